@@ -30,9 +30,9 @@ impl Service {
         self.read(|db| Ok(transfers::to_send(db, now, limit)?))
     }
 
-    /// Time of the next retry of the signer.
-    pub fn next_retry(&self) -> Result<Option<Time>, Error> {
-        self.read(|db| Ok(transfers::next_retry(db)?))
+    /// Time of the next retry of the signer after now.
+    pub fn next_retry(&self, now: Time) -> Result<Option<Time>, Error> {
+        self.read(|db| Ok(transfers::next_retry(db, now)?))
     }
 
     /// approved → processing, or a retry once more, with a command about to be started. The command may be started once this has returned
@@ -61,7 +61,8 @@ impl Service {
                     "an arrival of exactly its amount waits for a person to decide",
                 ));
             }
-            let is_due = transfer.dispatch.retry.is_some_and(|(_, at)| at <= now);
+            let is_due =
+                transfer.dispatch.retry.is_some_and(|(_, at)| at <= now) && transfer.txid.is_none();
             match transfer.sending {
                 Some(Sending::Retry) if is_due => return run_again(tx, now, &transfer),
                 Some(_) => {

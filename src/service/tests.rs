@@ -17,11 +17,13 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::Time;
+use crate::domain::transfer::Transfer;
 use crate::store::addresses::Owner;
 use crate::store::open::with_suffix;
 use crate::store::{
     Durability, Kind, OnCommit, Opening, Store, Tx, accounts, audit_log, chain_blocks,
-    chain_cursors, customers, invoices, observations, own_transfers, quotes, unmatched_payments,
+    chain_cursors, customers, invoices, observations, own_transfers, quotes, transfers,
+    unmatched_payments,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -252,6 +254,22 @@ pub(crate) fn refund(
     let made = done(service.create_refund(now, caller, "o@sandbox.test", body, None));
     let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
+}
+
+/// Changes a transfer as only a signer, a restore or an upgrade does.
+#[track_caller]
+pub(crate) fn change_transfer(
+    service: &Arc<Service>,
+    id: &str,
+    change: impl FnOnce(&mut Transfer) + Send + 'static,
+) {
+    let id = id.to_owned();
+    write(service, move |_, tx| {
+        let mut transfer = transfers::by_id(tx, &id)?.unwrap();
+        let before = transfer.status;
+        change(&mut transfer);
+        Ok(transfers::update(tx, &transfer, before)?)
+    });
 }
 
 /// Did what was seen come to something that nobody owns, or to a move of our own?

@@ -22,10 +22,10 @@ rows! {
         Ok((transaction, spends))
     }
     BY_TXID = select "from sent_transactions s where s.mode = :mode and s.chain = :chain and s.txid = :txid";
-    /// A mined one is not asked for again, but a reverted one is until it is final. Of a paid transfer it is asked for while
-    /// a person has to say what took the place of the transaction that is gone.
+    /// A mined one is not asked for again, but a reverted one is until it is final, and one of [`ask_again`] once. Of a
+    /// paid transfer it is asked for while a person has to say what took the place of the transaction that is gone.
     TO_ASK = select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
-        and (s.state <> 'mined' or s.is_reverted) and exists (select 1 from transfers t \
+        and (s.state <> 'mined' or s.is_reverted or s.asked_at = 0) and exists (select 1 from transfers t \
         where t.chain = s.chain and t.txid = s.txid and t.mode = 'live' and (t.status = 'processing' \
         or t.status = 'paid' and exists (select 1 from transfer_reviews r where r.transfer = t.seq and r.kind = 'gone' \
         and r.ended_at is null))) \
@@ -39,6 +39,8 @@ commands! {
         is_reverted = :is_reverted, first_seen_at = :first_seen_at, last_seen_at = :last_seen_at, gone_by = :gone_by, \
         gone_height = :gone_height, is_read_back = :is_read_back, problem = :problem where seq = :seq";
     ASKED = "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
+    ASK_AGAIN = "update sent_transactions set asked_at = 0, is_read_back = 0 \
+        where mode = :mode and chain = :chain and txid = :txid";
     GIVE_UP = "update sent_transactions set state = iif(block_height > :height, 'absent', state), \
         block_height = iif(block_height > :height, null, block_height), is_reverted = iif(block_height > :height, 0, is_reverted), \
         gone_by = iif(gone_height > :height, null, gone_by), gone_height = iif(gone_height > :height, null, gone_height) \
@@ -112,6 +114,12 @@ pub fn to_ask(
 pub fn asked(tx: &Tx<'_>, chain: Chain, txid: &str, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":chain": chain, ":txid": txid, ":now": now };
     ASKED.run(tx, params).map(drop)
+}
+
+/// Has a node asked for a transaction whatever is known of it, as its outputs to one more destination are not.
+pub fn ask_again(tx: &Tx<'_>, mode: Mode, chain: Chain, txid: &str) -> Result<(), StoreError> {
+    let params = named_params! { ":mode": mode, ":chain": chain, ":txid": txid };
+    ASK_AGAIN.run(tx, params).map(drop)
 }
 
 /// Takes transactions out of the blocks above this height, and forgets what took their places there.

@@ -28,6 +28,8 @@ values! {
     HOLDS_SIGNER(found: bool) = "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
         where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
         and p.seen_at >= t.approved_at - t.approved_at % 1000) as found";
+    IS_DISMISSED(found: bool) = "select exists (select 1 from transfer_proposals \
+        where transfer = :transfer and txid = :txid and position = :position and dismissed_at is not null) as found";
 }
 
 commands! {
@@ -96,6 +98,16 @@ pub fn with_txid(
 /// Returns `true` if a person has to decide on an arrival of exactly the amount before a signer sends the transfer.
 pub fn holds_signer(db: &Reader<'_>, transfer: i64) -> Result<bool, StoreError> {
     HOLDS_SIGNER.only(db, named_params! { ":transfer": transfer })
+}
+
+/// Returns `true` if a person dismissed an arrival for a transfer.
+pub fn is_dismissed(
+    db: &Reader<'_>,
+    transfer: i64,
+    (txid, position): (&str, u32),
+) -> Result<bool, StoreError> {
+    let params = named_params! { ":transfer": transfer, ":txid": txid, ":position": position };
+    IS_DISMISSED.only(db, params)
 }
 
 /// Dismisses the proposals of a transaction for a transfer; the count.

@@ -60,7 +60,7 @@ rows! {
     TO_SEND = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \
-        and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) \
+        and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) and t.txid is null \
         and not exists (select 1 from transfer_proposals p where p.transfer = t.seq and p.dismissed_at is null \
         and p.amount = t.amount_crypto and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq limit :limit";
     /// Approved before it was kept who sends a transfer.
@@ -115,7 +115,7 @@ values! {
     ANY_PROCESSING(found: bool) = "select exists (select 1 from transfers \
         where chain = :chain and status = 'processing' and mode = 'live') as found";
     NEXT_RETRY(at: Option<Time>) = "select min(retry_at) as at from transfers indexed by transfers_approved \
-        where status in ('approved', 'processing') and sending = 'retry'";
+        where status in ('approved', 'processing') and sending = 'retry' and txid is null and retry_at > :now";
 }
 
 commands! {
@@ -324,9 +324,9 @@ pub fn is_any_processing(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreErr
     ANY_PROCESSING.only(db, named_params! { ":chain": chain })
 }
 
-/// Time of the next retry of the signer.
-pub fn next_retry(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
-    NEXT_RETRY.only(db, &[])
+/// Time of the next retry of the signer after now: one that is due waits for what happens, not for a time.
+pub fn next_retry(db: &Reader<'_>, now: Time) -> Result<Option<Time>, StoreError> {
+    NEXT_RETRY.only(db, named_params! { ":now": now })
 }
 
 /// The transfer with this `seq`.

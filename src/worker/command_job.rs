@@ -34,7 +34,7 @@ pub trait CommandJob: Send + Sync + 'static {
     ///
     /// # Errors
     /// None that a caller causes.
-    fn due(&self) -> Result<Option<Time>, Error> {
+    fn due(&self, _now: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }
 
@@ -97,7 +97,7 @@ impl<J: CommandJob> Worker for Runner<J> {
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
         self.store().await?;
         let Some(order) = self.job.begin(now).await? else {
-            return Ok(self.job.due()?.map_or(Next::Idle, Next::At));
+            return Ok(self.job.due(now)?.map_or(Next::Idle, Next::At));
         };
         let (name, input) = J::describe(&order);
         let program = self.command.program.path().display();

@@ -3,6 +3,7 @@
 use super::command::Answered;
 use super::command_job::CommandJob;
 use crate::domain::fields::Fields;
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::request::txid;
@@ -11,6 +12,8 @@ use crate::service::{Error, Service};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Longest transaction id that is kept of an answer, whatever it is.
+const ANSWER_CHARS_MAX: usize = 1000;
 /// The reason of a signer that gives none.
 const NO_REASON: &str = "the signer gave no reason";
 
@@ -46,8 +49,8 @@ impl CommandJob for Send {
         (format!("{} {}", order.kind, order.id), input)
     }
 
-    fn due(&self) -> Result<Option<Time>, Error> {
-        self.service.next_retry()
+    fn due(&self, now: Time) -> Result<Option<Time>, Error> {
+        self.service.next_retry(now)
     }
 
     async fn end(&self, now: Time, order: &Transfer, answered: &Answered) -> Result<(), Error> {
@@ -83,20 +86,26 @@ enum Outcome {
 
 /// Reads `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Anything else is no answer, so that nobody acts on a guess.
 fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
-    let told = |refusal: crate::domain::refusal::Refusal| refusal.message;
-    let text = answer.text("txid", 1..=1000).map_err(told)?;
-    let retry = answer.flag("retry").map_err(told)?.unwrap_or(false);
-    match (text, answer.flag("sent").map_err(told)?) {
-        (Some(_), _) if retry => {
-            Err("it says both that it sent and that it is to be run again".to_owned())
-        }
-        (Some(text), None | Some(true)) => txid(text).map(Outcome::Sent).map_err(told),
+    let told = |refusal: Refusal| refusal.message;
+    let text = answer.text("txid", 1..=ANSWER_CHARS_MAX).map_err(told)?;
+    // What cannot be attached is kept for the person who looks.
+    let kept = |problem: &str| {
+        let text = text.map(|text| format!(": it answered the transaction {text:?}"));
+        format!("{problem}{}", text.unwrap_or_default())
+    };
+    let refused = |refusal: Refusal| kept(&refusal.message);
+    let retry = answer.flag("retry").map_err(refused)?.unwrap_or(false);
+    match (text, answer.flag("sent").map_err(refused)?) {
+        (Some(_), _) if retry => Err(kept(
+            "it says both that it sent and that it is to be run again",
+        )),
+        (Some(text), None | Some(true)) => txid(text).map(Outcome::Sent).map_err(refused),
         (None, Some(false)) => {
             let reason = answer.text("reason", 1..=REASON_CHARS_MAX).map_err(told)?;
             let reason = reason.unwrap_or(NO_REASON).to_owned();
             Ok(Outcome::NotSent(reason, retry))
         }
-        (Some(_), Some(false)) => Err("it says both that it sent and that it did not".to_owned()),
+        (Some(_), Some(false)) => Err(kept("it says both that it sent and that it did not")),
         (None, None | Some(true)) => {
             Err("it says neither txid nor that nothing was sent".to_owned())
         }
@@ -147,6 +156,19 @@ mod tests {
             json!({ "sent": false, "reason": 7 }),
         ] {
             assert!(read(answer.clone()).is_err(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn transaction_that_cannot_be_attached_is_kept() {
+        for answer in [
+            json!({ "txid": "safe 7" }),
+            json!({ "txid": "safe 7", "sent": false }),
+            json!({ "txid": "safe 7", "retry": true }),
+            json!({ "txid": "safe 7", "sent": "yes" }),
+        ] {
+            let cause = read(answer.clone()).err().unwrap_or_default();
+            assert!(cause.contains("safe 7"), "{answer}: {cause}");
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Facts<'a> {
     pub reviews: &'a [Review],
     /// Time up to which the chain was read.
     pub scanned_to: Time,
+    /// Time of the judgement.
+    pub now: Time,
 }
 
 /// What follows for a transfer.
@@ -142,10 +144,15 @@ fn processing(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
     }
 }
 
-/// What the signer left behind.
+/// What the signer left behind, until a transaction is attached.
 fn signers(of: &Transfer, facts: &Facts<'_>) -> Option<Stand> {
     let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
-    Some(match of.sending? {
+    let sending = of.sending?;
+    let is_found = of.txid.is_some() && !of.is_held() && sending != Sending::Running;
+    if is_found {
+        return None;
+    }
+    Some(match sending {
         Sending::Running => (unless_unwatched(facts, OnChainState::Waiting), None),
         Sending::Unknown => review(format!(
             "nobody knows whether the signer sent it: {reason}. Look at its destination, then enter the transaction or \
@@ -153,12 +160,9 @@ fn signers(of: &Transfer, facts: &Facts<'_>) -> Option<Stand> {
         )),
         Sending::Declined => review(format!("the signer sent nothing: {reason}")),
         Sending::Retry => {
-            let since = of
-                .dispatch
-                .retry
-                .map_or(facts.scanned_to, |(since, _)| since);
+            let since = of.dispatch.retry.map_or(facts.now, |(since, _)| since);
             let problem = format!("the signer tries again every 10 minutes: {reason}");
-            if facts.scanned_to.since_ms(since) >= RETRY_MS_MAX {
+            if facts.now.since_ms(since) >= RETRY_MS_MAX {
                 review(problem)
             } else {
                 (OnChainState::Waiting, Some(problem))

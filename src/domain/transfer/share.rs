@@ -5,6 +5,7 @@
 use super::on_chain::SentOutput;
 use super::{Transfer, TransferStatus, TxidSource};
 use crate::domain::money::coin::Units;
+use crate::domain::payment::PaymentState;
 
 /// Returns the transfer, by `seq`, that each output counts for. Transfers that are paid by their chain keep theirs. Of the
 /// others, those of a person or the signer come before those that the chain attached, in the order of their requests: first
@@ -56,17 +57,22 @@ fn amount_at(outputs: &[SentOutput], place: usize) -> Option<Units> {
     outputs.get(place).map(|output| output.amount)
 }
 
-/// Places of the free outputs to the destination of a transfer in its coin.
+/// Places of the free outputs to the destination of a transfer in its coin, those that are dropped last.
 fn free<'a>(
     outputs: &'a [SentOutput],
     shares: &'a [Option<i64>],
     to: &'a Transfer,
 ) -> impl Iterator<Item = usize> + 'a {
-    let all = outputs.iter().zip(shares).enumerate();
-    all.filter(move |(_, (output, share))| {
-        share.is_none() && output.address == to.to_address && output.asset == to.asset
-    })
-    .map(|(place, _)| place)
+    let places = move |is_dropped: bool| {
+        let all = outputs.iter().zip(shares).enumerate();
+        let found = all.filter(move |(_, (output, share))| {
+            let is_to_it = output.address == to.to_address && output.asset == to.asset;
+            let is_so = (output.state == PaymentState::Dropped) == is_dropped;
+            share.is_none() && is_to_it && is_so
+        });
+        found.map(|(place, _)| place)
+    };
+    places(false).chain(places(true))
 }
 
 fn give(shares: &mut [Option<i64>], place: Option<usize>, seq: i64) {

@@ -51,7 +51,9 @@ pub(in crate::service) fn classify(
         .collect();
     let is_running = |transfer: &Transfer| transfer.sending == Some(Sending::Running);
     let mut fits = watched.iter().filter(|transfer| is_exact(transfer, seen));
-    if let (Some(only), None, false) = (fits.next(), fits.next(), watched.iter().any(is_running)) {
+    if let (Some(only), None, false) = (fits.next(), fits.next(), watched.iter().any(is_running))
+        && !only.is_held()
+    {
         return Ok(Arrival::Exact(Box::new(only.clone())));
     }
     watched.retain(|transfer| is_proposed(transfer, seen));
@@ -75,13 +77,14 @@ fn is_watched(of: &Transfer, now: Time) -> bool {
 fn is_exact(of: &Transfer, seen: &Observation) -> bool {
     of.status == TransferStatus::Processing
         && of.txid.is_none()
-        && of.sending.is_none()
-        && of
-            .approved_at
-            .is_some_and(|at| seen.seen_at >= begin_of_second(at))
-        && of
-            .terms
-            .is_some_and(|terms| terms.amount_crypto == seen.amount)
+        && is_amount_of(of, (seen.amount, seen.seen_at))
+}
+
+/// Returns `true` if an arrival is exactly the amount of a transfer, and was first seen after its approval.
+fn is_amount_of(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
+    of.approved_at
+        .is_some_and(|at| seen_at >= begin_of_second(at))
+        && of.terms.is_some_and(|terms| terms.amount_crypto == amount)
 }
 
 /// Begin of the second of a time: nodes tell the times of transactions in seconds.
@@ -122,9 +125,12 @@ impl Service {
                 transfer.status,
                 TransferStatus::Failed | TransferStatus::Cancelled
             );
-            let amount = transfer.terms.map(|terms| terms.amount_crypto);
-            let ended = begin_of_second(transfer.finalized_at.unwrap_or(now));
-            if has_failed && amount == Some(seen.amount) && seen.seen_at >= ended {
+            let is_amount = is_amount_of(transfer, (seen.amount, seen.seen_at));
+            let place = (seen.txid.as_str(), seen.position);
+            if has_failed
+                && is_amount
+                && !transfer_proposals::is_dismissed(tx, transfer.seq, place)?
+            {
                 let txid = &seen.txid;
                 let problem = format!("transaction {txid} pays exactly the amount, after the end");
                 open_arrived(tx, now, transfer, &problem)?;

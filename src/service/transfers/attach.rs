@@ -41,6 +41,9 @@ impl Service {
         let detail = json!({ "transaction": txid, "from": from, "before": of.txid });
         note(tx, now, by.name(), "attach", &after, &detail)?;
         sent_transactions::insert(tx, mode, chain, txid)?;
+        if !has_output_to(tx, of, txid)? {
+            sent_transactions::ask_again(tx, mode, chain, txid)?;
+        }
         if let Some(before) = of.txid.as_deref().filter(|before| *before != txid) {
             self.share(tx, now, (mode, chain, before))?;
         }
@@ -200,13 +203,13 @@ impl Service {
             let mut of_other = proposed.iter().filter(|one| one.txid == by);
             let paid = of_other.try_fold(Units::ZERO, |sum, one| sum.plus(one.amount));
             let other = sent_outputs::of_transaction(tx, Mode::Live, chain, by)?;
-            let is_for_it = |output: &&SentOutput| {
-                output.transfer.is_none()
-                    && output.address == transfer.to_address
-                    && output.asset == transfer.asset
-            };
-            let free = other.iter().filter(is_for_it);
-            let free = free.map(|output| output.amount).max();
+            let to_it = other
+                .iter()
+                .filter(|output| is_to(output, &transfer))
+                .map(|output| Ok((is_free(tx, output, &transfer)?, output.amount)));
+            let to_it: Vec<(bool, Units)> = to_it.collect::<Result<_, Error>>()?;
+            let free = to_it.iter().filter(|(is_free, _)| *is_free);
+            let free = free.map(|(_, amount)| *amount).max();
             let needed = transfer.terms.map(|terms| terms.amount_crypto);
             let is_enough = paid.ok() >= needed || free >= needed;
             if transfer.status == TransferStatus::Processing && needed.is_some() && is_enough {
@@ -230,28 +233,42 @@ impl Service {
     }
 }
 
+/// Returns `true` if an output goes to the destination of a transfer, in its coin, and is not dropped.
+fn is_to(output: &SentOutput, of: &Transfer) -> bool {
+    output.address == of.to_address
+        && output.asset == of.asset
+        && output.state != PaymentState::Dropped
+}
+
+/// Returns `true` if an output may count for a transfer: it counts for none other, or the chain took it for another one that is
+/// not settled. That gives way to what a person or the signer says.
+fn is_free(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {
+    let Some(counted) = output.transfer.filter(|seq| *seq != of.seq) else {
+        return Ok(true);
+    };
+    let other = transfers::by_seq(tx, counted)?;
+    let is_found = other.dispatch.txid_from == Some(TxidSource::Chain);
+    Ok(is_found && other.status == TransferStatus::Processing)
+}
+
+/// Returns `true` if an output of a transaction to the destination of a transfer is known.
+fn has_output_to(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<bool, Error> {
+    let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
+    Ok(outputs.iter().any(|output| is_to(output, of)))
+}
+
 /// Refuses a transaction whose outputs to the destination of a transfer are known, and all count for others.
 fn refuse_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
-    let is_to = |output: &&SentOutput| {
-        output.address == of.to_address
-            && output.asset == of.asset
-            && output.state != PaymentState::Dropped
-    };
-    let mut to_it = outputs.iter().filter(is_to).peekable();
-    if to_it.peek().is_none() {
-        return Ok(());
-    }
-    for output in to_it {
-        let Some(counted) = output.transfer.filter(|seq| *seq != of.seq) else {
-            return Ok(());
-        };
-        // What the chain took for another transfer gives way to what a person says.
-        let other = transfers::by_seq(tx, counted)?;
-        let is_found = other.dispatch.txid_from == Some(TxidSource::Chain);
-        if is_found && other.status == TransferStatus::Processing {
+    let mut is_known = false;
+    for output in outputs.iter().filter(|output| is_to(output, of)) {
+        if is_free(tx, output, of)? {
             return Ok(());
         }
+        is_known = true;
+    }
+    if !is_known {
+        return Ok(());
     }
     let message = format!(
         "transaction {txid} has no output to {} that does not count for another transfer. Enter the transaction that sent \

@@ -82,7 +82,7 @@ impl Service {
             let given = request.txid.as_deref().map(txid).transpose()?;
             let by_person = request.reason.is_some();
             let settlement = Settlement {
-                txid: Some(given.unwrap_or_else(made_up)),
+                txid: Some(given.or_else(|| of.txid.clone()).unwrap_or_else(made_up)),
                 by: if by_person {
                     SettledBy::Person
                 } else {
@@ -90,7 +90,7 @@ impl Service {
                 },
                 reason: request.reason,
             };
-            return self.step(tx, now, by, of, Step::Pay(settlement));
+            return self.settle_by_hand(tx, now, by, of, settlement);
         }
         let given = request.txid.as_deref();
         let given = given.map(|text| txid_on(chain, text)).transpose()?;
@@ -101,7 +101,7 @@ impl Service {
                 by: SettledBy::Person,
                 reason: request.reason,
             };
-            return self.step(tx, now, by, of, Step::Pay(settlement));
+            return self.settle_by_hand(tx, now, by, of, settlement);
         }
         let given = given.ok_or_else(missing)?;
         if self.live.has_node(chain) {
@@ -118,6 +118,23 @@ impl Service {
             by: SettledBy::Unchecked,
             reason: None,
         };
-        self.step(tx, now, by, of, Step::Pay(settlement))
+        self.settle_by_hand(tx, now, by, of, settlement)
+    }
+
+    /// Counts a transfer as paid by somebody's word. Outputs of the transaction that it had count for others from now on, and a
+    /// free one of the transaction that it has now for none.
+    fn settle_by_hand(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        of: &Transfer,
+        settlement: Settlement,
+    ) -> Result<Transfer, Error> {
+        let paid = self.step(tx, now, by, of, Step::Pay(settlement))?;
+        for txid in of.txid.iter().chain(&paid.txid) {
+            self.share(tx, now, (of.mode, of.asset.chain, txid))?;
+        }
+        Ok(paid)
     }
 }

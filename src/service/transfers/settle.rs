@@ -30,6 +30,7 @@ pub(in crate::service) struct KnownFacts {
     pub(super) outputs: Vec<SentOutput>,
     pub(in crate::service) reviews: Vec<Review>,
     scanned_to: Time,
+    now: Time,
 }
 
 impl KnownFacts {
@@ -42,6 +43,7 @@ impl KnownFacts {
             outputs: &self.outputs,
             reviews: &open,
             scanned_to: self.scanned_to,
+            now: self.now,
         };
         judge(of, &facts)
     }
@@ -106,6 +108,7 @@ pub(in crate::service) fn known_facts(
         outputs,
         reviews: transfer_reviews::of_transfer(db, of.seq)?,
         scanned_to,
+        now,
     })
 }
 
@@ -221,7 +224,8 @@ impl Service {
         of: &Transfer,
         is_forced: bool,
     ) -> Result<(), Error> {
-        let signed_nothing = matches!(of.sending, Some(Sending::Declined | Sending::Retry));
+        let signed_nothing =
+            matches!(of.sending, Some(Sending::Declined | Sending::Retry)) && of.txid.is_none();
         let was_handed_over = of.dispatch.handed_over_at.is_some() && !signed_nothing;
         if is_forced
             || !was_handed_over
@@ -285,10 +289,16 @@ impl Service {
         let missing = "must be the id of an open review of this transfer";
         let open = open.ok_or_else(|| Refusal::field("review", missing))?;
         let is_adjusted = request.action == TransferAction::Adjust;
+        let is_own = |txid: &String| open.problem.contains(txid.as_str());
+        let has_arrived = open.kind == ReviewKind::Arrived && of.txid.as_ref().is_some_and(is_own);
         if is_adjusted {
             adjust(tx, now, of, (open.kind, reason))?;
         } else if open.kind == ReviewKind::Gone {
             let message = "a transaction that is gone is not ended by a reason: attach another one, or adjust the balance";
+            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+        } else if has_arrived {
+            let message =
+                "its own transaction has arrived, which a reason does not end: adjust the balance";
             return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
         }
         transfer_reviews::end(tx, open.seq, reason, now)?;

@@ -228,3 +228,107 @@ fn late_arrival_is_reviewed_once() {
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
 }
+
+#[test]
+fn arrival_of_its_own_transaction_is_not_ended_by_a_reason() {
+    for kind in ["payouts", "refunds"] {
+        let shop = Shop::open();
+        let id = approved(&shop, kind);
+        chain(&shop, kind, &id, "seen");
+        shop.moved(kind, &id, &["fail"]);
+        chain(&shop, kind, &id, "confirmed");
+        let arrived = seen(&shop, kind, &id)["reviews"][0].clone();
+        assert_eq!(arrived["kind"], "arrived", "{arrived}");
+        let resolve = json!({ "action": "resolve", "review": arrived["id"], "reason": "fine" });
+        act(&shop, kind, &id, &resolve).refused(409, "invalid_transition", Some("action"));
+    }
+}
+
+#[test]
+fn output_is_free_once_its_transfer_is_paid_by_another_transaction() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let (first, second) = (
+        shop.refund(&invoice, Some("20.00")),
+        shop.refund(&invoice, Some("20.00")),
+    );
+    for id in [&first, &second] {
+        shop.moved("refunds", id, &["approve", "process"]);
+    }
+    let txid = chain(&shop, "refunds", &first, "confirmed")["txid"].clone();
+    assert_eq!(seen(&shop, "refunds", &first)["status"], "paid");
+    chain(&shop, "refunds", &second, "seen");
+    let own = seen(&shop, "refunds", &second)["txid"].clone();
+    let word = json!({ "action": "pay", "reason": "inside an exchange", "txid": "an-order" });
+    act(&shop, "refunds", &second, &word).expect(200);
+    let counted = |txid: &Value| {
+        let counted = "select ifnull((select t.id from transfers t where t.seq = s.transfer), '-') \
+            from sent_outputs s join observations o on o.seq = s.observation where o.txid = ";
+        crate::file::old_files::column(
+            shop.file(),
+            &format!("{counted}'{}'", txid.as_str().unwrap()),
+        )
+    };
+    assert_eq!(counted(&txid), [first]);
+    assert_eq!(counted(&own), ["-"]);
+    assert_eq!(findings(shop.file()), Vec::<String>::new());
+}
+
+#[test]
+fn lists_of_what_is_to_review_have_nothing_else() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let cookie = shop.signed_in("operator@sandbox.test");
+    let get = |path: &str| {
+        let answer = shop.send("GET", path, &[("cookie", &cookie)], "");
+        answer.expect(200).json()
+    };
+    let payout = shop.payout("20.00");
+    shop.moved("payouts", &payout, &["approve"]);
+    let refunds = [(); 3].map(|()| {
+        let id = shop.refund(&invoice, Some("20.00"));
+        shop.moved("refunds", &id, &["approve"]);
+        id
+    });
+    chain(&shop, "payouts", &payout, "seen");
+    for id in &refunds[1..] {
+        chain(&shop, "refunds", id, "short");
+    }
+    let account = get("/dashboard/api/accounts")["data"][0]["id"].clone();
+    let of_account = format!("/dashboard/api/accounts/{}", account.as_str().unwrap());
+    for prefix in ["/dashboard/api", &of_account] {
+        let ids = |kind: &str, query: &str| {
+            let page = get(&format!("{prefix}/{kind}?onChain=needs_review{query}"));
+            let found = page["data"].as_array().unwrap().iter();
+            let found: Vec<_> = found
+                .map(|one| one["id"].as_str().unwrap().to_owned())
+                .collect();
+            (found, page["nextBefore"].clone())
+        };
+        assert_eq!(ids("payouts", "").0, Vec::<String>::new());
+        let newest = [refunds[2].clone(), refunds[1].clone()];
+        assert_eq!(ids("refunds", ""), (newest.to_vec(), Value::Null));
+        let (page, next) = ids("refunds", "&limit=1");
+        assert_eq!(
+            (page, next.clone()),
+            (newest[..1].to_vec(), json!(refunds[2]))
+        );
+        let before = format!("&limit=1&before={}", next.as_str().unwrap());
+        assert_eq!(ids("refunds", &before), (newest[1..].to_vec(), Value::Null));
+        assert_eq!(ids("refunds", "&status=paid").0, Vec::<String>::new());
+        assert_eq!(ids("refunds", "&mode=test").0, Vec::<String>::new());
+    }
+    let summary = get("/dashboard/api/summary");
+    let counts = ["transfersToReview", "payoutsToReview", "refundsToReview"];
+    assert_eq!(
+        counts.map(|name| summary[name].clone()),
+        [2, 0, 2].map(Value::from)
+    );
+    let wrong = shop.send(
+        "GET",
+        "/dashboard/api/refunds?onChain=seen",
+        &[("cookie", &cookie)],
+        "",
+    );
+    wrong.refused(400, "invalid_request", Some("onChain"));
+}

@@ -183,7 +183,7 @@ fn signer_that_asks_for_a_retry_is_run_again_after_ten_minutes() {
     let later = |minutes: i64| NOW.plus_ms(minutes * 60_000);
     let retry = |at| done(service.not_sent(at, PAYOUT, &id, ("fees are high", true)));
     assert_eq!(retry(NOW).unwrap().sending, Some(Sending::Retry));
-    assert_eq!(service.next_retry().unwrap(), Some(later(10)));
+    assert_eq!(service.next_retry(NOW).unwrap(), Some(later(10)));
     for minutes in [0, 9] {
         assert!(service.to_send(later(minutes), 9).unwrap().is_empty());
         let early = done(service.begin_sending(later(minutes), PAYOUT, &id));
@@ -199,7 +199,7 @@ fn signer_that_asks_for_a_retry_is_run_again_after_ten_minutes() {
     // Nothing was signed, so it fails without being insisted on.
     let failed = step(&service, &id, json!({ "action": "fail" }));
     assert!(failed.contains(r#""status":"failed""#), "{failed}");
-    assert_eq!(service.next_retry().unwrap(), None);
+    assert_eq!(service.next_retry(NOW).unwrap(), None);
 }
 
 #[test]

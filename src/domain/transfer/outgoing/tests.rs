@@ -89,6 +89,16 @@ fn transaction(state: SentState) -> AttachedTransaction {
     }
 }
 
+/// A watched chain that has told nothing.
+const NOTHING: Facts<'static> = Facts {
+    is_watched: true,
+    transaction: None,
+    outputs: &[],
+    reviews: &[],
+    scanned_to: THEN,
+    now: THEN,
+};
+
 /// Judges so many milliseconds after [`THEN`].
 fn after(
     of: &Transfer,
@@ -102,6 +112,7 @@ fn after(
         outputs,
         reviews: &[],
         scanned_to: THEN.plus_ms(ms),
+        now: THEN.plus_ms(ms),
     };
     judge(of, &facts)
 }
@@ -287,6 +298,14 @@ fn signer_without_an_outcome_is_reviewed() {
         &judged(Sending::Retry, DAY_MS),
         "tries again every 10 minutes: low funds",
     );
+    // The clock counts: the node of the chain may be what the signer waits for.
+    of.sending = Some(Sending::Retry);
+    of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
+    let facts = Facts {
+        now: THEN.plus_ms(DAY_MS),
+        ..NOTHING
+    };
+    is_reviewed(&judge(&of, &facts), "tries again every 10 minutes");
 }
 
 #[test]
@@ -312,6 +331,7 @@ fn open_review_comes_before_the_status() {
         outputs: &[dropped],
         reviews: std::slice::from_ref(&review),
         scanned_to: THEN,
+        now: THEN,
     };
     is_reviewed(&judge(&of, &facts), &review.problem);
 }
@@ -325,10 +345,7 @@ fn settled_transfer_names_what_settled_it() {
         of.dispatch.settled_reason = (by == SettledBy::Person).then(|| "inside".to_owned());
         let facts = Facts {
             is_watched,
-            transaction: None,
-            outputs: &[],
-            reviews: &[],
-            scanned_to: THEN,
+            ..NOTHING
         };
         let verdict = judge(&of, &facts);
         (verdict.state, verdict.problem)
@@ -371,10 +388,7 @@ fn transfer_without_terms_or_node_is_never_covered() {
         for (is_watched, state) in [(true, state), (false, OnChainState::Unwatched)] {
             let facts = Facts {
                 is_watched,
-                transaction: None,
-                outputs: &[],
-                reviews: &[],
-                scanned_to: THEN,
+                ..NOTHING
             };
             assert_eq!(judge(&of, &facts).state, state, "{status}");
         }

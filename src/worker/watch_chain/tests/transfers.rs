@@ -3,6 +3,8 @@
 //!
 //! Invariant: what the chain settled is on the chain, and nothing was both sent and put back without a review.
 
+mod cases;
+
 use super::dice::Dice;
 use super::shop::Shop;
 use super::{asked, say, watch};
