@@ -1,6 +1,7 @@
-//! Compares each payout and refund with its request and its approval of the audit log, and computes its amount again.
+//! Compares each payout and refund with its request, approval and payment of the audit log, and computes its amount again.
 
 use super::{Error, Finding};
+use crate::domain::transfer::SettledBy;
 use crate::domain::transfer::terms::Terms;
 use crate::store::Reader;
 use crate::store::audit::noted::{self, NotedTransfer};
@@ -42,6 +43,11 @@ fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
             ("toAddress", of.to_address.clone()),
         ];
         compare(detail, &held, "request", &mut found);
+    }
+    if let Some(detail) = &of.payment {
+        let settled_by = of.settled_by.map_or("nothing", SettledBy::as_str);
+        let held = [("settledBy", settled_by.to_owned())];
+        compare(detail, &held, "payment", &mut found);
     }
     let Some(terms) = of.terms else {
         return found;

@@ -3,8 +3,8 @@
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
-use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::terms::Terms;
+use crate::domain::transfer::{SettledBy, TransferKind};
 use crate::store::statement::rows;
 use crate::store::{Reader, StoreError};
 
@@ -32,19 +32,24 @@ pub struct NotedTransfer {
     pub request: Option<(String, Option<i64>, String)>,
     /// Detail of its newest approval.
     pub approval: Option<String>,
+    /// Why it counts as paid.
+    pub settled_by: Option<SettledBy>,
+    /// Detail of its newest payment.
+    pub payment: Option<String>,
 }
 
 rows! {
     fn read(
         id, kind, account, currency, amount, asset, to_address, rate: Option<Rate>, network_fee: Option<Units>,
         amount_crypto: Option<Units>, requests, request_action: Option<String>, request_account,
-        request: Option<String>, approval,
+        request: Option<String>, approval, settled_by, payment,
     ) -> NotedTransfer {
         let terms = rate.zip(network_fee.zip(amount_crypto));
         let terms = terms.map(|(rate, (network_fee, amount_crypto))| Terms { rate, network_fee, amount_crypto });
         let request = request_action.zip(request).map(|(action, detail)| (action, request_account, detail));
         Ok(NotedTransfer {
             id, kind, account, currency, amount, asset, to_address, terms, requests, request, approval,
+            settled_by, payment,
         })
     }
     NOTED = file "sql/audit/noted_transfers.sql";

@@ -57,6 +57,13 @@ fn edited_destination_of_a_paid_transfer_and_its_audit_rows_is_found() {
 }
 
 #[test]
+fn edited_settlement_of_a_paid_transfer_is_found() {
+    let edit =
+        "update transfers set settled_by = 'person', settled_reason = 'fine' where status = 'paid'";
+    is_found(edit, "rule 8: refund ", "by its payment in the audit log");
+}
+
+#[test]
 fn deleted_refund_with_its_ledger_rows_is_found() {
     let refund = "(select max(seq) from transfers where kind = 'refund')";
     let edit = format!(
