@@ -41,7 +41,7 @@ pub struct Verdict {
     pub state: OnChainState,
     /// What is wrong, or what is waited for.
     pub problem: Option<String>,
-    /// Sum of the outputs that count for it and are not dropped.
+    /// Sum of the outputs that count for it and are not dropped; nothing while a node does not have the transaction.
     pub amount_seen: Units,
     /// Confirmed outputs reach the amount.
     pub is_covered: bool,
@@ -61,7 +61,13 @@ pub fn judge(of: &Transfer, facts: &Facts<'_>) -> Verdict {
         let sum = amounts.try_fold(Units::ZERO, Units::plus);
         sum.unwrap_or(Units(u128::MAX))
     };
-    let amount_seen = sum(|state| state != PaymentState::Dropped);
+    let is_there =
+        |known: &AttachedTransaction| matches!(known.state, SentState::Mempool | SentState::Mined);
+    let amount_seen = if facts.transaction.is_some_and(is_there) {
+        sum(|state| state != PaymentState::Dropped)
+    } else {
+        Units::ZERO
+    };
     let confirmed = sum(PaymentState::is_confirmed);
     let amount = of.terms.map(|terms| terms.amount_crypto);
     let is_covered = amount.is_some_and(|amount| confirmed >= amount);
