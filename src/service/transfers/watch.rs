@@ -204,10 +204,9 @@ fn cannot_tell(txid: &str, balances: &[BalanceChange]) -> Option<String> {
 /// Has the blocks since approval read for a transaction, where a node cannot be asked for it by id.
 fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
     let attached = transfers::attached(tx, Mode::Live, chain, txid)?;
-    let open = attached.iter().filter(|transfer| transfer.status.is_open());
-    let from = open
-        .filter_map(|transfer| transfer.dispatch.watched_from)
-        .min();
+    let watched_from = attached.iter();
+    let watched_from = watched_from.filter_map(|transfer| transfer.dispatch.watched_from);
+    let from = watched_from.min();
     from.map_or(Ok(()), |from| rescan_from(tx, now, chain, from))
 }
 
