@@ -119,16 +119,19 @@ impl Service {
             seen_at: seen.seen_at.min(now),
             block: seen.block.clone(),
         };
+        let is_amount = |of: &Transfer| is_amount_of(of, (seen.amount, seen.seen_at));
+        let is_awaited = |of: &Transfer| of.status.is_open() && of.txid.is_none() && is_amount(of);
+        let is_late = !to.iter().any(is_awaited);
         for transfer in to {
             transfer_proposals::put(tx, transfer.seq, &arrival)?;
             let has_failed = matches!(
                 transfer.status,
                 TransferStatus::Failed | TransferStatus::Cancelled
             );
-            let is_amount = is_amount_of(transfer, (seen.amount, seen.seen_at));
             let place = (seen.txid.as_str(), seen.position);
             if has_failed
-                && is_amount
+                && is_late
+                && is_amount(transfer)
                 && !transfer_proposals::is_dismissed(tx, transfer.seq, place)?
             {
                 let txid = &seen.txid;
