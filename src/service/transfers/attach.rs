@@ -149,6 +149,7 @@ impl Service {
         if let Some(of) = exact {
             let mut after = of.clone();
             after.attach(txid, TxidSource::Chain, now);
+            after.clear_sending();
             transfers::update(tx, &after, of.status)?;
             let detail = json!({ "transaction": txid, "from": TxidSource::Chain });
             note(tx, now, By::Chain.name(), "attach", &after, &detail)?;

@@ -148,12 +148,9 @@ fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
         std::fs::remove_file(merchant.gate()).unwrap();
         std::fs::write(merchant.gate(), "").unwrap();
         merchant.mine(FINAL);
-        let reviewed = merchant.is_reviewed(&sent, "nobody knows");
-        let refused = merchant.act(&sent, &json!({ "action": "fail" }));
-        refused.refused(409, "invalid_transition", Some("force"));
-        let txid = reviewed["proposals"][0]["txid"].as_str().unwrap();
-        merchant.enter(&sent, txid);
-        merchant.look();
+        // It is found by its exact amount.
+        let paid = merchant.until(&sent, "paid", "settled", "");
+        let txid = paid["txid"].as_str().unwrap();
         merchant.is_paid(&sent, txid);
         assert_eq!(
             (merchant.node.sent(), merchant.starts()),
