@@ -133,8 +133,20 @@ impl Served {
         self.run(filter, file.into(), settings)
     }
 
+    /// Starts it again with these settings; the operator's session goes on.
     #[track_caller]
-    fn run(&self, log: &str, errors: Stdio, settings: &[&str]) -> Running {
+    pub fn start_again(&self, before: &Running, settings: &[&str]) -> Running {
+        let (process, url) = self.begin("off", Stdio::inherit(), settings);
+        let cookie = before.cookie.clone();
+        Running {
+            process,
+            url,
+            cookie,
+        }
+    }
+
+    #[track_caller]
+    fn begin(&self, log: &str, errors: Stdio, settings: &[&str]) -> (Process, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
         // Nobody is there, and nobody outside this machine is asked.
@@ -144,6 +156,12 @@ impl Served {
             .arg(&self.file);
         let process = Process::start_with(command.args(settings), errors);
         let url = process.url();
+        (process, url)
+    }
+
+    #[track_caller]
+    fn run(&self, log: &str, errors: Stdio, settings: &[&str]) -> Running {
+        let (process, url) = self.begin(log, errors, settings);
         let body = json!({ "email": EMAIL, "password": PASSWORD }).to_string();
         let path = format!("{url}/dashboard/api/session");
         let begun = send(&agent(), "POST", &path, &[], &body).expect(201);

@@ -3,6 +3,12 @@
 mod durability;
 mod events;
 mod guards;
+mod litecoin_kills;
+mod litecoin_lost;
+mod litecoin_restored;
+mod litecoin_shares;
+mod litecoin_shop;
+mod litecoin_told;
 mod on_anvil;
 mod on_chain;
 mod on_litecoin;

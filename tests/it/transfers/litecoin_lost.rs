@@ -1,0 +1,287 @@
+//! Transactions of payouts and refunds that are dropped, replaced or reorganised away, on a real litecoind.
+
+use super::litecoin_shop::{CONFIRMATIONS, HORIZON, Merchant, ROUNDS, Sender, Sent, node};
+use crate::support::payer::Made;
+use serde_json::json;
+
+/// Asserts that a transfer that was handed over fails with `force` only.
+#[track_caller]
+fn needs_force(merchant: &Merchant<'_>, of: &Sent) {
+    let failed = merchant.act(of, &json!({ "action": "fail" }));
+    failed.refused(409, "invalid_transition", Some("force"));
+}
+
+/// The id of the newest review of a transfer, which is of this kind.
+#[track_caller]
+fn review(merchant: &Merchant<'_>, of: &Sent, kind: &str) -> String {
+    let now = merchant.reviewed(of, &merchant.status(of), "");
+    assert_eq!(now["reviews"][0]["kind"], kind, "{now}");
+    now["reviews"][0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn dropped_transaction_is_reviewed_after_6_hours_and_fails_once_its_input_is_gone() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for (round, back_by) in ROUNDS.into_iter().zip([Sender::Hand, Sender::Signer]) {
+        let lost = round.map(|who| merchant.sent(who, 100));
+        let (back, again) = merchant.sent(("refunds", back_by), 100);
+        merchant.look();
+        let all = [&lost[0].0, &lost[1].0, &back];
+        for of in all {
+            merchant.until(of, ["processing", "seen"]);
+        }
+        merchant.empty_mempool();
+        merchant.look();
+        for of in all {
+            let dropped = merchant.until(of, ["processing", "waiting"]);
+            assert_eq!(dropped["onChain"]["amountSeen"], "0");
+        }
+        // A node that is down starts no deadline.
+        node.end();
+        merchant.pass(6);
+        merchant.start();
+        for of in all {
+            merchant.until(of, ["processing", "waiting"]);
+        }
+        merchant.begin_node();
+        merchant.look();
+        for of in all {
+            merchant.reviewed(of, "processing", "was in the mempool and is gone");
+        }
+        for (of, _) in &lost {
+            needs_force(&merchant, of);
+        }
+        proved_gone(&mut merchant, &lost, (&back, &again));
+    }
+}
+
+/// Spends the inputs of two transactions elsewhere, while a third one is sent again, and the next refund is sent.
+#[track_caller]
+fn proved_gone(
+    merchant: &mut Merchant<'_>,
+    lost: &[(Sent, Made); 2],
+    (back, again): (&Sent, &Made),
+) {
+    let (next, own) = merchant.sent(("refunds", Sender::Signer), 100);
+    merchant.payer.send(again);
+    let elsewhere = merchant.address();
+    let others = lost
+        .each_ref()
+        .map(|(_, made)| merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]));
+    merchant.look();
+    merchant.until(back, ["processing", "seen"]);
+    for ((of, _), other) in lost.iter().zip(&others) {
+        merchant.reviewed(of, "processing", &format!("{} took its place", other.txid));
+    }
+    // The block behind which nothing is reorganised is one further.
+    merchant.mine(HORIZON);
+    merchant.is_paid(back, &again.txid);
+    merchant.is_paid(&next, &own.txid);
+    for (of, _) in lost {
+        needs_force(merchant, of);
+    }
+    merchant.mine(1);
+    for (of, _) in lost {
+        let before = merchant.available();
+        let failed = merchant.act(of, &json!({ "action": "fail" })).expect(200);
+        assert_eq!(failed.json()["status"], "failed");
+        assert!(merchant.available() > before);
+        merchant.told(of, "failed");
+    }
+    merchant.audited();
+}
+
+#[test]
+fn replacement_is_followed_where_it_pays_enough_and_reviewed_elsewhere() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for (round, is_mined_at_once) in [(0, false), (1, true), (0, true), (1, false)] {
+        let mut sent = ROUNDS[round].map(|who| merchant.sent(who, 100));
+        if is_mined_at_once {
+            sent.reverse();
+        }
+        merchant.look();
+        let [(bumped, first), (strayed, second)] = &sent;
+        let raised = merchant.payer.replace(first, &[(&bumped.to, bumped.units)]);
+        let elsewhere = merchant.address();
+        let other = merchant
+            .payer
+            .replace(second, &[(&elsewhere, strayed.units)]);
+        merchant.mine(usize::from(is_mined_at_once));
+        let seen = merchant.until(bumped, ["processing", "seen"]);
+        assert_eq!(seen["onChain"]["txid"], raised.txid.as_str());
+        merchant.reviewed(
+            strayed,
+            "processing",
+            &format!("{} took its place", other.txid),
+        );
+        let right = merchant.payer.pay(&[(&strayed.to, strayed.units)]);
+        merchant.pay(strayed, &right.txid).expect(200);
+        merchant.mine(CONFIRMATIONS);
+        merchant.is_paid(bumped, &raised.txid);
+        merchant.is_paid(strayed, &right.txid);
+    }
+    merchant.audited();
+}
+
+#[test]
+fn paid_transfer_whose_transaction_is_reorganised_away_is_reviewed_until_that_is_mended() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for is_swapped in [false, true] {
+        for round in ROUNDS {
+            let mut paid = round.map(|who| merchant.sent(who, 100));
+            if is_swapped {
+                paid.reverse();
+            }
+            merchant.mine(CONFIRMATIONS);
+            for (of, made) in &paid {
+                merchant.is_paid(of, &made.txid);
+            }
+            gone_and_back(&mut merchant, &paid);
+            gone_for_good(&mut merchant, &paid);
+            merchant.audited();
+        }
+    }
+}
+
+/// Takes the blocks of both transactions back, and mines both again.
+#[track_caller]
+fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, Made); 2]) {
+    merchant.reorganise(CONFIRMATIONS);
+    merchant.look();
+    for (of, _) in paid {
+        merchant.reviewed(of, "paid", "is not confirmed any more");
+        let id = review(merchant, of, "gone");
+        let resolved = json!({ "action": "resolve", "review": id, "reason": "fine" });
+        merchant
+            .act(of, &resolved)
+            .refused(409, "invalid_transition", Some("action"));
+    }
+    // A node forgets what it gives up with so many blocks.
+    for (_, made) in paid {
+        merchant.payer.send(made);
+    }
+    merchant.mine(CONFIRMATIONS);
+    for (of, made) in paid {
+        merchant.is_paid(of, &made.txid);
+        let ended = &merchant.read(of)["reviews"][0];
+        assert_eq!(ended["reason"], "the transaction is confirmed again");
+    }
+}
+
+/// Takes the blocks of both transactions back and spends their inputs elsewhere: the amount of the first one is booked back, the
+/// second one is sent again.
+#[track_caller]
+fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, Made); 2]) {
+    let [(booked_back, first), (sent_again, second)] = paid;
+    merchant.reorganise(CONFIRMATIONS);
+    merchant.look();
+    let before = merchant.available();
+    adjust(merchant, booked_back, "gone");
+    let after = merchant.available();
+    assert!(after > before);
+    let elsewhere = merchant.address();
+    for made in [first, second] {
+        merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]);
+    }
+    merchant.mine(1);
+    merchant.until(booked_back, ["paid", "settled"]);
+    review(merchant, sent_again, "gone");
+    // Its block is given up, and the first transaction is confirmed after all.
+    merchant.reorganise(1);
+    merchant.payer.mine_only(&[&first.raw]);
+    // This one is seen before it is entered.
+    let other = merchant.payer.pay(&[(&sent_again.to, sent_again.units)]);
+    merchant.mine(1);
+    review(merchant, sent_again, "gone");
+    merchant.pay(sent_again, &other.txid).expect(200);
+    merchant.mine(CONFIRMATIONS);
+    merchant.is_paid(sent_again, &other.txid);
+    assert_eq!(merchant.available(), after);
+    adjust(merchant, booked_back, "arrived");
+    assert_eq!(merchant.available(), before);
+    merchant.look();
+    merchant.is_paid(booked_back, &first.txid);
+}
+
+/// Ends the newest review of a transfer, which is of this kind, by an adjustment; a second time is refused.
+#[track_caller]
+fn adjust(merchant: &Merchant<'_>, of: &Sent, kind: &str) {
+    let id = review(merchant, of, kind);
+    let adjusted = json!({ "action": "adjust", "review": id, "reason": "looked at its chain" });
+    merchant.act(of, &adjusted).expect(200);
+    let again = merchant.act(of, &adjusted);
+    again.refused(400, "invalid_request", Some("review"));
+}
+
+#[test]
+fn transaction_that_arrives_after_the_end_is_reviewed_once() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for round in ROUNDS {
+        let attached = round.map(|who| merchant.sent(who, 100));
+        merchant.look();
+        merchant.empty_mempool();
+        merchant.look();
+        for (of, _) in &attached {
+            merchant.until(of, ["processing", "waiting"]);
+            needs_force(&merchant, of);
+            let forced = json!({ "action": "fail", "force": true });
+            merchant.act(of, &forced).expect(200);
+        }
+        // Nothing was entered for these, or the signer sent nothing.
+        let unsent = round.map(|who| merchant.processing(who, None));
+        for of in &unsent {
+            if of.by == Sender::Signer {
+                merchant.answer(of, r#"{"sent": false, "reason": "low funds"}"#);
+                merchant.reviewed(of, "processing", "the signer sent nothing: low funds");
+                merchant.act(of, &json!({ "action": "fail" })).expect(200);
+            } else {
+                let forced = json!({ "action": "fail", "force": true });
+                merchant.act(of, &forced).expect(200);
+            }
+        }
+        let cancelled = merchant.request((round[0].0, Sender::Hand), None, None);
+        merchant.approve(&cancelled);
+        merchant
+            .act(&cancelled, &json!({ "action": "cancel" }))
+            .expect(200);
+        let before = merchant.available();
+        for (_, made) in &attached {
+            merchant.payer.send(made);
+        }
+        let late = [&unsent[0], &unsent[1], &cancelled];
+        for of in late {
+            merchant.payer.pay(&[(&of.to, of.units)]);
+        }
+        merchant.look();
+        for of in late {
+            merchant.reviewed(
+                of,
+                &merchant.status(of),
+                "pays exactly the amount, after the end",
+            );
+            adjust(&merchant, of, "arrived");
+        }
+        merchant.mine(CONFIRMATIONS);
+        for (of, _) in &attached {
+            merchant.reviewed(of, "failed", "is confirmed, although");
+            adjust(&merchant, of, "arrived");
+        }
+        let booked_out = before - merchant.available();
+        // Once each, whatever the chain tells of them later.
+        merchant.reorganise(CONFIRMATIONS);
+        merchant.look();
+        for (_, made) in &attached {
+            merchant.payer.send(made);
+        }
+        merchant.mine(CONFIRMATIONS);
+        for of in [&attached[0].0, &attached[1].0, late[0], late[1], late[2]] {
+            merchant.until(of, [&merchant.status(of), "settled"]);
+        }
+        assert_eq!(before - merchant.available(), booked_out);
+        merchant.audited();
+    }
+}

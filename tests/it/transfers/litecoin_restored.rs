@@ -1,0 +1,141 @@
+//! Payouts and refunds that a restore holds, on a real litecoind: what was sent since the copy is proposed, and never taken.
+
+use super::litecoin_shop::{CONFIRMATIONS, Merchant, Sender, Sent, node};
+use crate::support::payer::Made;
+use serde_json::{Value, json};
+
+/// Transfers of which a copy was taken at different steps, and what was sent for them since.
+struct Copied {
+    requested: (Sent, [Made; 2]),
+    approved: (Sent, Made),
+    processing: (Sent, Made),
+    unsent: Sent,
+}
+
+/// The transactions that are proposed for a transfer, newest first.
+#[track_caller]
+fn proposed(now: &Value) -> Vec<&str> {
+    let proposals = now["proposals"].as_array().unwrap().iter();
+    proposals.map(|one| one["txid"].as_str().unwrap()).collect()
+}
+
+/// Has each kind of transfer sent after a copy was taken, and goes back to the copy.
+#[track_caller]
+fn gone_back(merchant: &mut Merchant<'_>, payout: usize) -> Copied {
+    let kind = |place: usize| {
+        if place == payout {
+            "payouts"
+        } else {
+            "refunds"
+        }
+    };
+    let requested = merchant.request((kind(0), Sender::Hand), None, None);
+    let approved = merchant.request((kind(1), Sender::Hand), None, None);
+    merchant.approve(&approved);
+    let processing = merchant.processing((kind(2), Sender::Hand), None);
+    let unsent = merchant.processing(("refunds", Sender::Hand), None);
+    let copy = merchant.till.served.path(&format!("copy{payout}.db"));
+    let copy = copy.to_str().unwrap();
+    merchant.till.coffer(&["backup", copy]);
+    merchant.approve(&requested);
+    for of in [&requested, &approved] {
+        merchant.hand_over(of);
+    }
+    let paid = [&requested, &approved, &processing].map(|of| {
+        let made = merchant.payer.pay(&[(&of.to, of.units)]);
+        merchant.enter(of, &made.txid);
+        (of.clone(), made)
+    });
+    // Of any amount, as nobody knows what was approved.
+    let other = merchant.payer.pay(&[(&requested.to, 7_000)]);
+    merchant.mine(CONFIRMATIONS);
+    for (of, made) in &paid {
+        merchant.is_paid(of, &made.txid);
+    }
+    let told = merchant.restore(copy);
+    for (of, made) in &paid {
+        let mut lines = told.lines().filter(|line| line.contains(&of.id));
+        let line = lines.next().unwrap();
+        let named = line.contains(&of.to) && line.contains(&made.txid);
+        assert!(
+            named && line.contains("is paid in the replaced file"),
+            "{line}"
+        );
+    }
+    assert!(!told.contains(&unsent.id), "{told}");
+    let [(requested, first), approved, processing] = paid;
+    Copied {
+        requested: (requested, [first, other]),
+        approved,
+        processing,
+        unsent,
+    }
+}
+
+#[test]
+fn held_transfer_is_shown_what_was_sent_since_the_copy_and_takes_nothing_by_itself() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for payout in 0..3 {
+        let copied = gone_back(&mut merchant, payout);
+        merchant.look();
+        merchant.mine(CONFIRMATIONS);
+        held_before_it_was_sent(&merchant, &copied);
+        held_while_it_was_sent(&mut merchant, &copied);
+        merchant.look();
+        merchant.audited();
+    }
+}
+
+/// Those that the copy has as requested and approved take nothing but `release`.
+#[track_caller]
+fn held_before_it_was_sent(merchant: &Merchant<'_>, copied: &Copied) {
+    let (requested, [first, other]) = &copied.requested;
+    let (approved, made) = &copied.approved;
+    let now = merchant.until(requested, ["requested", "waiting"]);
+    let mut found = proposed(&now);
+    found.sort_unstable();
+    let mut expected = [first.txid.as_str(), other.txid.as_str()];
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    let now = merchant.until(approved, ["approved", "waiting"]);
+    assert_eq!(proposed(&now), [made.txid.as_str()]);
+    for of in [requested, approved] {
+        for action in ["approve", "process", "reject", "cancel", "fail", "pay"] {
+            let body = json!({ "action": action });
+            let held = merchant.act(of, &body);
+            assert_eq!(held.status, 409, "{action}: {}", held.text);
+        }
+        merchant
+            .act(of, &json!({ "action": "release" }))
+            .expect(200);
+    }
+    // They were sent, which a person says now.
+    let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
+    merchant.act(requested, &reason).expect(200);
+    merchant.hand_over(approved);
+    merchant.pay(approved, &made.txid).expect(200);
+}
+
+/// Those that the copy has as processing take `pay`, and `fail` with force.
+#[track_caller]
+fn held_while_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
+    let (processing, made) = &copied.processing;
+    let held = "on hold since a restore";
+    let now = merchant.reviewed(processing, "processing", held);
+    assert_eq!(proposed(&now), [made.txid.as_str()]);
+    merchant.reviewed(&copied.unsent, "processing", held);
+    for of in [processing, &copied.unsent] {
+        let released = merchant.act(of, &json!({ "action": "release" }));
+        released.refused(409, "invalid_transition", Some("action"));
+        let failed = merchant.act(of, &json!({ "action": "fail" }));
+        failed.refused(409, "invalid_transition", Some("force"));
+    }
+    let forced = json!({ "action": "fail", "force": true });
+    merchant.act(&copied.unsent, &forced).expect(200);
+    merchant.pay(processing, &made.txid).expect(200);
+    merchant.look();
+    merchant.is_paid(processing, &made.txid);
+    let (approved, made) = &copied.approved;
+    merchant.is_paid(approved, &made.txid);
+}

@@ -1,0 +1,159 @@
+//! Amounts, origins and destinations of transactions that pay payouts and refunds, on a real litecoind.
+
+use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, node};
+use super::litecoin_told::amount;
+use crate::support::looks;
+use crate::support::payer::decimal;
+use serde_json::json;
+
+#[test]
+fn more_than_one_percent_too_much_is_paid_and_reviewed_until_a_reason_is_given() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for round in ROUNDS {
+        let over = round.map(|who| merchant.sent(who, 102));
+        let (within, whole) = merchant.sent(("refunds", Sender::Hand), 101);
+        merchant.mine(CONFIRMATIONS);
+        merchant.is_paid(&within, &whole.txid);
+        assert_eq!(merchant.read(&within)["reviews"], json!([]));
+        for (of, made) in &over {
+            let told = format!(
+                "{} LTC were sent, of {}",
+                decimal(of.units * 102 / 100),
+                amount(of)
+            );
+            let paid = merchant.reviewed(of, "paid", &told);
+            let review = &paid["reviews"][0];
+            assert_eq!(review["kind"], "overpaid");
+            let end = |action: &str| json!({ "action": action, "review": review["id"], "reason": "a tip" });
+            let adjusted = merchant.act(of, &end("adjust"));
+            adjusted.refused(409, "invalid_transition", Some("action"));
+            let unsaid = json!({ "action": "resolve", "review": review["id"] });
+            let unsaid = merchant.act(of, &unsaid);
+            unsaid.refused(400, "invalid_request", Some("reason"));
+            merchant.act(of, &end("resolve")).expect(200);
+            merchant.look();
+            merchant.is_paid(of, &made.txid);
+        }
+    }
+    merchant.audited();
+}
+
+#[test]
+fn transaction_that_spends_deposits_of_the_shop_settles() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for round in ROUNDS {
+        // The refund's part, then the payout's.
+        let mut deposits = merchant.deposits(&[1_000_000, 24_000_000]);
+        let mut paid = Vec::new();
+        for who in round {
+            let sent = merchant.processing(who, None);
+            let coin = if who.0 == "payouts" {
+                deposits.pop()
+            } else {
+                Some(deposits.remove(0))
+            };
+            let made = merchant
+                .payer
+                .spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
+            merchant.payer.send(&made);
+            // One of them is found without an id.
+            if who.1 == Sender::Signer {
+                merchant.enter(&sent, &made.txid);
+            }
+            paid.push((sent, made));
+        }
+        merchant.mine(CONFIRMATIONS);
+        for (of, made) in &paid {
+            merchant.is_paid(of, &made.txid);
+        }
+        let own = "select count(*) || '' from own_transfers";
+        merchant.till.served.until(own, &["0"]);
+    }
+    merchant.audited();
+}
+
+#[test]
+fn entered_or_answered_transaction_takes_its_output_back() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for by in [Sender::Hand, Sender::Signer] {
+        // A payout and a refund of the same amount to the same address.
+        merchant.deposits(&[25_000_000]);
+        let first = merchant.processing(("payouts", Sender::Hand), None);
+        let made = merchant.payer.pay(&[(&first.to, first.units)]);
+        merchant.look();
+        let seen = merchant.until(&first, ["processing", "seen"]);
+        assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
+        let second = merchant.request(("refunds", by), Some(&first.to), Some("20.00"));
+        merchant.approve(&second);
+        merchant.hand_over(&second);
+        merchant.enter(&second, &made.txid);
+        merchant.until(&second, ["processing", "seen"]);
+        let waiting = merchant.until(&first, ["processing", "waiting"]);
+        assert_eq!(waiting["txid"], json!(null));
+        let own = merchant.payer.pay(&[(&first.to, first.units)]);
+        merchant.mine(CONFIRMATIONS);
+        merchant.is_paid(&second, &made.txid);
+        merchant.is_paid(&first, &own.txid);
+        // What has settled one is taken from it no more.
+        merchant.deposits(&[25_000_000]);
+        let third = merchant.processing(("refunds", Sender::Hand), Some(&first.to));
+        let taken = merchant.pay(&third, &own.txid);
+        taken.refused(409, "invalid_transition", Some("txid"));
+        merchant
+            .act(&third, &json!({ "action": "fail", "force": true }))
+            .expect(200);
+    }
+    merchant.audited();
+}
+
+#[test]
+fn exact_arrival_holds_the_start_of_the_signer_until_a_person_decides() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for kind in ["payouts", "refunds"] {
+        // The signer is at another one.
+        let busy = merchant.processing(("refunds", Sender::Signer), None);
+        let held = merchant.request((kind, Sender::Signer), None, None);
+        merchant.approve(&held);
+        // At once: the node counts seconds.
+        let made = merchant.payer.pay(&[(&held.to, held.units)]);
+        merchant.running.process.kill();
+        merchant.answer(&busy, "nobody hears it");
+        merchant.start_with(&[]);
+        let proposals = format!(
+            "select group_concat(p.txid) from transfer_proposals p join transfers t on t.seq = p.transfer \
+                where t.id = '{}'",
+            held.id
+        );
+        merchant.till.served.until(&proposals, &[&made.txid]);
+        merchant.look();
+        merchant.until(&held, ["approved", "waiting"]);
+        assert_eq!(
+            merchant.read(&held)["proposals"][0]["txid"],
+            made.txid.as_str()
+        );
+        let (next, own) = merchant.sent(("refunds", Sender::Signer), 100);
+        assert_eq!((merchant.starts(&next), merchant.starts(&held)), (1, 0));
+        // It was for something else, so the signer sends it.
+        let dismissed = json!({ "action": "dismiss", "txid": made.txid });
+        merchant.act(&held, &dismissed).expect(200);
+        assert!(looks::until(|| merchant.starts(&held) == 1));
+        let right = merchant.payer.pay(&[(&held.to, held.units)]);
+        merchant.enter(&held, &right.txid);
+        merchant.mine(CONFIRMATIONS);
+        merchant.is_paid(&held, &right.txid);
+        merchant.is_paid(&next, &own.txid);
+        merchant.reviewed(
+            &busy,
+            "processing",
+            "nobody knows whether the signer sent it",
+        );
+        merchant
+            .act(&busy, &json!({ "action": "fail", "force": true }))
+            .expect(200);
+    }
+    merchant.audited();
+}

@@ -1,0 +1,347 @@
+//! A shop on a real litecoind whose payouts and refunds are sent by hand and by a signer.
+//!
+//! Invariant: a look kills the server and starts it again, so whatever is asserted after it has survived `kill -9`.
+
+use crate::chain::till::Till;
+use crate::support::Answer;
+use crate::support::litecoind::Litecoind;
+use crate::support::looks;
+use crate::support::payer::{Coin, Made, Payer, outpoint};
+use crate::support::served::Running;
+use bitcoin::NetworkKind;
+use bitcoin::bip32::{DerivationPath, Xpriv, Xpub};
+use bitcoin::secp256k1::Secp256k1;
+use coffer::domain::time::HOUR_MS;
+use serde_json::{Value, json};
+
+const UNTESTED: &str = "payouts and refunds in litecoin";
+/// Confirmations of the highest tier.
+pub const CONFIRMATIONS: usize = 12;
+/// Blocks behind which nothing is reorganised any more.
+pub const HORIZON: usize = 200;
+/// Coins of the payer.
+const COINS: usize = 60;
+/// Each kind once by hand and once by the signer.
+pub const ROUNDS: [[(&str, Sender); 2]; 2] = [
+    [("payouts", Sender::Hand), ("refunds", Sender::Signer)],
+    [("refunds", Sender::Hand), ("payouts", Sender::Signer)],
+];
+
+/// Sender of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    Hand,
+    Signer,
+}
+
+/// A payout or refund.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub kind: &'static str,
+    pub by: Sender,
+    pub id: String,
+    /// Destination.
+    pub to: String,
+    /// Amount in base units.
+    pub units: u64,
+}
+
+/// A shop whose customer has paid an invoice, the node of its chain, and somebody who pays there.
+pub struct Merchant<'n> {
+    pub node: &'n Litecoind,
+    pub payer: Payer<'n>,
+    pub till: Till,
+    pub running: Running,
+    account_key: Xpriv,
+    signer: String,
+    invoices: u32,
+    invoice: String,
+    branches: u32,
+}
+
+/// A node that forgets its mempool when it ends, and whose chain may be of any height; `None` where the machine has none.
+#[track_caller]
+pub fn node(options: &[&str]) -> Option<Litecoind> {
+    let never = "-vbparams=mweb:9999999990:9999999999";
+    Litecoind::start(
+        &[&["-persistmempool=0", "-walletbroadcast=0", never], options].concat(),
+        UNTESTED,
+    )
+}
+
+/// The account's key of the shop's wallet.
+fn account_key() -> Xpriv {
+    let master = Xpriv::new_master(NetworkKind::Test, &[7; 32]).unwrap();
+    let path: DerivationPath = "m/84'/1'/0'".parse().unwrap();
+    master.derive_priv(&Secp256k1::new(), &path).unwrap()
+}
+
+impl<'n> Merchant<'n> {
+    #[track_caller]
+    pub fn open(node: &'n Litecoind) -> Merchant<'n> {
+        let payer = Payer::with_coins(node, COINS);
+        let till = Till::new(&["--node", &format!("litecoin={}", node.url())]);
+        let account_key = account_key();
+        let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
+        crate::operator::wallets::done(&till.adds("litecoin", &public, &[]));
+        let folder = till.served.path("orders");
+        std::fs::create_dir(&folder).unwrap();
+        let script = format!(
+            "cd {}; order=$(cat); id=${{order#*\\\"id\\\":\\\"}}; id=${{id%%\\\"*}}\n\
+                mkfifo $id; echo $id >> started; exec cat $id",
+            folder.display()
+        );
+        let signer = till.served.program("signer", &script);
+        let running = till
+            .served
+            .start(&[&till.settings()[..], &["--signer", &signer]].concat());
+        till.until_known("litecoin", "LTC");
+        let mut merchant = Merchant {
+            node,
+            payer,
+            till,
+            running,
+            account_key,
+            signer,
+            invoices: 0,
+            invoice: String::new(),
+            branches: 0,
+        };
+        merchant.deposits(&[25_000_000]);
+        merchant
+    }
+
+    /// Has a customer pay an invoice of 20 EUR in these parts; the outputs at its deposit address.
+    #[track_caller]
+    pub fn deposits(&mut self, parts: &[u64]) -> Vec<Coin> {
+        let invoice = self.till.invoice(&self.running, "LTC");
+        let to = invoice["depositAddress"].as_str().unwrap().to_owned();
+        let pays: Vec<_> = parts.iter().map(|units| (to.as_str(), *units)).collect();
+        let made = self.payer.pay(&pays);
+        self.payer.mine(3);
+        self.look();
+        self.till.hears("invoice.confirmed", &invoice);
+        invoice["id"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut self.invoice);
+        let path: DerivationPath = format!("m/0/{}", self.invoices).parse().unwrap();
+        let key = self.account_key.derive_priv(&Secp256k1::new(), &path);
+        self.invoices += 1;
+        let key = key.unwrap().private_key;
+        let at = |(place, amount): (u32, &u64)| Coin {
+            at: outpoint(&made.txid, place),
+            amount: *amount,
+            key,
+        };
+        (0..).zip(parts).map(at).collect()
+    }
+
+    /// An address of somebody else.
+    #[track_caller]
+    pub fn address(&self) -> String {
+        self.node.address("bech32")
+    }
+
+    /// Requests a payout of 20 EUR, or a refund of that much, or of 1 EUR where `euros` says nothing.
+    #[track_caller]
+    pub fn request(
+        &self,
+        (kind, by): (&'static str, Sender),
+        to: Option<&str>,
+        euros: Option<&str>,
+    ) -> Sent {
+        let to = to.map_or_else(|| self.address(), str::to_owned);
+        let served = &self.till.served;
+        let (id, euros) = if kind == "payouts" {
+            let payee = ["LTC", "litecoin", &to];
+            (served.requested_payout_in(&self.running, payee), "20.00")
+        } else {
+            let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
+            let euros = euros.unwrap_or("1.00");
+            let body = json!({ "invoice": self.invoice, "amount": euros, "toAddress": to });
+            let refund = self.running.interface("POST", &path, &body).expect(201);
+            (refund.json()["id"].as_str().unwrap().to_owned(), euros)
+        };
+        let cents: u64 = euros.replace('.', "").parse().unwrap();
+        // At 100 EUR, less the fee.
+        let units = cents * 10_000 - 100_000;
+        Sent {
+            kind,
+            by,
+            id,
+            to,
+            units,
+        }
+    }
+
+    /// Approves a transfer for its sender.
+    #[track_caller]
+    pub fn approve(&self, of: &Sent) {
+        let by = if of.by == Sender::Hand {
+            "hand"
+        } else {
+            "signer"
+        };
+        let body = json!({
+            "action": "approve", "rate": "100", "acceptRate": true, "networkFee": "0.001", "sentBy": by,
+        });
+        self.act(of, &body).expect(200);
+    }
+
+    /// A transfer in processing; its signer runs.
+    #[track_caller]
+    pub fn processing(&self, who: (&'static str, Sender), to: Option<&str>) -> Sent {
+        let sent = self.request(who, to, None);
+        self.approve(&sent);
+        self.hand_over(&sent);
+        sent
+    }
+
+    /// Has an approved transfer processed by hand, or waits until its signer runs.
+    #[track_caller]
+    pub fn hand_over(&self, of: &Sent) {
+        match of.by {
+            Sender::Hand => drop(self.act(of, &json!({ "action": "process" })).expect(200)),
+            Sender::Signer => assert!(looks::until(|| self.starts(of) == 1)),
+        }
+    }
+
+    /// Answers a running signer's order with this text.
+    #[track_caller]
+    pub fn answer(&self, of: &Sent, text: &str) {
+        std::fs::write(self.till.served.path("orders").join(&of.id), text).unwrap();
+    }
+
+    /// Enters a transaction by hand, or has the signer answer it.
+    #[track_caller]
+    pub fn enter(&self, of: &Sent, txid: &str) {
+        match of.by {
+            Sender::Hand => drop(self.pay(of, txid).expect(200)),
+            Sender::Signer => {
+                self.answer(of, &format!(r#"{{"txid": "{txid}"}}"#));
+                let attached = format!("select txid from transfers where id = '{}'", of.id);
+                self.till.served.until(&attached, &[txid]);
+            }
+        }
+    }
+
+    /// A transfer in processing whose transaction, of this part of its amount in percent, is in the mempool and entered.
+    #[track_caller]
+    pub fn sent(&mut self, who: (&'static str, Sender), percent: u64) -> (Sent, Made) {
+        let sent = self.processing(who, None);
+        let made = self.payer.pay(&[(&sent.to, sent.units * percent / 100)]);
+        self.enter(&sent, &made.txid);
+        (sent, made)
+    }
+
+    #[track_caller]
+    pub fn act(&self, of: &Sent, body: &Value) -> Answer {
+        let path = format!("/dashboard/api/{}/{}", of.kind, of.id);
+        self.running.interface("POST", &path, body)
+    }
+
+    #[track_caller]
+    pub fn pay(&self, of: &Sent, txid: &str) -> Answer {
+        self.act(of, &json!({ "action": "pay", "txid": txid }))
+    }
+
+    /// Kills the server, starts it again, and waits until it has read all that its node has.
+    #[track_caller]
+    pub fn look(&mut self) {
+        let rescans = "select count(*) from rescans where ended_at is null";
+        loop {
+            self.running.process.kill();
+            let file = self.till.served.open();
+            let number = |query: &str| {
+                file.query_row(query, [], |row| row.get::<_, i64>(0))
+                    .unwrap()
+            };
+            let before = number("select stepped_at from chain_cursors");
+            let height = self.node.call("getblockcount", json!([]));
+            self.start();
+            let read = format!(
+                "select (height = {height} and stepped_at > {before}) || '' from chain_cursors"
+            );
+            self.till.served.until(&read, &["1"]);
+            if number(rescans) == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Starts the server with its signer.
+    #[track_caller]
+    pub fn start(&mut self) {
+        self.start_with(&["--signer", &self.signer.clone()]);
+    }
+
+    /// Starts the server with these settings besides.
+    #[track_caller]
+    pub fn start_with(&mut self, settings: &[&str]) {
+        let settings = [&self.till.settings()[..], settings].concat();
+        self.running = self.till.served.start_again(&self.running, &settings);
+    }
+
+    /// Goes back to a copy of the file, and starts the server; what the command says.
+    #[track_caller]
+    pub fn restore(&mut self, copy: &str) -> String {
+        self.running.process.kill();
+        let told = self.till.coffer(&["restore", copy, "--force"]);
+        // It has ended every session.
+        let settings = [&self.till.settings()[..], &["--signer", &self.signer]].concat();
+        self.running = self.till.served.start(&settings);
+        told
+    }
+
+    /// Mines so many blocks, and looks.
+    #[track_caller]
+    pub fn mine(&mut self, blocks: usize) {
+        self.payer.mine(blocks);
+        self.look();
+    }
+
+    /// Lets hours pass while the server is down: all that the file knows of open transfers is so much older then.
+    #[track_caller]
+    pub fn pass(&mut self, hours: i64) {
+        self.running.process.kill();
+        let ms = hours * HOUR_MS;
+        let older = format!(
+            "update transfers set requested_at = requested_at - {ms}, approved_at = approved_at - {ms}, \
+                handed_over_at = handed_over_at - {ms}, attached_at = attached_at - {ms} \
+                where finalized_at is null; \
+            update sent_transactions set first_seen_at = first_seen_at - {ms}, last_seen_at = last_seen_at - {ms}; \
+            update observations set seen_at = seen_at - {ms}, vanished_at = vanished_at - {ms}; \
+            update chains set scanned_to = scanned_to - {ms}"
+        );
+        self.till.served.open().execute_batch(&older).unwrap();
+    }
+
+    /// Ends the node and starts it with an empty mempool.
+    #[track_caller]
+    pub fn empty_mempool(&self) {
+        self.node.end();
+        self.begin_node();
+    }
+
+    #[track_caller]
+    pub fn begin_node(&self) {
+        self.node.begin();
+        self.node.call("loadwallet", json!(["test"]));
+    }
+
+    /// Gives up so many blocks for one more, which are empty; what was in few of them is in the mempool again.
+    #[track_caller]
+    pub fn reorganise(&mut self, depth: usize) {
+        let tip = self.node.call("getblockcount", json!([])).as_u64().unwrap();
+        let first = tip + 1 - u64::try_from(depth).unwrap();
+        let hash = self.node.call("getblockhash", json!([first]));
+        self.node.call("invalidateblock", json!([hash]));
+        // The same blocks would not be taken again.
+        self.branches += 1;
+        let script = format!("raw({:x})", 0x52 + self.branches % 14);
+        for _ in 0..=depth {
+            self.node.call("generateblock", json!([script, []]));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a shop on litecoin tells of its payouts and refunds, and what a test expects of them.
+
+use super::litecoin_shop::{Merchant, Sent};
+use crate::file::audit::findings;
+use crate::support::looks;
+use crate::support::payer::decimal;
+use crate::support::{agent, send};
+use serde_json::{Value, json};
+
+impl Merchant<'_> {
+    /// Counts how often the signer was started for a transfer.
+    pub fn starts(&self, of: &Sent) -> usize {
+        let started = self.till.served.path("orders").join("started");
+        let started = std::fs::read_to_string(started).unwrap_or_default();
+        started.lines().filter(|line| *line == of.id).count()
+    }
+
+    /// The transfer as the operator reads it.
+    #[track_caller]
+    pub fn read(&self, of: &Sent) -> Value {
+        let account = &self.till.served.account;
+        let path = format!("/dashboard/api/accounts/{account}/{}/{}", of.kind, of.id);
+        self.running
+            .interface("GET", &path, &Value::Null)
+            .expect(200)
+            .json()
+    }
+
+    #[track_caller]
+    pub fn status(&self, of: &Sent) -> String {
+        self.read(of)["status"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until the status and the state on the chain are these; the transfer.
+    #[track_caller]
+    pub fn until(&self, of: &Sent, expected: [&str; 2]) -> Value {
+        let mut now = Value::Null;
+        let is_so = looks::until(|| {
+            now = self.read(of);
+            [&now["status"], &now["onChain"]["state"]] == [&json!(expected[0]), &json!(expected[1])]
+        });
+        assert!(is_so, "never {expected:?}: {now}");
+        now
+    }
+
+    /// Waits for a review that says this; the transfer.
+    #[track_caller]
+    pub fn reviewed(&self, of: &Sent, status: &str, problem: &str) -> Value {
+        let now = self.until(of, [status, "needs_review"]);
+        let told = now["onChain"]["problem"].as_str().unwrap();
+        assert!(told.contains(problem), "{told}");
+        now
+    }
+
+    /// Asserts that a transfer is paid, told once and sent once, by this transaction.
+    #[track_caller]
+    pub fn is_paid(&self, of: &Sent, txid: &str) {
+        let paid = self.until(of, ["paid", "settled"]);
+        assert_eq!(paid["txid"], txid);
+        self.told(of, "paid");
+        assert!(self.starts(of) <= 1);
+    }
+
+    /// Asserts that the end of a transfer was told once.
+    #[track_caller]
+    pub fn told(&self, of: &Sent, end: &str) {
+        let kind = of.kind.trim_end_matches('s');
+        let told = format!(
+            "select group_concat(type) from events where object_id = '{}'",
+            of.id
+        );
+        self.till.served.until(&told, &[&format!("{kind}.{end}")]);
+    }
+
+    #[track_caller]
+    pub fn audited(&self) {
+        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+    }
+
+    /// What the merchant may dispose of, in EUR cents.
+    #[track_caller]
+    pub fn available(&self) -> i64 {
+        let url = format!("{}/v1/balances", self.running.url);
+        let key = [("X-API-Key", self.till.served.key.as_str())];
+        let balances = send(&agent(), "GET", &url, &key, "").expect(200).json();
+        let all = balances["data"].as_array().unwrap();
+        let euros = all.iter().find(|one| one["currency"] == "EUR").unwrap();
+        let text = euros["available"].as_str().unwrap();
+        text.replace('.', "").parse().unwrap()
+    }
+}
+
+/// The amount of a transfer as it is shown.
+pub fn amount(of: &Sent) -> String {
+    decimal(of.units)
+}
