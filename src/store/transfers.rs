@@ -1,7 +1,7 @@
 //! The table `transfers`: payouts and refunds.
 
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::{Reader, StoreError, Tx, chains};
 use crate::domain::asset::Chain;
 use crate::domain::asset::Mode;
 use crate::domain::money::coin::{Rate, Units};
@@ -177,6 +177,9 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
         ":settled_reason": dispatch.settled_reason,
         ":watched_from": dispatch.watched_from,
     };
+    if transfer.status == TransferStatus::Processing {
+        chains::expect(tx, transfer.mode, transfer.asset.chain);
+    }
     match UPDATE.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(

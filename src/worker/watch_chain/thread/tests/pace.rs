@@ -7,10 +7,14 @@ use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::observation::Block;
 use crate::domain::time::{DAY_MS, MINUTE_MS, SECOND_MS};
+use crate::domain::transfer::TransferKind;
 use crate::service::Service;
-use crate::service::tests::{File, NOW, done, expecting, invoice_address, live, with_nodes};
+use crate::service::tests::{
+    File, NOW, done, expecting, invoice_address, live, live_invoice, refund, with_nodes,
+};
 use crate::worker::watch_chain::tests::watch;
 use crate::worker::watch_chain::waker::Pause;
+use serde_json::{Value, json};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -176,6 +180,28 @@ fn a_coin_that_is_picked_is_looked_for_at_once_and_often() {
 
 fn service_of(scene: &Scene) -> Arc<Service> {
     Arc::clone(&scene.service)
+}
+
+#[test]
+fn refund_in_processing_is_looked_for_at_once() {
+    let scene = Scene::new("LTC");
+    let (service, merchant) = (&scene.service, live(&scene.service));
+    let paid = json!({ "invoice": live_invoice(service), "asset": "LTC" });
+    let seen = done(service.put_payment(NOW, paid.as_object().unwrap().clone()));
+    let seen: Value = serde_json::from_str(seen.unwrap().1.get()).unwrap();
+    let confirmed = json!({ "state": "confirmed" });
+    let confirmed = confirmed.as_object().unwrap().clone();
+    done(service.move_payment(NOW, seen["id"].as_str().unwrap(), confirmed)).unwrap();
+    let to = "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9";
+    let id = refund(service, &merchant, NOW, ("5.00", to));
+    for (action, is_woken) in [("approve", false), ("process", true)] {
+        let waker = scene.chain_wakers.of(scene.chain());
+        waker.take_money();
+        let body = json!({ "action": action });
+        let body = body.as_object().unwrap().clone();
+        done(service.move_transfer(NOW, "op", TransferKind::Refund, &id, body)).unwrap();
+        assert_eq!(waker.take_money(), is_woken, "{action}");
+    }
 }
 
 #[test]
