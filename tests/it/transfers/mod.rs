@@ -13,6 +13,7 @@ mod on_anvil;
 mod on_chain;
 mod on_litecoin;
 mod payouts;
+mod read_back;
 mod refunds;
 mod senders;
 mod sending;

@@ -1,0 +1,71 @@
+//! Payouts that were approved and sent before their chain was watched for them, on a real litecoind: the chain is read from
+//! their approval on.
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::file::old_files::as_of;
+use crate::support::litecoind::Litecoind;
+use crate::support::served::approval;
+use serde_json::json;
+
+const UNTESTED: &str = "payouts that were sent before their chain was watched";
+
+/// A shop without a server, whose payout in processing was sent and confirmed meanwhile, and its transaction.
+#[track_caller]
+fn sent() -> Option<(Litecoind, Till, String)> {
+    let node = Litecoind::start(&[], UNTESTED)?;
+    node.fund();
+    let till = Till::of_outputs("litecoin", &node.url());
+    let mut running = till.start();
+    till.until_known("litecoin", "LTC");
+    let to = node.address("bech32");
+    let payee = ["LTC", "litecoin", &to];
+    let id = till.served.requested_payout_in(&running, payee);
+    let path = format!("/dashboard/api/payouts/{id}");
+    for step in [approval(), json!({ "action": "process" })] {
+        running.interface("POST", &path, &step).expect(200);
+    }
+    assert!(running.process.close());
+    let txid = node.pay(&to, "0.199");
+    node.mine(20);
+    Some((node, till, txid))
+}
+
+/// Asserts that a server finds the transaction, and that its chain settles the payout.
+#[track_caller]
+fn is_found(till: &Till, txid: &str) {
+    let running = till.start();
+    let settled = "select status || ' ' || ifnull(settled_by, '-') || ' ' || ifnull(txid, '-') from transfers";
+    till.served.until(settled, &[&format!("paid chain {txid}")]);
+    drop(running);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+}
+
+#[test]
+fn payout_that_was_sent_before_the_first_cursor_of_its_chain_is_found() {
+    let Some((_node, till, txid)) = sent() else {
+        return;
+    };
+    let unwatched = "delete from chain_blocks; delete from chain_cursors; update transfers set watched_from = null";
+    till.served.open().execute_batch(unwatched).unwrap();
+    is_found(&till, &txid);
+}
+
+#[test]
+fn payout_that_was_sent_before_the_upgrade_is_found() {
+    let Some((node, mut till, txid)) = sent() else {
+        return;
+    };
+    let older = till.served.path("older.db");
+    let old = as_of(&till.served.file, &older, 21);
+    // The older server has read the blocks, and looked for no payout in them.
+    let height = node.call("getblockcount", json!([])).to_string();
+    let hash = node.text("getbestblockhash", json!([]));
+    let read = "update chain_cursors set height = ?1, hash = ?2, complete_height = ?1, complete_hash = ?2, head_height = ?1";
+    assert_eq!(old.execute(read, [&height, &hash]), Ok(1));
+    let kept = "insert into chain_blocks (chain, height, hash) values ('litecoin', ?1, ?2)";
+    assert_eq!(old.execute(kept, [&height, &hash]), Ok(1));
+    drop(old);
+    till.served.file = older;
+    is_found(&till, &txid);
+}
