@@ -167,12 +167,14 @@ test('what the chain tells of a payout is shown, and a person decides', async ()
   await page.getByRole('button', { name: 'Detach transaction', exact: true }).click();
   await page.getByRole('button', { name: 'Enter transaction…' }).waitFor();
   await arrivalsAreDecided(page);
+  await isInsistedOn(page, ['Enter transaction', 'unverified', 400, 'Count it as paid, not checked on a chain']);
+  await isInsistedOn(page, ['Mark as failed', 'force', 409, 'Put the amount back although it may have been sent']);
   await page.getByRole('button', { name: 'Mark as paid…' }).click();
   await page.getByRole('textbox', { name: 'Reason' }).fill(HOSTILE);
   await looked(page, 'dashboard-payout-mark-paid');
   await page.getByRole('button', { name: 'Mark as paid', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
-  await closePage(page, ['401']);
+  await closePage(page, ['400', '401', '409']);
 });
 
 /** A proposal is dismissed and a review resolved: simulated chains have neither, so they are put into the answer. */
@@ -206,6 +208,31 @@ async function arrivalsAreDecided(page) {
   await page.unroute(/\/payouts\/[0-9a-f-]{36}/);
   await page.reload();
   await page.getByRole('button', { name: 'Enter transaction…' }).waitFor();
+}
+
+/**
+ * A step is refused for the lack of a field, and its checkbox is ticked: simulated chains guard nothing, so the
+ * refusal is put into the answer.
+ */
+async function isInsistedOn(page, [name, param, status, label]) {
+  const sent = [];
+  await page.route(/\/payouts\/[0-9a-f-]{36}$/, async (route) => {
+    sent.push(route.request().postDataJSON());
+    const error = status === 409 ? 'invalid_transition' : 'invalid_request';
+    if (sent.length === 1) return route.fulfill({ status, json: { error, message: 'must be true', param } });
+    return route.fulfill({ json: { status: 'processing' } });
+  });
+  await page.getByRole('button', { name: `${name}…` }).click();
+  const dialog = page.getByRole('dialog');
+  if (param === 'unverified') await dialog.getByLabel('Transaction').fill('c'.repeat(64));
+  assert.equal(await dialog.getByLabel(label).isVisible(), false);
+  await dialog.getByRole('button', { name, exact: true }).click();
+  await dialog.getByLabel(label).check();
+  await seen(page, `payout-${param}`);
+  await dialog.getByRole('button', { name, exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual(sent.map((body) => body[param] === true), [false, true]);
+  await page.unroute(/\/payouts\/[0-9a-f-]{36}$/);
 }
 
 test('money that matched nothing is assigned, left, and undone', async () => {
