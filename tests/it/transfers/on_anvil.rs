@@ -6,6 +6,7 @@ mod by_hand;
 mod by_signer;
 mod ended;
 mod lost;
+mod shared;
 mod untraced;
 
 use crate::chain::till::Till;

@@ -12,6 +12,7 @@ fn invented_txid_is_reviewed_after_six_hours_of_blocks_and_can_be_corrected() {
         return;
     };
     let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of));
+    let forgotten = merchant.processing(("refunds", ETH));
     let invented = format!("0x{}", "ab".repeat(32));
     for sent in &both {
         for wrong in [
@@ -53,6 +54,13 @@ fn invented_txid_is_reviewed_after_six_hours_of_blocks_and_can_be_corrected() {
         let refused = merchant.pay(sent, &invented);
         refused.refused(409, "invalid_transition", Some("action"));
     }
+    merchant.waits(&forgotten);
+    merchant.pass(17 * HOUR_MS + 10 * MINUTE_MS);
+    merchant.mine(1);
+    merchant.is_reviewed(
+        &forgotten,
+        "no transaction was entered or found for 24 hours",
+    );
     merchant.is_right();
 }
 

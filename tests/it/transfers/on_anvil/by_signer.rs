@@ -1,6 +1,6 @@
 //! Sent by the signer for Ethereum.
 
-use super::{ETH, FINAL, MINUTE_MS, Merchant, Sent, USDC};
+use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, Sent, USDC};
 use crate::process::deploy::signer::{CHAIN_ID, Signer};
 use crate::support::anvil::Node;
 use crate::support::looks;
@@ -174,18 +174,20 @@ fn lost_transaction_of_the_signer_fails_none_of_the_next() {
     merchant.node.ask("anvil_dropAllTransactions", json!([]));
     let next = [USDC, ETH].map(|asset| merchant.approved(("refunds", asset), "signer"));
     let problem = "tries again every 10 minutes: the node does not know an earlier transaction";
-    for round in 1..=2 {
+    for (round, state) in [(1, "waiting"), (2, "needs_review")] {
         for sent in &next {
-            merchant.until(sent, "processing", "waiting", problem);
+            merchant.until(sent, "processing", state, problem);
         }
-        merchant.waits(&lost);
+        merchant.until(&lost, "processing", state, "");
         merchant.has_run(1 + 2 * round);
         merchant.pass(5 * MINUTE_MS);
         merchant.look();
         assert_eq!(merchant.starts(), 1 + 2 * round);
-        merchant.pass(6 * MINUTE_MS);
-        if round == 2 {
+        if round == 1 {
+            merchant.pass(24 * HOUR_MS);
+        } else {
             // A person sends something else with the nonce.
+            merchant.pass(6 * MINUTE_MS);
             let nobody = merchant.destination();
             merchant.send(ETH, &nobody, 1);
         }
@@ -205,5 +207,35 @@ fn lost_transaction_of_the_signer_fails_none_of_the_next() {
     merchant.mine(FINAL);
     merchant.are_paid(&next, &txids);
     assert_eq!(merchant.received(&lost), 0);
+    merchant.is_right();
+}
+
+#[test]
+fn arrival_at_an_approved_transfer_holds_the_signer_until_a_person_decides() {
+    let Some(mut merchant) = with_signer() else {
+        return;
+    };
+    for (at, of) in [("payouts", USDC), ("refunds", ETH)]
+        .into_iter()
+        .enumerate()
+    {
+        let sent = merchant.approved(of, "hand");
+        let arrived = merchant.send_it(&sent);
+        merchant.look();
+        let proposed = merchant.until(&sent, "approved", "waiting", "");
+        assert_eq!(proposed["proposals"][0]["txid"], arrived);
+        let given = json!({ "action": "reassign", "sentBy": "signer" });
+        merchant.act(&sent, &given).expect(200);
+        merchant.mine(FINAL);
+        merchant.until(&sent, "approved", "waiting", "");
+        assert_eq!(merchant.starts(), at);
+        let dismissed = json!({ "action": "dismiss", "txid": arrived });
+        merchant.act(&sent, &dismissed).expect(200);
+        let txid = merchant.answered(&sent);
+        assert_ne!(txid, arrived);
+        merchant.mine(FINAL);
+        merchant.is_paid(&sent, &txid);
+        assert_eq!(merchant.received(&sent), 2 * sent.units);
+    }
     merchant.is_right();
 }
