@@ -11,8 +11,8 @@ use std::process::Command;
 
 const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 
-/// Opens a shop with the signer; it notes each start, and waits at its gate until that can be read. `None` where the machine
-/// lacks a part.
+/// Opens a shop with the signer; it notes each order that it has read, and waits at its gate until that can be read.
+/// `None` where the machine lacks a part.
 #[track_caller]
 fn with_signer() -> Option<Merchant> {
     let node = Node::of(CHAIN_ID, UNTESTED)?;
@@ -29,7 +29,7 @@ fn with_signer() -> Option<Merchant> {
         let [gate, noted, order] = ["gate", "noted", "order"].map(|name| till.served.path(name));
         std::fs::write(&gate, "").unwrap();
         let script = format!(
-            "echo started >> {}\ncat > {order}.$$\ncat {}\nexec '{}' < {order}.$$",
+            "cat > {order}.$$\necho started >> {}\ncat {}\nexec '{}' < {order}.$$",
             noted.display(),
             gate.display(),
             command.join("' '"),
