@@ -157,3 +157,34 @@ fn exact_arrival_holds_the_start_of_the_signer_until_a_person_decides() {
     }
     merchant.audited();
 }
+
+#[test]
+fn arrival_is_taken_for_nobody_while_a_signer_runs_for_its_address() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    let (by_hand, by_signer) = (("refunds", Sender::Hand), ("refunds", Sender::Signer));
+    let failed = merchant.processing(by_hand, None);
+    let forced = json!({ "action": "fail", "force": true });
+    merchant.act(&failed, &forced).expect(200);
+    let waits = merchant.processing(by_hand, Some(&failed.to));
+    // From here on its chain is polled more often, as money is under way.
+    merchant.look();
+    let runs = merchant.processing(by_signer, Some(&failed.to));
+    let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
+    let proposals = format!(
+        "select count(*) || '' from transfer_proposals where txid = '{}'",
+        made.txid
+    );
+    merchant.till.served.until(&proposals, &["3"]);
+    merchant.until(&failed, ["failed", "settled"]);
+    merchant.until(&waits, ["processing", "waiting"]);
+    merchant.enter(&runs, &made.txid);
+    merchant.mine(CONFIRMATIONS);
+    merchant.is_paid(&runs, &made.txid);
+    merchant.until(&failed, ["failed", "settled"]);
+    merchant.until(&waits, ["processing", "waiting"]);
+    let own = merchant.payer.pay(&[(&waits.to, waits.units)]);
+    merchant.mine(CONFIRMATIONS);
+    merchant.is_paid(&waits, &own.txid);
+    merchant.audited();
+}
