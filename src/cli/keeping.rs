@@ -100,8 +100,7 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
         .copied()
         .collect();
     let (counts, heads, derived) = read_any(&file, &mut hear, |db| {
-        let counts = audit::audit(db, &mut report, &mut hear)?;
-        let heads = audit::check_history(db, &noted, &mut report)?;
+        let (counts, heads) = audit::audit(db, &noted, &mut report, &mut hear)?;
         if matches.get_flag("skip-addresses") {
             return Ok((counts, heads, None));
         }

@@ -11,42 +11,120 @@ mod sent;
 mod states;
 mod told;
 
+use self::history::check_history;
 use super::Error;
 use super::settle::judge;
+use crate::domain::history::Head;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Cents;
-use crate::domain::progress::{Said, Tell, count};
+use crate::domain::progress::{Said, Tell, count, unheard};
 use crate::domain::scanned::Scanned;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::store::{Reader, audit, chains, invoices, payments, quotes};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
 
 pub use crate::store::audit::{Counts, Finding};
 pub use derived::check_addresses;
-pub use history::check_history;
 
 /// Invoices looked at between two looks for more.
 const PAGE: u32 = 1000;
 /// How long after its deadline an invoice may still be open: the expiry worker may have much to do after a pause.
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
-/// Checks everything but the addresses, which [`check_addresses`] does, and reports each finding; how much was checked.
-/// `tell` hears how far it is.
+/// Something that a part of the audit tells.
+enum Told {
+    Found(Finding),
+    Done {
+        part: &'static str,
+        done: u64,
+        of: u64,
+    },
+}
+
+/// A part of the audit, which needs nothing of the others.
+type Part = fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut Tell<'_>) -> Result<(), Error>;
+
+/// Every part, in the order in which they are heard.
+const PARTS: [Part; 3] = [
+    check_rows,
+    |db, report, _| Ok(audit::check_whole(db, report, &mut unheard)?),
+    check_invoices,
+];
+/// What a part tells ahead of those before it. One that has told so much waits, so memory does not grow with findings.
+const TOLD_AHEAD_MAX: usize = 1024;
+
+/// Checks everything but the addresses, which [`check_addresses`] does, and reports each finding. Returns how much was checked,
+/// and the heads, of which `noted` are to be part. `tell` hears how far it is. The parts are checked beside each other, each
+/// as the file stands at a moment of its own.
+///
+/// # Errors
+/// [`Error`] where the file cannot be read.
 pub fn audit(
+    db: &Reader<'_>,
+    noted: &[Head],
+    report: &mut dyn FnMut(Finding),
+    tell: &mut Tell<'_>,
+) -> Result<(Counts, Vec<Head>), Error> {
+    let file = &db.same_file()?;
+    thread::scope(|scope| {
+        let parts = PARTS.map(|check| {
+            let (teller, told) = sync_channel(TOLD_AHEAD_MAX);
+            let part = scope.spawn(move || file.read(|db| tell_of(db, check, &teller)));
+            (part, told)
+        });
+        let (teller, found) = sync_channel(TOLD_AHEAD_MAX);
+        let history = scope.spawn(move || {
+            let mut tell = |finding| drop(teller.send(finding));
+            file.read(|db| Ok((audit::counts(db)?, check_history(db, noted, &mut tell)?)))
+        });
+        for (part, told) in parts {
+            for told in told {
+                match told {
+                    Told::Found(finding) => report(finding),
+                    Told::Done { part, done, of } => tell(Said::Done { part, done, of }),
+                }
+            }
+            ended(part.join())?;
+        }
+        found.into_iter().for_each(&mut *report);
+        ended(history.join())
+    })
+}
+
+/// Outcome of a thread.
+fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
+    joined.unwrap_or_else(|_| Err(Error::Failed("a check of the audit failed".to_owned())))
+}
+
+/// Runs a part of the audit on a thread of its own.
+fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<(), Error> {
+    // Nobody hears the rest where a part before it failed.
+    let tell = |told: Told| drop(teller.send(told));
+    check(
+        db,
+        &mut |finding| tell(Told::Found(finding)),
+        &mut |said| match said {
+            Said::Done { part, done, of } => tell(Told::Done { part, done, of }),
+            Said::Note(_) => {}
+        },
+    )
+}
+
+/// Checks what queries find, and what follows from single rows.
+fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
     tell: &mut Tell<'_>,
-) -> Result<Counts, Error> {
-    audit::check(db, report, tell)?;
+) -> Result<(), Error> {
+    audit::check_rows(db, report, tell)?;
     check_fees(db, report)?;
     check_sales(db, report)?;
     requested::check(db, report)?;
     sent::check(db, report)?;
     states::check(db, report)?;
     told::check_transfers(db, report)?;
-    told::check_deposits(db, report)?;
-    let counts = audit::counts(db)?;
-    check_invoices(db, count(counts.invoices), report, tell)?;
-    Ok(counts)
+    told::check_deposits(db, report)
 }
 
 /// Rule 2: each fee is its sale's at the rate it names, rounded half to even.
@@ -88,10 +166,10 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
 /// Rule 3: each invoice is what follows from its payments and quotes at the last tick.
 fn check_invoices(
     db: &Reader<'_>,
-    of: u64,
     report: &mut dyn FnMut(Finding),
     tell: &mut Tell<'_>,
 ) -> Result<(), Error> {
+    let of = count(audit::counts(db)?.invoices);
     let (tick, scanned) = (audit::last_tick(db)?, chains::scanned(db)?);
     let (part, mut after, mut done) = ("invoices judged", 0, 0_u64);
     loop {

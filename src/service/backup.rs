@@ -95,8 +95,7 @@ pub fn restore(
             findings = findings.saturating_add(1);
             report(finding);
         };
-        audit::audit(db, &mut report, tell)?;
-        audit::check_history(db, &[], &mut report)?;
+        audit::audit(db, &[], &mut report, tell)?;
         audit::check_addresses(db, &mut report, tell)
     })?;
     if findings > 0 && !wanted.replace {

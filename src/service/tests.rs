@@ -290,6 +290,7 @@ pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
     let audited = service.read(|db| {
         audit(
             db,
+            &[],
             &mut |finding| found.push(format!("{finding:?}")),
             &mut unheard,
         )

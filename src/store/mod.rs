@@ -61,6 +61,7 @@ pub mod rescans;
 pub mod reseller_tokens;
 mod room;
 mod row;
+mod same_file;
 pub mod sent_outputs;
 pub mod sent_transactions;
 pub mod servers;
@@ -82,6 +83,7 @@ mod writer;
 pub use error::StoreError;
 pub use health::Refusing;
 pub use open::{Durability, Kind, Opening, read_only};
+pub use same_file::SameFile;
 pub use source::read_any;
 pub use writer::{Changes, Touched, Tx, WriteError};
 
@@ -114,6 +116,16 @@ impl Reader<'_> {
             .unchecked_transaction()
             .map_err(StoreError::from)?;
         work(self)
+    }
+
+    /// The file that is read, for further connections to it.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it has no name.
+    pub fn same_file(&self) -> Result<SameFile, StoreError> {
+        let path = self.conn.path().filter(|path| !path.is_empty());
+        let nameless = || StoreError::Failed("a database without a file".to_owned());
+        Ok(SameFile::at(path.ok_or_else(nameless)?.as_ref()))
     }
 
     /// Asks the database; what goes wrong with the writer's disk is told to its health.

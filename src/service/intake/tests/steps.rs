@@ -47,6 +47,7 @@ fn found(service: &Arc<Service>) -> Vec<String> {
     let audited = service.read(|db| {
         audit(
             db,
+            &[],
             &mut |finding| found.push(format!("{finding:?}")),
             &mut unheard,
         )
