@@ -45,13 +45,13 @@ enum Told {
 /// A part of the audit, which needs nothing of the others.
 type Part = fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut Tell<'_>) -> Result<(), Error>;
 
-/// Every part, in the order in which they are heard.
+/// Every part, in the order in which they are heard: first the one that names a damaged page, which ends the others.
 const PARTS: [Part; 3] = [
-    check_rows,
     |db, report, _| Ok(audit::check_whole(db, report, &mut unheard)?),
+    check_rows,
     check_invoices,
 ];
-/// What a part tells ahead of those before it. One that has told so much waits, so memory does not grow with findings.
+/// Words of a part that wait to be heard. The part pauses at that number, so memory does not grow with findings.
 const TOLD_AHEAD_MAX: usize = 1024;
 
 /// Checks everything but the addresses, which [`check_addresses`] does, and reports each finding. Returns how much was checked,
@@ -99,7 +99,7 @@ fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
 
 /// Runs a part of the audit on a thread of its own.
 fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<(), Error> {
-    // Nobody hears the rest where a part before it failed.
+    // The receiver is gone if an earlier part failed.
     let tell = |told: Told| drop(teller.send(told));
     check(
         db,

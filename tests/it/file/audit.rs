@@ -238,3 +238,28 @@ fn a_broken_reference_and_a_broken_file_are_found() {
     std::fs::write(&file, bytes).unwrap();
     assert!(!audit(&file).status.success());
 }
+
+#[test]
+fn damaged_pages_are_named_although_no_other_check_can_read_them() {
+    let shop = shop();
+    let scratch = Scratch::new();
+    let file = scratch.path("copy.db");
+    let source = Connection::open(shop.file()).unwrap();
+    source
+        .execute("vacuum into ?1", [file.to_str().unwrap()])
+        .unwrap();
+    let conn = Connection::open(&file).unwrap();
+    let root =
+        "select rootpage, page_size from sqlite_schema, pragma_page_size where name = 'ledger'";
+    let place = conn.query_row(root, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (page, page_bytes): (u32, u32) = place.unwrap();
+    drop(conn);
+    let mut bytes = std::fs::read(&file).unwrap();
+    let (page, page_bytes) = (page as usize, page_bytes as usize);
+    bytes[(page - 1) * page_bytes..][..page_bytes].fill(0xa5);
+    std::fs::write(&file, bytes).unwrap();
+    let output = audit(&file);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.starts_with("rule 6: the file is "), "{printed}");
+    assert_eq!(output.status.code(), Some(1));
+}
