@@ -59,7 +59,8 @@ impl Service {
         Ok(Step::Approve(fixed.sent_by(sent_by)))
     }
 
-    /// Who sends a transfer that is released: who is asked for; else as an approval decides it now, where the signer was to.
+    /// Sender of a released transfer: the one asked for. Without one, a transfer of the signer gets the sender that an approval
+    /// would choose now.
     ///
     /// # Errors
     /// `invalid_request` for `sentBy` before approval, and where the signer is asked for and may not send it.

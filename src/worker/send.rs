@@ -88,7 +88,7 @@ enum Outcome {
 fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
     let told = |refusal: Refusal| refusal.message;
     let text = answer.text("txid", 1..=ANSWER_CHARS_MAX).map_err(told)?;
-    // What cannot be attached is kept for the person who looks.
+    // An answer that cannot be attached is kept for a person to read.
     let kept = |problem: &str| {
         let text = text.map(|text| format!(": it answered the transaction {text:?}"));
         format!("{problem}{}", text.unwrap_or_default())

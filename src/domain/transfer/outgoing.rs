@@ -150,7 +150,7 @@ fn processing(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
     }
 }
 
-/// What the signer left behind, until a transaction is attached.
+/// State that the signer left, until a transaction is attached.
 fn signers(of: &Transfer, facts: &Facts<'_>) -> Option<Stand> {
     let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
@@ -217,7 +217,7 @@ fn seen(
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
     let is_in_mempool = transaction.state == SentState::Mempool;
-    // What a transaction with a nonce pays is told by its block only.
+    // The payments of a transaction with a nonce are known from its block only.
     let is_untold = is_in_mempool && transaction.nonce.is_some();
     if amount_seen >= amount || is_untold {
         let since = transaction.first_seen_at.unwrap_or(facts.scanned_to);

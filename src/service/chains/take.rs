@@ -51,7 +51,7 @@ impl Service {
     ) -> Result<Part, Error> {
         let step = Arc::clone(step);
         self.write_and_wait(move |service, tx| {
-            // Those of a part that is done again.
+            // Rows of a part that is read again.
             service.take_lines(step.chain);
             let (cursor, bound) = (chain_cursors::of(tx, step.chain)?, &mut bound);
             match part {

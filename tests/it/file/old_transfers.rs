@@ -135,7 +135,7 @@ fn old_payout_of_each_state_is_brought_up_to_date() {
     }
 }
 
-/// What is on hold is released or decided, what a signer left unknown is decided, and what ended stays as it is.
+/// Held transfers are released or decided, unknown ones of a signer are decided, and ended ones stay as they are.
 #[track_caller]
 fn is_gone_on_from(file: &Path, ids: &[String]) {
     let (mut process, url) = opened(file);

@@ -89,7 +89,7 @@ fn found_transfer_gives_way_to_what_a_person_or_the_signer_attached() {
         all[1].terms.as_mut().unwrap().amount_crypto.0 = 4;
         let exact = share_out(&sent, &all);
         assert_eq!(exact, [Some(1)], "an exact output comes first");
-        // What the chain found has nothing but exact outputs.
+        // A transaction found by the chain has exact outputs only.
         all[0].terms.as_mut().unwrap().amount_crypto.0 = 3;
         assert_eq!(share_out(&sent, &all), [Some(2)]);
         assert_eq!(share_out(&sent, &all[..1]), [None]);

@@ -64,7 +64,7 @@ function advice(each) {
 }
 
 /**
- * What a person has to know, and to do, because of `sending`; nothing where that is null.
+ * Note about `sending` for a person: the state, and the step to take. Nothing where it is null.
  * @param {Context} context
  * @param {Transfer} each
  */

@@ -219,7 +219,7 @@ fn money_that_was_under_way_when_a_refund_failed_is_reviewed() {
         let review = read["reviews"][0]["id"].clone();
         let resolved = json!({ "action": "resolve", "review": review, "reason": "another's" });
         all.act(&id, &resolved).unwrap();
-        // What a person has ended is not opened again by the same transaction.
+        // A review that a person has ended is not opened again by the same transaction.
         let (chain, now) = (all.chain(), all.now);
         all.shop.service.order_rescan(now, chain, 1).unwrap();
         all.settle();
