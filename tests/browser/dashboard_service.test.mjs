@@ -320,6 +320,26 @@ test('every page can be used by keyboard: the menu on a phone, and dialogs that 
   await closePage(page, ['401']);
 });
 
+test('a page that comes late leaves the focus where it was put meanwhile', async () => {
+  const page = await signedIn(browser, coffer, { viewport: { width: 320, height: 640 } });
+  await go(page, '/payouts');
+  let answer;
+  const answered = new Promise((resolve) => { answer = resolve; });
+  await page.route('**/api/accounts/*/keys', async (route) => {
+    await answered;
+    await route.continue();
+  });
+  const asked = page.waitForRequest('**/api/accounts/*/keys');
+  await page.evaluate(() => { location.hash = '/keys'; });
+  await asked;
+  const menu = page.getByRole('button', { name: 'Menu' });
+  await menu.focus();
+  answer();
+  await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+  assert.ok(await menu.evaluate((button) => button === document.activeElement));
+  await closePage(page, ['401']);
+});
+
 test('maintenance and coins say what they do before they do it', async () => {
   const page = await signedIn(browser, coffer);
   await go(page, '/service');

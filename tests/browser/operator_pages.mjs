@@ -18,6 +18,7 @@ export async function signedIn(browser, coffer, who = {}) {
   await page.locator('#content[data-place="/"]').waitFor();
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   await page.getByText('Test mode: nothing here is real money.').waitFor();
+  await page.locator('#content:not([aria-busy])').waitFor();
   return page;
 }
 

@@ -280,6 +280,7 @@ async function show() {
   if (!content) return;
   state.shown += 1;
   const turn = state.shown;
+  const focused = document.activeElement;
   content.setAttribute('aria-busy', 'true');
   const waiting = setTimeout(() => fill(content, h('p', { class: 'loading', role: 'status' }, 'Loading…')), 300);
   /** @type {Element} */
@@ -305,7 +306,8 @@ async function show() {
   document.title = `${heading?.textContent ?? 'Coffer'} · Coffer`;
   if (turn > 1) {
     scrollTo(0, 0);
-    content.focus();
+    // The focus stays where the user has moved it while the page loaded.
+    if ([focused, document.body].includes(document.activeElement)) content.focus();
   }
 }
 
