@@ -20,7 +20,7 @@ const ASSETS: &str = "src/web/assets";
 /// The files that have what customers read, one for each language.
 const LANGUAGES: &str = "src/web/languages";
 
-/// Folder of the components of the OpenAPI documents: JSON beside their operations.
+/// Where the components of the OpenAPI documents are, as JSON beside the operations that they are of.
 const COMPONENTS: &str = "src/http";
 
 /// The guides, which readers find on a forge too.
@@ -29,11 +29,11 @@ const GUIDES: &str = "src/web/guides";
 /// Lists them, in the order in which they are shown.
 const README: &str = "README.md";
 
-/// Frame of a guide, and head of every page of the documentation.
+/// What is around a guide, and the head of every page of the documentation.
 const GUIDE: &str = "src/web/docs/guide.html";
 const HEAD: &str = "src/web/docs/head.html";
 
-/// Style that is written into every page.
+/// What is written into every page.
 const STYLE: &str = "src/web/style.css";
 
 /// Digits of the version of all files together.
@@ -58,11 +58,7 @@ fn assets(root: &Path, out: &Path) -> Result<(), Error> {
     for folder in names(&root.join(ASSETS))? {
         for file in names(&root.join(ASSETS).join(&folder))? {
             let path = root.join(ASSETS).join(&folder).join(&file);
-            let mut bytes = fs::read(&path)?;
-            // The widget is read by those who put it into their pages.
-            if folder != "widget" && (file.ends_with(".js") || file.ends_with(".css")) {
-                bytes = without_comments(&bytes)?.into_bytes();
-            }
+            let bytes = fs::read(&path)?;
             for part in [folder.as_bytes(), file.as_bytes(), &bytes] {
                 version.update(part.len().to_le_bytes());
                 version.update(part);
@@ -81,30 +77,11 @@ fn assets(root: &Path, out: &Path) -> Result<(), Error> {
     let style = STANDARD.encode(Sha256::digest(fs::read(root.join(STYLE))?));
     let text = format!(
         "/// What all of them are together.\npub const VERSION: &str = {version:?};\n\
-         /// Name of the style of every page in a policy.\npub const STYLE_HASH: &str = \"sha256-{style}\";\n\
+         /// What a policy names the style of every page by.\npub const STYLE_HASH: &str = \"sha256-{style}\";\n\
          /// Every file that pages load.\npub static ASSETS: [Asset; {count}] = [\n{table}];\n"
     );
     fs::write(out.join("assets.rs"), text)?;
     guides(root, out, version)
-}
-
-/// A script or style without indentation, and without the lines that are comments only, which browsers do not need.
-fn without_comments(bytes: &[u8]) -> Result<String, Error> {
-    let text = std::str::from_utf8(bytes).map_err(Error::other)?;
-    let (mut kept, mut is_inside) = (String::new(), false);
-    for line in text.lines().map(str::trim) {
-        let begins = line.starts_with("/*");
-        let is_followed = line
-            .split_once("*/")
-            .is_some_and(|(_, rest)| !rest.is_empty());
-        if is_inside || (begins && !is_followed) {
-            is_inside = !line.ends_with("*/");
-        } else if !line.is_empty() && !line.starts_with("//") {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    Ok(kept)
 }
 
 /// Writes what customers read, each language compressed for itself, to `OUT_DIR/<language>.txt.gz`.
@@ -250,7 +227,7 @@ fn contents(guides: &[Guide], shown: &Guide) -> String {
     html(&list).replace(&link, &format!("{link} aria-current=\"page\""))
 }
 
-/// Texts of the headings of the second level.
+/// What stands in the headings of the second level.
 fn headings(text: &str) -> Vec<String> {
     let lines = text.split("```").step_by(2).flat_map(str::lines);
     lines
@@ -268,7 +245,7 @@ fn html(text: &str) -> String {
     let mut shown = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let markup = |markup: String| Event::Html(markup.into());
-        // Text from here to the end of the heading or cell that begins here.
+        // What is said from here to the end of what begins here.
         let said = || -> String {
             let rest = events.iter().skip(at).take_while(|event| {
                 !matches!(event, Event::End(TagEnd::Heading(_) | TagEnd::TableCell))
@@ -357,7 +334,7 @@ fn html(text: &str) -> String {
     html
 }
 
-/// Name of a heading in links, as forges name it.
+/// What a heading is called in links: as forges name it.
 fn place(heading: &str) -> String {
     let heading = heading.to_lowercase();
     let kept = heading
