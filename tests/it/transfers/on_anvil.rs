@@ -35,6 +35,8 @@ struct Merchant {
     running: Option<Running>,
     /// Invoices of 20 EUR, one paid in each coin.
     invoices: [(&'static str, String); 2],
+    /// Sender of the transfers of [`Merchant::attached`]: `hand` or `signer`.
+    sent_by: &'static str,
     /// How far the time of the server and of the chain is ahead of the wall clock.
     ahead_ms: i64,
     destinations: u32,
@@ -48,6 +50,22 @@ struct Sent {
     asset: &'static str,
     /// Amount in base units.
     units: u128,
+}
+
+/// Plays a scene by hand and by the signer, which is started once for each of its transfers.
+#[track_caller]
+fn by_each(untested: &str, scene: fn(&mut Merchant)) {
+    if let Some(mut merchant) = Merchant::open(untested) {
+        scene(&mut merchant);
+        merchant.is_right();
+    }
+    if let Some(mut merchant) = by_signer::with_signer() {
+        scene(&mut merchant);
+        merchant.is_right();
+        let given = "select count(*) || '' from transfers where sent_by = 'signer'";
+        let starts = merchant.starts().to_string();
+        merchant.till.served.until(given, &[&starts]);
+    }
 }
 
 impl Merchant {
@@ -74,6 +92,7 @@ impl Merchant {
             token,
             till,
             invoices: [ETH, USDC].map(|asset| (asset, String::new())),
+            sent_by: "hand",
             ahead_ms: 0,
             destinations: 0,
         };
@@ -217,6 +236,32 @@ impl Merchant {
         let sent = self.approved_to(of, "hand", to);
         self.act(&sent, &json!({ "action": "process" })).expect(200);
         sent
+    }
+
+    /// A transfer whose transaction is sent; by hand it is not entered yet.
+    #[track_caller]
+    fn sent(&mut self, of: (&str, &'static str)) -> (Sent, String) {
+        if self.sent_by == "signer" {
+            let sent = self.approved(of, self.sent_by);
+            let txid = self.answered(&sent);
+            return (sent, txid);
+        }
+        let sent = self.processing(of);
+        let txid = self.send_it(&sent);
+        (sent, txid)
+    }
+
+    /// Transfers whose transactions are sent and attached.
+    #[track_caller]
+    fn attached(&mut self, all: &[(&str, &'static str)]) -> (Vec<Sent>, Vec<String>) {
+        let attached = all.iter().map(|of| {
+            let (sent, txid) = self.sent(*of);
+            if self.sent_by == "hand" {
+                self.enter(&sent, &txid);
+            }
+            (sent, txid)
+        });
+        attached.unzip()
     }
 
     #[track_caller]

@@ -14,11 +14,11 @@ const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 /// Opens a shop with the signer; it notes each order that it has read, and waits at its gate until that can be read.
 /// `None` where the machine lacks a part.
 #[track_caller]
-fn with_signer() -> Option<Merchant> {
+pub(super) fn with_signer() -> Option<Merchant> {
     let node = Node::of(CHAIN_ID, UNTESTED)?;
     let url = node.url.clone();
     let mut has_signer = true;
-    let merchant = Merchant::of(node, &url, |till, token| {
+    let mut merchant = Merchant::of(node, &url, |till, token| {
         let folder = till.served.file.parent().unwrap();
         let tokens = json!({ "tokens": { USDC: token } });
         let Some(signer) = Signer::set_up(folder, &url, tokens) else {
@@ -40,13 +40,14 @@ fn with_signer() -> Option<Merchant> {
             till.served.program("signer", &script),
         ]
     });
+    merchant.sent_by = "signer";
     has_signer.then_some(merchant)
 }
 
 impl Merchant {
     /// Waits until the signer has answered; the transaction.
     #[track_caller]
-    fn answered(&self, of: &Sent) -> String {
+    pub(super) fn answered(&self, of: &Sent) -> String {
         let txid = format!(
             "select ifnull(txid, '') from transfers where id = '{}'",
             of.id
@@ -67,7 +68,7 @@ impl Merchant {
 
     /// Balance of a destination in its coin.
     #[track_caller]
-    fn received(&self, of: &Sent) -> u128 {
+    pub(super) fn received(&self, of: &Sent) -> u128 {
         if of.asset == ETH {
             self.node.balance(&of.to)
         } else {
@@ -88,7 +89,7 @@ impl Merchant {
     }
 
     /// How often the signer was started.
-    fn starts(&self) -> usize {
+    pub(super) fn starts(&self) -> usize {
         starts(&self.till.served.path("noted"))
     }
 }

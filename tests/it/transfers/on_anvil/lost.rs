@@ -1,6 +1,6 @@
 //! Transactions that wait, are lost, replaced, or reorganised out of the chain.
 
-use super::{ETH, FINAL, HOUR_MS, Merchant, Sent, USDC};
+use super::{ETH, FINAL, HOUR_MS, Merchant, Sent, USDC, by_each};
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds whose transactions are lost on ethereum";
@@ -14,15 +14,12 @@ fn needs_force(merchant: &Merchant, of: &Sent) {
 
 #[test]
 fn dropped_transaction_is_reviewed_and_fails_without_force_once_its_nonce_is_gone() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
-        return;
-    };
-    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of));
+    by_each(UNTESTED, dropped);
+}
+
+fn dropped(merchant: &mut Merchant) {
     merchant.node.hold(true);
-    let txids = both.each_ref().map(|sent| merchant.send_it(sent));
-    both.iter()
-        .zip(&txids)
-        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+    let (both, txids) = merchant.attached(&[("payouts", ETH), ("refunds", USDC)]);
     merchant.look();
     for sent in &both {
         merchant.until(sent, "processing", "seen", "in the mempool since 2");
@@ -37,14 +34,14 @@ fn dropped_transaction_is_reviewed_and_fails_without_force_once_its_nonce_is_gon
             sent,
             &format!("transaction {txid} was in the mempool and is gone"),
         );
-        needs_force(&merchant, sent);
+        needs_force(merchant, sent);
     }
     // Others take their nonces.
     let nobody = merchant.destination();
     both.iter()
         .for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
     merchant.mine(1);
-    both.iter().for_each(|sent| needs_force(&merchant, sent));
+    both.iter().for_each(|sent| needs_force(merchant, sent));
     merchant.mine(FINAL);
     for (sent, txid) in both.iter().zip(&txids) {
         let problem = format!("transaction {txid} cannot be confirmed any more");
@@ -52,26 +49,39 @@ fn dropped_transaction_is_reviewed_and_fails_without_force_once_its_nonce_is_gon
         merchant.act(sent, &json!({ "action": "fail" })).expect(200);
         merchant.was_told(sent, "failed");
     }
-    merchant.is_right();
+    // Others arrive after the end.
+    both.iter().for_each(|sent| drop(merchant.send_it(sent)));
+    merchant.mine(1);
+    for sent in &both {
+        let problem = "pays exactly the amount, after the end";
+        merchant.until(sent, "failed", "needs_review", problem);
+        merchant.end_review(sent, "arrived", "adjust").expect(200);
+    }
+    merchant.mine(FINAL);
+    for sent in &both {
+        merchant.until(sent, "failed", "settled", "");
+        merchant.was_told(sent, "failed");
+    }
 }
 
 #[test]
 fn replacement_is_followed_where_it_pays_the_amount() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
-        return;
-    };
-    let all = [
-        ("payouts", ETH),
-        ("refunds", USDC),
-        ("refunds", ETH),
-        ("refunds", USDC),
-    ];
-    let all = all.map(|of| merchant.processing(of));
+    by_each(UNTESTED, replaced);
+}
+
+fn replaced(merchant: &mut Merchant) {
     merchant.node.hold(true);
-    let old = all.each_ref().map(|sent| merchant.send_it(sent));
-    all.iter()
-        .zip(&old)
-        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+    for payout in [0, 3] {
+        let mut kinds = [ETH, USDC, ETH, USDC].map(|asset| ("refunds", asset));
+        kinds[payout].0 = "payouts";
+        replaced_at_once(merchant, &kinds);
+    }
+}
+
+/// Replaces four transactions that wait: two by others that pay, one by another that pays nobody, and one by less.
+#[track_caller]
+fn replaced_at_once(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
+    let (all, old) = merchant.attached(kinds);
     merchant.look();
     merchant.are_seen(&all, &old);
     let nobody = merchant.destination();
@@ -96,7 +106,7 @@ fn replacement_is_followed_where_it_pays_the_amount() {
     merchant.waits(&all[2]);
     let problem = format!("cannot be confirmed any more: {} took its place", new[3]);
     merchant.is_reviewed(&all[3], &problem);
-    needs_force(&merchant, &all[3]);
+    needs_force(merchant, &all[3]);
     merchant.mine(FINAL);
     merchant.are_paid(&all[..2], &new[..2]);
     for (sent, txid) in all[2..].iter().zip(&old[2..]) {
@@ -109,31 +119,37 @@ fn replacement_is_followed_where_it_pays_the_amount() {
     }
     // The one that pays less is proposed.
     assert_eq!(merchant.read(&all[3])["proposals"][0]["txid"], new[3]);
-    merchant.is_right();
+    let received = [0, 1, 2, 3].map(|at: usize| all[at].units - merchant.received(&all[at]));
+    assert_eq!(received, [0, 0, all[2].units, 1]);
 }
 
 #[test]
 fn reorganised_transaction_waits_and_settles_in_its_new_block() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
-        return;
-    };
-    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing(of));
+    by_each(UNTESTED, reorganised);
+}
+
+fn reorganised(merchant: &mut Merchant) {
     let before = merchant.node.ask("evm_snapshot", json!([]));
-    let txids = both.each_ref().map(|sent| merchant.send_it(sent));
-    let raws = raws(&merchant, &txids);
-    // One is entered, the other one is found.
-    merchant.enter(&both[0], &txids[0]);
+    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.sent(of));
+    let (both, txids): (Vec<Sent>, Vec<String>) = both.into_iter().unzip();
+    let raws = raws(merchant, &txids);
+    // By hand one is entered, the other one is found.
+    if merchant.sent_by == "hand" {
+        merchant.enter(&both[0], &txids[0]);
+    }
     merchant.mine(2);
     merchant.are_seen(&both, &txids);
     merchant.node.ask("evm_revert", json!([before]));
     merchant.mine(5);
     both.iter().for_each(|sent| merchant.waits(sent));
-    send_again(&merchant, &raws);
+    send_again(merchant, &raws);
     merchant.mine(1);
     merchant.are_seen(&both, &txids);
     merchant.mine(FINAL);
     merchant.are_paid(&both, &txids);
-    merchant.is_right();
+    for sent in &both {
+        assert_eq!(merchant.received(sent), sent.units);
+    }
 }
 
 /// The signed bytes of transactions.
@@ -157,25 +173,35 @@ fn send_again(merchant: &Merchant, raws: &[serde_json::Value]) {
 
 #[test]
 fn gone_after_paid_is_reviewed_until_it_is_back_replaced_or_booked_back() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
-        return;
-    };
+    by_each(UNTESTED, gone);
+}
+
+fn gone(merchant: &mut Merchant) {
     // Paid before it is final: an operator may say so.
     let tiers = json!({ "confirmations": { ETH: [{ "confirmations": 2 }], USDC: [{ "confirmations": 2 }] } });
     merchant
         .running()
         .interface("PUT", "/dashboard/api/settings", &tiers)
         .expect(200);
-    let all = [("payouts", ETH), ("refunds", USDC), ("refunds", ETH)];
-    let all = all.map(|of| merchant.processing(of));
+    for payout in 0..3 {
+        let mut kinds = [ETH, USDC, ETH].map(|asset| ("refunds", asset));
+        kinds[payout].0 = "payouts";
+        gone_and_mended(merchant, &kinds);
+    }
+}
+
+/// Takes the blocks of three paid transfers back: the first comes back, the second is sent again, the third is booked back.
+#[track_caller]
+fn gone_and_mended(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
     let before = merchant.node.ask("evm_snapshot", json!([]));
-    let txids = all.each_ref().map(|sent| merchant.send_it(sent));
-    let raws = raws(&merchant, &txids);
+    let (all, txids) = merchant.attached(kinds);
+    let raws = raws(merchant, &txids);
     merchant.mine(2);
     merchant.are_paid(&all, &txids);
     merchant.node.ask("evm_revert", json!([before]));
     merchant.mine(6);
     for (sent, txid) in all.iter().zip(&txids) {
+        assert_eq!(merchant.received(sent), 0);
         let problem = format!("transaction {txid} is not confirmed any more, after it was paid");
         merchant.until(sent, "paid", "needs_review", &problem);
         let refused = merchant.end_review(sent, "gone", "resolve");
@@ -186,7 +212,7 @@ fn gone_after_paid_is_reviewed_until_it_is_back_replaced_or_booked_back() {
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
     // The first comes back, and another one was sent for the second before its id is entered.
-    send_again(&merchant, &raws[..1]);
+    send_again(merchant, &raws[..1]);
     let other = merchant.send_it(&all[1]);
     merchant.mine(2);
     merchant.enter(&all[1], &other);
@@ -200,7 +226,7 @@ fn gone_after_paid_is_reviewed_until_it_is_back_replaced_or_booked_back() {
     }
     assert_eq!(merchant.balance(), adjusted);
     // What was booked back arrives after all.
-    send_again(&merchant, &raws[2..]);
+    send_again(merchant, &raws[2..]);
     merchant.mine(2);
     let problem = "is confirmed again, after its amount was booked back";
     merchant.until(&all[2], "paid", "needs_review", problem);
@@ -210,5 +236,7 @@ fn gone_after_paid_is_reviewed_until_it_is_back_replaced_or_booked_back() {
     merchant.mine(FINAL);
     merchant.are_paid(&all, &settled);
     assert_eq!(merchant.balance(), balance);
-    merchant.is_right();
+    for sent in &all {
+        assert_eq!(merchant.received(sent), sent.units);
+    }
 }
