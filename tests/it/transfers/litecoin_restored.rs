@@ -21,7 +21,7 @@ fn proposed(now: &Value) -> Vec<&str> {
 
 /// Has each kind of transfer sent after a copy was taken, and goes back to the copy.
 #[track_caller]
-fn gone_back(merchant: &mut Merchant<'_>, payout: usize) -> Copied {
+fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
     let kind = |place: usize| {
         if place == payout {
             "payouts"
@@ -29,19 +29,24 @@ fn gone_back(merchant: &mut Merchant<'_>, payout: usize) -> Copied {
             "refunds"
         }
     };
-    let requested = merchant.request((kind(0), Sender::Hand), None, None);
-    let approved = merchant.request((kind(1), Sender::Hand), None, None);
+    let unsent = merchant.processing(("refunds", by), None);
+    if by == Sender::Signer {
+        merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
+        merchant.reviewed(&unsent, "processing", "the signer sent nothing: low funds");
+    }
+    // The signer is busy with this one while the next is approved for it.
+    let processing = merchant.processing((kind(2), by), None);
+    let approved = merchant.request((kind(1), by), None, None);
     merchant.approve(&approved);
-    let processing = merchant.processing((kind(2), Sender::Hand), None);
-    let unsent = merchant.processing(("refunds", Sender::Hand), None);
-    let copy = merchant.till.served.path(&format!("copy{payout}.db"));
+    let requested = merchant.request((kind(0), by), None, None);
+    let copy = merchant.till.served.path(&format!("copy{by:?}{payout}.db"));
     let copy = copy.to_str().unwrap();
     merchant.till.coffer(&["backup", copy]);
     merchant.approve(&requested);
-    for of in [&requested, &approved] {
-        merchant.hand_over(of);
-    }
-    let paid = [&requested, &approved, &processing].map(|of| {
+    let paid = [&processing, &approved, &requested].map(|of| {
+        if of.id != processing.id {
+            merchant.hand_over(of);
+        }
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
         merchant.enter(of, &made.txid);
         (of.clone(), made)
@@ -63,7 +68,7 @@ fn gone_back(merchant: &mut Merchant<'_>, payout: usize) -> Copied {
         );
     }
     assert!(!told.contains(&unsent.id), "{told}");
-    let [(requested, first), approved, processing] = paid;
+    let [processing, approved, (requested, first)] = paid;
     Copied {
         requested: (requested, [first, other]),
         approved,
@@ -76,20 +81,33 @@ fn gone_back(merchant: &mut Merchant<'_>, payout: usize) -> Copied {
 fn held_transfer_is_shown_what_was_sent_since_the_copy_and_takes_nothing_by_itself() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
-    for payout in 0..3 {
-        let copied = gone_back(&mut merchant, payout);
-        merchant.look();
-        merchant.mine(CONFIRMATIONS);
-        held_before_it_was_sent(&merchant, &copied);
-        held_while_it_was_sent(&mut merchant, &copied);
-        merchant.look();
-        merchant.audited();
+    for by in [Sender::Hand, Sender::Signer] {
+        for payout in 0..3 {
+            let copied = gone_back(&mut merchant, by, payout);
+            merchant.look();
+            merchant.mine(CONFIRMATIONS);
+            held_before_it_was_sent(&mut merchant, &copied);
+            held_while_it_was_sent(&mut merchant, &copied);
+            merchant.look();
+            started_once(&merchant, &copied);
+            merchant.audited();
+        }
+    }
+}
+
+/// Asserts that the signer was started once for each transfer that is its own.
+#[track_caller]
+fn started_once(merchant: &Merchant<'_>, copied: &Copied) {
+    let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
+    for of in [&copied.requested.0, approved, processing, &copied.unsent] {
+        let starts = usize::from(of.by == Sender::Signer);
+        assert_eq!(merchant.starts(of), starts, "{of:?}");
     }
 }
 
 /// Those that the copy has as requested and approved take nothing but `release`.
 #[track_caller]
-fn held_before_it_was_sent(merchant: &Merchant<'_>, copied: &Copied) {
+fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     let (requested, [first, other]) = &copied.requested;
     let (approved, made) = &copied.approved;
     let now = merchant.until(requested, ["requested", "waiting"]);
@@ -101,7 +119,9 @@ fn held_before_it_was_sent(merchant: &Merchant<'_>, copied: &Copied) {
     let now = merchant.until(approved, ["approved", "waiting"]);
     assert_eq!(proposed(&now), [made.txid.as_str()]);
     for of in [requested, approved] {
-        for action in ["approve", "process", "reject", "cancel", "fail", "pay"] {
+        for action in [
+            "approve", "reassign", "process", "reject", "cancel", "fail", "pay",
+        ] {
             let body = json!({ "action": action });
             let held = merchant.act(of, &body);
             assert_eq!(held.status, 409, "{action}: {}", held.text);
@@ -113,7 +133,16 @@ fn held_before_it_was_sent(merchant: &Merchant<'_>, copied: &Copied) {
     // They were sent, which a person says now.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.act(requested, &reason).expect(200);
-    merchant.hand_over(approved);
+    if approved.by == Sender::Signer {
+        // What arrived since the copy holds the signer until a person decides.
+        merchant.look();
+        merchant.until(approved, ["approved", "waiting"]);
+        started_once(merchant, copied);
+        let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
+        merchant.act(approved, &by_hand).expect(200);
+    }
+    let process = json!({ "action": "process" });
+    merchant.act(approved, &process).expect(200);
     merchant.pay(approved, &made.txid).expect(200);
 }
 
