@@ -9,11 +9,13 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, SECOND_MS, Time};
-use crate::domain::transfer::on_chain::{ProposedOutput, ReviewKind};
+use crate::domain::transfer::on_chain::{AttachedTransaction, ProposedOutput, ReviewKind};
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::{Sending, Transfer, TransferStatus};
 use crate::service::{Error, Service};
-use crate::store::{Reader, Tx, transfer_proposals, transfer_reviews, transfers};
+use crate::store::{
+    Reader, Tx, sent_transactions, transfer_proposals, transfer_reviews, transfers,
+};
 use serde_json::json;
 
 /// How long a destination is watched after the end of its transfer.
@@ -46,7 +48,7 @@ pub(in crate::service) fn classify(
     let of_coin = all
         .into_iter()
         .filter(|transfer| transfer.asset == seen.asset);
-    let mut watched: Vec<Transfer> = of_coin
+    let watched: Vec<Transfer> = of_coin
         .filter(|transfer| is_watched(transfer, now))
         .collect();
     let is_running = |transfer: &Transfer| transfer.sending == Some(Sending::Running);
@@ -56,8 +58,26 @@ pub(in crate::service) fn classify(
     {
         return Ok(Arrival::Exact(Box::new(only.clone())));
     }
-    watched.retain(|transfer| is_proposed(transfer, seen));
-    Ok(Arrival::Proposed(watched))
+    let mut proposed = Vec::new();
+    for transfer in watched {
+        if is_proposed(&transfer, seen) || is_replacement(db, &transfer, seen)? {
+            proposed.push(transfer);
+        }
+    }
+    Ok(Arrival::Proposed(proposed))
+}
+
+/// Returns `true` if an arrival spends what the transaction of a transfer spends.
+fn is_replacement(db: &Reader<'_>, of: &Transfer, seen: &Observation) -> Result<bool, Error> {
+    let (Some(txid), TransferStatus::Processing) = (&of.txid, of.status) else {
+        return Ok(false);
+    };
+    let attached = sent_transactions::by_txid(db, seen.mode, seen.asset.chain, txid)?;
+    let is_spent = |attached: AttachedTransaction| {
+        let mut spends = attached.spends.iter();
+        spends.any(|spent| seen.spends.contains(spent))
+    };
+    Ok(attached.is_some_and(is_spent))
 }
 
 /// Returns `true` if the destination of a transfer is watched.

@@ -96,14 +96,17 @@ fn proved_gone(
 fn replacement_is_followed_where_it_pays_enough_and_reviewed_elsewhere() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
-    for (round, is_mined_at_once) in [(0, false), (1, true), (0, true), (1, false)] {
+    for (round, is_mined_at_once, times) in
+        [(0, false, 1), (1, true, 1), (0, true, 3), (1, false, 3)]
+    {
         let mut sent = ROUNDS[round].map(|who| merchant.sent(who, 100));
         if is_mined_at_once {
             sent.reverse();
         }
         merchant.look();
         let [(bumped, first), (strayed, second)] = &sent;
-        let raised = merchant.payer.replace(first, &[(&bumped.to, bumped.units)]);
+        let paid = times * bumped.units;
+        let raised = merchant.payer.replace(first, &[(&bumped.to, paid)]);
         let elsewhere = merchant.address();
         let other = merchant
             .payer
@@ -119,6 +122,13 @@ fn replacement_is_followed_where_it_pays_enough_and_reviewed_elsewhere() {
         let right = merchant.payer.pay(&[(&strayed.to, strayed.units)]);
         merchant.pay(strayed, &right.txid).expect(200);
         merchant.mine(CONFIRMATIONS);
+        if times > 1 {
+            merchant.reviewed(bumped, "paid", "were sent");
+            let review = review(&merchant, bumped, "overpaid");
+            let end = json!({ "action": "resolve", "review": review, "reason": "a tip" });
+            merchant.act(bumped, &end).expect(200);
+            merchant.look();
+        }
         merchant.is_paid(bumped, &raised.txid);
         merchant.is_paid(strayed, &right.txid);
     }
