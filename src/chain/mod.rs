@@ -11,6 +11,7 @@ pub mod cost;
 pub mod evm;
 pub mod filter;
 pub mod follow;
+mod kind;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod rpc;

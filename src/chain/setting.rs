@@ -4,9 +4,9 @@
 //! port and place are shown.
 
 use super::Node;
-use super::evm::{Evm, Tokens};
-use super::rpc::{Endpoint, Limits, Rpc};
-use super::utxo::Utxo;
+use super::evm::Tokens;
+use super::kind::{self, At};
+use super::rpc::{Endpoint, Limits};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, AssetKind};
 use crate::domain::chain::Chain;
@@ -117,23 +117,24 @@ impl ChainNode {
         self.tokens.keys().copied()
     }
 
-    /// Returns the node at the url of this place, from 0 on, which has not been asked yet.
-    pub fn node(&self, place: usize, limits: Limits) -> Box<dyn Node> {
-        let endpoint: Vec<Endpoint> = self.endpoints.iter().skip(place).take(1).cloned().collect();
-        let rpc = || Rpc::new(endpoint.clone(), self.headers.clone(), limits);
-        match Utxo::new(self.chain, rpc()) {
-            Some(utxo) => Box::new(utxo),
-            None => Box::new(Evm::new(self.chain, rpc(), self.tokens.clone())),
-        }
+    /// Returns the node at the url of this place, from 0 on, which has not been asked yet; `None` behind the last one.
+    pub fn node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
+        let endpoint = self.endpoints.get(place)?;
+        let kind = kind::of(self.chain, endpoint.scheme())?;
+        (kind.node)(At {
+            chain: self.chain,
+            endpoint: endpoint.clone(),
+            headers: self.headers.clone(),
+            tokens: self.tokens.clone(),
+            limits,
+        })
     }
 }
 
 /// The chains that are followed through nodes.
 fn all_followed() -> impl Iterator<Item = Chain> {
-    let is_followed = |chain: &Chain| {
-        chain.has_outputs() || chain.address_pool() == Chain::Ethereum.address_pool()
-    };
-    Chain::ALL.iter().copied().filter(is_followed)
+    let chains = Chain::ALL.iter().copied();
+    chains.filter(|chain| kind::is_followed(*chain))
 }
 
 fn followed(key: &str) -> Result<Chain, String> {

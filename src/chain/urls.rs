@@ -62,7 +62,7 @@ impl Connector for Urls {
     fn after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>> {
         if self.asked.is_none() {
             self.asked = Some(0);
-            return Some(self.of.node(0, Limits::default()));
+            return self.of.node(0, Limits::default());
         }
         let turns = failures > 0 && failures.is_multiple_of(Limits::default().failures_max);
         turns.then(|| self.turn(1)).flatten()
@@ -73,7 +73,7 @@ impl Connector for Urls {
             timeout_ms: LOOK_MS_MAX,
             ..Limits::default()
         };
-        Some(self.of.node(self.behind(distance)?, limits))
+        self.of.node(self.behind(distance)?, limits)
     }
 
     fn turn(&mut self, distance: usize) -> Option<Box<dyn Node>> {
@@ -81,7 +81,7 @@ impl Connector for Urls {
         self.asked = Some(place);
         let (chain, url) = (self.of.chain, self.asked().unwrap_or_default());
         log::warn!("{chain}: {url} is asked from now on");
-        Some(self.of.node(place, Limits::default()))
+        self.of.node(place, Limits::default())
     }
 
     fn asked(&self) -> Option<&str> {

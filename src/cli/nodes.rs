@@ -153,26 +153,26 @@ pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked>
             timeout_ms: ANSWER_MS_MAX,
             ..Limits::default()
         };
-        let mut node = one.node(place, limits);
+        let mut node = one.node(place, limits)?;
         let last = finals.iter().find(|(of, _)| *of == chain);
         let last = last.map(|(_, block)| block);
         let asked = asked(node.as_mut(), (chain, last), nodes.test_networks, now);
         answered.one_more();
-        match asked {
+        Some(match asked {
             Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),
             Err((problem, mend)) => {
                 let about = format!("node of {chain} at {shown}: {problem}");
                 let mend = mend.to_owned();
                 (format!("node of {chain}"), vec![Complaint { about, mend }])
             }
-        }
+        })
     };
     // Each on a thread of its own: one that hangs holds up no other.
     std::thread::scope(|scope| {
         let start = |one| scope.spawn(move || check(one));
         let started: Vec<_> = urls.into_iter().map(start).collect();
         let ended = started.into_iter().map(|one| one.join());
-        let asked = ended.filter_map(Result::ok);
+        let asked = ended.filter_map(Result::ok).flatten();
         asked.chain(nodes.of_chains.iter().map(requests)).collect()
     })
 }

@@ -82,6 +82,11 @@ impl Endpoint {
         Ok(list)
     }
 
+    /// Its scheme, in small letters.
+    pub fn scheme(&self) -> &str {
+        self.shown.split(':').next().unwrap_or_default()
+    }
+
     /// Its scheme, host, port and place: all that may be shown.
     pub fn shown(&self) -> &str {
         &self.shown

@@ -1,0 +1,69 @@
+//! The kinds of node, and the chains that each of them tells of.
+
+use super::Node;
+use super::evm::{Evm, Tokens};
+use super::rpc::{Endpoint, Limits, Rpc};
+use super::utxo::Utxo;
+use crate::domain::chain::Chain;
+
+/// Settings of a node that has not been asked yet.
+pub struct At {
+    /// Chain that it tells of.
+    pub chain: Chain,
+    /// Its url.
+    pub endpoint: Endpoint,
+    /// Sent with every request; a value may be a secret.
+    pub headers: Vec<(String, String)>,
+    /// Contracts of tokens on a test network.
+    pub tokens: Tokens,
+    /// Limits of its answers.
+    pub limits: Limits,
+}
+
+/// A kind of node.
+pub struct Kind {
+    /// Chains that such nodes tell of.
+    pub chains: &'static [Chain],
+    /// Schemes of their urls.
+    pub schemes: &'static [&'static str],
+    /// Makes one; `None` on a chain that such nodes do not tell of.
+    pub node: fn(At) -> Option<Box<dyn Node>>,
+}
+
+const HTTP: &[&str] = &["http", "https"];
+
+/// Every kind of node. A url is of the first kind that has its chain and its scheme.
+pub static KINDS: &[Kind] = &[
+    Kind {
+        chains: &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin],
+        schemes: HTTP,
+        node: |at| Some(Box::new(Utxo::new(at.chain, at.rpc())?)),
+    },
+    Kind {
+        chains: &[Chain::Ethereum, Chain::Base, Chain::Polygon],
+        schemes: HTTP,
+        node: |at| Some(Box::new(Evm::new(at.chain, at.rpc(), at.tokens))),
+    },
+];
+
+impl At {
+    /// Client of a node that speaks JSON-RPC.
+    fn rpc(&self) -> Rpc {
+        Rpc::new(
+            vec![self.endpoint.clone()],
+            self.headers.clone(),
+            self.limits,
+        )
+    }
+}
+
+/// The kind of the node of a chain at a url of this scheme.
+pub fn of(chain: Chain, scheme: &str) -> Option<&'static Kind> {
+    let mut kinds = KINDS.iter().filter(|kind| kind.chains.contains(&chain));
+    kinds.find(|kind| kind.schemes.contains(&scheme))
+}
+
+/// Returns `true` if there is a kind of node for a chain.
+pub fn is_followed(chain: Chain) -> bool {
+    KINDS.iter().any(|kind| kind.chains.contains(&chain))
+}
