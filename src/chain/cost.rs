@@ -41,6 +41,21 @@ impl Cost {
             Chain::Ethereum | Chain::Base => (blocks(chain), 900),
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks(chain), u64::MAX),
         };
+        if chain == Chain::Tron {
+            return Cost {
+                // The newest and the final block 2, the block that was read last 1, blocks 1.
+                a_poll: 4,
+                // What came of its transactions, once it is final.
+                a_block: 1,
+                blocks_a_day,
+                // Blocks 1, whether the last is the one that was read 1; and a look at the head 3, which has a new block
+                // mostly 1.
+                a_final: 6,
+                finals_a_day,
+                fees_a_day: 0,
+                each_transaction: false,
+            };
+        }
         let has_native = ASSETS
             .iter()
             .any(|asset| asset.chain == chain && asset.kind == AssetKind::Native);
@@ -79,10 +94,10 @@ impl Cost {
 
 /// How many blocks there are a day.
 fn blocks(chain: Chain) -> u64 {
-    if chain == Chain::Ethereum {
-        7200
-    } else {
-        43_200
+    match chain {
+        Chain::Ethereum => 7_200,
+        Chain::Tron => 28_800,
+        _ => 43_200,
     }
 }
 
@@ -96,6 +111,8 @@ mod tests {
             (Chain::Bitcoin, 2880, 2880 * 6 + 144 * 2 + 144),
             (Chain::Base, 1440, 1440 * 8 + 900 * 13 + 144),
             (Chain::Base, 100, 100 * 8 + 100 * 13 + 144),
+            (Chain::Tron, 1440, 1440 * 10 + 28_800),
+            (Chain::Tron, 5760, 5760 * 10 + 28_800),
             (Chain::Polygon, 5760, 5760 * 21 + 144),
             (Chain::Ethereum, 1440, 1440 * 7 + 900 * 12 + 7200 * 4 + 144),
         ] {

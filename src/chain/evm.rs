@@ -17,27 +17,25 @@ pub mod hex;
 mod logs;
 mod lookup;
 mod range;
-mod received;
+pub(super) mod received;
 mod traced;
 mod traces;
 
+pub use logs::TRANSFER;
+
 use super::rpc::{Failure, MethodError, Rpc};
+use super::tokens::{Tokens, tokens_on};
 use super::{BlockRead, CarriedOut, Head, Held, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::Block;
 use crate::domain::time::{SECOND_MS, Time};
-use crate::domain::token::contract_of;
 use answers::{Header, Receipt};
-use hex::{Account, Bytes, Number, Word};
+use hex::{Account, Number, Word};
 use logs::quantity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-
-/// Contracts that take the place of those of [`CONTRACTS`](crate::domain::token::CONTRACTS) on test networks, by the id of
-/// the coin.
-pub type Tokens = BTreeMap<&'static str, [u8; 20]>;
 
 /// How many blocks are read at once, until the node refuses so many.
 const SPAN_MAX: u32 = 64;
@@ -103,20 +101,7 @@ impl Evm {
         let id = id.small().filter(|id| *id > 0);
         let id = id.ok_or_else(|| lied("its chain id is no number of a chain"))?;
         let network = id.to_string();
-        let is_main = network == self.chain.row().networks.0;
-        let listed = ASSETS.iter().filter(|asset| asset.chain == self.chain);
-        let mut tokens = Vec::new();
-        for asset in listed.filter(|asset| asset.kind == AssetKind::Erc20) {
-            let overridden = self.overridden.get(asset.id).copied().map(Bytes);
-            if is_main && overridden.is_some() {
-                return Err(NodeError::Wrong(format!(
-                    "it is of the main network, on which no setting says where {} is",
-                    asset.id
-                )));
-            }
-            let listed = || contract_of(asset, &network).and_then(Account::parse);
-            tokens.extend(overridden.or_else(listed).map(|contract| (contract, asset)));
-        }
+        let tokens = tokens_on(self.chain, &network, &self.overridden)?;
         Ok(Known {
             epoch: self.rpc.epoch(),
             shown: self.rpc.shown().to_owned(),

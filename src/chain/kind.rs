@@ -1,8 +1,10 @@
 //! The kinds of node, and the chains that each of them tells of.
 
 use super::Node;
-use super::evm::{Evm, Tokens};
+use super::evm::Evm;
 use super::rpc::{Endpoint, Limits, Rpc};
+use super::tokens::Tokens;
+use super::tron::Tron;
 use super::utxo::Utxo;
 use crate::domain::chain::Chain;
 
@@ -44,10 +46,15 @@ pub static KINDS: &[Kind] = &[
         schemes: HTTP,
         node: |at| Some(Box::new(Evm::new(at.chain, at.rpc(), at.tokens))),
     },
+    Kind {
+        chains: &[Chain::Tron],
+        schemes: HTTP,
+        node: |at| Some(Box::new(Tron::new(at.rpc(), at.tokens))),
+    },
 ];
 
 impl At {
-    /// Client of a node that speaks JSON-RPC.
+    /// Client of a node that speaks JSON over HTTP.
     fn rpc(&self) -> Rpc {
         Rpc::new(
             vec![self.endpoint.clone()],

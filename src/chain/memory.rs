@@ -99,8 +99,7 @@ impl Memory {
     /// An id that was not there before.
     pub(crate) fn id(&mut self) -> String {
         self.made += 1;
-        let prefix = if self.chain.has_outputs() { "" } else { "0x" };
-        format!("{prefix}{:064x}", self.made)
+        self.chain.canonical_txid(&format!("{:064x}", self.made))
     }
 
     pub(crate) fn tip(&self) -> &Mined {

@@ -16,6 +16,8 @@ mod kind;
 pub(crate) mod memory;
 pub mod rpc;
 pub mod setting;
+pub mod tokens;
+pub mod tron;
 pub mod urls;
 pub mod utxo;
 

@@ -1,4 +1,4 @@
-//! JSON-RPC over HTTP to one node, which may have several urls.
+//! JSON-RPC and plain JSON over HTTP to one node, which may have several urls.
 //!
 //! What lives here: the calls, and when the next url takes over. What does not: what the methods
 //! are, and waiting before a call is made again, which is for whoever has the clock. What always holds: an answer is
@@ -8,26 +8,25 @@
 mod answer;
 mod batches;
 mod endpoint;
+mod exchange;
 mod failure;
 mod limits;
+mod post;
 
 pub use endpoint::Endpoint;
 pub use failure::{Failure, MethodError};
 pub use limits::Limits;
+pub use post::Answered;
 
 use super::NodeError;
 use answer::{Answer, BatchSeed, OneSeed};
 use batches::Batches;
-use failure::{failed, is_limit, lied, limited, unread, wrong};
-use limits::BUFFER_BYTES;
+use failure::{is_limit, lied, limited, wrong};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
-use std::io::{BufReader, Read};
 use std::marker::PhantomData;
 use ureq::Agent;
 
-/// How much is read of what came with a status that is an error.
-const REFUSAL_BYTES_MAX: u64 = 64 * 1024;
 /// The most characters of what a node says of an error.
 const TEXT_CHARS_MAX: usize = 200;
 
@@ -121,7 +120,8 @@ impl Rpc {
     ) -> Result<S::Value, Failure> {
         let id = self.next_id(1);
         let body = written(&call(id, method, params))?;
-        let answer = self.exchange(&body, OneSeed(seed));
+        let answer = self.exchange("", &body, OneSeed(seed));
+        let answer = answer.map(|exchanged| exchanged.value);
         let answer = answer.and_then(|answer| match (answer.id, &answer.outcome) {
             (Some(said), _) if said == id => Ok(answer),
             // A node that could not read the call does not know its id.
@@ -206,7 +206,8 @@ impl Rpc {
             seed,
             calls: calls.len(),
         };
-        let answers = self.exchange(&body, seed);
+        let answers = self.exchange("", &body, seed);
+        let answers = answers.map(|exchanged| exchanged.value);
         let outcomes = answers.and_then(|answers| in_order(first, calls.len(), answers));
         let outcomes = match outcomes {
             // No failure yet: fewer may be taken.
@@ -219,50 +220,6 @@ impl Rpc {
         self.batches.taken();
         let shown = |outcome: Result<_, _>| outcome.map_err(|error| self.method_error(error));
         Ok(outcomes.into_iter().map(shown).collect())
-    }
-
-    /// Sends a body and reads what comes back.
-    fn exchange<'de, S: DeserializeSeed<'de>>(
-        &self,
-        body: &[u8],
-        seed: S,
-    ) -> Result<S::Value, NodeError> {
-        let endpoint = self.endpoint().ok_or_else(|| wrong("it has no url"))?;
-        let mut request = self
-            .agent
-            .post(endpoint.url())
-            .header("content-type", "application/json");
-        if let Some(login) = endpoint.login() {
-            request = request.header("authorization", login);
-        }
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
-        let response = request.send(body).map_err(|error| failed(&error))?;
-        let status = response.status().as_u16();
-        let bytes_max = match status {
-            200..=299 => self.limits.answer_bytes_max,
-            300..=399 => {
-                return Err(wrong(
-                    "it answers with a redirect: name the url it leads to",
-                ));
-            }
-            401 | 403 => return Err(wrong(&format!("it refuses the login (status {status})"))),
-            402 | 413 | 429 => {
-                return Err(NodeError::Limited(format!(
-                    "it answered with status {status}"
-                )));
-            }
-            _ => REFUSAL_BYTES_MAX,
-        };
-        let body = response.into_body().into_with_config();
-        let reader = BufReader::with_capacity(BUFFER_BYTES, body.limit(bytes_max).reader());
-        match read(reader, seed) {
-            Err(_) if !(200..=299).contains(&status) => Err(NodeError::Unreachable(format!(
-                "it answered with status {status}"
-            ))),
-            outcome => outcome,
-        }
     }
 
     /// Keeps count of failures, and turns to the next url after too many.
@@ -352,13 +309,6 @@ fn call<'a, P>(id: u64, method: &'a str, params: &'a P) -> Call<'a, P> {
 
 fn written(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
     serde_json::to_vec(value).map_err(|_| wrong("a call cannot be written"))
-}
-
-fn read<'de, S: DeserializeSeed<'de>>(from: impl Read, seed: S) -> Result<S::Value, NodeError> {
-    let mut json = serde_json::Deserializer::from_reader(from);
-    let value = seed.deserialize(&mut json).map_err(unread)?;
-    json.end().map_err(unread)?;
-    Ok(value)
 }
 
 /// Puts the answers of a batch into the order of the calls.

@@ -4,11 +4,11 @@
 //! port and place are shown.
 
 use super::Node;
-use super::evm::Tokens;
 use super::kind::{self, At};
 use super::rpc::{Endpoint, Limits};
+use super::tokens::Tokens;
 use crate::domain::address::{self, Network};
-use crate::domain::asset::{Asset, AssetKind};
+use crate::domain::asset::Asset;
 use crate::domain::chain::Chain;
 use std::fmt;
 use std::str::FromStr;
@@ -167,8 +167,8 @@ fn parsed_header(text: &str) -> Result<(String, String), String> {
 
 /// A token, and the twenty bytes of its contract.
 fn token(key: &str, contract: &str) -> Result<(&'static Asset, [u8; 20]), String> {
-    let asset = Asset::find(key).filter(|asset| asset.kind == AssetKind::Erc20);
-    let asset = asset.ok_or("must be for a token of an EVM chain, like USDC-BASE")?;
+    let asset = Asset::find(key).filter(|asset| asset.kind.has_contract());
+    let asset = asset.ok_or("must be for a token of an EVM chain or of Tron, like USDC-BASE")?;
     let parsed = address::parse_on(asset.chain, &Network::BOTH, contract.trim());
     let canonical = parsed.map(|(_, canonical)| canonical);
     let canonical = canonical.map_err(|problem| format!("the contract is {problem}"))?;

@@ -40,6 +40,13 @@ text_enum! {
     }
 }
 
+impl AssetKind {
+    /// Returns `true` for a token whose contract is an account of its chain.
+    pub const fn has_contract(self) -> bool {
+        matches!(self, AssetKind::Erc20 | AssetKind::Trc20)
+    }
+}
+
 /// One coin on one chain.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Asset {

@@ -63,6 +63,11 @@ pub static CONTRACTS: &[Contract] = &[
         "80002",
         "0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582",
     ),
+    contract(
+        "USDT-TRC20",
+        "mainnet",
+        "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+    ),
 ];
 
 /// The address of a token's contract on a network; none where it has none there.
@@ -76,12 +81,12 @@ pub fn contract_of(asset: &Asset, network: &str) -> Option<&'static str> {
 mod tests {
     use super::{CONTRACTS, contract_of};
     use crate::domain::address::{Network, parse};
-    use crate::domain::asset::{ASSETS, Asset, AssetKind};
+    use crate::domain::asset::{ASSETS, Asset};
 
     #[test]
     fn each_contract_is_an_address_of_its_coins_chain_in_its_canonical_text() {
         for row in CONTRACTS {
-            let asset = Asset::find(row.asset).filter(|asset| asset.kind == AssetKind::Erc20);
+            let asset = Asset::find(row.asset).filter(|asset| asset.kind.has_contract());
             let chain = asset.map(|asset| asset.chain);
             let canonical = chain.and_then(|chain| parse(chain, Network::Main, row.address).ok());
             // A text in one case only would carry no checksum.
@@ -95,7 +100,7 @@ mod tests {
 
     #[test]
     fn each_token_has_one_contract_on_its_main_network() {
-        for asset in ASSETS.iter().filter(|asset| asset.kind == AssetKind::Erc20) {
+        for asset in ASSETS.iter().filter(|asset| asset.kind.has_contract()) {
             assert!(
                 contract_of(asset, asset.chain.row().networks.0).is_some(),
                 "{}",

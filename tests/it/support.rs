@@ -25,6 +25,7 @@ pub mod served;
 pub mod stream;
 pub mod tools;
 mod transfers;
+pub mod tron;
 
 use coffer::{Config, Server};
 use serde_json::{Value, json};

@@ -54,7 +54,11 @@ impl<const N: usize> fmt::Debug for Bytes<N> {
 impl<const N: usize> Bytes<N> {
     /// Reads the text that [`Display`](fmt::Display) writes, in letters of either case.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = digits(text)?;
+        Bytes::parse_digits(digits(text)?)
+    }
+
+    /// Reads digits without `0x`, in letters of either case.
+    pub fn parse_digits(digits: &[u8]) -> Option<Self> {
         let (pairs, rest) = digits.as_chunks::<2>();
         if pairs.len() != N || !rest.is_empty() {
             return None;
@@ -90,8 +94,14 @@ impl Account {
 impl Number {
     /// Reads a number: `0x`, then at least one digit.
     pub fn parse(text: &str) -> Option<Number> {
-        let digits = digits(text).filter(|digits| !digits.is_empty())?;
-        number(digits)
+        Number::parse_digits(digits(text)?)
+    }
+
+    /// Reads at least one digit, without `0x`.
+    pub fn parse_digits(digits: &[u8]) -> Option<Number> {
+        Some(digits)
+            .filter(|digits| !digits.is_empty())
+            .and_then(number)
     }
 
     /// The number, where 128 bits hold it.

@@ -103,38 +103,49 @@ impl Sought<'_> {
         Ok(received)
     }
 
-    /// One amount that was moved to a watched account. None that is nothing, and none past 128 bits, of which no coin has
-    /// so many.
     fn one(
         &self,
         asset: &'static Asset,
         txid: Word,
         position: u32,
-        (from, to, amount): (Account, Account, Number),
+        moved: Moved,
     ) -> Option<Received> {
-        if !self.watched.has_account(&to.0) || amount.is_zero() {
-            return None;
-        }
-        let address = of_account(self.chain, &to.0)?;
-        let Some(amount) = amount.small() else {
-            let id = asset.id;
-            log::warn!(
-                "{txid} tells of more {id} to {address} than 128 bits count: it is left out"
-            );
-            return None;
-        };
-        // What is newly made comes from nobody.
-        let from = of_account(self.chain, &from.0);
-        Some(Received {
-            asset,
-            txid: txid.to_string(),
-            position,
-            address,
-            amount: Units(amount),
-            first_seen: None,
-            spends: from.into_iter().map(Spent::Address).collect(),
-        })
+        let txid = txid.to_string();
+        credited((self.chain, self.watched), asset, (&txid, position), moved)
     }
+}
+
+/// An amount that was moved: from, to, how much.
+pub type Moved = (Account, Account, Number);
+
+/// One amount that was moved to a watched account. None that is nothing, and none past 128 bits, of which no coin has
+/// so many.
+pub fn credited(
+    (chain, watched): (Chain, &dyn Watched),
+    asset: &'static Asset,
+    (txid, position): (&str, u32),
+    (from, to, amount): Moved,
+) -> Option<Received> {
+    if !watched.has_account(&to.0) || amount.is_zero() {
+        return None;
+    }
+    let address = of_account(chain, &to.0)?;
+    let Some(amount) = amount.small() else {
+        let id = asset.id;
+        log::warn!("{txid} tells of more {id} to {address} than 128 bits count: it is left out");
+        return None;
+    };
+    // What is newly made comes from nobody.
+    let from = of_account(chain, &from.0);
+    Some(Received {
+        asset,
+        txid: txid.to_owned(),
+        position,
+        address,
+        amount: Units(amount),
+        first_seen: None,
+        spends: from.into_iter().map(Spent::Address).collect(),
+    })
 }
 
 /// Are these one log?

@@ -11,10 +11,10 @@ pub fn stranger(chain: Chain, network: &str) -> String {
     let of = |name: &str| {
         format!("{chain} has {main} (test networks: {tests}), and its {name} is {network}")
     };
-    if chain.has_outputs() {
-        of("network")
-    } else {
+    if chain.address_pool() == Chain::Ethereum.address_pool() {
         of("chain id")
+    } else {
+        of("network")
     }
 }
 

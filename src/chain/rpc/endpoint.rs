@@ -3,6 +3,7 @@
 //! Invariant: what is shown of it is its scheme, host, port and place among the urls of its chain. Login, path and query,
 //! which may each be a secret, are in no text that leaves this room.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::domain::url::{Fault, Site};
@@ -92,9 +93,14 @@ impl Endpoint {
         &self.shown
     }
 
-    /// The url to connect to: a secret.
-    pub(super) fn url(&self) -> &str {
-        &self.url
+    /// The url to connect to, with this path behind its own: a secret.
+    pub(super) fn url_of(&self, path: &str) -> Cow<'_, str> {
+        if path.is_empty() {
+            return Cow::Borrowed(&self.url);
+        }
+        let end = self.url.find(['?', '#']).unwrap_or(self.url.len());
+        let (url, query) = self.url.split_at_checked(end).unwrap_or((&self.url, ""));
+        Cow::Owned(format!("{}{path}{query}", url.trim_end_matches('/')))
     }
 
     /// The value of its `Authorization` header: a secret.
@@ -168,9 +174,21 @@ mod tests {
             let read = Endpoint::parse(text);
             let parts = read
                 .as_ref()
-                .map(|read| (read.url(), read.login(), read.shown()));
-            assert_eq!(parts, Ok((url, login, shown)));
+                .map(|read| (read.url_of("").into_owned(), read.login(), read.shown()));
+            assert_eq!(parts, Ok((url.to_owned(), login, shown)));
             assert_eq!(format!("{read:?}"), format!("Ok(Endpoint({shown}))"));
+        }
+    }
+
+    #[test]
+    fn path_stands_behind_the_url_and_before_its_query() {
+        for (text, expected) in [
+            ("http://a@b:1", "http://b:1/wallet/x"),
+            ("http://b:1/", "http://b:1/wallet/x"),
+            ("https://b/key/?a=b/", "https://b/key/wallet/x?a=b/"),
+        ] {
+            let url = Endpoint::parse(text).map(|url| url.url_of("/wallet/x").into_owned());
+            assert_eq!(url.as_deref(), Ok(expected));
         }
     }
 

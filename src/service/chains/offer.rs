@@ -1,7 +1,7 @@
 //! Coins on offer in live mode, and what keeps one from it.
 
 use super::live::{Live, LiveChain};
-use crate::domain::asset::{ASSETS, Asset, AssetKind, Mode};
+use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::money::Currency;
 use crate::domain::time::Time;
 use crate::domain::token::contract_of;
@@ -29,7 +29,7 @@ impl Live {
             return says(format!("{chain} is followed on the test network {network}"));
         }
         let is_named = |one: &LiveChain| one.tokens.contains(&id);
-        let exists = asset.kind != AssetKind::Erc20
+        let exists = !asset.kind.has_contract()
             || contract_of(asset, &network).is_some()
             || self.of_chain(chain).is_some_and(is_named);
         if !exists {

@@ -173,3 +173,8 @@ fn the_file_knows_what_is_on_a_chain_of_outputs_whatever_happened() {
 fn the_file_knows_what_is_on_a_chain_of_accounts_whatever_happened() {
     histories("ETH");
 }
+
+#[test]
+fn the_file_knows_what_is_on_tron_whatever_happened() {
+    histories("TRX");
+}

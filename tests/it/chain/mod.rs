@@ -14,6 +14,7 @@ mod paid_outputs;
 mod rpc;
 mod scenarios;
 pub mod till;
+mod tron;
 mod utxo;
 mod utxo_behind_liar;
 mod watch;

@@ -4,6 +4,7 @@
 //! What does not live here: kills in the middle of a block (`killed`), and what is read of a node's answers.
 
 mod payers;
+mod tron;
 
 use super::till::Till;
 use crate::file::audit::findings;
@@ -203,13 +204,14 @@ const NAMES: [&str; 15] = [
 /// Of these, what is replaced.
 const REPLACED: [&str; 3] = ["more", "less", "else"];
 
-/// The address of a customer.
+/// The address of a customer on a chain.
 #[track_caller]
-fn customer(till: &Till, running: &Running) -> String {
+fn customer(till: &Till, running: &Running, chain: &str) -> String {
+    let family = if chain == "tron" { chain } else { "evm" };
     let made = till.call(running, "POST", "/v1/customers/ada/addresses", "");
     let mut addresses = made["addresses"].as_array().unwrap().iter();
-    let evm = addresses.find(|one| one["family"] == "evm").unwrap();
-    evm["address"].as_str().unwrap().to_owned()
+    let found = addresses.find(|one| one["family"] == family).unwrap();
+    found["address"].as_str().unwrap().to_owned()
 }
 
 /// The time of an invoice is up, as if it had been made two hours ago.
@@ -239,7 +241,7 @@ fn plays(till: &Till, payer: &impl Payer) {
     let mut running = till.start();
     till.until_known(chain, symbol);
     // Customers have no address on litecoin and dogecoin.
-    let customer = (!payer.waits()).then(|| customer(till, &running));
+    let customer = (!payer.waits()).then(|| customer(till, &running, chain));
     let invoices = NAMES.map(|name| (name, till.invoice(&running, asset)));
     let play = Play {
         till,

@@ -15,7 +15,8 @@ use std::process::{Command, Output};
 pub const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
 
 const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": "80", "USD": "90"},
-    "DOGE": {"EUR": "4", "USD": "5"}, "ETH": {"EUR": "2000", "USD": "2200"}, "USDC": {"EUR": "1", "USD": "1"}}"#;
+    "DOGE": {"EUR": "4", "USD": "5"}, "ETH": {"EUR": "2000", "USD": "2200"}, "USDC": {"EUR": "1", "USD": "1"},
+    "USDT": {"EUR": "1", "USD": "1"}, "TRX": {"EUR": "0.1", "USD": "0.11"}}"#;
 
 /// A shop on test networks, and who hears of its invoices.
 pub struct Till {
@@ -55,12 +56,13 @@ impl Till {
         till
     }
 
-    /// One that takes the coins of an EVM chain, and this token of this contract, through the node at this url.
+    /// One that takes the coins of a chain with accounts, and this token of this contract, through the node at this url.
     #[track_caller]
     pub fn of_accounts(chain: &str, url: &str, (asset, contract): (&str, &str)) -> Till {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
         let till = Till::new(&["--node", &url, "--token", &contract]);
-        done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+        let family = if chain == "tron" { chain } else { "evm" };
+        done(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
         till
     }
 

@@ -58,10 +58,10 @@ impl Shop {
             asset,
             ours: Vec::new(),
             merchant,
-            rate: if asset.chain.has_outputs() {
-                "60000"
-            } else {
-                "2000"
+            rate: match asset.id {
+                "BTC" => "60000",
+                "TRX" => "0.12",
+                _ => "2000",
             },
             file,
         }
@@ -89,10 +89,10 @@ impl Shop {
 
     /// What is worth sixty euros, in base units.
     pub(super) fn sixty(&self) -> u128 {
-        if self.asset.chain.has_outputs() {
-            100_000
-        } else {
-            30_000_000_000_000_000
+        match self.asset.id {
+            "BTC" => 100_000,
+            "TRX" => 500_000_000,
+            _ => 30_000_000_000_000_000,
         }
     }
 

@@ -4,13 +4,13 @@
 //! Invariant: what the chain settled is on the chain, and nothing was both sent and put back without a review.
 
 mod cases;
+mod places;
 
 use super::dice::Dice;
 use super::shop::Shop;
 use super::{asked, say, watch};
 use crate::chain::NodeError;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
-use crate::domain::address::{account, script};
 use crate::domain::chain::Chain;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Spent;
@@ -19,6 +19,7 @@ use crate::domain::transfer::TransferKind;
 use crate::service::chains::take::Part;
 use crate::service::tests::{NOW, done, found_by_audit, refund};
 use crate::worker::watch_chain::{Came, Failed, Watch};
+use places::{destinations, has_nonces};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -48,28 +49,6 @@ struct MoneyOut {
     made: u64,
     paid: usize,
     reviewed: usize,
-}
-
-/// Three destinations of others.
-fn destinations(chain: Chain) -> [String; 3] {
-    let all = if chain.has_outputs() {
-        [
-            "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
-            "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
-            "1dice8EMZmqKvrGE4Qc9bUFf9PX3xaYDp",
-        ]
-    } else {
-        [
-            "0x1111111111111111111111111111111111111111",
-            "0x2222222222222222222222222222222222222222",
-            "0x3333333333333333333333333333333333333333",
-        ]
-    };
-    assert!(
-        all.iter()
-            .all(|to| script(chain, to).is_some() || account(chain, to).is_some())
-    );
-    all.map(str::to_owned)
 }
 
 impl MoneyOut {
@@ -127,7 +106,7 @@ impl MoneyOut {
     }
 
     fn send(&mut self, spends: Vec<Spent>, pays: Vec<(u32, String, Units)>) -> String {
-        let has_nonce = !self.chain().has_outputs();
+        let has_nonce = has_nonces(self.chain());
         let mut memory = self.memory.lock().unwrap();
         let txid = memory.id();
         memory.send(Sent {
@@ -204,7 +183,8 @@ impl MoneyOut {
     /// Replaces a transaction that waits by one that pays the same, or elsewhere.
     fn replace(&mut self) {
         let waits = self.memory.lock().unwrap().mempool.clone();
-        if waits.is_empty() {
+        let may_be = self.chain().has_outputs() || has_nonces(self.chain());
+        if waits.is_empty() || !may_be {
             return;
         }
         let old = waits[self.dice.roll(waits.len())].clone();
@@ -395,4 +375,9 @@ fn refunds_on_a_chain_of_outputs_are_settled_by_it_whatever_happens() {
 #[test]
 fn refunds_on_a_chain_of_accounts_are_settled_by_it_whatever_happens() {
     histories("ETH");
+}
+
+#[test]
+fn refunds_on_tron_are_settled_by_it_whatever_happens() {
+    histories("TRX");
 }

@@ -3,8 +3,9 @@
 use crate::support::anvil::Node as Anvil;
 use crate::support::receiver::{Does, Receiver};
 use crate::support::{agent, send};
-use coffer::chain::evm::{Evm, Tokens};
+use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
+use coffer::chain::tokens::Tokens;
 use coffer::chain::{BlockRead, Node, NodeError, Received, Watched};
 use coffer::domain::address::account;
 use coffer::domain::asset::Chain;

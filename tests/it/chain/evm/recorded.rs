@@ -7,7 +7,8 @@ use super::fixtures::{
 };
 use crate::support::anvil::{ADDRESS, Node as Anvil, word};
 use crate::support::receiver::{Does, Receiver};
-use coffer::chain::evm::{Evm, Tokens};
+use coffer::chain::evm::Evm;
+use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,7 @@
 
 use super::fixtures::{CHAINS, ONE, OTHER, Ours, Scene, TWO, bytes, client, received, short};
 use crate::support::anvil::{ADDRESS, Node as Anvil, word};
-use coffer::chain::evm::Tokens;
+use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
 use coffer::domain::asset::{Asset, Chain};
 use coffer::domain::time::Time;

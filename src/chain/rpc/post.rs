@@ -1,0 +1,48 @@
+//! Plain requests: a path, and a body and an answer in JSON.
+
+use super::super::NodeError;
+use super::failure::{is_limit, limited};
+use super::{MethodError, Rpc, written};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
+
+/// An answer that may be an error in place of what was asked for.
+pub trait Answered {
+    /// Takes the text of the error out of it; `None` where it is none.
+    fn error(&mut self) -> Option<String>;
+}
+
+impl Rpc {
+    /// Posts a body to this path below the url.
+    ///
+    /// # Errors
+    /// [`NodeError`]; [`NodeError::Limited`] also where the text of an error says so.
+    pub fn post<T: DeserializeOwned + Answered>(
+        &mut self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, NodeError> {
+        self.next_id(1);
+        let body = written(body)?;
+        let answer = self.exchange(path, &body, PhantomData::<T>);
+        let answer = answer.and_then(|mut exchanged| match exchanged.value.error() {
+            Some(message) => Err(refused(path, message)),
+            None if !exchanged.is_ok => Err(NodeError::Unreachable(format!(
+                "it answered with status {}",
+                exchanged.status
+            ))),
+            None => Ok(exchanged.value),
+        });
+        self.counted(answer)
+    }
+}
+
+fn refused(path: &str, message: String) -> NodeError {
+    let error = MethodError { code: 0, message };
+    if is_limit(&error) {
+        limited(&error)
+    } else {
+        NodeError::Unreachable(format!("it refuses {path}: {}", error.message))
+    }
+}

@@ -1,0 +1,331 @@
+//! Nodes of Tron, asked by their HTTP interface: TRX, and the listed TRC-20 tokens.
+//!
+//! Invariant: an id begins with its block's height, heights are those that were asked for, and what came of a transaction
+//! counts only for a transaction of the block that was read. What is final comes from `/walletsolidity`.
+//!
+//! Cost in requests: the head 2, a range of blocks 1, and what came of the transactions of a block 1. That is asked for of
+//! blocks that are not final only where the words of a transaction say that it pays us in a token.
+
+mod answers;
+mod hex;
+mod lookup;
+mod range;
+mod received;
+
+use super::evm::hex::Account;
+use super::rpc::{Answered, Rpc};
+use super::tokens::{Tokens, tokens_on};
+use super::{BlockRead, CarriedOut, Head, Lookup, MempoolRead, Node, NodeError, Watched};
+use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
+use crate::domain::observation::Block;
+use crate::domain::time::Time;
+use answers::{BlockAnswer, HeaderAnswer};
+use hex::Id;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+/// First blocks and their networks. Their last four bytes are the chain ids that <https://github.com/ethereum-lists/chains>
+/// has for Tron: 728126428, 2494104990 and 3448148188.
+const FIRST_BLOCKS: [(&str, &str); 3] = [
+    (
+        "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
+        "mainnet",
+    ),
+    (
+        "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e",
+        "shasta",
+    ),
+    (
+        "0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc",
+        "nile",
+    ),
+];
+/// Blocks in one request, until a limit lets it be fewer: some more than come in a minute.
+const SPAN_MAX: u32 = 25;
+
+/// Blocks by which what is final grows at once: a chain with a new one every 3 s would never be at rest.
+const FINAL_STEP: u32 = 4;
+
+/// A node of Tron.
+pub struct Tron {
+    rpc: Rpc,
+    /// From the settings.
+    overridden: Tokens,
+    /// The chain's own coin.
+    native: Option<&'static Asset>,
+    known: Option<Known>,
+    /// Blocks in one request.
+    span: u32,
+    /// Height of the newest final block that it told of.
+    finalized: Option<u32>,
+    /// Whether it tells of internal transactions; `None` before any contract was looked at.
+    has_internal: Option<bool>,
+}
+
+/// What is known of the node that is asked, until a request fails: then it may be another.
+#[derive(Clone)]
+struct Known {
+    epoch: u64,
+    network: String,
+    tokens: Vec<(Account, &'static Asset)>,
+}
+
+/// A block, without its transactions.
+struct Header {
+    block: Block,
+    parent: String,
+    time: Time,
+}
+
+/// Which of a node's two interfaces is asked.
+#[derive(Clone, Copy)]
+enum Side {
+    /// Blocks that may be given up.
+    Head,
+    /// Blocks that are final.
+    Final,
+}
+
+impl Side {
+    fn path(self, method: &str) -> String {
+        match self {
+            Side::Head => format!("/wallet/{method}"),
+            Side::Final => format!("/walletsolidity/{method}"),
+        }
+    }
+}
+
+impl Tron {
+    /// A node at the url of this client. `overridden` is for test networks only.
+    pub fn new(rpc: Rpc, overridden: Tokens) -> Tron {
+        let is_native =
+            |asset: &&Asset| asset.chain == Chain::Tron && asset.kind == AssetKind::Native;
+        Tron {
+            rpc,
+            overridden,
+            native: ASSETS.iter().find(is_native),
+            known: None,
+            span: SPAN_MAX,
+            finalized: None,
+            has_internal: None,
+        }
+    }
+
+    fn ask<T: DeserializeOwned + Answered>(
+        &mut self,
+        (side, method): (Side, &str),
+        body: &impl Serialize,
+    ) -> Result<T, NodeError> {
+        self.rpc.post(&side.path(method), body)
+    }
+
+    /// Asks for the first block, from which network and contracts follow.
+    fn identify(&mut self) -> Result<Known, NodeError> {
+        let first: HeaderAnswer = self.ask((Side::Head, "getblockbynum"), &json!({ "num": 0 }))?;
+        let id = first.id.ok_or(NodeError::Behind)?.to_string();
+        let mut networks = FIRST_BLOCKS.iter();
+        let network = networks.find(|(first, _)| *first == id);
+        let network = network.map_or_else(
+            || format!("that of the first block {id}"),
+            |(_, network)| (*network).to_owned(),
+        );
+        Ok(Known {
+            epoch: self.rpc.epoch(),
+            tokens: tokens_on(Chain::Tron, &network, &self.overridden)?,
+            network,
+        })
+    }
+
+    /// Makes sure that the node is of the network that it was of.
+    fn identified(&mut self) -> Result<Known, NodeError> {
+        let epoch = self.rpc.epoch();
+        let before = match &self.known {
+            Some(known) if known.epoch == epoch => return Ok(known.clone()),
+            Some(known) => Some(known.network.clone()),
+            None => None,
+        };
+        let known = self.identify()?;
+        if let Some(before) = before.filter(|before| *before != known.network) {
+            self.rpc.distrust();
+            let now = known.network;
+            return Err(NodeError::Wrong(format!(
+                "it is of the network {now}, and was of {before}"
+            )));
+        }
+        self.known = Some(known.clone());
+        Ok(known)
+    }
+
+    /// The block at a height; `None` where the node has none there.
+    fn header(&mut self, height: u32) -> Result<Option<Header>, NodeError> {
+        let body = json!({ "num": height });
+        let answer: HeaderAnswer = self.ask((Side::Head, "getblockbynum"), &body)?;
+        match header_of(&answer)? {
+            Some(header) if header.block.height != height => {
+                Err(lied("it answers a block of another height"))
+            }
+            header => Ok(header),
+        }
+    }
+
+    fn read_head(&mut self) -> Result<Head, NodeError> {
+        self.identified()?;
+        let newest: HeaderAnswer = self.ask((Side::Head, "getnowblock"), &json!({}))?;
+        let newest = header_of(&newest)?.ok_or(NodeError::Behind)?;
+        let last: HeaderAnswer = self.ask((Side::Final, "getnowblock"), &json!({}))?;
+        let last = header_of(&last)?.map(|last| last.block.height);
+        // Two nodes behind one url may answer: what is final for one, the other may not have yet.
+        let last = last.map(|last| last.min(newest.block.height));
+        let is_late =
+            |last: u32, before: u32| !(before..before.saturating_add(FINAL_STEP)).contains(&last);
+        if self
+            .finalized
+            .zip(last)
+            .is_none_or(|(before, last)| is_late(last, before))
+        {
+            self.finalized = last;
+        }
+        Ok(Head {
+            block: newest.block,
+            time: newest.time,
+            is_complete: true,
+            finalized: self.finalized,
+        })
+    }
+
+    /// Counts an answer that was read and cannot be believed as a failure.
+    fn judged<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
+        if let Err(NodeError::Lied(_)) = &outcome {
+            self.rpc.distrust();
+        }
+        outcome
+    }
+}
+
+impl Node for Tron {
+    fn network(&mut self) -> Result<String, NodeError> {
+        let known = self.identified();
+        Ok(self.judged(known)?.network)
+    }
+
+    fn head(&mut self) -> Result<Head, NodeError> {
+        let head = self.read_head();
+        self.judged(head)
+    }
+
+    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+        let known = self.identified();
+        let header = known.and_then(|_| self.header(height));
+        let header = self.judged(header)?;
+        Ok(header.map(|header| header.block.hash))
+    }
+
+    fn blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let blocks = self.read_range(from, to, watched);
+        self.judged(blocks)
+    }
+
+    /// Money on this chain is watched once it is in a block.
+    fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
+        Ok(MempoolRead::default())
+    }
+
+    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        let carried = self.carried_out(txid)?;
+        Ok(carried.map(|carried| carried.block))
+    }
+
+    fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+        let found = self.find(txid);
+        let found = self.judged(found)?;
+        Ok(found.map(|found| CarriedOut {
+            block: found.header.block,
+            time: found.header.time,
+            is_done: found.is_done,
+        }))
+    }
+
+    fn transaction(
+        &mut self,
+        txid: &str,
+        native_to: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        let found = self.look_up(txid, native_to, watched);
+        self.judged(found)
+    }
+
+    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+        let known = self.identified();
+        let header = known.and_then(|_| self.header(height));
+        let header = self.judged(header)?;
+        Ok(header.map(|header| header.time))
+    }
+
+    fn requests(&self) -> u64 {
+        self.rpc.requests()
+    }
+
+    fn has_traces(&self) -> Option<bool> {
+        self.has_internal
+    }
+}
+
+/// Reads the header of a block; `None` where the node has no such block.
+fn header_of<T>(answer: &BlockAnswer<T>) -> Result<Option<Header>, NodeError> {
+    let Some(id) = answer.id else {
+        return Ok(None);
+    };
+    let data = &answer.block_header.raw_data;
+    let height = data.number;
+    if id.height() != u64::from(height) {
+        return Err(lied("the id of a block does not begin with its height"));
+    }
+    let parent = data
+        .parent_hash
+        .ok_or_else(|| lied("a block has no parent"))?;
+    let before = height.checked_sub(1).map(u64::from);
+    if before.is_some_and(|before| parent.height() != before) {
+        return Err(lied("the parent of a block is not of the height before it"));
+    }
+    let time = Some(Time(data.timestamp)).filter(|time| (Time(0)..=Time::MAX).contains(time));
+    let time = time.ok_or_else(|| lied("it answers a block of no time that there is"))?;
+    Ok(Some(Header {
+        block: block_of(height, id),
+        parent: parent.to_string(),
+        time,
+    }))
+}
+
+fn block_of(height: u32, id: Id) -> Block {
+    let hash = id.to_string();
+    Block { height, hash }
+}
+
+fn lied(text: &str) -> NodeError {
+    NodeError::Lied(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST_BLOCKS, Id};
+    use crate::domain::asset::Chain;
+
+    #[test]
+    fn first_block_of_each_network_ends_in_its_chain_id() {
+        let (main, tests) = Chain::Tron.row().networks;
+        let names = std::iter::once(&main).chain(tests);
+        let ids = [728_126_428_u32, 2_494_104_990, 3_448_148_188];
+        for ((id, network), (name, chain_id)) in FIRST_BLOCKS.iter().zip(names.zip(ids)) {
+            assert_eq!(network, name);
+            assert_eq!(Id::parse(id).map(Id::height), Some(0));
+            assert!(id.ends_with(&format!("{chain_id:08x}")), "{network}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Bytes as Tron's HTTP interface writes them: hexadecimal digits without `0x`.
+
+use crate::chain::evm::hex::{self, Bytes, Number, Word};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+
+/// Digits of a word.
+const WORD_DIGITS: usize = 64;
+/// Byte before each account (<https://developers.tron.network/docs/account>).
+const PREFIX: &[u8] = b"41";
+
+/// Id of a block or of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id(Word);
+
+/// Account or contract; logs write it without its prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account(pub hex::Account);
+
+impl fmt::Display for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Bytes(bytes) = self.0;
+        bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self}")
+    }
+}
+
+impl Id {
+    /// Reads 64 digits, in letters of either case.
+    pub fn parse(text: &str) -> Option<Id> {
+        Bytes::parse_digits(text.as_bytes()).map(Id)
+    }
+
+    /// The height of a block, which its id begins with.
+    pub fn height(self) -> u64 {
+        let Bytes(bytes) = self.0;
+        let first = bytes.first_chunk::<8>();
+        first.map_or(0, |first| u64::from_be_bytes(*first))
+    }
+}
+
+impl Account {
+    fn parse(text: &str) -> Option<Account> {
+        let digits = text.as_bytes();
+        let plain = match digits.strip_prefix(PREFIX) {
+            Some(plain) if digits.len() == 42 => plain,
+            _ => digits,
+        };
+        Bytes::parse_digits(plain).map(Account)
+    }
+}
+
+/// The words of a text of digits, from this digit on.
+pub fn words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
+    let digits = text.as_bytes().get(from..).unwrap_or_default();
+    digits
+        .as_chunks::<WORD_DIGITS>()
+        .0
+        .iter()
+        .map(<[u8; 64]>::as_slice)
+}
+
+/// The account at the end of a word. What comes before it is passed over: contracts do so too.
+pub fn account_of(word: &[u8]) -> Option<hex::Account> {
+    Bytes::parse_digits(word.get(24..)?)
+}
+
+/// The number that a text of one word stands for.
+pub fn number_of(text: &str) -> Option<Number> {
+    let digits = text.as_bytes();
+    Some(digits)
+        .filter(|digits| digits.len() == WORD_DIGITS)
+        .and_then(Number::parse_digits)
+}
+
+/// Reads a text with `parse`.
+struct Text<T>(&'static str, fn(&str) -> Option<T>);
+
+impl<T> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.1)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("an id of 64 digits in hexadecimal", Id::parse))
+    }
+}
+
+impl<'de> Deserialize<'de> for Account {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("an address in hexadecimal", Account::parse))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Account, Id, account_of, number_of, words};
+    use crate::chain::evm::hex::Number;
+
+    #[test]
+    fn id_begins_with_the_height_of_its_block() {
+        // Block 66987565 of Nile, as /wallet/getblockbynum of the documentation shows it.
+        let text = "0000000003fe262d52bfa4b2814f816fd2e57af5b98a33d60d8630a03a908e0e";
+        let id = Id::parse(text);
+        assert_eq!(id.map(Id::height), Some(66_987_565));
+        assert_eq!(id.map(|id| id.to_string()).as_deref(), Some(text));
+        for wrong in ["", "0x", &text[1..], &format!("0x{}", &text[2..])] {
+            assert_eq!(Id::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn account_is_the_same_with_its_prefix_and_without() {
+        let plain = "a614f803b6fd780986a42c78ec9c7f77e6ded13c";
+        let account = Account::parse(plain);
+        assert!(account.is_some());
+        assert_eq!(Account::parse(&format!("41{plain}")), account);
+        let own = format!("41{}", &plain[2..]);
+        assert_ne!(Account::parse(&own), Account::parse(plain));
+        for wrong in [
+            "",
+            "41",
+            &plain[2..],
+            &format!("42{plain}"),
+            "0x",
+            &format!("4141{plain}"),
+        ] {
+            assert_eq!(Account::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn word_ends_in_an_account_whatever_comes_before() {
+        let data = format!("a9059cbb{:024}{}{:064x}12", 41, "ab".repeat(20), 7);
+        let words: Vec<_> = words(&data, 8).collect();
+        assert_eq!(words.len(), 2);
+        let account = words.first().and_then(|word| account_of(word));
+        assert_eq!(account.map(|account| account.0), Some([0xab; 20]));
+        let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
+        let number = words.get(1).and_then(|word| number_of(&text(word)));
+        assert_eq!(number, Some(Number::Small(7)));
+        assert_eq!(number_of("07"), None);
+    }
+}

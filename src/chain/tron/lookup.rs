@@ -1,0 +1,106 @@
+//! Looks up one transaction by its id.
+//!
+//! Invariant: a transaction is in a block only where the block that the node has at that height has it.
+
+use super::answers::{FullAnswer, Info, Transaction};
+use super::hex::Id;
+use super::range::full_of;
+use super::received::Sought;
+use super::{Header, Side, Tron, lied};
+use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
+use crate::domain::address::of_account;
+use crate::domain::asset::Chain;
+use crate::domain::observation::Spent;
+use serde_json::json;
+
+/// A transaction in a block of the active chain.
+pub(super) struct Found {
+    pub header: Header,
+    pub is_done: bool,
+    transaction: Transaction,
+    info: Info,
+}
+
+impl Tron {
+    /// Searches for a transaction on the active chain.
+    pub(super) fn find(&mut self, txid: &str) -> Result<Option<Found>, NodeError> {
+        self.identified()?;
+        let Some(txid) = Id::parse(txid) else {
+            return Ok(None);
+        };
+        let body = json!({ "value": txid.to_string() });
+        let info: Info = self.ask((Side::Head, "gettransactioninfobyid"), &body)?;
+        let Some(id) = info.id else {
+            return Ok(None);
+        };
+        if id != txid {
+            return Err(lied("it tells of another transaction"));
+        }
+        let height = info.block_number;
+        let body = json!({ "num": height });
+        let block: FullAnswer = self.ask((Side::Head, "getblockbynum"), &body)?;
+        let block = full_of(block)?.ok_or(NodeError::Behind)?;
+        if block.header.block.height != height {
+            return Err(lied("it answers a block of another height"));
+        }
+        // What it tells of may be of a block that was given up.
+        let mut transactions = block.transactions.into_iter();
+        let Some(transaction) = transactions.find(|one| one.id == txid) else {
+            return Ok(None);
+        };
+        let is_contract = transaction.is_contract();
+        if is_contract && transaction.is_done {
+            self.learn(&info);
+        }
+        let is_done = transaction.is_done && (!is_contract || info.is_done());
+        Ok(Some(Found {
+            header: block.header,
+            is_done,
+            transaction,
+            info,
+        }))
+    }
+
+    /// [`Node::transaction`](crate::chain::Node::transaction).
+    pub(super) fn look_up(
+        &mut self,
+        txid: &str,
+        native_to: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        let Some(found) = self.find(txid)? else {
+            return Ok(Lookup::Absent);
+        };
+        let tokens = self.identified()?.tokens;
+        let sought = Sought {
+            native: self.native,
+            tokens: &tokens,
+            watched,
+        };
+        let received = sought.agreed(&found.transaction, Some(&found.info))?;
+        let is_traced = self.tells_all(&found, &received, native_to);
+        let sender = found.transaction.sender;
+        let sender = sender.and_then(|sender| of_account(Chain::Tron, &sender.0));
+        Ok(Lookup::Found(Box::new(FoundTransaction {
+            block: Some((found.header.block, found.header.time)),
+            first_seen: None,
+            is_done: found.is_done,
+            spends: sender.into_iter().map(Spent::Address).collect(),
+            nonce: None,
+            received,
+            is_traced,
+        })))
+    }
+
+    /// Returns `true` if no contract can have sent native coin to one of these of which the node does not tell.
+    fn tells_all(&self, found: &Found, received: &[Received], native_to: &[String]) -> bool {
+        let is_paid = |to: &String| {
+            let mut received = received.iter();
+            received.any(|one| Some(one.asset) == self.native && one.address == *to)
+        };
+        !found.transaction.is_contract()
+            || !found.is_done
+            || self.has_internal == Some(true)
+            || native_to.iter().all(is_paid)
+    }
+}

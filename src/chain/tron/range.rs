@@ -1,0 +1,204 @@
+//! Reads ranges of blocks, and what came of their transactions.
+//!
+//! Invariant: of a final block with contracts, what came of each that did what it should is there, or the block is not read.
+
+use super::answers::{BlocksAnswer, FullAnswer, Info, Infos, Transaction};
+use super::hex::Id;
+use super::received::Sought;
+use super::{Header, SPAN_MAX, Side, Tron, header_of, lied};
+use crate::chain::{BlockRead, NodeError, Received, Watched};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// A block with its transactions.
+pub(super) struct Full {
+    pub header: Header,
+    pub transactions: Vec<Transaction>,
+}
+
+/// What came of transactions, by id.
+pub(super) type InfoById = BTreeMap<Id, Info>;
+
+impl Tron {
+    /// [`Node::blocks`](crate::chain::Node::blocks). A limit lets the next range be half as long.
+    pub(super) fn read_range(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let tokens = self.identified()?.tokens;
+        if from > to {
+            return Ok(Vec::new());
+        }
+        let last = to.min(from.saturating_add(self.span.saturating_sub(1)));
+        let sought = Sought {
+            native: self.native,
+            tokens: &tokens,
+            watched,
+        };
+        let read = self.read_blocks(from, last, &sought);
+        let is_limited = match &read {
+            Err(error) => matches!(error, NodeError::Limited(_)),
+            Ok(read) => read.last().is_none_or(|read| read.block.height < last),
+        };
+        self.span = if is_limited {
+            let length = last.abs_diff(from).saturating_add(1);
+            length.div_euclid(2).max(1)
+        } else {
+            self.span.saturating_add(1).min(SPAN_MAX)
+        };
+        read
+    }
+
+    /// Reads blocks, as far as a limit lets it be.
+    fn read_blocks(
+        &mut self,
+        from: u32,
+        last: u32,
+        sought: &Sought<'_>,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let is_final = self.finalized.is_none_or(|finalized| last <= finalized);
+        let side = if is_final { Side::Final } else { Side::Head };
+        let mut read = Vec::new();
+        for block in self.fetch(side, from, last)? {
+            match self.received_in(side, &block, sought) {
+                Ok(received) => read.push(block_read(block, received)),
+                Err(NodeError::Limited(_)) if !read.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(read)
+    }
+
+    /// Fetches a range of blocks, from the first on.
+    pub(super) fn fetch(
+        &mut self,
+        side: Side,
+        from: u32,
+        last: u32,
+    ) -> Result<Vec<Full>, NodeError> {
+        let body = json!({ "startNum": from, "endNum": last.saturating_add(1) });
+        let answer: BlocksAnswer = self.ask((side, "getblockbylimitnext"), &body)?;
+        let mut blocks: Vec<Full> = Vec::with_capacity(answer.block.len());
+        let mut next = from;
+        for block in answer.block {
+            let full = full_of(block)?.ok_or(NodeError::Behind)?;
+            if full.header.block.height != next || next > last {
+                return Err(lied(
+                    "it answers blocks of other heights than it was asked for",
+                ));
+            }
+            let before = blocks.last().map(|before| &before.header.block.hash);
+            // The chain moved while it answered.
+            if before.is_some_and(|before| *before != full.header.parent) {
+                return Err(NodeError::Behind);
+            }
+            next = next.saturating_add(1);
+            blocks.push(full);
+        }
+        if blocks.is_empty() {
+            return Err(NodeError::Behind);
+        }
+        Ok(blocks)
+    }
+
+    /// What came in with a block.
+    fn received_in(
+        &mut self,
+        side: Side,
+        block: &Full,
+        sought: &Sought<'_>,
+    ) -> Result<Vec<Received>, NodeError> {
+        let done = block.transactions.iter().filter(|one| one.is_done);
+        let mut contracts = done.filter(|one| one.is_contract());
+        let is_asked = match side {
+            Side::Final => contracts.next().is_some() && is_watching(sought.watched),
+            Side::Head => contracts.any(|one| sought.is_hit(one)),
+        };
+        let infos = if is_asked {
+            self.infos(side, block)?
+        } else {
+            InfoById::new()
+        };
+        let mut received = Vec::new();
+        for one in &block.transactions {
+            received.extend(sought.agreed(one, infos.get(&one.id))?);
+        }
+        Ok(received)
+    }
+
+    /// Asks what came of the transactions of a block.
+    fn infos(&mut self, side: Side, block: &Full) -> Result<InfoById, NodeError> {
+        let height = block.header.block.height;
+        let body = json!({ "num": height });
+        let answer: Infos = self.ask((side, "gettransactioninfobyblocknum"), &body)?;
+        let mut infos = InfoById::new();
+        for info in answer.list {
+            let id = info
+                .id
+                .ok_or_else(|| lied("it tells of a transaction without an id"))?;
+            if info.block_number != height {
+                return Err(lied("it tells of transactions of another block"));
+            }
+            infos.insert(id, info);
+        }
+        let is_of_block = |id: &Id| block.transactions.iter().any(|one| one.id == *id);
+        if !infos.keys().all(is_of_block) {
+            // It has another block there by now.
+            return Err(NodeError::Behind);
+        }
+        let done = block.transactions.iter().filter(|one| one.is_done);
+        for transaction in done.filter(|one| one.is_contract()) {
+            let info = infos.get(&transaction.id);
+            self.learn(info.ok_or_else(|| untold(side, height))?);
+        }
+        Ok(infos)
+    }
+
+    /// Learns from a contract that did what it should whether the node tells of internal transactions.
+    pub(super) fn learn(&mut self, info: &Info) {
+        if info.internal.is_empty() {
+            self.has_internal.get_or_insert(false);
+        } else {
+            self.has_internal = Some(true);
+        }
+    }
+}
+
+/// Returns `true` if anybody is watched.
+fn is_watching(watched: &dyn Watched) -> bool {
+    !watched
+        .accounts(1)
+        .is_some_and(|accounts| accounts.is_empty())
+}
+
+/// What it means that a node tells nothing of a contract in a block that it has. One behind a load balancer may not have
+/// come so far at the head; what is final should be there.
+fn untold(side: Side, height: u32) -> NodeError {
+    match side {
+        Side::Head => NodeError::Behind,
+        Side::Final => NodeError::Unreachable(format!(
+            "it does not tell what came of the transactions of block {height}"
+        )),
+    }
+}
+
+/// Reads a block with its transactions; `None` where the node has no such block.
+pub(super) fn full_of(answer: FullAnswer) -> Result<Option<Full>, NodeError> {
+    let header = header_of(&answer)?;
+    Ok(header.map(|header| Full {
+        header,
+        transactions: answer.transactions,
+    }))
+}
+
+fn block_read(block: Full, received: Vec<Received>) -> BlockRead {
+    BlockRead {
+        block: block.header.block,
+        parent: block.header.parent,
+        time: block.header.time,
+        received,
+        spent: Vec::new(),
+    }
+}

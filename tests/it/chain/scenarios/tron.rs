@@ -1,0 +1,108 @@
+//! Who pays on Tron, through a node of ours.
+
+use super::{Payer, plays};
+use crate::chain::till::Till;
+use crate::support::came::Came;
+use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, UNLISTED, address, bytes};
+use std::collections::BTreeSet;
+
+/// An account of nobody's.
+const NOBODY: [u8; 20] = [0xbb; 20];
+/// The token that is asked for.
+const ASSET: &str = "USDT-TRC20";
+
+struct Tron {
+    node: Node,
+}
+
+impl Payer for Tron {
+    fn names(&self) -> [&'static str; 3] {
+        ["tron", ASSET, "USDT"]
+    }
+
+    fn twenty(&self) -> u128 {
+        20_000_000
+    }
+
+    fn sends(&self, to: &[(&str, u128)]) -> String {
+        let units = |units: u128| u64::try_from(units).unwrap();
+        let sent = match to {
+            [(to, amount)] => self.node.pay_token(to, units(*amount)),
+            _ => {
+                let pays: Vec<_> = to
+                    .iter()
+                    .map(|(to, amount)| (bytes(to), units(*amount)))
+                    .collect();
+                self.node.send(Act::batch(TOKEN, PAYER, &pays))
+            }
+        };
+        self.node.mine(1);
+        sent
+    }
+
+    fn buries(&self, blocks: u32) {
+        self.node.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        self.node.height()
+    }
+
+    fn waits(&self) -> bool {
+        false
+    }
+
+    fn replaces(&self, txid: &str, to: &[(&str, u128)]) {
+        let mut chain = self.node.chain();
+        let depth = chain.blocks().len() - chain.height_of(txid).unwrap();
+        chain.give_up(depth, &[txid]);
+        drop(chain);
+        let (to, units) = to.first().unwrap_or(&("", 1));
+        let to = if to.is_empty() { NOBODY } else { bytes(to) };
+        let units = u64::try_from(*units).unwrap();
+        self.node.send(Act::token(TOKEN, PAYER, to, units));
+        self.node.mine(u32::try_from(depth + 1).unwrap());
+    }
+
+    fn reorganises(&self, gone: &str) {
+        let mut chain = self.node.chain();
+        // Each transaction has a block of its own, and an empty one came last.
+        chain.give_up(5, &[gone]);
+        for _ in 0..chain.reverse_waiting() {
+            chain.mine_first(1);
+        }
+        drop(chain);
+        self.node.mine(4);
+    }
+
+    fn strays(&self, to: &str) {
+        let to = bytes(to);
+        let sends = |is_rejected, amount| Step {
+            is_rejected,
+            ..Step::sends(SENDER, to, amount)
+        };
+        self.node.send(Act::token(UNLISTED, PAYER, to, 20_000_000));
+        self.node
+            .send_failing(Act::token(TOKEN, PAYER, to, 20_000_000));
+        self.node.send_failing(Act::Transfer {
+            from: PAYER,
+            to,
+            amount: 5_000_000,
+        });
+        // A coin that was not asked for there.
+        let steps = vec![sends(true, 7_000_000), sends(false, 9_000_000)];
+        self.node.send(Act::steps(SENDER, PAYER, steps));
+        self.node.mine(20);
+    }
+
+    fn came(&self, to: &BTreeSet<String>, _: &Came) -> Came {
+        self.node.came_to(to, ASSET)
+    }
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_on_tron() {
+    let node = Node::start();
+    let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
+    plays(&till, &Tron { node });
+}

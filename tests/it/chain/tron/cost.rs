@@ -1,0 +1,78 @@
+//! Requests that following the chain takes.
+
+use super::fixtures::{client, ours};
+use crate::support::tron::{Node as Standin, address};
+use coffer::chain::Node;
+use coffer::chain::cost::Cost;
+use coffer::chain::follow::{Came, Manner, step};
+use coffer::domain::asset::Chain;
+use coffer::domain::following::{Known, Moves, Reached};
+use coffer::domain::observation::Block;
+use coffer::domain::time::Time;
+
+/// Blocks between two polls.
+const BLOCKS: u32 = 20;
+
+/// Makes the blocks of a poll, in each of which a contract is called.
+#[track_caller]
+fn mines(node: &Standin) {
+    for _ in 0..BLOCKS {
+        node.pay_token(&address([0xbb; 20]), 1);
+        node.mine(1);
+    }
+}
+
+/// A block of the chain.
+#[track_caller]
+fn at(node: &Standin, height: u32) -> Reached {
+    let chain = node.chain();
+    let block = &chain.blocks()[usize::try_from(height).unwrap()];
+    let hash = block.id.clone();
+    Reached {
+        block: Block { height, hash },
+        time: Time(block.time_ms),
+    }
+}
+
+#[test]
+fn poll_takes_as_many_requests_as_are_told() {
+    let node = Standin::start();
+    mines(&node);
+    let mut client = client(&node.url());
+    client.head().unwrap();
+    let height = node.height();
+    let mut known = Known::nothing(Chain::Tron);
+    known.cursor = Some(at(&node, height));
+    known.complete = Some(at(&node, height - 19).block);
+    known.kept = vec![known.cursor.clone().unwrap().block];
+    mines(&node);
+    let manner = Manner {
+        now: at(&node, height + BLOCKS).time,
+        blocks_max: 1_000,
+        test_networks: true,
+        rescans: false,
+    };
+    let before = client.requests();
+    // What is final has grown, so a second step looks at the head again.
+    for is_last in [false, true] {
+        let came = step(&mut client, &known, &ours(), manner, &mut |_| {}).unwrap();
+        let Came::Step(taken) = came else {
+            unreachable!("{came:?}")
+        };
+        let Moves::Forward(forward) = taken.moves else {
+            unreachable!("{:?}", taken.moves)
+        };
+        assert_eq!(forward.to.block.height, height + BLOCKS);
+        assert_eq!(forward.complete.is_none(), is_last);
+        known.kept.extend(taken.keep.into_iter().rev());
+        known
+            .kept
+            .sort_by_key(|block| std::cmp::Reverse(block.height));
+        known.cursor = Some(forward.to);
+        known.complete = forward.complete.or(known.complete);
+    }
+    let cost = Cost::of(Chain::Tron);
+    let told = cost.a_poll + cost.a_final + u64::from(BLOCKS) * cost.a_block;
+    // On a chain that goes on, a block mostly comes while the others are read.
+    assert_eq!(client.requests() - before, told - 1);
+}

@@ -1,0 +1,106 @@
+//! A client of a node of Tron, and what is watched.
+
+use crate::support::tron::{self, address, bytes};
+use coffer::chain::rpc::{Endpoint, Limits, Rpc};
+use coffer::chain::tokens::Tokens;
+use coffer::chain::tron::Tron;
+use coffer::chain::{BlockRead, Node, NodeError, Received, Watched};
+use coffer::domain::observation::Spent;
+
+/// Accounts of ours.
+pub const ONE: [u8; 20] = [0xa1; 20];
+pub const TWO: [u8; 20] = [0xa2; 20];
+/// Nobody's.
+pub const OTHER: [u8; 20] = [0xbb; 20];
+
+/// Accounts that are watched.
+pub struct Ours(pub Vec<[u8; 20]>);
+
+impl Watched for Ours {
+    fn has_script(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn has_account(&self, account: &[u8; 20]) -> bool {
+        self.0.contains(account)
+    }
+
+    fn has_output(&self, _: &str, _: u32) -> bool {
+        false
+    }
+
+    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        (self.0.len() <= max).then(|| self.0.clone())
+    }
+}
+
+pub fn ours() -> Ours {
+    Ours(vec![ONE, TWO])
+}
+
+/// A client of this url, which knows the listed token of the stand-in.
+#[track_caller]
+pub fn client(url: &str) -> Tron {
+    let limits = Limits {
+        timeout_ms: 2_000,
+        answer_bytes_max: 1 << 20,
+        ..Limits::default()
+    };
+    let endpoints = Endpoint::parse_list(url).unwrap();
+    let key = (
+        "TRON-PRO-API-KEY".to_owned(),
+        "secret-of-the-key".to_owned(),
+    );
+    let tokens = Tokens::from([("USDT-TRC20", tron::TOKEN)]);
+    Tron::new(Rpc::new(endpoints, vec![key], limits), tokens)
+}
+
+/// All that came in, in its order.
+pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
+    let received = blocks.into_iter().flat_map(|block| block.received);
+    received.collect()
+}
+
+/// What came in of a range, as a node tells it that knows what is final.
+#[track_caller]
+pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
+    let mut client = client(&node.url());
+    client.head().unwrap();
+    received(client.blocks(from, to, &ours()).unwrap())
+}
+
+/// What matters of what came in: coin, transaction, position, account, amount, sender.
+pub type Short = (&'static str, String, u32, [u8; 20], u128, [u8; 20]);
+
+#[track_caller]
+pub fn short(received: &Received) -> Short {
+    let [Spent::Address(from)] = received.spends.as_slice() else {
+        unreachable!("{received:?}");
+    };
+    let to = bytes(&received.address);
+    assert_eq!(received.address, address(to));
+    (
+        received.asset.id,
+        received.txid.clone(),
+        received.position,
+        to,
+        received.amount.0,
+        bytes(from),
+    )
+}
+
+#[track_caller]
+pub fn all_short(received: &[Received]) -> Vec<Short> {
+    received.iter().map(short).collect()
+}
+
+/// Which kind of error it is.
+pub fn kind(error: &NodeError) -> &'static str {
+    match error {
+        NodeError::Unreachable(_) => "unreachable",
+        NodeError::Limited(_) => "limited",
+        NodeError::Behind => "behind",
+        NodeError::Lied(_) => "lied",
+        NodeError::Wrong(_) => "wrong",
+    }
+}

@@ -1,0 +1,260 @@
+//! Answers that are not believed, and limits.
+
+use super::fixtures::{ONE, client, kind, ours, received};
+use crate::support::tron::{Act, Fault, Node as Standin, PAYER, TOKEN, address};
+use coffer::chain::tron::Tron;
+use coffer::chain::{Node, NodeError};
+use serde_json::{Value, json};
+
+/// A question, and the error that it ends in.
+type Asked = fn(&mut Tron) -> Result<(), NodeError>;
+
+fn head(client: &mut Tron) -> Result<(), NodeError> {
+    client.head().map(drop)
+}
+
+fn hash(client: &mut Tron) -> Result<(), NodeError> {
+    client.hash_at(30).map(drop)
+}
+
+/// Reads blocks that are final.
+fn range(client: &mut Tron) -> Result<(), NodeError> {
+    client.head()?;
+    client.blocks(11, 12, &ours()).map(drop)
+}
+
+fn network(client: &mut Tron) -> Result<(), NodeError> {
+    client.network().map(drop)
+}
+
+/// Pays us in the block of height 12, by a contract too.
+#[track_caller]
+fn paid() -> Standin {
+    let node = Standin::start();
+    node.chain().give_up(19, &[]);
+    node.pay(&address(ONE), 5);
+    node.send(Act::batch(TOKEN, PAYER, &[(ONE, 2)]));
+    node.mine(30);
+    node
+}
+
+const NOW: &str = "/wallet/getnowblock";
+const FINAL_NOW: &str = "/walletsolidity/getnowblock";
+const BY_NUM: &str = "/wallet/getblockbynum";
+const BLOCKS: &str = "/walletsolidity/getblockbylimitnext";
+const INFOS: &str = "/walletsolidity/gettransactioninfobyblocknum";
+
+/// What an answer is at this place in place of the truth: the path, the place, what is there, who asks, what comes of it.
+type Changed = (&'static str, &'static str, Value, Asked, &'static str);
+
+fn changed() -> Vec<Changed> {
+    let header = "/block_header/raw_data/";
+    let of_header = |field| format!("{header}{field}").leak() as &str;
+    let value = "/block/1/transactions/0/raw_data/contract/0/parameter/value/amount";
+    let zeros = "00".repeat(32);
+    let other_parent = format!("{:016x}{}", 11, "00".repeat(24));
+    vec![
+        (NOW, of_header("number"), 29.into(), head, "lied"),
+        (NOW, of_header("number"), json!(4.1e9), head, "lied"),
+        (
+            NOW,
+            of_header("parentHash"),
+            zeros.clone().into(),
+            head,
+            "lied",
+        ),
+        (NOW, of_header("parentHash"), Value::Null, head, "lied"),
+        (NOW, of_header("timestamp"), i64::MAX.into(), head, "lied"),
+        (NOW, "/blockID", zeros.into(), head, "lied"),
+        (NOW, "/blockID", "zz".into(), head, "lied"),
+        (BY_NUM, of_header("number"), 12.into(), hash, "lied"),
+        (BLOCKS, "/block/0", json!({}), range, "behind"),
+        (
+            BLOCKS,
+            "/block/1/block_header/raw_data/parentHash",
+            other_parent.into(),
+            range,
+            "behind",
+        ),
+        (BLOCKS, value, json!(5.5), range, "lied"),
+        (BLOCKS, value, json!("5"), range, "lied"),
+        (INFOS, "/1/blockNumber", 13.into(), range, "lied"),
+        (INFOS, "/1/blockNumber", Value::Null, range, "lied"),
+        (INFOS, "/1/id", "ab".repeat(32).into(), range, "behind"),
+        (INFOS, "/1/receipt/result", "REVERT".into(), range, "lied"),
+    ]
+}
+
+/// The same of whole answers.
+fn replaced() -> Vec<(&'static str, Fault, Asked, &'static str)> {
+    let body = |body: Value| Fault::body(&body);
+    let change = |to: fn(&mut Value)| Fault::change(move |_, answer| to(answer));
+    let status = |status, text: &str| Fault::Status(status, text.to_owned());
+    let flood = format!("{{\"x\":\"{}\"}}", "a".repeat(2 << 20));
+    let error = json!({ "Error": "class java.lang.NullPointerException : null" });
+    vec![
+        (NOW, body(json!({})), head, "behind"),
+        (NOW, body(json!([])), head, "behind"),
+        (NOW, status(200, "<html>"), head, "lied"),
+        (NOW, status(200, &"[".repeat(2 << 20)), head, "lied"),
+        (NOW, status(200, &flood), head, "limited"),
+        (NOW, Fault::Truncated(50), head, "unreachable"),
+        (NOW, Fault::Hang, head, "unreachable"),
+        (FINAL_NOW, status(404, "Not Found"), head, "unreachable"),
+        (FINAL_NOW, status(500, "{}"), head, "unreachable"),
+        (BY_NUM, status(500, "{}"), hash, "unreachable"),
+        (BY_NUM, body(json!({})), network, "behind"),
+        (
+            BLOCKS,
+            change(|answer| drop(answer["block"].as_array_mut().unwrap().remove(0))),
+            range,
+            "lied",
+        ),
+        (
+            BLOCKS,
+            change(|answer| answer["block"].as_array_mut().unwrap().reverse()),
+            range,
+            "lied",
+        ),
+        (BLOCKS, body(json!({})), range, "behind"),
+        (INFOS, body(json!([])), range, "unreachable"),
+        (INFOS, body(json!({})), range, "unreachable"),
+        (
+            INFOS,
+            change(|answer| drop(answer.as_array_mut().unwrap().remove(1))),
+            range,
+            "unreachable",
+        ),
+        (
+            INFOS,
+            change(|answer| answer[1]["result"] = "FAILED".into()),
+            range,
+            "lied",
+        ),
+        (INFOS, body(error), range, "unreachable"),
+    ]
+}
+
+#[test]
+fn answer_that_does_not_fit_is_not_believed() {
+    let changed = changed()
+        .into_iter()
+        .map(|(path, place, value, asks, expected)| {
+            let change = Fault::change(move |_, answer| {
+                // Only of blocks that have it.
+                if let Some(at) = answer.pointer_mut(place) {
+                    *at = value.clone();
+                }
+            });
+            (path, change, asks, expected)
+        });
+    let node = paid();
+    for (at, (path, fault, asks, expected)) in changed.chain(replaced()).enumerate() {
+        let mut client = client(&node.url());
+        node.lie(path, fault);
+        let Err(error) = asks(&mut client) else {
+            unreachable!("case {at}, {path}");
+        };
+        assert_eq!(kind(&error), expected, "case {at}, {path}: {error}");
+        node.honest();
+        asks(&mut client).unwrap();
+    }
+}
+
+#[test]
+fn node_of_another_network_is_refused() {
+    let node = Standin::start();
+    let mut client = client(&node.url());
+    assert_eq!(client.network().unwrap(), "nile");
+    let other = "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e";
+    node.lie(
+        "/wallet/getblockbynum",
+        Fault::change(move |asked, answer| {
+            if asked["num"] == 0 {
+                answer["blockID"] = other.into();
+            }
+        }),
+    );
+    // It is asked again after each failure.
+    node.lie("/wallet/getnowblock", Fault::Status(503, String::new()));
+    assert_eq!(
+        client.head().map_err(|error| kind(&error)),
+        Err("unreachable")
+    );
+    let error = client.network().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "is the wrong one: it is of the network shasta, and was of nile"
+    );
+    let strange = self::client(&node.url()).network();
+    assert_eq!(strange.unwrap(), "shasta");
+    let unknown = format!("{:064x}", 5);
+    node.lie(
+        "/wallet/getblockbynum",
+        Fault::change(move |_, answer| answer["blockID"] = unknown.clone().into()),
+    );
+    let strange = self::client(&node.url()).network().unwrap();
+    assert!(
+        strange.starts_with("that of the first block 000"),
+        "{strange}"
+    );
+}
+
+#[test]
+fn limit_makes_the_next_range_shorter_and_tells_no_secret() {
+    let node = paid();
+    let error = "The key secret-of-the-key exceeds the frequency limit(15), and the query server is suspended for 30s";
+    let limit = json!({ "Error": error });
+    let statuses = [
+        (200, true),
+        (403, true),
+        (503, true),
+        (429, false),
+        (413, false),
+    ];
+    for (status, is_told) in statuses {
+        let mut client = client(&format!("{}/?key=secret-of-the-url", node.url()));
+        client.head().unwrap();
+        let text = if is_told {
+            limit.to_string()
+        } else {
+            String::new()
+        };
+        node.lie(
+            "/walletsolidity/getblockbylimitnext",
+            Fault::Status(status, text),
+        );
+        let error = client.blocks(1, 18, &ours()).unwrap_err();
+        assert_eq!(kind(&error), "limited", "{status}: {error}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+        node.honest();
+        // Eighteen were too many.
+        assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 9, "{status}");
+        assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 10, "{status}");
+    }
+    // A key that is wrong is no limit.
+    let mut client = client(&node.url());
+    node.lie("/wallet/getnowblock", Fault::Status(401, String::new()));
+    assert_eq!(client.head().map_err(|error| kind(&error)), Err("wrong"));
+}
+
+#[test]
+fn limit_in_the_middle_keeps_the_blocks_before_it() {
+    let node = paid();
+    node.send(Act::batch(TOKEN, PAYER, &[(ONE, 2)]));
+    node.mine(30);
+    let mut client = client(&node.url());
+    client.head().unwrap();
+    let limit = json!({ "Error": "lack of computing resources: too many requests" });
+    node.lie(
+        "/walletsolidity/gettransactioninfobyblocknum",
+        Fault::change(move |asked, answer| {
+            if asked["num"] != 12 {
+                *answer = limit.clone();
+            }
+        }),
+    );
+    let blocks = client.blocks(10, 60, &ours()).unwrap();
+    assert!(blocks.last().unwrap().block.height < 42, "{blocks:?}");
+    assert_eq!(received(blocks).len(), 2);
+}

@@ -1,0 +1,82 @@
+//! Logs that a real contract wrote, on an anvil: Tron's machine writes the same, and its nodes tell them without `0x`.
+
+use super::fixtures::{ONE, OTHER, TWO, all_short, read};
+use crate::support::anvil::{ADDRESS, Node as Anvil, word};
+use crate::support::tron::{Act, Node as Standin, PAYER, TOKEN, hex_of};
+use coffer::domain::address::account;
+use coffer::domain::asset::Chain;
+use serde_json::Value;
+
+/// A text of anvil's, as Tron's nodes write it.
+#[track_caller]
+fn plain(value: &Value) -> String {
+    value.as_str().unwrap().trim_start_matches("0x").to_owned()
+}
+
+/// The logs of a transaction, as if the listed token had written them.
+#[track_caller]
+fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
+    let receipt = anvil.mined(txid);
+    let logs = receipt["logs"].as_array().unwrap().iter();
+    let logs = logs.map(|log| {
+        let topics = log["topics"].as_array().unwrap().iter().map(plain);
+        (hex_of(&TOKEN), topics.collect(), plain(&log["data"]))
+    });
+    logs.collect()
+}
+
+#[test]
+fn logs_of_a_real_contract_are_read_by_their_place() {
+    let Some(anvil) = Anvil::of(728_126_428, "logs of a real contract, for Tron") else {
+        return;
+    };
+    let token = anvil.token();
+    let to = |account: [u8; 20]| format!("0x{}", hex_of(&account));
+    let number = |number: u128| format!("{number:064x}");
+    let one = anvil.pay_token(&token, &to(ONE), 20_000_000);
+    let words = [
+        number(64),
+        number(96 + 32 * 3),
+        number(3),
+        word(&to(OTHER)),
+        word(&to(ONE)),
+        word(&to(TWO)),
+        number(3),
+        number(1),
+        number(2),
+        number(3),
+    ];
+    let several = anvil.call(&token, "batch(address[],uint256[])", &words, 0);
+    let node = Standin::start();
+    let sent = [&one, &several].map(|txid| {
+        let call = Act::token(TOKEN, PAYER, ONE, 1);
+        let Act::Call {
+            from,
+            contract,
+            data,
+            steps,
+            ..
+        } = call
+        else {
+            unreachable!("a token is called");
+        };
+        node.send(Act::Call {
+            from,
+            contract,
+            data,
+            logs: logs(&anvil, txid),
+            steps,
+        })
+    });
+    node.mine(1);
+    let from = account(Chain::Ethereum, ADDRESS).unwrap();
+    let id = |at: usize| sent[at].clone();
+    let asset = "USDT-TRC20";
+    let expected = vec![
+        (asset, id(0), 1, ONE, 20_000_000, from),
+        (asset, id(1), 2, ONE, 2, from),
+        (asset, id(1), 3, TWO, 3, from),
+    ];
+    let height = node.height();
+    assert_eq!(all_short(&read(&node, height, height)), expected);
+}

@@ -1,0 +1,110 @@
+//! Answers that real nodes gave, which `recorded.json` holds with where they are from.
+
+use super::fixtures::{Ours, client, short};
+use crate::support::tron::{Fault, Node as Standin};
+use coffer::chain::rpc::{Endpoint, Limits, Rpc};
+use coffer::chain::tokens::Tokens;
+use coffer::chain::tron::Tron;
+use coffer::chain::{Lookup, Node};
+use serde_json::{Value, json};
+
+fn recorded() -> Value {
+    serde_json::from_str(include_str!("recorded.json")).unwrap()
+}
+
+/// The account of an address in hexadecimal, with its prefix or without.
+#[track_caller]
+fn account(text: &str) -> [u8; 20] {
+    let digits = &text[text.len() - 40..];
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..40).step_by(2).map(byte).collect();
+    bytes.try_into().unwrap()
+}
+
+#[test]
+fn block_of_the_main_network_is_read() {
+    let (node, recorded) = (Standin::start(), recorded());
+    let block = &recorded["block"];
+    let path = "/walletsolidity/getblockbylimitnext";
+    node.lie(path, Fault::body(&json!({ "block": [block] })));
+    let (to, from) = (
+        account("41c3d34597fb01e25d4d8e7ef34ccdd0f05bf85473"),
+        account("4174d7980a2a3e48e3a863365542e92ab8d646e0aa"),
+    );
+    let mut client = client(&node.url());
+    let read = client
+        .blocks(67_674_988, 67_674_999, &Ours(vec![to]))
+        .unwrap();
+    let [read] = read.as_slice() else {
+        unreachable!("{read:?}")
+    };
+    assert_eq!(read.block.hash, block["blockID"]);
+    assert_eq!(read.time.0, 1_733_675_346_000);
+    let received: Vec<_> = read.received.iter().map(short).collect();
+    let txid = block["transactions"][0]["txID"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(received, [("TRX", txid, 0, to, 6, from)]);
+    // The main network has no setting for a token.
+    let first = "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc";
+    node.lie(
+        "/wallet/getblockbynum",
+        Fault::change(move |_, answer| answer["blockID"] = first.into()),
+    );
+    let wrong = self::client(&node.url()).network().unwrap_err().to_string();
+    assert!(
+        wrong.contains("no setting says where USDT-TRC20 is"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn results_of_a_java_tron_are_read() {
+    let (node, recorded) = (Standin::start(), recorded());
+    let to = account("dcf2957055e8fcde477a077ecfeddf5ab2357547");
+    let token = account(recorded["token"]["contract_address"].as_str().unwrap());
+    let endpoints = Endpoint::parse_list(&node.url()).unwrap();
+    let rpc = Rpc::new(endpoints, Vec::new(), Limits::default());
+    let mut client = Tron::new(rpc, Tokens::from([("USDT-TRC20", token)]));
+    client.network().unwrap();
+    for (name, kind, expected) in [
+        (
+            "token",
+            "TriggerSmartContract",
+            vec![("USDT-TRC20", 1, 1_000_000)],
+        ),
+        (
+            "internal",
+            "TriggerSmartContract",
+            vec![("TRX", 1_000_000, 1)],
+        ),
+        ("other_info", "CancelAllUnfreezeV2Contract", Vec::new()),
+    ] {
+        let info = &recorded[name];
+        let id = info["id"].as_str().unwrap();
+        node.lie("/wallet/gettransactioninfobyid", Fault::body(info));
+        // The block of the last one was recorded, too; those of the others have its shape.
+        let mut block = recorded["other_block"].clone();
+        let height = info["blockNumber"].as_u64().unwrap();
+        let text = block["blockID"].as_str().unwrap().to_owned();
+        block["blockID"] = format!("{height:016x}{}", &text[16..]).into();
+        let header = &mut block["block_header"]["raw_data"];
+        header["parentHash"] = format!("{:016x}{}", height - 1, &text[16..]).into();
+        header["number"] = height.into();
+        let sent = &mut block["transactions"][0];
+        sent["txID"] = id.into();
+        sent["raw_data"]["contract"][0]["type"] = kind.into();
+        node.lie("/wallet/getblockbynum", Fault::body(&block));
+        let found = client.transaction(id, &[], &Ours(vec![to])).unwrap();
+        let Lookup::Found(found) = found else {
+            unreachable!("{name}")
+        };
+        let received = found.received.iter();
+        let received: Vec<_> = received
+            .map(|one| (one.asset.id, one.position, one.amount.0))
+            .collect();
+        assert_eq!(received, expected, "{name}");
+        assert!(found.is_done, "{name}");
+    }
+}

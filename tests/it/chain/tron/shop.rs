@@ -1,0 +1,174 @@
+//! A shop that takes TRX and a token, with the real server.
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::support::came::booked;
+use crate::support::tron::{Fault, Node, TOKEN, address};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const ASSET: &str = "USDT-TRC20";
+/// Blocks until one is final.
+const FINAL: u32 = 20;
+
+#[track_caller]
+fn till(urls: &str) -> Till {
+    Till::of_accounts("tron", urls, (ASSET, &address(TOKEN)))
+}
+
+fn to(invoice: &Value) -> String {
+    invoice["depositAddress"].as_str().unwrap().to_owned()
+}
+
+/// The file is right, and has what the node says came.
+#[track_caller]
+fn agrees(till: &Till, node: &Node, to: &[String]) {
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    let to: BTreeSet<String> = to.iter().cloned().collect();
+    assert_eq!(booked(&till.served.open()), node.came_to(&to, ASSET));
+}
+
+#[test]
+fn coin_and_token_are_seen_and_confirmed_once_their_block_is_final() {
+    let node = Node::start();
+    let till = till(&node.url());
+    let mut running = till.start();
+    till.until_known("tron", "TRX");
+    assert_eq!(till.offers(&running), ["TRX", ASSET]);
+    let invoices = ["TRX", ASSET].map(|asset| till.invoice(&running, asset));
+    let [coin, token] = &invoices;
+    assert!(to(coin).starts_with('T') && to(coin).len() == 34, "{coin}");
+    assert_eq!(coin["amountExpected"], "200");
+    assert_eq!(coin["paymentUri"], Value::Null);
+    running.process.kill();
+    node.pay(&to(coin), 200_000_000);
+    node.pay_token(&to(token), 20_000_000);
+    node.mine(1);
+    let mut running = till.start();
+    for invoice in &invoices {
+        till.hears("invoice.detected", invoice);
+    }
+    running.process.kill();
+    node.mine(FINAL - 2);
+    let mut running = till.start();
+    let height = node.height();
+    till.served.until(
+        &format!("select (height = {height}) || '' from chain_cursors"),
+        &["1"],
+    );
+    let booked = "select group_concat(state) from (select state from observations)";
+    till.served.until(booked, &["seen,seen"]);
+    running.process.kill();
+    node.mine(1);
+    let running = till.start();
+    for invoice in &invoices {
+        till.hears("invoice.confirmed", invoice);
+    }
+    is_shown(&till, &running, &node);
+    drop(running);
+    agrees(&till, &node, &invoices.each_ref().map(to));
+}
+
+/// The Chains page and `doctor` show the chain like the others.
+#[track_caller]
+fn is_shown(till: &Till, running: &crate::support::served::Running, node: &Node) {
+    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let shown = &chains.expect(200).json()["data"][0];
+    assert_eq!(
+        [
+            &shown["chain"],
+            &shown["network"],
+            &shown["keepsUp"],
+            &shown["problem"],
+            &shown["height"]
+        ],
+        [
+            &json!("tron"),
+            &json!("nile"),
+            &json!(true),
+            &Value::Null,
+            &json!(node.height())
+        ]
+    );
+    let said = till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
+    assert!(
+        said.contains("ok: node of tron at http://127.0.0.1:"),
+        "{said}"
+    );
+    assert!(
+        said.contains(&format!(": nile, block {} of ", node.height())),
+        "{said}"
+    );
+    let requests = "ok: requests to tron: about 43200 a day (every 60 s), 86400 while money is expected all day";
+    assert!(said.contains(requests), "{said}");
+}
+
+#[test]
+fn next_url_takes_over_from_one_that_hides_a_payment_and_fails() {
+    let node = Node::start();
+    let liar = node.another();
+    // It has the chain, and says that nobody was paid in it.
+    let empty = |_: &Value, answer: &mut Value| {
+        for block in answer["block"].as_array_mut().into_iter().flatten() {
+            block.as_object_mut().unwrap().remove("transactions");
+        }
+    };
+    liar.lie("/wallet/getblockbylimitnext", Fault::change(empty));
+    liar.lie(
+        "/walletsolidity/getblockbylimitnext",
+        Fault::Status(500, String::new()),
+    );
+    let urls = format!("{},{}", liar.url(), node.url());
+    let till = till(&urls);
+    let mut running = till.start();
+    till.until_known("tron", "USDT");
+    let invoice = till.invoice(&running, ASSET);
+    running.process.kill();
+    node.pay_token(&to(&invoice), 20_000_000);
+    node.mine(FINAL);
+    let running = till.start();
+    till.hears("invoice.confirmed", &invoice);
+    drop(running);
+    agrees(&till, &node, &[to(&invoice)]);
+}
+
+#[test]
+fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
+    let node = Node::start();
+    let till = till(&node.url());
+    let mut running = till.start();
+    till.until_known("tron", "USDT");
+    let invoice = till.invoice(&running, ASSET);
+    running.process.kill();
+    node.pay_token(&to(&invoice), 20_000_000);
+    node.mine(FINAL);
+    let stopped = |problem: &str| {
+        let mut running = till.start();
+        let said = crate::support::looks::until(|| {
+            let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+            let chains = chains.expect(200).json();
+            let said = chains["data"][0]["problem"].as_str().unwrap_or_default();
+            said.contains(problem)
+        });
+        assert!(said, "{problem}");
+        running.process.kill();
+        let path = "select count(*) || '' from observations where state = 'confirmed'";
+        till.served.until(path, &["0"]);
+    };
+    node.lie("/wallet/getnowblock", Fault::Status(503, "[]".to_owned()));
+    stopped("it answered with status 503");
+    node.honest();
+    node.lie(
+        "/walletsolidity/gettransactioninfobyblocknum",
+        Fault::body(&json!([])),
+    );
+    stopped("does not tell what came of the transactions of block 31");
+    node.honest();
+    node.lag(30);
+    stopped("does not have block 30");
+    node.lag(0);
+    let running = till.start();
+    till.hears("invoice.confirmed", &invoice);
+    drop(running);
+    agrees(&till, &node, &[to(&invoice)]);
+}

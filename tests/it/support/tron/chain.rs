@@ -1,0 +1,286 @@
+//! The chain of a stand-in: blocks, what waits, and what is given up.
+
+use sha2::{Digest, Sha256};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Nile's first block.
+const FIRST: &str = "0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc";
+/// Blocks behind the newest one that are not final.
+const NOT_FINAL: usize = 19;
+
+/// Blocks, and what waits for one.
+pub struct Chain {
+    blocks: Vec<Block>,
+    waiting: Vec<Transaction>,
+    made: u64,
+    /// How far its time is ahead of the wall clock.
+    pub ahead_ms: i64,
+    /// Does the node keep internal transactions?
+    pub keeps_internal: bool,
+}
+
+#[derive(Clone)]
+pub struct Block {
+    pub id: String,
+    pub parent: String,
+    pub time_ms: i64,
+    pub transactions: Vec<Transaction>,
+}
+
+#[derive(Clone)]
+pub struct Transaction {
+    pub id: String,
+    /// What the id is the hash of.
+    pub raw: Vec<u8>,
+    pub act: Act,
+    pub is_done: bool,
+}
+
+/// What a transaction does. Accounts are without their prefix.
+#[derive(Clone)]
+pub enum Act {
+    /// Sends TRX.
+    Transfer {
+        from: [u8; 20],
+        to: [u8; 20],
+        amount: u64,
+    },
+    /// Calls a contract.
+    Call {
+        from: [u8; 20],
+        contract: [u8; 20],
+        data: String,
+        /// Each an account, topics and data, in hexadecimal without `0x`.
+        logs: Vec<(String, Vec<String>, String)>,
+        steps: Vec<Step>,
+    },
+    /// Anything else: this kind, and these fields besides the owner.
+    Other {
+        kind: &'static str,
+        owner: [u8; 20],
+        fields: serde_json::Value,
+    },
+}
+
+/// What a contract did.
+#[derive(Clone)]
+pub struct Step {
+    pub from: [u8; 20],
+    pub to: [u8; 20],
+    pub amount: u64,
+    pub note: &'static str,
+    pub is_rejected: bool,
+    /// A TRC-10 token, where it moved one.
+    pub token: Option<&'static str>,
+}
+
+/// Position, contract (`None` for TRX), from, to, amount.
+pub type Moved = (u32, Option<[u8; 20]>, [u8; 20], [u8; 20], u64);
+
+/// The hash of `Transfer(address,address,uint256)`.
+pub const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+impl Step {
+    /// TRX that a contract sends.
+    pub fn sends(from: [u8; 20], to: [u8; 20], amount: u64) -> Step {
+        Step {
+            from,
+            to,
+            amount,
+            note: "call",
+            is_rejected: false,
+            token: None,
+        }
+    }
+}
+
+impl Act {
+    /// A transfer of a token by its own call.
+    pub fn token(contract: [u8; 20], from: [u8; 20], to: [u8; 20], units: u64) -> Act {
+        let data = format!("a9059cbb{}{units:064x}", word(to));
+        Act::Call {
+            from,
+            contract,
+            data,
+            logs: vec![log(contract, from, to, units)],
+            steps: Vec::new(),
+        }
+    }
+
+    /// A call of which only its logs tell whom it pays in a token.
+    pub fn batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Act {
+        let logs = pays
+            .iter()
+            .map(|(to, units)| log(contract, from, *to, *units));
+        Act::Call {
+            from,
+            contract,
+            data: "d6febde8".to_owned(),
+            logs: logs.collect(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// A call of a contract that makes these steps.
+    pub fn steps(contract: [u8; 20], from: [u8; 20], steps: Vec<Step>) -> Act {
+        Act::Call {
+            from,
+            contract,
+            data: "d6febde8".to_owned(),
+            logs: Vec::new(),
+            steps,
+        }
+    }
+}
+
+/// The log of a transfer.
+pub fn log(
+    contract: [u8; 20],
+    from: [u8; 20],
+    to: [u8; 20],
+    units: u64,
+) -> (String, Vec<String>, String) {
+    let topics = vec![TRANSFER.to_owned(), word(from), word(to)];
+    (super::hex_of(&contract), topics, format!("{units:064x}"))
+}
+
+fn word(account: [u8; 20]) -> String {
+    format!("{:0>64}", super::hex_of(&account))
+}
+
+impl Transaction {
+    /// What it moved.
+    pub fn moved(&self) -> Vec<Moved> {
+        if !self.is_done {
+            return Vec::new();
+        }
+        match &self.act {
+            Act::Transfer { from, to, amount } => vec![(0, None, *from, *to, *amount)],
+            Act::Call { logs, steps, .. } => {
+                let account = |text: &str| {
+                    let digits = &text[text.len() - 40..];
+                    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+                    let bytes: Vec<u8> = (0..40).step_by(2).map(byte).collect();
+                    <[u8; 20]>::try_from(bytes).unwrap()
+                };
+                let of_log =
+                    |(at, (contract, topics, data)): (usize, &(String, Vec<String>, String))| {
+                        let [event, from, to] = topics.as_slice() else {
+                            return None;
+                        };
+                        let units = u64::from_str_radix(data, 16).unwrap();
+                        let at = u32::try_from(at + 1).unwrap();
+                        let moved = (
+                            at,
+                            Some(account(contract)),
+                            account(from),
+                            account(to),
+                            units,
+                        );
+                        (event == TRANSFER).then_some(moved)
+                    };
+                let sends = |step: &&Step| {
+                    let moves = ["call", "create", "suicide"].contains(&step.note);
+                    moves && !step.is_rejected && step.amount > 0 && step.token.is_none()
+                };
+                let steps = steps.iter().filter(sends).zip(1_000_000..);
+                let steps = steps.map(|(step, at)| (at, None, step.from, step.to, step.amount));
+                let logs = logs.iter().enumerate().filter_map(of_log);
+                logs.chain(steps).collect()
+            }
+            Act::Other { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Chain {
+    pub fn new() -> Chain {
+        let first = Block {
+            id: FIRST.to_owned(),
+            // As the main network's first block has it.
+            parent: "e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f".to_owned(),
+            time_ms: 0,
+            transactions: Vec::new(),
+        };
+        Chain {
+            blocks: vec![first],
+            waiting: Vec::new(),
+            made: 0,
+            ahead_ms: 0,
+            keeps_internal: true,
+        }
+    }
+
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// How many of these blocks are final.
+    pub fn final_count(blocks: usize) -> usize {
+        blocks.saturating_sub(NOT_FINAL).max(1)
+    }
+
+    pub fn height(&self) -> u32 {
+        u32::try_from(self.blocks.len() - 1).unwrap()
+    }
+
+    /// The block that a transaction is in.
+    pub fn height_of(&self, txid: &str) -> Option<usize> {
+        let has = |block: &Block| block.transactions.iter().any(|one| one.id == txid);
+        self.blocks.iter().position(has)
+    }
+
+    pub fn send(&mut self, act: Act, is_done: bool) -> String {
+        self.made += 1;
+        let raw = format!("transaction {}", self.made).into_bytes();
+        let id = super::hex_of(&Sha256::digest(&raw));
+        self.waiting.push(Transaction {
+            id: id.clone(),
+            raw,
+            act,
+            is_done,
+        });
+        id
+    }
+
+    pub fn mine(&mut self) {
+        let all = self.waiting.len();
+        self.mine_first(all);
+    }
+
+    /// Makes a block of the first of what waits.
+    pub fn mine_first(&mut self, count: usize) {
+        self.made += 1;
+        let tip = self.blocks.last().unwrap();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let wall = i64::try_from(wall.as_millis()).unwrap();
+        let hash = Sha256::digest(format!("block {}", self.made));
+        let block = Block {
+            id: format!("{:016x}{}", self.blocks.len(), &super::hex_of(&hash)[16..]),
+            parent: tip.id.clone(),
+            time_ms: (wall + self.ahead_ms).max(tip.time_ms + 1),
+            transactions: self.waiting.drain(..count).collect(),
+        };
+        self.blocks.push(block);
+    }
+
+    /// Gives up the newest blocks; what was in them waits again, but for these.
+    pub fn give_up(&mut self, blocks: usize, gone: &[&str]) {
+        let at = self.blocks.len() - blocks;
+        assert!(
+            at >= Chain::final_count(self.blocks.len()),
+            "what is final stays"
+        );
+        let given_up = self.blocks.split_off(at).into_iter();
+        let mut back: Vec<_> = given_up.flat_map(|block| block.transactions).collect();
+        back.retain(|sent| !gone.contains(&sent.id.as_str()));
+        back.append(&mut self.waiting);
+        self.waiting = back;
+    }
+
+    /// Puts what waits into the reverse order; how much waits.
+    pub fn reverse_waiting(&mut self) -> usize {
+        self.waiting.reverse();
+        self.waiting.len()
+    }
+}

@@ -1,0 +1,178 @@
+//! The HTTP server of a stand-in, and its faults.
+
+use super::Shared;
+use super::answers::answer;
+use crate::support::receiver::read;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What changes one answer: it is given what was asked, and the answer.
+type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
+
+/// How a path is answered.
+#[derive(Clone)]
+pub enum Fault {
+    /// The answer is changed.
+    Change(Arc<Change>),
+    /// This status and body.
+    Status(u16, String),
+    /// The answer breaks off after so many bytes, and the connection with it.
+    Truncated(usize),
+    /// No answer.
+    Hang,
+}
+
+impl Fault {
+    /// A change of the answer by what was asked.
+    pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Fault {
+        Fault::Change(Arc::new(change))
+    }
+
+    /// This answer, whatever was asked.
+    pub fn body(body: &Value) -> Fault {
+        Fault::Status(200, body.to_string())
+    }
+}
+
+/// It runs until it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    serving: Arc<Serving>,
+}
+
+struct Serving {
+    chain: Shared,
+    faults: Mutex<BTreeMap<String, Fault>>,
+    asked: Mutex<BTreeMap<String, usize>>,
+    lag: AtomicUsize,
+    connections: Mutex<Vec<TcpStream>>,
+    closed: AtomicBool,
+}
+
+impl Server {
+    #[track_caller]
+    pub fn start(chain: Shared) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = Arc::new(Serving {
+            chain,
+            faults: Mutex::default(),
+            asked: Mutex::default(),
+            lag: AtomicUsize::new(0),
+            connections: Mutex::default(),
+            closed: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&serving);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if accepting.closed.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (serving, stream) = (Arc::clone(&accepting), stream.unwrap());
+                let connection = stream.try_clone().unwrap();
+                serving.connections.lock().unwrap().push(connection);
+                std::thread::spawn(move || {
+                    serving.talk(&stream);
+                    // One that the caller has closed needs no closing.
+                    let _ = stream.shutdown(Shutdown::Both);
+                });
+            }
+        });
+        Server { address, serving }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub fn lie(&self, path: &str, fault: Fault) {
+        let mut faults = self.serving.faults.lock().unwrap();
+        faults.insert(path.to_owned(), fault);
+    }
+
+    pub fn honest(&self) {
+        self.serving.faults.lock().unwrap().clear();
+    }
+
+    pub fn asked(&self, path: &str) -> usize {
+        let asked = self.serving.asked.lock().unwrap();
+        asked
+            .iter()
+            .filter(|(of, _)| path.is_empty() || *of == path)
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    pub fn lag(&self, blocks: usize) {
+        self.serving.lag.store(blocks, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.serving.closed.store(true, Ordering::SeqCst);
+        // Wakes the listener, which then sees that it is closed.
+        let _ = TcpStream::connect(self.address);
+        for connection in self.serving.connections.lock().unwrap().iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Serving {
+    /// Serves one connection until it is closed.
+    fn talk(&self, mut stream: &TcpStream) {
+        let mut reader = BufReader::new(stream);
+        while let Some((path, _, body)) = read(&mut reader) {
+            let path = path.split('?').next().unwrap().to_owned();
+            *self.asked.lock().unwrap().entry(path.clone()).or_default() += 1;
+            let fault = self.faults.lock().unwrap().get(&path).cloned();
+            if let Some(Fault::Hang) = fault {
+                // Until the caller gives up.
+                let _ = reader.read_to_end(&mut Vec::new());
+                return;
+            }
+            let (status, text) = self.answer(&path, &body, fault.as_ref());
+            let head = format!(
+                "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                text.len()
+            );
+            if let Some(Fault::Truncated(bytes)) = fault {
+                let whole = format!("{head}{text}");
+                let _ = stream.write_all(&whole.as_bytes()[..whole.len().min(head.len() + bytes)]);
+                return;
+            }
+            if stream
+                .write_all(format!("{head}{text}").as_bytes())
+                .is_err()
+            {
+                return;
+            }
+        }
+    }
+
+    fn answer(&self, path: &str, body: &[u8], fault: Option<&Fault>) -> (u16, String) {
+        if let Some(Fault::Status(status, text)) = fault {
+            return (*status, text.clone());
+        }
+        let Ok(asked) = serde_json::from_slice::<Value>(body) else {
+            return (
+                200,
+                r#"{"Error":"class org.tron.json.JSONException : no JSON"}"#.to_owned(),
+            );
+        };
+        let lag = self.lag.load(Ordering::SeqCst);
+        let told = answer(&self.chain.lock().unwrap(), path, &asked, lag);
+        let Some(mut told) = told else {
+            return (404, "Not Found".to_owned());
+        };
+        if let Some(Fault::Change(change)) = fault {
+            change(&asked, &mut told);
+        }
+        (200, told.to_string())
+    }
+}

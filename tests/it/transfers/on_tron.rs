@@ -1,0 +1,312 @@
+//! Payouts and refunds that are sent on Tron by hand, and go by its chain, through a node of ours.
+//!
+//! Invariant: the server looks at its chain once after each start, and before each start it was killed.
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::support::Answer;
+use crate::support::looks;
+use crate::support::served::{Running, approval};
+use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, address, bytes};
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const TRX: &str = "TRX";
+const USDT: &str = "USDT-TRC20";
+/// Blocks after which a block is final.
+const FINAL: u32 = 20;
+
+/// A shop that takes TRX and a token, and the node of its chain.
+struct Merchant {
+    node: Node,
+    till: Till,
+    running: Option<Running>,
+    /// Invoices of 20 EUR, one paid in each coin.
+    invoices: [(&'static str, String); 2],
+    destinations: u8,
+}
+
+/// A payout or refund.
+struct Sent {
+    path: String,
+    to: String,
+    asset: &'static str,
+    /// Amount in base units.
+    units: u64,
+}
+
+impl Merchant {
+    #[track_caller]
+    fn open() -> Merchant {
+        let node = Node::start();
+        let till = Till::of_accounts("tron", &node.url(), (USDT, &address(TOKEN)));
+        let mut merchant = Merchant {
+            running: Some(till.start()),
+            node,
+            till,
+            invoices: [TRX, USDT].map(|asset| (asset, String::new())),
+            destinations: 0,
+        };
+        merchant.till.until_known("tron", TRX);
+        for (at, units) in [(0, 200_000_000), (1, 20_000_000)] {
+            let asset = merchant.invoices[at].0;
+            let invoice = merchant.till.invoice(merchant.running(), asset);
+            merchant.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
+            merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
+        }
+        merchant.mine(FINAL);
+        let confirmed = "select group_concat(status) from invoices";
+        merchant
+            .till
+            .served
+            .until(confirmed, &["confirmed,confirmed"]);
+        merchant
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().unwrap()
+    }
+
+    /// Kills the server and starts it again; it has read the chain when this returns.
+    #[track_caller]
+    fn look(&mut self) {
+        self.running.take().unwrap().process.kill();
+        let file = self.till.served.open();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = i64::try_from(wall.as_millis()).unwrap();
+        file.execute("update file set last_tick_at = ?1", [now])
+            .unwrap();
+        self.running = Some(self.till.start());
+        let height = self.node.height();
+        let read = format!(
+            "select (stepped_at > {now} and height = {height} and complete_height = {} \
+             and not exists (select 1 from rescans)) || '' from chain_cursors",
+            height - FINAL + 1
+        );
+        self.till.served.until(&read, &["1"]);
+    }
+
+    /// Mines so many blocks, and looks.
+    #[track_caller]
+    fn mine(&mut self, blocks: u32) {
+        self.node.mine(blocks);
+        self.look();
+    }
+
+    /// Sends a coin; the transaction's id.
+    #[track_caller]
+    fn send(&self, asset: &str, to: &str, units: u64) -> String {
+        if asset == TRX {
+            self.node.pay(to, units)
+        } else {
+            self.node.pay_token(to, units)
+        }
+    }
+
+    /// A payout of 0.199 or a refund of 0.009 of a coin, as requested.
+    #[track_caller]
+    fn requested(&mut self, kind: &str, asset: &'static str) -> Sent {
+        self.destinations += 1;
+        let to = address([self.destinations; 20]);
+        let (id, units) = if kind == "payouts" {
+            let payee = [asset, "tron", &to];
+            let running = self.running();
+            (
+                self.till.served.requested_payout_in(running, payee),
+                199_000,
+            )
+        } else {
+            let account = &self.till.served.account;
+            let path = format!("/dashboard/api/accounts/{account}/refunds");
+            let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
+            let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
+            let refund = self.running().interface("POST", &path, &body);
+            let refund = refund.expect(201).json();
+            (refund["id"].as_str().unwrap().to_owned(), 9_000)
+        };
+        let path = format!("/dashboard/api/{kind}/{id}");
+        Sent {
+            path,
+            to,
+            asset,
+            units,
+        }
+    }
+
+    /// A transfer that a person sends, in processing.
+    #[track_caller]
+    fn processing(&mut self, kind: &str, asset: &'static str) -> Sent {
+        let sent = self.requested(kind, asset);
+        self.approve(&sent);
+        self.act(&sent, &json!({ "action": "process" })).expect(200);
+        sent
+    }
+
+    #[track_caller]
+    fn approve(&self, of: &Sent) {
+        let mut approval = approval();
+        approval["sentBy"] = "hand".into();
+        self.act(of, &approval).expect(200);
+    }
+
+    #[track_caller]
+    fn act(&self, of: &Sent, body: &Value) -> Answer {
+        self.running().interface("POST", &of.path, body)
+    }
+
+    /// Enters a transaction.
+    #[track_caller]
+    fn enter(&self, of: &Sent, txid: &str) {
+        let body = json!({ "action": "pay", "txid": txid });
+        self.act(of, &body).expect(200);
+    }
+
+    #[track_caller]
+    fn read(&self, of: &Sent) -> Value {
+        let account = &self.till.served.account;
+        let path = of
+            .path
+            .replace("/api/", &format!("/api/accounts/{account}/"));
+        self.running()
+            .interface("GET", &path, &Value::Null)
+            .expect(200)
+            .json()
+    }
+
+    /// Waits until the status and the state on the chain are these, and the problem has this in it; the transfer.
+    #[track_caller]
+    fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
+        let mut now = Value::Null;
+        let is_so = looks::until(|| {
+            now = self.read(of);
+            let found = now["onChain"]["problem"].as_str().unwrap_or_default();
+            [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
+                && found.contains(problem)
+        });
+        assert!(is_so, "never {status} {state} {problem:?}: {now:#}");
+        now
+    }
+
+    #[track_caller]
+    fn is_right(&self) {
+        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+    }
+}
+
+/// A payout and a refund in the two coins, from request to paid; the server is killed before each look.
+#[track_caller]
+fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static str); 2]) {
+    let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
+    merchant.look();
+    all.iter().for_each(|sent| merchant.approve(sent));
+    merchant.look();
+    for sent in &all {
+        merchant
+            .act(sent, &json!({ "action": "process" }))
+            .expect(200);
+        let read = merchant.read(sent);
+        assert_eq!(read["paymentUri"], Value::Null, "{read:#}");
+    }
+    merchant.look();
+    all.iter()
+        .for_each(|sent| drop(merchant.until(sent, "processing", "waiting", "")));
+    let txids = all
+        .each_ref()
+        .map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
+    // One is entered before it is in a block, in any letters and with 0x; the exact amount of the other is taken.
+    merchant.enter(&all[0], &format!("0x{}", txids[0].to_uppercase()));
+    merchant.look();
+    all.iter()
+        .for_each(|sent| drop(merchant.until(sent, "processing", "waiting", "")));
+    merchant.mine(1);
+    for (sent, txid) in all.iter().zip(&txids) {
+        assert_eq!(
+            merchant.until(sent, "processing", "seen", "")["onChain"]["txid"],
+            **txid
+        );
+    }
+    // Its block is given up, and they come into another one.
+    merchant.node.chain().give_up(1, &[]);
+    merchant.node.mine(2);
+    merchant.look();
+    merchant.mine(FINAL - 3);
+    all.iter()
+        .for_each(|sent| drop(merchant.until(sent, "processing", "seen", "")));
+    merchant.mine(1);
+    for (sent, txid) in all.iter().zip(&txids) {
+        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+    }
+    merchant.look();
+    for (sent, txid) in all.iter().zip(&txids) {
+        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn payout_and_refund_go_from_request_to_paid_by_the_chain_and_survive_a_kill_at_each_step() {
+    let mut merchant = Merchant::open();
+    goes_from_request_to_paid(&mut merchant, [("payouts", TRX), ("refunds", USDT)]);
+    goes_from_request_to_paid(&mut merchant, [("refunds", TRX), ("payouts", USDT)]);
+}
+
+#[test]
+fn reverted_transaction_is_proved_gone_once_it_is_final() {
+    let mut merchant = Merchant::open();
+    let both = [("payouts", TRX), ("refunds", USDT)];
+    let both = both.map(|(kind, asset)| merchant.processing(kind, asset));
+    for sent in &both {
+        let to = bytes(&sent.to);
+        let act = match sent.asset {
+            TRX => Act::steps(SENDER, PAYER, vec![Step::sends(SENDER, to, sent.units)]),
+            _ => Act::token(TOKEN, PAYER, to, sent.units),
+        };
+        let txid = merchant.node.send_failing(act);
+        merchant.enter(sent, &txid);
+    }
+    for blocks in [1, FINAL - 2] {
+        merchant.mine(blocks);
+        for sent in &both {
+            merchant.until(
+                sent,
+                "processing",
+                "needs_review",
+                "reverted and moved nothing",
+            );
+            let refused = merchant.act(sent, &json!({ "action": "fail" }));
+            refused.refused(409, "invalid_transition", Some("force"));
+        }
+    }
+    merchant.mine(1);
+    for sent in &both {
+        merchant.until(sent, "processing", "needs_review", "reverted");
+        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn payment_by_a_contract_settles_where_the_node_tells_of_it() {
+    let mut merchant = Merchant::open();
+    let both = ["payouts", "refunds"].map(|kind| merchant.processing(kind, TRX));
+    let pays = |sent: &Sent| {
+        let step = Step::sends(SENDER, bytes(&sent.to), sent.units);
+        Act::steps(SENDER, PAYER, vec![step])
+    };
+    let txids = both.each_ref().map(|sent| merchant.node.send(pays(sent)));
+    merchant.enter(&both[0], &txids[0]);
+    merchant.mine(FINAL);
+    for (sent, txid) in both.iter().zip(&txids) {
+        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+    }
+    merchant.is_right();
+    // A node that keeps none of it says nothing of such a payment.
+    let untold = merchant.processing("payouts", TRX);
+    merchant.node.chain().keeps_internal = false;
+    let txid = merchant.node.send(pays(&untold));
+    merchant.enter(&untold, &txid);
+    merchant.mine(FINAL);
+    let read = merchant.until(&untold, "processing", "needs_review", &txid);
+    assert_eq!(read["status"], "processing");
+    merchant.is_right();
+}
