@@ -141,8 +141,9 @@ struct TransferValue {
 
 #[derive(Deserialize)]
 struct CallValue {
-    owner_address: Account,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "account_if_any")]
+    owner_address: Option<Account>,
+    #[serde(default, deserialize_with = "account_if_any")]
     contract_address: Option<Account>,
     #[serde(default)]
     data: Option<String>,
@@ -183,7 +184,8 @@ fn read_act(raw: &RawAct) -> Result<(Option<hex::Account>, Act), serde_json::Err
             let value: CallValue = serde_json::from_str(value)?;
             let to = value.data.as_deref().and_then(recipient);
             let transfers = value.contract_address.map(|contract| contract.0).zip(to);
-            (Some(value.owner_address.0), Act::Call { transfers })
+            let sender = value.owner_address.map(|owner| owner.0);
+            (sender, Act::Call { transfers })
         }
         "CreateSmartContract" => (None, Act::Call { transfers: None }),
         _ => (None, Act::Other),
@@ -231,7 +233,7 @@ struct InfoReceipt {
 /// A log of a contract.
 #[derive(Debug, Deserialize)]
 pub struct Log {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "account_if_any")]
     pub address: Option<Account>,
     #[serde(default)]
     pub topics: Vec<String>,
@@ -242,9 +244,13 @@ pub struct Log {
 /// A step that a contract made.
 #[derive(Debug, Deserialize)]
 pub struct Internal {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "account_if_any")]
     pub caller_address: Option<Account>,
-    #[serde(rename = "transferTo_address", default)]
+    #[serde(
+        rename = "transferTo_address",
+        default,
+        deserialize_with = "account_if_any"
+    )]
     pub to: Option<Account>,
     /// Native coin, and TRC-10 tokens.
     #[serde(rename = "callValueInfo", default)]
@@ -274,6 +280,12 @@ impl Info {
         let ran = self.receipt.result.as_deref();
         self.result.is_none() && ran.is_none_or(|result| result == SUCCESS)
     }
+}
+
+/// Reads the text of an address that a contract may have chosen: one that is none of an account stops no chain.
+fn account_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Account>, D::Error> {
+    let text = Option::<String>::deserialize(from)?;
+    Ok(text.as_deref().and_then(Account::parse))
 }
 
 /// What came of the transactions of a block, or an error.

@@ -46,7 +46,8 @@ impl Id {
 }
 
 impl Account {
-    fn parse(text: &str) -> Option<Account> {
+    /// Reads 40 digits, or 42 with the prefix.
+    pub fn parse(text: &str) -> Option<Account> {
         let digits = text.as_bytes();
         let plain = match digits.strip_prefix(PREFIX) {
             Some(plain) if digits.len() == 42 => plain,

@@ -80,8 +80,9 @@ impl Sought<'_> {
             }
         }
         let internal = info.map_or(&[][..], |info| info.internal.as_slice());
-        for (position, moved) in (CONTRACTS_FROM..).zip(internal.iter().filter_map(native_moved)) {
-            if let Some(native) = self.native {
+        let internal = internal.iter().filter_map(native_moved);
+        for (position, moved) in (CONTRACTS_FROM..).zip(internal) {
+            if let (Some(native), Some(moved)) = (self.native, moved) {
                 add(native, position, moved);
             }
         }
@@ -108,8 +109,8 @@ impl Sought<'_> {
     }
 }
 
-/// Native coin that a step moved: more than nothing, and not taken back.
-fn native_moved(step: &Internal) -> Option<Moved> {
+/// Native coin that a step moved: more than nothing, and not taken back. Within it `None` where it was not between accounts.
+fn native_moved(step: &Internal) -> Option<Option<Moved>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;
     }
@@ -117,5 +118,6 @@ fn native_moved(step: &Internal) -> Option<Moved> {
     let value = values.find(|value| value.token_id.is_none())?;
     let amount = u128::try_from(value.call_value).ok();
     let amount = amount.filter(|amount| *amount > 0)?;
-    Some((step.caller_address?.0, step.to?.0, Number::Small(amount)))
+    let accounts = step.caller_address.zip(step.to);
+    Some(accounts.map(|(from, to)| (from.0, to.0, Number::Small(amount))))
 }

@@ -1,7 +1,9 @@
 //! What is seen of a chain, and at which position.
 
 use super::fixtures::{ONE, OTHER, Ours, TWO, all_short, client, ours, read, received};
-use crate::support::tron::{Act, Node as Standin, PAYER, SENDER, Step, TOKEN, UNLISTED, address};
+use crate::support::tron::{
+    Act, Fault, Node as Standin, PAYER, SENDER, Step, TOKEN, UNLISTED, address,
+};
 use coffer::chain::{Lookup, Node};
 use coffer::domain::observation::Spent;
 use serde_json::json;
@@ -230,4 +232,39 @@ fn contract_that_may_have_sent_coin_is_untold_where_the_node_keeps_no_internal_t
     };
     assert!(found.is_traced);
     assert_eq!((found.received.len(), client.has_traces()), (1, Some(true)));
+}
+
+#[test]
+fn address_that_is_none_stops_no_chain() {
+    let node = Standin::start();
+    let steps = vec![Step::sends(SENDER, OTHER, 5), Step::sends(SENDER, ONE, 6)];
+    let sent = node.send(Act::steps(SENDER, PAYER, steps));
+    let token = node.pay_token(&address(ONE), 7);
+    node.mine(1);
+    let height = node.height();
+    node.mine(FINAL);
+    let odd = json!("41abcdef");
+    let strange = odd.clone();
+    node.lie(
+        "/walletsolidity/gettransactioninfobyblocknum",
+        Fault::change(move |_, answer| {
+            answer[0]["internal_transactions"][0]["transferTo_address"] = odd.clone();
+            answer[1]["log"]
+                .as_array_mut()
+                .unwrap()
+                .insert(0, json!({ "address": odd, "data": "12" }));
+        }),
+    );
+    node.lie(
+        "/walletsolidity/getblockbylimitnext",
+        Fault::change(move |_, answer| {
+            let call = &mut answer["block"][0]["transactions"][0]["raw_data"]["contract"][0];
+            call["parameter"]["value"]["contract_address"] = strange.clone();
+        }),
+    );
+    let expected = vec![
+        ("TRX", sent, 1_000_001, ONE, 6, SENDER),
+        ("USDT-TRC20", token, 2, ONE, 7, PAYER),
+    ];
+    assert_eq!(all_short(&read(&node, height, height)), expected);
 }

@@ -2,8 +2,9 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
+use crate::operator::wallets::{done, wallet};
 use crate::support::came::booked;
-use crate::support::tron::{Fault, Node, TOKEN, address};
+use crate::support::tron::{Act, Fault, Node, TOKEN, address, bytes};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -171,4 +172,38 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
     till.hears("invoice.confirmed", &invoice);
     drop(running);
     agrees(&till, &node, &[to(&invoice)]);
+}
+
+#[test]
+fn money_of_our_own_books_nothing() {
+    let node = Node::start();
+    let till = till(&node.url());
+    let gas = [0x6a; 20];
+    let own = ["own", "tron", &address(gas)];
+    done(&wallet(&till.served.file, &own, ""));
+    let mut running = till.start();
+    till.until_known("tron", "TRX");
+    let [paid, other] = [ASSET, "TRX"].map(|asset| till.invoice(&running, asset));
+    running.process.kill();
+    node.pay_token(&to(&paid), 20_000_000);
+    // Gas for a sweep, and what a customer's address sends on.
+    node.send(Act::Transfer {
+        from: gas,
+        to: bytes(&to(&paid)),
+        amount: 30_000_000,
+    });
+    node.send(Act::token(
+        TOKEN,
+        bytes(&to(&paid)),
+        bytes(&to(&other)),
+        20_000_000,
+    ));
+    node.mine(FINAL);
+    let running = till.start();
+    till.hears("invoice.confirmed", &paid);
+    let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
+        || (select count(*) from unmatched_payments)";
+    till.served.until(owners, &["1 2 0"]);
+    drop(running);
+    agrees(&till, &node, &[to(&paid), to(&other)]);
 }
