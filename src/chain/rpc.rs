@@ -21,9 +21,10 @@ pub use post::Answered;
 use super::NodeError;
 use answer::{Answer, BatchSeed, OneSeed};
 use batches::Batches;
-use failure::{is_limit, lied, limited, wrong};
+use failure::{is_limit, lied, limited, unread, wrong};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
+use serde_json::value::RawValue;
 use std::marker::PhantomData;
 use ureq::Agent;
 
@@ -105,7 +106,9 @@ impl Rpc {
         method: &str,
         params: &impl Serialize,
     ) -> Result<T, Failure> {
-        self.call_seed(method, params, PhantomData::<T>)
+        let params = raw(params)?;
+        let text = self.call_seed(method, &params, PhantomData::<Text>)?;
+        Ok(self.counted(parsed(&text))?)
     }
 
     /// Makes one call; its result is read with this seed as it arrives. What the seed refuses is a lie of the node's.
@@ -145,7 +148,14 @@ impl Rpc {
         &mut self,
         calls: &[(&str, impl Serialize)],
     ) -> Result<Vec<Result<T, MethodError>>, NodeError> {
-        self.batch_seed(calls, PhantomData::<T>)
+        let seed = PhantomData::<Text>;
+        let outcomes = self.batch_seed(calls, seed)?.into_iter();
+        let outcomes = outcomes.map(|outcome| match outcome {
+            Ok(text) => parsed(&text).map(Ok),
+            Err(error) => Ok(Err(error)),
+        });
+        let outcomes = outcomes.collect();
+        self.counted(outcomes)
     }
 
     /// [`Rpc::batch`], each result read with a copy of this seed as it arrives.
@@ -157,8 +167,11 @@ impl Rpc {
         calls: &[(&str, impl Serialize)],
         seed: S,
     ) -> Result<Vec<Result<S::Value, MethodError>>, NodeError> {
+        let calls = calls.iter();
+        let calls = calls.map(|(method, params)| Ok((*method, raw(params)?)));
+        let calls = calls.collect::<Result<Vec<_>, NodeError>>()?;
         let mut outcomes = Vec::with_capacity(calls.len());
-        let mut rest = calls;
+        let mut rest = calls.as_slice();
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.batches.now().min(rest.len()));
             match now {
@@ -179,11 +192,11 @@ impl Rpc {
     fn single<'de, S: DeserializeSeed<'de>>(
         &mut self,
         method: &str,
-        params: &impl Serialize,
+        params: &RawValue,
         seed: S,
     ) -> Result<Result<S::Value, MethodError>, NodeError> {
         self.batches.single();
-        match self.call_seed(method, params, seed) {
+        match self.call_seed(method, &params, seed) {
             Ok(value) => Ok(Ok(value)),
             Err(Failure::Method(error)) => Ok(Err(error)),
             Err(Failure::Node(error)) => Err(error),
@@ -193,7 +206,7 @@ impl Rpc {
     /// Makes these calls in one request.
     fn batched<'de, S: DeserializeSeed<'de> + Clone>(
         &mut self,
-        calls: &[(&str, impl Serialize)],
+        calls: &[(&str, Box<RawValue>)],
         seed: S,
     ) -> Result<Vec<Result<S::Value, MethodError>>, NodeError> {
         let first = self.next_id(calls.len());
@@ -305,6 +318,21 @@ fn call<'a, P>(id: u64, method: &'a str, params: &'a P) -> Call<'a, P> {
         method,
         params,
     }
+}
+
+/// The text of a result; `None` where there is none. What a call asks for is read of it, so that the code which reads
+/// answers as they arrive is there once and not for each type.
+type Text = Option<Box<RawValue>>;
+
+/// Reads what a call asks for.
+fn parsed<T: DeserializeOwned>(text: &Text) -> Result<T, NodeError> {
+    let text = text.as_ref().map_or("null", |text| text.get());
+    serde_json::from_str(text).map_err(unread)
+}
+
+/// Parameters of a call, as text.
+fn raw(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
+    serde_json::value::to_raw_value(params).map_err(|_| wrong("a call cannot be written"))
 }
 
 fn written(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {

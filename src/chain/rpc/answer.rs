@@ -1,7 +1,6 @@
 //! The answers of JSON-RPC, read as they arrive: one, or those of a batch in whatever order they come.
 //!
-//! What does not live here: how they are fetched, and what an error means to a caller. What always holds: what is asked
-//! for is read straight into its type, and what is not asked for is passed over without being kept.
+//! Invariant: what is not asked for is passed over without being kept.
 
 use super::MethodError;
 use serde::de::value::UnitDeserializer;

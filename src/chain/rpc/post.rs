@@ -2,7 +2,7 @@
 
 use super::super::NodeError;
 use super::failure::{is_limit, limited};
-use super::{MethodError, Rpc, written};
+use super::{MethodError, Rpc, Text, parsed, written};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
@@ -25,14 +25,17 @@ impl Rpc {
     ) -> Result<T, NodeError> {
         self.next_id(1);
         let body = written(body)?;
-        let answer = self.exchange(path, &body, PhantomData::<T>);
-        let answer = answer.and_then(|mut exchanged| match exchanged.value.error() {
-            Some(message) => Err(refused(path, message)),
-            None if !exchanged.is_ok => Err(NodeError::Unreachable(format!(
-                "it answered with status {}",
-                exchanged.status
-            ))),
-            None => Ok(exchanged.value),
+        let answer = self.exchange(path, &body, PhantomData::<Text>);
+        let answer = answer.and_then(|exchanged| {
+            let mut value: T = parsed(&exchanged.value)?;
+            match value.error() {
+                Some(message) => Err(refused(path, message)),
+                None if !exchanged.is_ok => Err(NodeError::Unreachable(format!(
+                    "it answered with status {}",
+                    exchanged.status
+                ))),
+                None => Ok(value),
+            }
         });
         self.counted(answer)
     }
