@@ -96,7 +96,7 @@ fn replaced() -> Vec<(&'static str, Fault, Asked, &'static str)> {
         (NOW, body(json!({})), head, "behind"),
         (NOW, body(json!([])), head, "behind"),
         (NOW, status(200, "<html>"), head, "lied"),
-        (NOW, status(200, &"[".repeat(2 << 20)), head, "lied"),
+        (NOW, status(200, &"[".repeat(2 << 20)), head, "limited"),
         (NOW, status(200, &flood), head, "limited"),
         (NOW, Fault::Truncated(50), head, "unreachable"),
         (NOW, Fault::Hang, head, "unreachable"),
