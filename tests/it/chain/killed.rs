@@ -3,6 +3,8 @@
 //!
 //! `COFFER_KILLS` says how often it is killed in the middle of a block on each chain; the test itself does it a few times.
 
+mod tron;
+
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::support::anvil::{Node, word};
@@ -268,10 +270,10 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
     }
     let count = agrees(till, payer, to.drain(..).collect());
     assert!(count >= 200 * kills / 2, "{count}");
+    let besides = 2 * rounds;
     eprintln!(
-        "{chain}: killed {in_the_middle} times in the middle of a block and {} times besides, {reorganised} \
-            reorganisations; {count} payments came, each is in the file once",
-        2 * rounds
+        "{chain}: killed {in_the_middle} times in a block and {besides} times besides, {reorganised} reorganisations; \
+            {count} payments came, each is in the file once"
     );
 }
 
@@ -289,11 +291,8 @@ fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
         );
         till.served.until(&read, &["1"]);
         assert!(running.process.close());
-        if number(
-            &file,
-            "select count(*) from observations where state = 'seen'",
-        ) == 0
-        {
+        let seen = "select count(*) from observations where state = 'seen'";
+        if number(&file, seen) == 0 {
             break;
         }
     }

@@ -1,0 +1,65 @@
+//! Kills in the middle of blocks of Tron, through a node of ours.
+
+use super::{BATCH, Payer, plays};
+use crate::chain::till::Till;
+use crate::support::came::Came;
+use crate::support::dice::Dice;
+use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, address, bytes};
+use std::collections::BTreeSet;
+
+const ASSET: &str = "USDT-TRC20";
+
+struct Tron(Node);
+
+impl Payer for Tron {
+    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+        let mut units = || 10_000 + u64::try_from(dice.roll(10_000)).unwrap();
+        for part in [to; 6].concat().chunks(BATCH) {
+            let pays: Vec<_> = part.iter().map(|to| (bytes(to), units())).collect();
+            self.0.send(Act::batch(TOKEN, PAYER, &pays));
+        }
+        for part in to.chunks(BATCH) {
+            let steps = part
+                .iter()
+                .map(|to| Step::sends(SENDER, bytes(to), units()));
+            self.0.send(Act::steps(SENDER, PAYER, steps.collect()));
+        }
+        for to in to {
+            self.0.pay(to, units());
+        }
+        self.0.mine(1);
+    }
+
+    fn reorganises(&mut self, dice: &mut Dice, depth: u32) {
+        let mut chain = self.0.chain();
+        let given_up = usize::try_from(depth).unwrap();
+        let newest = chain.blocks().iter().rev().take(given_up);
+        let sent = newest.flat_map(|block| block.transactions.iter().map(|one| one.id.clone()));
+        let mut gone: Vec<String> = sent.collect();
+        gone.retain(|_| dice.roll(3) == 0);
+        let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+        chain.give_up(given_up, &gone);
+        chain.reverse_waiting();
+        drop(chain);
+        self.0.mine(depth + 1);
+    }
+
+    fn buries(&self, blocks: u32) {
+        self.0.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        self.0.height()
+    }
+
+    fn came(&self, to: &BTreeSet<String>) -> Came {
+        self.0.came_to(to, ASSET)
+    }
+}
+
+#[test]
+fn tron_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+    let node = Node::start();
+    let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
+    plays(&till, "tron", &["TRX", ASSET], &mut Tron(node));
+}
