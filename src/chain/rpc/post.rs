@@ -27,13 +27,15 @@ impl Rpc {
         let body = written(body)?;
         let answer = self.exchange(path, &body, PhantomData::<Text>);
         let answer = answer.and_then(|exchanged| {
-            let mut value: T = parsed(&exchanged.value)?;
+            let status = exchanged.status;
+            let failed = || NodeError::Unreachable(format!("it answered with status {status}"));
+            let mut value: T = match parsed(&exchanged.value) {
+                Err(_) if !exchanged.is_ok => return Err(failed()),
+                value => value?,
+            };
             match value.error() {
                 Some(message) => Err(refused(path, message)),
-                None if !exchanged.is_ok => Err(NodeError::Unreachable(format!(
-                    "it answered with status {}",
-                    exchanged.status
-                ))),
+                None if !exchanged.is_ok => Err(failed()),
                 None => Ok(value),
             }
         });

@@ -102,6 +102,7 @@ fn replaced() -> Vec<(&'static str, Fault, Asked, &'static str)> {
         (NOW, Fault::Hang, head, "unreachable"),
         (FINAL_NOW, status(404, "Not Found"), head, "unreachable"),
         (FINAL_NOW, status(500, "{}"), head, "unreachable"),
+        (NOW, status(503, "\"busy\""), head, "unreachable"),
         (BY_NUM, status(500, "{}"), hash, "unreachable"),
         (BY_NUM, body(json!({})), network, "behind"),
         (
