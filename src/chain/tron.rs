@@ -63,7 +63,7 @@ pub struct Tron {
     has_internal: Option<bool>,
 }
 
-/// What is known of the node that is asked, until a request fails: then it may be another.
+/// Facts about the node that is asked. A request that fails makes them doubtful: another node may answer next.
 #[derive(Clone)]
 struct Known {
     epoch: u64,
@@ -78,7 +78,7 @@ struct Header {
     time: Time,
 }
 
-/// Which of a node's two interfaces is asked.
+/// One of a node's two interfaces.
 #[derive(Clone, Copy)]
 enum Side {
     /// Blocks that may be given up.

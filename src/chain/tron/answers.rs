@@ -202,7 +202,7 @@ fn recipient(data: &str) -> Option<hex::Account> {
     account_of(words(data, FUNCTION_DIGITS).nth(place)?)
 }
 
-/// What came of a transaction; without an id where the node does not know it.
+/// Outcome of a transaction; without an id where the node does not know it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Info {
@@ -288,7 +288,7 @@ fn account_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Account>,
     Ok(text.as_deref().and_then(Account::parse))
 }
 
-/// What came of the transactions of a block, or an error.
+/// Outcomes of the transactions of a block, or an error.
 #[derive(Debug, Default)]
 pub struct Infos {
     error: Option<String>,

@@ -43,7 +43,7 @@ impl Tron {
         if block.header.block.height != height {
             return Err(lied("it answers a block of another height"));
         }
-        // What it tells of may be of a block that was given up.
+        // The block that it names may have been given up.
         let mut transactions = block.transactions.into_iter();
         let Some(transaction) = transactions.find(|one| one.id == txid) else {
             return Ok(None);

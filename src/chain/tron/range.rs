@@ -16,7 +16,7 @@ pub(super) struct Full {
     pub transactions: Vec<Transaction>,
 }
 
-/// What came of transactions, by id.
+/// Outcomes of transactions, by id.
 pub(super) type InfoById = BTreeMap<Id, Info>;
 
 impl Tron {
@@ -103,7 +103,7 @@ impl Tron {
         Ok(blocks)
     }
 
-    /// What came in with a block.
+    /// Returns the payments to watched accounts in a block.
     fn received_in(
         &mut self,
         side: Side,
@@ -173,7 +173,7 @@ fn is_watching(watched: &dyn Watched) -> bool {
         .is_some_and(|accounts| accounts.is_empty())
 }
 
-/// What it means that a node tells nothing of a contract in a block that it has. One behind a load balancer may not have
+/// Returns the failure of a node that tells nothing of a contract in a block that it has. One behind a load balancer may not have
 /// come so far at the head; what is final should be there.
 fn untold(side: Side, height: u32) -> NodeError {
     match side {

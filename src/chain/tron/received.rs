@@ -1,4 +1,4 @@
-//! What came in with a transaction of Tron.
+//! Payments to watched accounts by a transaction of Tron.
 //!
 //! Invariant: a log's position is its place in its own transaction, that of native coin its place among what contracts sent.
 
@@ -14,7 +14,7 @@ use crate::domain::observation::CONTRACTS_FROM;
 /// Notes of the steps that move native coin: `call`, `create` and `suicide`. Those of staking have amounts, too.
 const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
-/// What is looked for.
+/// Coins and accounts that are looked for.
 pub struct Sought<'a> {
     /// The chain's own coin.
     pub native: Option<&'static Asset>,

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// The chain that every node tells of.
 type Shared = Arc<Mutex<Chain>>;
 
-/// Who pays where nobody else is named.
+/// Payer where no other is named.
 pub const PAYER: [u8; 20] = [0x77; 20];
 /// A contract that holds TRX, and sends it on.
 pub const SENDER: [u8; 20] = [0x5e; 20];
@@ -69,7 +69,7 @@ impl Node {
         self.server.honest();
     }
 
-    /// How often any path was asked, or this one.
+    /// Count of the requests to any path, or to this one.
     pub fn asked(&self, path: &str) -> usize {
         self.server.asked(path)
     }
@@ -120,7 +120,7 @@ impl Node {
         self.send(Act::token(TOKEN, PAYER, bytes(to), units))
     }
 
-    /// What the blocks say came to these addresses.
+    /// Payments to these addresses in the blocks.
     #[track_caller]
     pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> Came {
         let ours: Vec<[u8; 20]> = addresses.iter().map(|address| bytes(address)).collect();

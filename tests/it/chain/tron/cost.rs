@@ -53,7 +53,7 @@ fn poll_takes_as_many_requests_as_are_told() {
         rescans: false,
     };
     let before = client.requests();
-    // What is final has grown, so a second step looks at the head again.
+    // More blocks are final, so a second step looks at the head again.
     for is_last in [false, true] {
         let came = step(&mut client, &known, &ours(), manner, &mut |_| {}).unwrap();
         let Came::Step(taken) = came else {

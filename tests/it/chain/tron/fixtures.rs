@@ -61,7 +61,7 @@ pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
     received.collect()
 }
 
-/// What came in of a range, as a node tells it that knows what is final.
+/// Payments of a range, as a node that knows its final blocks tells them.
 #[track_caller]
 pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
     let mut client = client(&node.url());
@@ -69,7 +69,7 @@ pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
     received(client.blocks(from, to, &ours()).unwrap())
 }
 
-/// What matters of what came in: coin, transaction, position, account, amount, sender.
+/// Payments as coin, transaction, position, account, amount and sender.
 pub type Short = (&'static str, String, u32, [u8; 20], u128, [u8; 20]);
 
 #[track_caller]
@@ -94,7 +94,7 @@ pub fn all_short(received: &[Received]) -> Vec<Short> {
     received.iter().map(short).collect()
 }
 
-/// Which kind of error it is.
+/// Kind of an error.
 pub fn kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",

@@ -44,7 +44,7 @@ const BY_NUM: &str = "/wallet/getblockbynum";
 const BLOCKS: &str = "/walletsolidity/getblockbylimitnext";
 const INFOS: &str = "/walletsolidity/gettransactioninfobyblocknum";
 
-/// What an answer is at this place in place of the truth: the path, the place, what is there, who asks, what comes of it.
+/// Answers that are changed in one place: the path, the place, the new value, the question, the error.
 type Changed = (&'static str, &'static str, Value, Asked, &'static str);
 
 fn changed() -> Vec<Changed> {

@@ -1,4 +1,4 @@
-//! What is seen of a chain, and at which position.
+//! Payments that are seen on a chain, and their positions.
 
 use super::fixtures::{ONE, OTHER, Ours, TWO, all_short, client, ours, read, received};
 use crate::support::tron::{
@@ -110,7 +110,7 @@ fn head_asks_for_results_only_of_blocks_whose_transactions_pay_us_in_a_token() {
     node.mine(FINAL);
     assert_eq!(read(&node, height, height + 1).len(), 2);
     assert_eq!((node.asked(path), node.asked(solid)), (0, 1));
-    // Nobody is watched.
+    // No account is watched.
     let mut client = client(&node.url());
     client.head().unwrap();
     let blocks = client
@@ -136,7 +136,7 @@ fn head_range_and_final_block_are_told() {
         client.time_at(30).unwrap().map(|time| time.0),
         Some(tip.time_ms)
     );
-    // What is final grows by some blocks at once.
+    // Some blocks become final at once.
     for (blocks, finalized) in [(3, 11), (1, 15), (3, 15), (4, 22)] {
         node.mine(blocks);
         assert_eq!(client.head().unwrap().finalized, Some(finalized));

@@ -1,4 +1,4 @@
-//! What a stand-in answers: each path of java-tron's HTTP interface that is asked.
+//! Answers of a stand-in: each path of java-tron's HTTP interface that is asked.
 
 use super::chain::{Act, Block, Chain, Step, Transaction};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn block(height: usize, block: &Block) -> Value {
     let mut raw = json!({
         "txTrieRoot": hash(1), "witness_address": text_of(&[0x11; 20]), "parentHash": block.parent, "version": 34,
     });
-    // What is zero is left out.
+    // A zero is left out.
     if height > 0 {
         raw["number"] = height.into();
         raw["timestamp"] = block.time_ms.into();

@@ -13,7 +13,7 @@ pub struct Chain {
     blocks: Vec<Block>,
     waiting: Vec<Transaction>,
     made: u64,
-    /// How far its time is ahead of the wall clock.
+    /// Time by which it is ahead of the wall clock.
     pub ahead_ms: i64,
     /// Does the node keep internal transactions?
     pub keeps_internal: bool,
@@ -30,13 +30,13 @@ pub struct Block {
 #[derive(Clone)]
 pub struct Transaction {
     pub id: String,
-    /// What the id is the hash of.
+    /// Bytes whose hash is the id.
     pub raw: Vec<u8>,
     pub act: Act,
     pub is_done: bool,
 }
 
-/// What a transaction does. Accounts are without their prefix.
+/// Act of a transaction. Accounts are without their prefix.
 #[derive(Clone)]
 pub enum Act {
     /// Sends TRX.
@@ -62,7 +62,7 @@ pub enum Act {
     },
 }
 
-/// What a contract did.
+/// Acts of a contract.
 #[derive(Clone)]
 pub struct Step {
     pub from: [u8; 20],
@@ -149,7 +149,7 @@ fn word(account: [u8; 20]) -> String {
 }
 
 impl Transaction {
-    /// What it moved.
+    /// Payments that it makes.
     pub fn moved(&self) -> Vec<Moved> {
         if !self.is_done {
             return Vec::new();
@@ -215,7 +215,7 @@ impl Chain {
         &self.blocks
     }
 
-    /// How many of these blocks are final.
+    /// Count of these blocks that are final.
     pub fn final_count(blocks: usize) -> usize {
         blocks.saturating_sub(NOT_FINAL).max(1)
     }

@@ -10,10 +10,10 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What changes one answer: it is given what was asked, and the answer.
+/// Change of one answer: it is given the question and the answer.
 type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
 
-/// How a path is answered.
+/// Fault in the answers of a path.
 #[derive(Clone)]
 pub enum Fault {
     /// The answer is changed.

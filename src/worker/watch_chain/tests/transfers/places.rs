@@ -1,4 +1,4 @@
-//! Where refunds of a chain go to, and whether its transactions have nonces.
+//! Destinations of refunds on each chain, and the nonces of its transactions.
 
 use crate::domain::address::{account, script};
 use crate::domain::chain::Chain;
