@@ -20,7 +20,7 @@ const ASSETS: &str = "src/web/assets";
 /// The files that have what customers read, one for each language.
 const LANGUAGES: &str = "src/web/languages";
 
-/// Where the components of the OpenAPI documents are, as JSON beside the operations that they are of.
+/// Folder of the components of the OpenAPI documents, as JSON beside their operations.
 const COMPONENTS: &str = "src/http";
 
 /// The guides, which readers find on a forge too.
@@ -29,11 +29,11 @@ const GUIDES: &str = "src/web/guides";
 /// Lists them, in the order in which they are shown.
 const README: &str = "README.md";
 
-/// What is around a guide, and the head of every page of the documentation.
+/// Template around a guide, and the head of every page of the documentation.
 const GUIDE: &str = "src/web/docs/guide.html";
 const HEAD: &str = "src/web/docs/head.html";
 
-/// What is written into every page.
+/// Style that is written into every page.
 const STYLE: &str = "src/web/style.css";
 
 /// Digits of the version of all files together.
@@ -76,8 +76,8 @@ fn assets(root: &Path, out: &Path) -> Result<(), Error> {
     let count = table.lines().count();
     let style = STANDARD.encode(Sha256::digest(fs::read(root.join(STYLE))?));
     let text = format!(
-        "/// What all of them are together.\npub const VERSION: &str = {version:?};\n\
-         /// What a policy names the style of every page by.\npub const STYLE_HASH: &str = \"sha256-{style}\";\n\
+        "/// Version of all of them together.\npub const VERSION: &str = {version:?};\n\
+         /// Hash by which a policy names the style of every page.\npub const STYLE_HASH: &str = \"sha256-{style}\";\n\
          /// Every file that pages load.\npub static ASSETS: [Asset; {count}] = [\n{table}];\n"
     );
     fs::write(out.join("assets.rs"), text)?;
@@ -227,7 +227,7 @@ fn contents(guides: &[Guide], shown: &Guide) -> String {
     html(&list).replace(&link, &format!("{link} aria-current=\"page\""))
 }
 
-/// What stands in the headings of the second level.
+/// Returns the texts of the headings of the second level.
 fn headings(text: &str) -> Vec<String> {
     let lines = text.split("```").step_by(2).flat_map(str::lines);
     lines
@@ -245,7 +245,7 @@ fn html(text: &str) -> String {
     let mut shown = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let markup = |markup: String| Event::Html(markup.into());
-        // What is said from here to the end of what begins here.
+        // The text from here to the end of this heading or cell.
         let said = || -> String {
             let rest = events.iter().skip(at).take_while(|event| {
                 !matches!(event, Event::End(TagEnd::Heading(_) | TagEnd::TableCell))
@@ -334,7 +334,7 @@ fn html(text: &str) -> String {
     html
 }
 
-/// What a heading is called in links: as forges name it.
+/// Returns the name of a heading in links, as forges name it.
 fn place(heading: &str) -> String {
     let heading = heading.to_lowercase();
     let kept = heading

@@ -45,7 +45,7 @@ impl Cost {
             return Cost {
                 // The newest and the final block 2, the block that was read last 1, blocks 1.
                 a_poll: 4,
-                // What came of its transactions, once it is final.
+                // The outcomes of its transactions, once it is final.
                 a_block: 1,
                 blocks_a_day,
                 // Blocks 1, whether the last is the one that was read 1; and a look at the head 3, which has a new block

@@ -135,7 +135,7 @@ pub fn credited(
         log::warn!("{txid} tells of more {id} to {address} than 128 bits count: it is left out");
         return None;
     };
-    // What is newly made comes from nobody.
+    // New coins and tokens have no sender.
     let from = of_account(chain, &from.0);
     Some(Received {
         asset,

@@ -134,7 +134,7 @@ fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.act(requested, &reason).expect(200);
     if approved.by == Sender::Signer {
-        // What arrived since the copy holds the signer until a person decides.
+        // An arrival since the copy holds the signer until a person decides.
         merchant.look();
         merchant.until(approved, ["approved", "waiting"]);
         started_once(merchant, copied);

@@ -1,4 +1,4 @@
-//! Who pays on Tron, through a node of ours.
+//! Payer on Tron, through a node of ours.
 
 use super::{Payer, plays};
 use crate::chain::till::Till;
