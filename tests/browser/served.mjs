@@ -117,13 +117,16 @@ export async function startChain(t) {
     return result;
   };
   const [wallet, ...others] = await ask('eth_accounts');
-  /** Does what a payment link asks for, as a wallet that scans it; the transaction, in the newest block. */
+  /** Does what a payment link asks for, as a wallet that scans it; the transaction, in a block. */
   const send = async (link) => {
     const asked = /^ethereum:(0x[0-9a-fA-F]{40})@(\d+)\?value=(\d+)$/.exec(link);
     const [, to, network, value] = asked ?? assert.fail(link);
     assert.equal(Number(network), NETWORK);
     const paid = { from: wallet, to, value: `0x${BigInt(value).toString(16)}` };
-    return { txid: await ask('eth_sendTransaction', paid), to, value: BigInt(value) };
+    const txid = await ask('eth_sendTransaction', paid);
+    // The node answers before its own block holds the transaction.
+    await ask('anvil_mine');
+    return { txid, to, value: BigInt(value) };
   };
   /** Makes every block final that is there. */
   const settle = () => ask('anvil_mine', '0x20');
