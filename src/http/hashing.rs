@@ -8,7 +8,6 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use crate::service::operator::passwords::Hasher;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -149,9 +148,7 @@ impl Shared {
     fn serve(&self) {
         let mut hasher = Hasher::default();
         while let Some(work) = self.next() {
-            if catch_unwind(AssertUnwindSafe(|| work(&mut hasher))).is_err() {
-                log::error!("the hashing of a password panicked");
-            }
+            work(&mut hasher);
         }
     }
 

@@ -92,27 +92,6 @@ fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
 }
 
 #[test]
-fn a_panic_fails_one_password_and_not_the_next() {
-    let hashing = Hashing::new(8);
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let answers = runtime.map(|runtime| {
-        runtime.block_on(async {
-            let broken = hashing
-                .run(
-                    "a",
-                    |_| {
-                        assert!(std::hint::black_box(false), "a fault of a test");
-                    },
-                    || (),
-                )
-                .await;
-            (broken, hashing.run("a", |_| "next", || ()).await)
-        })
-    });
-    assert!(matches!(answers, Ok((Err(Error::Failed(_)), Ok("next")))));
-}
-
-#[test]
 fn the_thread_ends_with_the_queue() {
     let hashing = Hashing::new(8);
     let shared = std::sync::Arc::clone(&hashing.shared);
