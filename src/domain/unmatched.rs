@@ -26,6 +26,8 @@ text_enum! {
         NoRate = "no_rate",
         /// It was newly made with its block, and cannot be spent for a long while.
         Coinbase = "coinbase",
+        /// The address is a customer's, and nothing watched its chain yet.
+        Unwatched = "unwatched",
     }
 }
 

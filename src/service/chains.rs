@@ -10,18 +10,20 @@ mod depth;
 pub mod live;
 mod offer;
 mod places;
+mod read_back;
 mod shown;
 mod spare;
 pub mod take;
 
 pub(in crate::service) use depth::Depths;
+pub(in crate::service) use read_back::rescan_from;
 
 use super::{Error, Service};
 use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, Known, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::service::transfers::{each_destination, to_ask, undated};
+use crate::service::transfers::{each_destination, to_ask};
 use crate::store::{
     Reader, Tx, addresses, chain_blocks, chain_cursors, claims as claimed, invoices,
     observations_on_chain, rescans, transfers,
@@ -143,6 +145,6 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
         claim,
         walk: balances::due(db, now, chain)?,
         sent: to_ask(db, chain)?,
-        undated: undated(db, now, chain)?,
+        undated: read_back::undated(db, now, chain)?,
     })
 }

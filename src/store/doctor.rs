@@ -33,12 +33,13 @@ rows! {
     DEADLINES = file "sql/doctor/deadlines.sql";
     UNKNOWN = file "sql/doctor/unknown.sql";
     UNBOOKABLE = file "sql/doctor/unbookable.sql";
+    READ_BACKS = file "sql/doctor/read_backs.sql";
     MAINTENANCE = whole "select 'maintenance is on: live invoices and payouts are refused' as about, 'switch it off in the operator interface' as mend \
         from file where maintenance = 1";
 }
 
 /// What is checked, and the query whose rows are complaints.
-const CHECKS: [(&str, Query<Complaint>); 11] = [
+const CHECKS: [(&str, Query<Complaint>); 12] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),
     ("accounts", ACCOUNTS),
@@ -49,6 +50,7 @@ const CHECKS: [(&str, Query<Complaint>); 11] = [
     ("deadlines", DEADLINES),
     ("what waits for a person", UNKNOWN),
     ("payments", UNBOOKABLE),
+    ("earlier addresses", READ_BACKS),
     ("maintenance", MAINTENANCE),
 ];
 

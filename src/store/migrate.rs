@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 28] = [
+const MIGRATIONS: [&str; 29] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -45,10 +45,11 @@ const MIGRATIONS: [&str; 28] = [
     include_str!("../../sql/migrations/0026_history.sql"),
     include_str!("../../sql/migrations/0027_sent_transfers.sql"),
     include_str!("../../sql/migrations/0028_states.sql"),
+    include_str!("../../sql/migrations/0029_read_backs.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.
-const SCHEMA_EDITED: usize = 27;
+const SCHEMA_EDITED: usize = 29;
 
 /// The version from which on the rows of the ledger and of the audit log are chained.
 const HISTORY_SINCE: usize = 26;

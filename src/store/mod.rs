@@ -55,6 +55,7 @@ pub mod quotes;
 pub mod rate_figures;
 pub mod rate_sources;
 pub mod rates_known;
+pub mod read_backs;
 mod readers;
 pub mod recovery_codes;
 pub mod rescans;

@@ -19,7 +19,9 @@ use crate::domain::time::Time;
 use crate::service::intake::Step;
 use crate::service::{Error, Service, transfers};
 use crate::store::chain_cursors::{self, Cursor};
-use crate::store::{Tx, chain_blocks, chains, observations, observations_on_chain, rescans};
+use crate::store::{
+    Tx, chain_blocks, chains, observations, observations_on_chain, read_backs, rescans,
+};
 pub use bound::Bound;
 use std::sync::Arc;
 
@@ -163,6 +165,7 @@ impl Service {
                 (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
                 chain_cursors::put(tx, &cursor)?;
                 chains::reach(tx, chain, *scanned_to)?;
+                read_backs::begin(tx, chain, to.block.height)?;
             }
             Moves::BackTo(fork) => {
                 self.settled_once(tx, now, || {

@@ -13,7 +13,7 @@ use crate::domain::unmatched::UnmatchedReason;
 use crate::service::Error;
 use crate::service::transfers::{Arrival, classify};
 use crate::store::addresses::{Owner, owner};
-use crate::store::{Reader, customers, invoices, observations, own_transfers, quotes};
+use crate::store::{Reader, customers, invoices, observations, own_transfers, quotes, read_backs};
 
 /// Where an observation belongs.
 pub(super) enum Match {
@@ -61,6 +61,16 @@ fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     Ok(false)
 }
 
+/// Returns `true` if it is in a block of before its chain was watched.
+fn is_before_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
+    match &seen.block {
+        Some(block) if seen.mode.is_live() => {
+            Ok(read_backs::covers(db, seen.asset.chain, block.height)?)
+        }
+        Some(_) | None => Ok(false),
+    }
+}
+
 /// The owner of an observation: at an address of others the payout or refund that leads there; we, where the money is our own;
 /// else the owner of the address, and then the quote of the coin there. Nobody, where it was newly made.
 pub(super) fn matched(
@@ -90,6 +100,8 @@ pub(super) fn matched(
             let address_of = (Some(customer.account), None);
             let matched = if is_newly_made {
                 Match::Nobody(UnmatchedReason::Coinbase)
+            } else if is_before_watched(db, seen)? {
+                Match::Nobody(UnmatchedReason::Unwatched)
             } else {
                 Match::Customer(customer)
             };

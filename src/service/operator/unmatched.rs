@@ -183,7 +183,8 @@ fn candidate(db: &Reader<'_>, payment: &Unmatched) -> Result<Option<Candidate>, 
         UnmatchedReason::UnknownAddress
         | UnmatchedReason::UnquotedCoin
         | UnmatchedReason::NoRate
-        | UnmatchedReason::Coinbase => true,
+        | UnmatchedReason::Coinbase
+        | UnmatchedReason::Unwatched => true,
     };
     if !is_open || !can_be_booked {
         return Ok(None);

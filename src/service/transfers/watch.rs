@@ -6,20 +6,18 @@ use crate::domain::chain::CHAINS;
 use crate::domain::following::{
     BalanceChange, Conflict, SentFound, SentOpen, SentRead, SentTransaction,
 };
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::on_chain::{AttachedTransaction, ReviewKind, SentState};
-use crate::service::chains::order_rescan;
+use crate::service::chains::rescan_from;
 use crate::service::{Error, Service};
 use crate::store::{
-    Reader, StoreError, Tx, chain_cursors, rescans, sent_outputs, sent_transactions,
-    transfer_proposals, transfers,
+    Reader, StoreError, Tx, chain_cursors, sent_outputs, sent_transactions, transfer_proposals,
+    transfers,
 };
 
 /// Most transactions that a step is given to ask for.
 const ASKED_MAX: u32 = 100;
-/// How far back a chain is read for a transfer that was approved before its chain was watched.
-const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
 
 impl Service {
     /// Watches the destination of a transfer from now on.
@@ -135,16 +133,15 @@ impl Service {
         Ok(sent_transactions::update(tx, &known)?)
     }
 
-    /// Takes the height of a chain at the oldest approval of which it was unknown, and has the blocks from there on read for the
-    /// transfers that were approved since. A person is told of those that were approved before `unread`, as blocks of that time
-    /// are not read.
-    pub(in crate::service) fn dated(
+    /// Takes the height of a chain from which on it is read for the transfers of which that was unknown; `false` where there are
+    /// none. A person is told of those that were approved before `unread`, as blocks of that time are not read.
+    pub(in crate::service) fn transfers_dated(
         &self,
         tx: &Tx<'_>,
         now: Time,
         chain: Chain,
         (unread, height): (Time, u32),
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let undated = transfers::undated(tx, chain)?;
         for transfer in &undated {
             let mut after = transfer.clone();
@@ -161,10 +158,7 @@ impl Service {
                 open_review(tx, now, &after, (ReviewKind::BeyondReach, &problem))?;
             }
         }
-        if undated.is_empty() {
-            return Ok(());
-        }
-        rescan_from(tx, now, chain, height)
+        Ok(!undated.is_empty())
     }
 
     /// Takes everything sent out of the blocks above this height.
@@ -210,21 +204,6 @@ fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Err
     from.map_or(Ok(()), |from| rescan_from(tx, now, chain, from))
 }
 
-/// Orders a rescan, unless one is under way that reads those blocks yet.
-fn rescan_from(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
-    let Some(cursor) = chain_cursors::of(tx, chain)? else {
-        return Ok(());
-    };
-    if from > cursor.reached.block.height || cursor.stopped.is_some() {
-        return Ok(());
-    }
-    match rescans::of(tx, chain)? {
-        Some(rescan) if rescan.next_height <= from => Ok(()),
-        Some(rescan) => order_rescan(tx, now, chain, from.min(rescan.from_height)),
-        None => order_rescan(tx, now, chain, from),
-    }
-}
-
 /// Transactions that a node is asked for by id with the next step.
 pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<SentOpen>, Error> {
     let mut open = Vec::new();
@@ -253,17 +232,11 @@ pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<Se
     Ok(open)
 }
 
-/// The oldest approval of a live transfer of which it is unknown from which block on its destination is watched; at most 30
-/// days ago.
-pub(in crate::service) fn undated(
-    db: &Reader<'_>,
-    now: Time,
-    chain: Chain,
-) -> Result<Option<Time>, Error> {
+/// The oldest approval of a live transfer of which it is unknown from which block on its destination is watched.
+pub(in crate::service) fn undated(db: &Reader<'_>, chain: Chain) -> Result<Option<Time>, Error> {
     let undated = transfers::undated(db, chain)?;
-    let earliest = now.plus_ms(-READ_BACK_MS_MAX);
     let approved = undated.iter().filter_map(|transfer| transfer.approved_at);
-    Ok(approved.map(|at| at.max(earliest)).min())
+    Ok(approved.min())
 }
 
 /// Every destination that is watched on the chains that share a pool.

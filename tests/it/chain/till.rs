@@ -80,6 +80,13 @@ impl Till {
         self.settings.extend(more);
     }
 
+    /// Asks another node of a chain from the next start on.
+    pub fn asks(&mut self, chain: &str, url: &str) {
+        let of_chain = |text: &&mut String| text.starts_with(&format!("{chain}="));
+        let setting = self.settings.iter_mut().find(of_chain);
+        *setting.unwrap() = format!("{chain}={url}");
+    }
+
     pub fn settings(&self) -> Vec<&str> {
         self.settings.iter().map(String::as_str).collect()
     }

@@ -40,7 +40,15 @@ impl Node {
     /// Starts one on a chain of Nile's first block, with blocks enough for some to be final.
     #[track_caller]
     pub fn start() -> Node {
-        let chain: Shared = Arc::new(Mutex::new(Chain::new()));
+        Node::start_ago(0)
+    }
+
+    /// [`Node::start`] with a clock that is so many milliseconds behind.
+    #[track_caller]
+    pub fn start_ago(ms: i64) -> Node {
+        let mut chain = Chain::new();
+        chain.ahead_ms = -ms;
+        let chain: Shared = Arc::new(Mutex::new(chain));
         let server = Server::start(Arc::clone(&chain));
         let node = Node { chain, server };
         node.mine(30);

@@ -17,6 +17,7 @@ const reasons = {
   too_large: 'It is more than can be booked.',
   no_rate: 'There was no rate for the coin.',
   coinbase: 'It was mined, not paid.',
+  unwatched: 'It came before the chain was watched: the customer may have been credited by hand.',
 };
 
 /** @param {Context} context */

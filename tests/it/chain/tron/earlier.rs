@@ -1,0 +1,114 @@
+//! Addresses that customers had before anything watched the chain: it is read back for them once.
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::file::old_files::as_of;
+use crate::support::served::Running;
+use crate::support::tron::{Node, TOKEN, address};
+use serde_json::{Value, json};
+
+const DAY_MS: i64 = 24 * 3_600_000;
+const UNMATCHED: &str = "/dashboard/api/unmatched-payments";
+
+/// A shop, and customers' addresses: of 40 days ago, and of 20.
+#[track_caller]
+fn shop() -> (Till, [String; 2]) {
+    let node = Node::start();
+    let till = Till::of_accounts("tron", &node.url(), ("USDT-TRC20", &address(TOKEN)));
+    let enabled = "update accounts set customers_enabled = 1";
+    till.served.open().execute(enabled, []).unwrap();
+    let running = till.start();
+    till.until_known("tron", "TRX");
+    let addresses = ["bob", "ada"].map(|name| {
+        let path = format!("/v1/customers/{name}/addresses");
+        let given = till.call(&running, "POST", &path, "{}");
+        let given = given["addresses"][0]["address"].as_str();
+        given.unwrap().to_owned()
+    });
+    (till, addresses)
+}
+
+/// Has the shop a file of the version that watched no Tron.
+fn grow_old(till: &mut Till) {
+    let older = till.served.path("older.db");
+    let old = as_of(&till.served.file, &older, 27);
+    let unwatched = "delete from chain_blocks; delete from chain_cursors; delete from chains where chain = 'tron'";
+    old.execute_batch(unwatched).unwrap();
+    let given_out = "update customers set created_at = created_at - ?1 * iif(ref = 'bob', 40, 20)";
+    assert_eq!(old.execute(given_out, [DAY_MS]), Ok(2));
+    till.served.file = older;
+}
+
+/// A node whose chain has a payment to each: 35 days ago, and 10.
+fn paid(node: &Node, [bob, ada]: &[String; 2]) {
+    node.pay(bob, 5_000_000);
+    node.mine(1);
+    node.chain().ahead_ms = -10 * DAY_MS;
+    node.pay(ada, 7_000_000);
+    node.mine(30);
+    node.chain().ahead_ms = 0;
+    node.mine(30);
+}
+
+#[test]
+fn earlier_deposits_are_unmatched_and_addresses_of_long_ago_are_named() {
+    let (mut till, addresses) = shop();
+    grow_old(&mut till);
+    let node = Node::start_ago(35 * DAY_MS);
+    paid(&node, &addresses);
+    till.asks("tron", &node.url());
+    let mut running = till.start();
+    let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
+        ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
+    till.served.until(found, &["1 unwatched 1"]);
+    running.process.kill();
+    node.pay(&addresses[1], 9_000_000);
+    node.mine(30);
+    let mut running = till.start();
+    let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
+        where o.state = 'confirmed'";
+    till.served.until(booked, &["9000000"]);
+    is_assigned(&running);
+    till.served
+        .until("select count(*) || '' from deposits", &["2"]);
+
+    let said = till.coffer(&["doctor"]);
+    let named = format!("tron was read for them: {}", addresses[0]);
+    assert!(
+        said.contains("1 addresses of customers were given out before"),
+        "{said}"
+    );
+    assert!(
+        said.contains(&named) && !said.contains(&addresses[1]),
+        "{said}"
+    );
+    running.process.kill();
+    till.coffer(&["rescan", "tron", "--from", "1"]);
+    let running = till.start();
+    till.served.until(found, &["2 unwatched 1,unwatched 1"]);
+    let said = till.coffer(&["doctor"]);
+    assert!(!said.contains("given out before"), "{said}");
+    drop(running);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+}
+
+/// Gives the unmatched payment to the customer whose address it came to.
+#[track_caller]
+fn is_assigned(running: &Running) {
+    let listed = running.interface("GET", UNMATCHED, &Value::Null);
+    let listed = listed.expect(200).json();
+    let found = &listed["data"][0];
+    let shown = [
+        &found["reason"],
+        &found["amountCrypto"],
+        &found["candidate"]["customer"],
+    ];
+    assert_eq!(
+        shown,
+        [&json!("unwatched"), &json!("7"), &json!("ada")],
+        "{found}"
+    );
+    let path = format!("{UNMATCHED}/{}/assign", found["id"].as_str().unwrap());
+    let to = json!({ "account": found["candidate"]["account"], "customer": "ada" });
+    running.interface("POST", &path, &to).expect(200);
+}
