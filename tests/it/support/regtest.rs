@@ -9,7 +9,7 @@ use super::scratch::Scratch;
 use super::{agent, tools};
 use coffer::domain::asset::Chain;
 use serde_json::{Value, json};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
@@ -23,6 +23,8 @@ pub struct Regtest {
     scratch: Scratch,
     port: u16,
     agent: ureq::Agent,
+    /// Time of the node in Unix seconds, once it is not that of the machine.
+    time: Cell<Option<i64>>,
 }
 
 impl Regtest {
@@ -66,6 +68,7 @@ impl Regtest {
             scratch,
             port,
             agent: agent(),
+            time: Cell::new(None),
         };
         node.begin();
         node
@@ -88,9 +91,21 @@ impl Regtest {
             .args(["-rpcbind=127.0.0.1", "-rpcallowip=127.0.0.1"])
             .args(["-rpcuser=coffer", "-rpcpassword=regtest"])
             .args(&self.options);
+        if let Some(time) = self.time.get() {
+            command.arg(format!("-mocktime={time}"));
+        }
         let process = Process::start_with(&mut command, Stdio::null());
         while !process.line().contains("Done loading") {}
         self.process.replace(Some(process));
+    }
+
+    /// Sets the time of the node, in Unix seconds; one that is down takes it when it starts.
+    #[track_caller]
+    pub fn set_time(&self, time: i64) {
+        self.time.set(Some(time));
+        if self.process.borrow().is_some() {
+            self.call("setmocktime", json!([time]));
+        }
     }
 
     /// Ends it; its folder stays.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a look kills the server and starts it again, so whatever is asserted after it has survived `kill -9`.
 
+use super::signer::{answer, waiting};
 use crate::chain::till::Till;
 use crate::support::Answer;
 use crate::support::litecoind::Litecoind;
@@ -11,8 +12,9 @@ use crate::support::served::Running;
 use bitcoin::NetworkKind;
 use bitcoin::bip32::{DerivationPath, Xpriv, Xpub};
 use bitcoin::secp256k1::Secp256k1;
-use coffer::domain::time::HOUR_MS;
+use coffer::domain::time::{HOUR_MS, SECOND_MS};
 use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const UNTESTED: &str = "payouts and refunds in litecoin";
 /// Confirmations of the highest tier.
@@ -57,6 +59,8 @@ pub struct Merchant<'n> {
     invoices: u32,
     invoice: String,
     branches: u32,
+    /// How far the time of the server and of the node is ahead of the wall clock.
+    ahead_ms: i64,
 }
 
 /// A node that forgets its mempool when it ends, and whose chain may be of any height; `None` where the machine has none.
@@ -84,14 +88,7 @@ impl<'n> Merchant<'n> {
         let account_key = account_key();
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
         crate::operator::wallets::done(&till.adds("litecoin", &public, &[]));
-        let folder = till.served.path("orders");
-        std::fs::create_dir(&folder).unwrap();
-        let script = format!(
-            "cd {}; order=$(cat); id=${{order#*\\\"id\\\":\\\"}}; id=${{id%%\\\"*}}\n\
-                mkfifo $id; echo $id >> started; exec cat $id",
-            folder.display()
-        );
-        let signer = till.served.program("signer", &script);
+        let signer = waiting(&till.served);
         let running = till
             .served
             .start(&[&till.settings()[..], &["--signer", &signer]].concat());
@@ -106,6 +103,7 @@ impl<'n> Merchant<'n> {
             invoices: 0,
             invoice: String::new(),
             branches: 0,
+            ahead_ms: 0,
         };
         merchant.deposits(&[25_000_000]);
         merchant
@@ -210,7 +208,7 @@ impl<'n> Merchant<'n> {
     /// Answers a running signer's order with this text.
     #[track_caller]
     pub fn answer(&self, of: &Sent, text: &str) {
-        std::fs::write(self.till.served.path("orders").join(&of.id), text).unwrap();
+        answer(&self.till.served, &of.id, text);
     }
 
     /// Enters a transaction by hand, or has the signer answer it.
@@ -250,6 +248,7 @@ impl<'n> Merchant<'n> {
     #[track_caller]
     pub fn look(&mut self) {
         let rescans = "select count(*) from rescans where ended_at is null";
+        self.set_node_time();
         loop {
             self.running.process.kill();
             let file = self.till.served.open();
@@ -280,7 +279,16 @@ impl<'n> Merchant<'n> {
     #[track_caller]
     pub fn start_with(&mut self, settings: &[&str]) {
         let settings = [&self.till.settings()[..], settings].concat();
-        self.running = self.till.served.start_again(&self.running, &settings);
+        let served = &self.till.served;
+        self.running = match self.time_ahead() {
+            Some(now) => {
+                // A server starts no earlier than the latest time in its file. The operator's password is too old then.
+                let tick = "update file set last_tick_at = max(last_tick_at, ?1)";
+                served.open().execute(tick, [now]).unwrap();
+                served.start(&settings)
+            }
+            None => served.start_again(&self.running, &settings),
+        };
     }
 
     /// Goes back to a copy of the file, and starts the server; what the command says.
@@ -301,20 +309,26 @@ impl<'n> Merchant<'n> {
         self.look();
     }
 
-    /// Lets hours pass while the server is down: all that the file knows of open transfers is so much older then.
+    /// Lets hours pass while the server is down.
     #[track_caller]
     pub fn pass(&mut self, hours: i64) {
         self.running.process.kill();
-        let ms = hours * HOUR_MS;
-        let older = format!(
-            "update transfers set requested_at = requested_at - {ms}, approved_at = approved_at - {ms}, \
-                handed_over_at = handed_over_at - {ms}, attached_at = attached_at - {ms} \
-                where finalized_at is null; \
-            update sent_transactions set first_seen_at = first_seen_at - {ms}, last_seen_at = last_seen_at - {ms}; \
-            update observations set seen_at = seen_at - {ms}, vanished_at = vanished_at - {ms}; \
-            update chains set scanned_to = scanned_to - {ms}"
-        );
-        self.till.served.open().execute_batch(&older).unwrap();
+        self.ahead_ms += hours * HOUR_MS;
+    }
+
+    /// The time of the server and of the node, in Unix milliseconds, once it is ahead of the wall clock.
+    fn time_ahead(&self) -> Option<i64> {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
+        (self.ahead_ms > 0).then_some(now)
+    }
+
+    /// Sets the time of the node, which stands still then.
+    #[track_caller]
+    fn set_node_time(&self) {
+        if let Some(now) = self.time_ahead() {
+            self.node.set_time(now / SECOND_MS);
+        }
     }
 
     /// Ends the node and starts it with an empty mempool.
@@ -326,6 +340,7 @@ impl<'n> Merchant<'n> {
 
     #[track_caller]
     pub fn begin_node(&self) {
+        self.set_node_time();
         self.node.begin();
         self.node.call("loadwallet", json!(["test"]));
     }

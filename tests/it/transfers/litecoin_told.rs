@@ -1,6 +1,7 @@
 //! What a shop on litecoin tells of its payouts and refunds, and what a test expects of them.
 
 use super::litecoin_shop::{Merchant, Sent};
+use super::signer::starts_for;
 use crate::file::audit::findings;
 use crate::support::looks;
 use crate::support::payer::decimal;
@@ -10,9 +11,7 @@ use serde_json::{Value, json};
 impl Merchant<'_> {
     /// Counts how often the signer was started for a transfer.
     pub fn starts(&self, of: &Sent) -> usize {
-        let started = self.till.served.path("orders").join("started");
-        let started = std::fs::read_to_string(started).unwrap_or_default();
-        started.lines().filter(|line| *line == of.id).count()
+        starts_for(&self.till.served, &of.id)
     }
 
     /// The transfer as the operator reads it.

@@ -6,6 +6,7 @@ mod by_hand;
 mod by_signer;
 mod ended;
 mod lost;
+mod restored;
 mod shared;
 mod untraced;
 
@@ -192,7 +193,14 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn approved_to(&self, (kind, asset): (&str, &'static str), sent_by: &str, to: String) -> Sent {
+    fn approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> Sent {
+        let sent = self.requested_to(of, to);
+        self.approve(&sent, sent_by);
+        sent
+    }
+
+    #[track_caller]
+    fn requested_to(&self, (kind, asset): (&str, &'static str), to: String) -> Sent {
         let (id, thousandths) = if kind == "payouts" {
             let payee = [asset, "ethereum", &to];
             let running = self.running();
@@ -201,17 +209,20 @@ impl Merchant {
         } else {
             (self.refund(asset, &to), 9)
         };
-        let sent = Sent {
+        Sent {
             path: format!("/dashboard/api/{kind}/{id}"),
             id,
             to,
             asset,
             units: thousandths * 10_u128.pow(if asset == ETH { 15 } else { 3 }),
-        };
+        }
+    }
+
+    #[track_caller]
+    fn approve(&self, of: &Sent, sent_by: &str) {
         let mut approval = approval();
         approval["sentBy"] = sent_by.into();
-        self.act(&sent, &approval).expect(200);
-        sent
+        self.act(of, &approval).expect(200);
     }
 
     #[track_caller]

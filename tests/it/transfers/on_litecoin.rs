@@ -1,14 +1,15 @@
 //! Payouts and refunds that are sent by hand on a real litecoind, and go by its chain.
 
-use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, node};
+use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, Sent, node};
 use super::litecoin_told::amount;
+use crate::support::payer::{Made, decimal};
 use serde_json::json;
 
 /// Both kinds, sent by hand.
 const BY_HAND: [(&str, Sender); 2] = [ROUNDS[0][0], ROUNDS[1][0]];
 
 #[test]
-fn invented_txid_waits_until_it_is_corrected() {
+fn invented_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.processing(who, None));
@@ -22,9 +23,15 @@ fn invented_txid_waits_until_it_is_corrected() {
         let after = merchant.pay(of, &"ab".repeat(32)).expect(200).json();
         assert_eq!(after["status"], "processing");
     }
+    merchant.pass(5);
     merchant.mine(CONFIRMATIONS + 3);
-    let made = sent.each_ref().map(|of| {
+    for of in &sent {
         merchant.until(of, ["processing", "waiting"]);
+    }
+    merchant.pass(1);
+    merchant.look();
+    let made = sent.each_ref().map(|of| {
+        merchant.reviewed(of, "processing", "was not seen for 6 hours");
         // It was a slip: another one was sent.
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
         merchant.pay(of, &made.txid.to_uppercase()).expect(200);
@@ -94,6 +101,90 @@ fn nothing_found_for_24_hours_is_reviewed() {
         merchant.is_paid(of, &made.txid);
     }
     merchant.audited();
+}
+
+#[test]
+fn transaction_in_the_mempool_for_a_day_is_seen_and_its_age_is_shown() {
+    let Some(node) = node(&[]) else { return };
+    let mut merchant = Merchant::open(&node);
+    for round in ROUNDS {
+        let sent = round.map(|who| merchant.sent(who, 100));
+        merchant.look();
+        let since = sent.each_ref().map(|(of, _)| {
+            let seen = merchant.until(of, ["processing", "seen"]);
+            let since = seen["onChain"]["problem"].as_str().unwrap();
+            assert!(since.starts_with("in the mempool since 2"), "{since}");
+            since.to_owned()
+        });
+        for hours in [7, 18] {
+            merchant.pass(hours);
+            merchant.look();
+            for ((of, made), since) in sent.iter().zip(&since) {
+                let seen = merchant.until(of, ["processing", "seen"]);
+                assert_eq!(seen["onChain"]["problem"], since.as_str());
+                assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
+                assert_eq!(seen["reviews"], json!([]));
+            }
+        }
+        merchant.mine(CONFIRMATIONS);
+        for (of, made) in &sent {
+            merchant.is_paid(of, &made.txid);
+        }
+    }
+    merchant.audited();
+}
+
+#[test]
+fn entered_txid_is_asked_for_by_id_or_its_blocks_are_read_again() {
+    for (option, is_read_back) in [("-txindex=0", true), ("-txindex=1", false)] {
+        let Some(node) = node(&[option]) else { return };
+        let mut merchant = Merchant::open(&node);
+        // The first one is proposed. The second one is not kept, and its outputs are spent.
+        let sent = [0, 1].map(|at: usize| {
+            let sent = merchant.processing(BY_HAND[at], None);
+            let units = [sent.units + sent.units / 200, sent.units * 3][at];
+            let made = merchant.payer.pay(&[(&sent.to, units)]);
+            (sent, made)
+        });
+        merchant.payer.mine(1);
+        spend(&merchant, &sent[1]);
+        merchant.mine(CONFIRMATIONS - 3);
+        for ((of, made), proposals) in sent.iter().zip([1, 0]) {
+            let now = merchant.until(of, ["processing", "waiting"]);
+            assert_eq!(now["proposals"].as_array().unwrap().len(), proposals);
+            merchant.pay(of, &made.txid).expect(200);
+        }
+        merchant.look();
+        for (of, _) in &sent {
+            let seen = merchant.until(of, ["processing", "seen"]);
+            assert_eq!(seen["onChain"]["confirmations"], json!(10));
+        }
+        let rescans = "select exists (select 1 from rescans)";
+        let file = merchant.till.served.open();
+        let was_read_back: bool = file.query_row(rescans, [], |row| row.get(0)).unwrap();
+        assert_eq!(was_read_back, is_read_back);
+        merchant.mine(2);
+        let [(near, first), (triple, second)] = &sent;
+        merchant.is_paid(near, &first.txid);
+        let paid = merchant.reviewed(triple, "paid", "were sent");
+        assert_eq!(paid["txid"], second.txid.as_str());
+        merchant.audited();
+    }
+}
+
+/// Spends both outputs of a transaction of the payer, as a node without an index knows it by those that are unspent.
+#[track_caller]
+fn spend(merchant: &Merchant<'_>, (of, made): &(Sent, Made)) {
+    let elsewhere = merchant.address();
+    let rest = made.rest.clone().unwrap();
+    let rest = merchant.payer.spend(vec![rest], &[(&elsewhere, 1_000_000)]);
+    merchant.payer.send(&rest);
+    let input = json!([{ "txid": made.txid, "vout": 0 }]);
+    let output = json!([{ elsewhere: decimal(of.units) }]);
+    let node = merchant.node;
+    let raw = node.text("createrawtransaction", json!([input, output]));
+    let signed = node.call("signrawtransactionwithwallet", json!([raw]));
+    node.text("sendrawtransaction", json!([signed["hex"], 0]));
 }
 
 #[test]

@@ -17,6 +17,32 @@ pub fn answering(served: &Served, answer: &str) -> String {
     served.program("signer", &script)
 }
 
+/// A signer that notes the id of each order, and answers it as soon as a test does.
+#[track_caller]
+pub fn waiting(served: &Served) -> String {
+    let folder = served.path("orders");
+    std::fs::create_dir(&folder).unwrap();
+    let script = format!(
+        "cd {}; order=$(cat); id=${{order#*\\\"id\\\":\\\"}}; id=${{id%%\\\"*}}\n\
+            mkfifo $id; echo $id >> started; exec cat $id",
+        folder.display()
+    );
+    served.program("signer", &script)
+}
+
+/// Has the signer of [`waiting`] answer an order with this text.
+#[track_caller]
+pub fn answer(served: &Served, id: &str, text: &str) {
+    std::fs::write(served.path("orders").join(id), text).unwrap();
+}
+
+/// Counts how often the signer of [`waiting`] was started for an order.
+pub fn starts_for(served: &Served, id: &str) -> usize {
+    let started = served.path("orders").join("started");
+    let started = std::fs::read_to_string(started).unwrap_or_default();
+    started.lines().filter(|line| *line == id).count()
+}
+
 /// A payout as its merchant sees it.
 #[track_caller]
 pub fn payout(served: &Served, url: &str, id: &str) -> Value {

@@ -5,6 +5,7 @@ use crate::process::deploy::signer::{CHAIN_ID, Signer};
 use crate::support::anvil::Node;
 use crate::support::looks;
 use crate::support::served::starts;
+use crate::transfers::signer::{answer, starts_for, waiting};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::Command;
@@ -44,7 +45,58 @@ pub(super) fn with_signer() -> Option<Merchant> {
     has_signer.then_some(merchant)
 }
 
+/// Opens a shop whose signer answers as soon as the test does; `None` where the machine has no anvil.
+#[track_caller]
+pub(super) fn with_answers(untested: &str) -> Option<Merchant> {
+    let node = Node::of(CHAIN_ID, untested)?;
+    let url = node.url.clone();
+    let mut merchant = Merchant::of(node, &url, |till, _| {
+        vec!["--signer".to_owned(), waiting(&till.served)]
+    });
+    merchant.sent_by = "signer";
+    Some(merchant)
+}
+
 impl Merchant {
+    /// A transfer in processing; the signer of [`with_answers`] runs.
+    #[track_caller]
+    pub(super) fn begun(&mut self, of: (&str, &'static str)) -> Sent {
+        let sent = self.approved(of, self.sent_by);
+        self.hand_over(&sent);
+        sent
+    }
+
+    /// Has an approved transfer processed by hand, or waits until the signer of [`with_answers`] runs.
+    #[track_caller]
+    pub(super) fn hand_over(&self, of: &Sent) {
+        if self.sent_by == "hand" {
+            self.act(of, &json!({ "action": "process" })).expect(200);
+        } else {
+            assert!(looks::until(|| self.starts_for(of) == 1));
+        }
+    }
+
+    /// Enters a transaction by hand, or has the signer of [`with_answers`] answer it.
+    #[track_caller]
+    pub(super) fn attach(&self, of: &Sent, txid: &str) {
+        if self.sent_by == "hand" {
+            return self.enter(of, txid);
+        }
+        self.answer(of, &json!({ "txid": txid }).to_string());
+        assert_eq!(self.answered(of), txid);
+    }
+
+    /// Has the signer of [`with_answers`] answer this.
+    #[track_caller]
+    pub(super) fn answer(&self, of: &Sent, text: &str) {
+        answer(&self.till.served, &of.id, text);
+    }
+
+    /// Counts how often the signer of [`with_answers`] was started for a transfer.
+    pub(super) fn starts_for(&self, of: &Sent) -> usize {
+        starts_for(&self.till.served, &of.id)
+    }
+
     /// Waits until the signer has answered; the transaction.
     #[track_caller]
     pub(super) fn answered(&self, of: &Sent) -> String {

@@ -1,5 +1,6 @@
 //! Money that arrives after the end of a transfer, or that is too much.
 
+use super::by_signer::with_answers;
 use super::{ETH, FINAL, Merchant, USDC, by_each};
 use serde_json::json;
 
@@ -84,27 +85,40 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
 
 #[test]
 fn more_than_a_percent_too_much_is_paid_and_reviewed() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
-        return;
-    };
-    let all = [("payouts", USDC), ("refunds", ETH), ("refunds", USDC)];
-    let all = all.map(|of| merchant.processing(of));
-    let txids = all.each_ref().map(|sent| {
-        let more = sent.units / 100 + u128::from(sent.units != all[2].units);
+    for merchant in [Merchant::open(UNTESTED), with_answers(UNTESTED)] {
+        let Some(mut merchant) = merchant else { return };
+        for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
+            too_much(&mut merchant, kinds);
+        }
+        merchant.is_right();
+    }
+}
+
+/// Sends more than a percent too much for one transfer of each kind, and exactly a percent too much for a third one.
+#[track_caller]
+fn too_much(merchant: &mut Merchant, [first, second]: [&str; 2]) {
+    let all = [(first, USDC), (second, ETH), ("refunds", USDC)];
+    let starts = usize::from(merchant.sent_by == "signer");
+    let sent = [0, 1, 2].map(|at: usize| {
+        let sent = merchant.begun(all[at]);
+        let more = sent.units / 100 + u128::from(at < 2);
         let txid = merchant.send(sent.asset, &sent.to, sent.units + more);
-        merchant.enter(sent, &txid);
-        txid
+        merchant.attach(&sent, &txid);
+        (sent, txid)
     });
     merchant.mine(FINAL);
-    for sent in &all[..2] {
+    for (sent, _) in &sent[..2] {
         merchant.until(sent, "paid", "needs_review", " were sent, of ");
+        merchant.was_told(sent, "paid");
         let refused = merchant.end_review(sent, "overpaid", "adjust");
         refused.refused(409, "invalid_transition", Some("action"));
         merchant.end_review(sent, "overpaid", "resolve").expect(200);
     }
     for _ in 0..2 {
-        merchant.are_paid(&all, &txids);
+        for (sent, txid) in &sent {
+            merchant.is_paid(sent, txid);
+            assert_eq!(merchant.starts_for(sent), starts);
+        }
         merchant.mine(FINAL);
     }
-    merchant.is_right();
 }

@@ -1,0 +1,198 @@
+//! Payouts and refunds that a restore holds: what was sent since the copy is proposed, and never taken.
+
+use super::by_signer::with_answers;
+use super::{ETH, FINAL, Merchant, Sent, USDC};
+use crate::support::anvil::word;
+use serde_json::{Value, json};
+
+const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
+
+/// Transfers of which a copy was taken at different steps, and the transactions that were sent for them since.
+struct Copied {
+    /// The second transaction is of another amount.
+    requested: (Sent, [String; 2]),
+    approved: (Sent, String),
+    processing: (Sent, String),
+    unsent: Sent,
+}
+
+#[test]
+fn held_transfer_is_shown_what_was_sent_since_the_copy_and_takes_nothing_by_itself() {
+    for merchant in [Merchant::open(UNTESTED), with_answers(UNTESTED)] {
+        let Some(mut merchant) = merchant else { return };
+        for payout in 0..3 {
+            let copied = gone_back(&mut merchant, payout);
+            merchant.look();
+            merchant.mine(FINAL);
+            held_before_it_was_sent(&mut merchant, &copied);
+            held_while_it_was_sent(&mut merchant, &copied, payout);
+            merchant.look();
+            started_once(&merchant, &copied);
+            merchant.is_right();
+        }
+    }
+}
+
+/// Has each kind of transfer sent after a copy was taken, and goes back to the copy.
+#[track_caller]
+fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
+    let kind = |place: usize| {
+        let kind = ["refunds", "payouts"][usize::from(place == payout)];
+        (kind, [ETH, USDC][(place + payout) % 2])
+    };
+    let unsent = merchant.begun(("refunds", USDC));
+    if merchant.sent_by == "signer" {
+        merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
+        merchant.is_reviewed(&unsent, "the signer sent nothing: low funds");
+    }
+    // The signer is busy with this one while the next is approved for it.
+    let processing = merchant.begun(kind(2));
+    let approved = merchant.approved(kind(1), merchant.sent_by);
+    let to = merchant.destination();
+    let requested = merchant.requested_to(kind(0), to);
+    let copy = merchant.till.served.path(&format!("copy{payout}.db"));
+    let copy = copy.to_str().unwrap();
+    merchant.till.coffer(&["backup", copy]);
+    merchant.approve(&requested, merchant.sent_by);
+    let paid = [processing, approved, requested].map(|of| {
+        if merchant.read(&of)["status"] == "approved" {
+            merchant.hand_over(&of);
+        }
+        let txid = merchant.send_it(&of);
+        merchant.attach(&of, &txid);
+        (of, txid)
+    });
+    // Of any amount, as nobody knows what was approved.
+    let (requested, _) = &paid[2];
+    let other = merchant.send(requested.asset, &requested.to, 7_000);
+    merchant.mine(FINAL);
+    for (of, txid) in &paid {
+        merchant.is_paid(of, txid);
+    }
+    let told = merchant.restore(copy);
+    for (of, txid) in &paid {
+        let line = told.lines().find(|line| line.contains(&of.id)).unwrap();
+        // The address is written with its checksum.
+        let line = line.to_lowercase();
+        for named in [&of.to, txid, "is paid in the replaced file"] {
+            assert!(line.contains(named), "{line}");
+        }
+    }
+    assert!(!told.contains(&unsent.id), "{told}");
+    let [processing, approved, (requested, first)] = paid;
+    Copied {
+        requested: (requested, [first, other]),
+        approved,
+        processing,
+        unsent,
+    }
+}
+
+/// Those that the copy has as requested and approved take nothing but `release`.
+#[track_caller]
+fn held_before_it_was_sent(merchant: &mut Merchant, copied: &Copied) {
+    let (requested, sent) = &copied.requested;
+    let (approved, txid) = &copied.approved;
+    let now = merchant.until(requested, "requested", "waiting", "");
+    let mut found = proposed(&now);
+    found.sort_unstable();
+    let mut expected = sent.each_ref().map(String::as_str);
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    let now = merchant.until(approved, "approved", "waiting", "");
+    assert_eq!(proposed(&now), [txid]);
+    for of in [requested, approved] {
+        for action in [
+            "approve", "reassign", "process", "reject", "cancel", "fail", "pay",
+        ] {
+            let held = merchant.act(of, &json!({ "action": action }));
+            assert_eq!(held.status, 409, "{action}: {}", held.text);
+        }
+        merchant
+            .act(of, &json!({ "action": "release" }))
+            .expect(200);
+    }
+    // They were sent, which a person says now.
+    let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
+    merchant.act(requested, &reason).expect(200);
+    if merchant.sent_by == "signer" {
+        // An arrival since the copy holds the signer until a person decides.
+        merchant.look();
+        merchant.until(approved, "approved", "waiting", "");
+        started_once(merchant, copied);
+        let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
+        merchant.act(approved, &by_hand).expect(200);
+    }
+    let process = json!({ "action": "process" });
+    merchant.act(approved, &process).expect(200);
+    merchant.enter(approved, txid);
+}
+
+/// Those that the copy has as processing take `pay`, and `fail` with force.
+#[track_caller]
+fn held_while_it_was_sent(merchant: &mut Merchant, copied: &Copied, payout: usize) {
+    let (processing, txid) = &copied.processing;
+    let held = "on hold since a restore";
+    let now = merchant.is_reviewed(processing, held);
+    assert_eq!(proposed(&now), [txid]);
+    merchant.is_reviewed(&copied.unsent, held);
+    for of in [processing, &copied.unsent] {
+        let released = merchant.act(of, &json!({ "action": "release" }));
+        released.refused(409, "invalid_transition", Some("action"));
+        let failed = merchant.act(of, &json!({ "action": "fail" }));
+        failed.refused(409, "invalid_transition", Some("force"));
+    }
+    fail(merchant, &copied.unsent, payout);
+    merchant.enter(processing, txid);
+    merchant.look();
+    merchant.is_paid(processing, txid);
+    let (approved, txid) = &copied.approved;
+    merchant.is_paid(approved, txid);
+}
+
+/// Fails one that was never sent: with proof where the payout is the first of a copy, else with force.
+#[track_caller]
+fn fail(merchant: &mut Merchant, of: &Sent, payout: usize) {
+    let forced = json!({ "action": "fail", "force": true });
+    if payout > 0 {
+        merchant.act(of, &forced).expect(200);
+        return;
+    }
+    let words = [word(&of.to), format!("{:064x}", of.units)];
+    let token = &merchant.token;
+    let reverted = merchant
+        .node
+        .call(token, "fail(address,uint256)", &words, 0);
+    merchant.enter(of, reverted.as_str().unwrap());
+    merchant.mine(FINAL);
+    merchant.is_reviewed(of, "");
+    merchant.act(of, &json!({ "action": "fail" })).expect(200);
+}
+
+/// Asserts that the signer was started once for each transfer that is its own.
+#[track_caller]
+fn started_once(merchant: &Merchant, copied: &Copied) {
+    let starts = usize::from(merchant.sent_by == "signer");
+    let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
+    for of in [&copied.requested.0, approved, processing, &copied.unsent] {
+        assert_eq!(merchant.starts_for(of), starts, "{}", of.path);
+    }
+}
+
+/// The transactions that are proposed for a transfer, newest first.
+#[track_caller]
+fn proposed(now: &Value) -> Vec<&str> {
+    let proposals = now["proposals"].as_array().unwrap().iter();
+    proposals.map(|one| one["txid"].as_str().unwrap()).collect()
+}
+
+impl Merchant {
+    /// Goes back to a copy of the file, and starts the server; the output of the command.
+    #[track_caller]
+    fn restore(&mut self, copy: &str) -> String {
+        self.running.take().unwrap().process.kill();
+        let told = self.till.coffer(&["restore", copy, "--force"]);
+        self.running = Some(self.till.start());
+        told
+    }
+}
