@@ -2,6 +2,7 @@
 
 use crate::support::served::{ETHEREUM, Running, SOLANA, Served, approval, with_signer};
 use serde_json::{Value, json};
+use std::process::Command;
 
 /// A shop with a signer that is never done, and rates that are nobody's.
 struct Shop {
@@ -9,12 +10,27 @@ struct Shop {
     running: Running,
 }
 
+impl Drop for Shop {
+    fn drop(&mut self) {
+        // A server that is killed leaves its signer behind.
+        self.running.process.kill();
+        if let Ok(number) = std::fs::read_to_string(self.served.path("number")) {
+            let ended = Command::new("kill").args(["-KILL", number.trim()]).status();
+            assert!(ended.unwrap().success());
+        }
+    }
+}
+
 impl Shop {
     #[track_caller]
     fn open() -> Shop {
         let served = Served::new();
         // It holds the first order that it is given, so that the others stay approved.
-        let program = served.program("signer", "sleep 100000");
+        let script = format!(
+            "echo $$ > {}; exec sleep 100000",
+            served.path("number").display()
+        );
+        let program = served.program("signer", &script);
         let running = served.start(&with_signer(&program));
         let adjustment = json!({ "currency": "EUR", "amount": "100000.00", "memo": "for a test" });
         let path = format!("/dashboard/api/accounts/{}/adjustments", served.account);
@@ -278,7 +294,7 @@ fn what_waits_for_a_signer_that_is_not_set_is_told() {
     assert_eq!(waiting(&running), 1);
     assert!(running.process.close());
     let doctor = |signer: &str| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let command = command.args(["doctor", "--rates", "fixed:/nowhere", "--file"]);
         let output = command
             .arg(&served.file)
