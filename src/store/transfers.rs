@@ -110,8 +110,11 @@ values! {
 
 values! {
     /// Watched from approval on, and for a time after the end; a held one also before approval. The last tick is at most now.
-    DESTINATIONS(address: String) = "select to_address as address from transfers where mode = 'live' and chain = :chain \
-        and (status in ('approved', 'processing') or sending = 'restored' or finalized_at > (select last_tick_at from file) - :after_ms)";
+    /// A paid one only until its block is at most the last one.
+    DESTINATIONS(address: String) = "select to_address as address from transfers t where mode = 'live' and chain = :chain \
+        and (status in ('approved', 'processing') or sending = 'restored' or finalized_at > (select last_tick_at from file) - :after_ms \
+        and (status <> 'paid' or not exists (select 1 from sent_transactions s where s.mode = 'live' and s.chain = t.chain \
+        and s.txid = t.txid and s.state = 'mined' and s.block_height <= :last)))";
     ANY_PROCESSING(found: bool) = "select exists (select 1 from transfers \
         where chain = :chain and status = 'processing' and mode = 'live') as found";
     NEXT_RETRY(at: Option<Time>) = "select min(retry_at) as at from transfers indexed by transfers_approved \
@@ -379,12 +382,12 @@ pub fn undated(db: &Reader<'_>, chain: Chain) -> Result<Vec<Transfer>, StoreErro
 pub fn each_destination(
     db: &Reader<'_>,
     chain: Chain,
-    after_ms: i64,
+    (after_ms, last): (i64, u32),
     each: impl FnMut(String),
 ) -> Result<(), StoreError> {
     DESTINATIONS.each(
         db,
-        named_params! { ":chain": chain, ":after_ms": after_ms },
+        named_params! { ":chain": chain, ":after_ms": after_ms, ":last": last },
         each,
     )
 }

@@ -1,9 +1,9 @@
 //! Settling transfers by what their chains tell, and reviews by a person.
 
 use super::arrivals::{open_arrived, open_review};
+use super::watch::final_height;
 use super::{By, note};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::chain::Depth;
 use crate::domain::id;
 use crate::domain::ledger::{Entry, LedgerKind, RefType};
 use crate::domain::payment::PaymentState;
@@ -18,8 +18,7 @@ use crate::domain::transfer::step::{Settlement, Step, TransferAction};
 use crate::domain::transfer::{Sending, SettledBy, Transfer, TransferStatus};
 use crate::service::{Error, Service};
 use crate::store::{
-    Reader, Tx, chain_cursors, chains, ledger, sent_outputs, sent_transactions, transfer_reviews,
-    transfers,
+    Reader, Tx, chains, ledger, sent_outputs, sent_transactions, transfer_reviews, transfers,
 };
 use serde_json::json;
 
@@ -252,18 +251,12 @@ impl Service {
         let Some(known) = sent_transactions::by_txid(db, of.mode, chain, txid)? else {
             return Ok(false);
         };
-        let Some(cursor) = chain_cursors::of(db, chain)? else {
-            return Ok(false);
-        };
         let is_mined = known.state == SentState::Mined;
         let height = match known.is_reverted {
             true => known.block_height,
             false => known.gone_height.filter(|_| !is_mined),
         };
-        let last = match chain.row().horizon {
-            Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
-            Depth::Final => cursor.complete.height,
-        };
+        let last = final_height(db, chain)?;
         Ok(height.is_some_and(|height| height <= last))
     }
 

@@ -2,7 +2,7 @@
 
 use super::arrivals::{WATCHED_MS, open_review};
 use crate::domain::asset::{AssetKind, Chain, Mode};
-use crate::domain::chain::CHAINS;
+use crate::domain::chain::{CHAINS, Depth};
 use crate::domain::following::{
     BalanceChange, Conflict, SentFound, SentOpen, SentRead, SentTransaction,
 };
@@ -239,6 +239,15 @@ pub(in crate::service) fn undated(db: &Reader<'_>, chain: Chain) -> Result<Optio
     Ok(approved.min())
 }
 
+/// The newest block of a chain that is final or beyond the horizon; 0 where the chain was never read.
+pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreError> {
+    let cursor = chain_cursors::of(db, chain)?;
+    Ok(cursor.map_or(0, |cursor| match chain.row().horizon {
+        Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
+        Depth::Final => cursor.complete.height,
+    }))
+}
+
 /// Every destination that is watched on the chains that share a pool.
 pub(in crate::service) fn each_destination(
     db: &Reader<'_>,
@@ -246,7 +255,8 @@ pub(in crate::service) fn each_destination(
     each: &mut impl FnMut(String),
 ) -> Result<(), StoreError> {
     for row in CHAINS.iter().filter(|row| row.pool == chain.row().pool) {
-        transfers::each_destination(db, row.chain, WATCHED_MS, &mut *each)?;
+        let last = final_height(db, row.chain)?;
+        transfers::each_destination(db, row.chain, (WATCHED_MS, last), &mut *each)?;
     }
     Ok(())
 }

@@ -96,6 +96,30 @@ impl MoneyOut {
 const PAID: &str = "paid";
 
 #[test]
+fn destination_of_a_paid_refund_is_watched_until_its_block_is_beyond_the_horizon() {
+    for (asset, blocks) in [("BTC", 100), ("ETH", 60)] {
+        let mut all = MoneyOut::new(asset, 1);
+        let [paid, open] = [0, 1].map(|to| all.processing(to));
+        all.pays(0, 1);
+        let is_watched = |all: &MoneyOut, to: usize| {
+            let (mut is_found, chain) = (false, all.chain());
+            let each = |address: &str| is_found |= address == destinations(chain)[to];
+            all.shop.service.each_watched_address(chain, each).unwrap();
+            is_found
+        };
+        all.settle();
+        assert_eq!(all.state(&paid)[0], PAID, "{asset}");
+        assert!(asset == "ETH" || is_watched(&all, 0), "{asset}");
+        all.mine(blocks, |_| true);
+        all.catch_up();
+        assert!(!is_watched(&all, 0), "{asset}");
+        assert_eq!(all.state(&paid)[0], PAID, "{asset}");
+        assert_eq!(all.state(&open)[0], "processing");
+        assert!(is_watched(&all, 1), "{asset}");
+    }
+}
+
+#[test]
 fn arrival_that_fits_two_refunds_is_taken_for_neither() {
     for asset in ["BTC", "ETH"] {
         for sending in [
