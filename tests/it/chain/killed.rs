@@ -3,7 +3,7 @@
 //!
 //! `COFFER_KILLS` says how often it is killed in the middle of a block on each chain; the test itself does it a few times.
 
-mod tron;
+pub(super) mod tron;
 
 use super::till::Till;
 use crate::file::audit::findings;
@@ -31,7 +31,7 @@ const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 
 /// A chain, and whoever pays on it.
-trait Payer {
+pub(super) trait Payer {
     /// Pays each of these at least once and all of them more than two hundred times, in one block.
     fn pays(&mut self, dice: &mut Dice, to: &[String]);
     /// Gives up so many blocks for others; what was in them comes back, or does not.
@@ -59,11 +59,11 @@ fn takes_back(node: &Regtest, depth: u32) {
 }
 
 /// A litecoind, and which chain's node it is taken for.
-struct Wallet {
-    node: Litecoind,
-    chain: &'static str,
-    asset: &'static str,
-    sent: Vec<String>,
+pub(super) struct Wallet {
+    pub(super) node: Litecoind,
+    pub(super) chain: &'static str,
+    pub(super) asset: &'static str,
+    pub(super) sent: Vec<String>,
 }
 
 impl Payer for Wallet {
@@ -148,11 +148,11 @@ impl Payer for Bitcoin<'_> {
 }
 
 /// A node of an EVM chain, and a token there; its own coin, where that is taken.
-struct Accounts {
-    node: Node,
-    token: String,
-    asset: &'static str,
-    coin: &'static str,
+pub(super) struct Accounts {
+    pub(super) node: Node,
+    pub(super) token: String,
+    pub(super) asset: &'static str,
+    pub(super) coin: &'static str,
 }
 
 impl Payer for Accounts {

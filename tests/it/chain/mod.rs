@@ -13,6 +13,7 @@ mod paid;
 mod paid_outputs;
 mod rpc;
 mod scenarios;
+mod soak;
 pub mod till;
 mod tron;
 mod utxo;

@@ -7,9 +7,9 @@ use crate::support::dice::Dice;
 use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, address, bytes};
 use std::collections::BTreeSet;
 
-const ASSET: &str = "USDT-TRC20";
+pub(in crate::chain) const ASSET: &str = "USDT-TRC20";
 
-struct Tron(Node);
+pub(in crate::chain) struct Tron(pub(in crate::chain) Node);
 
 impl Payer for Tron {
     fn pays(&mut self, dice: &mut Dice, to: &[String]) {

@@ -1,0 +1,386 @@
+//! Every kind of node at once, with faults, while the server is killed again and again: in the end what the nodes say came
+//! is in the file, unit by unit, the memory of the server has not grown, and no thread spins.
+//!
+//! `COFFER_SOAK_SECONDS` says for how long; then memory and processor are measured, too. The test itself plays some rounds.
+
+use super::killed::tron::{ASSET as TRON_TOKEN, Tron};
+use super::killed::{Accounts, Payer, Wallet};
+use super::till::Till;
+use crate::file::audit::findings;
+use crate::operator::wallets::{EVM, done, wallet};
+use crate::support::anvil::Node;
+use crate::support::came::{Came, booked};
+use crate::support::dice::Dice;
+use crate::support::litecoind::Litecoind;
+use crate::support::looks;
+use crate::support::lying::{Liar, Lie};
+use crate::support::served::Running;
+use crate::support::tron::{self, Fault, TOKEN, address};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Rounds, unless the environment says how long.
+const ROUNDS: usize = 12;
+/// Invoices of each chain.
+const INVOICES: usize = 6;
+/// Blocks until all is deep enough, and how often so many are made at most.
+const DEEP: u32 = 50;
+const BURIALS_MAX: usize = 40;
+/// Growth of the memory of a server, in kB, from one time that it has read everything to a later one.
+const GROWTH_KB_MAX: u64 = 8 * 1024;
+/// Time for which an idle server is looked at.
+const IDLE: Duration = Duration::from_secs(60);
+/// Share of a processor that the thread of an idle chain may take.
+const IDLE_SHARE_MAX: f64 = 0.005;
+
+/// A chain, its payer, and the front that the shop asks.
+struct Side {
+    chain: &'static str,
+    payer: Box<dyn Payer>,
+    front: Front,
+    to: Vec<String>,
+}
+
+/// A server between the shop and a node.
+enum Front {
+    /// With faults in the answers to these methods.
+    Liar(Liar, &'static [&'static str]),
+    /// With faults in the answers to these paths.
+    Tron(tron::Node),
+    /// Without any.
+    Honest(Liar),
+}
+
+const OF_OUTPUTS: &[&str] = &[
+    "getblock",
+    "getblockhash",
+    "getblockchaininfo",
+    "getrawmempool",
+];
+const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
+const OF_TRON: [&str; 3] = [
+    "/wallet/getnowblock",
+    "/wallet/getblockbylimitnext",
+    "/wallet/gettransactioninfobyblocknum",
+];
+
+impl Front {
+    fn url(&self) -> String {
+        match self {
+            Front::Liar(liar, _) | Front::Honest(liar) => liar.url(),
+            Front::Tron(node) => node.url(),
+        }
+    }
+
+    /// Begins with a fault.
+    fn breaks(&self, dice: &mut Dice) {
+        let kind = dice.roll(4);
+        match self {
+            Front::Liar(liar, methods) => {
+                let lie = match kind {
+                    0 => Lie::Hang,
+                    1 => Lie::Status(500),
+                    2 => Lie::Truncated(dice.roll(400)),
+                    _ => Lie::error(-32_000, "no"),
+                };
+                liar.lie(methods[dice.roll(methods.len())], lie);
+            }
+            Front::Tron(node) => {
+                let fault = match kind {
+                    0 => Fault::Hang,
+                    1 => Fault::Status(500, String::new()),
+                    2 => Fault::Truncated(dice.roll(400)),
+                    _ => Fault::Status(200, "{\"Error\": \"no\"}".to_owned()),
+                };
+                node.lie(OF_TRON[dice.roll(OF_TRON.len())], fault);
+            }
+            Front::Honest(_) => {}
+        }
+    }
+
+    /// Ends all faults.
+    fn mends(&self) {
+        match self {
+            Front::Liar(liar, _) => liar.honest(),
+            Front::Tron(node) => node.honest(),
+            Front::Honest(_) => {}
+        }
+    }
+}
+
+fn of_outputs(chain: &'static str, asset: &'static str) -> Option<Side> {
+    let node = Litecoind::start(&["-txindex=1"], "all kinds of node at once")?;
+    node.fund();
+    let front = match chain {
+        "dogecoin" => Front::Honest(Liar::dogecoin(&node.url())),
+        _ => Front::Liar(Liar::before(&node.url()), OF_OUTPUTS),
+    };
+    let sent = Vec::new();
+    let payer = Box::new(Wallet {
+        node,
+        chain,
+        asset,
+        sent,
+    });
+    let to = Vec::new();
+    Some(Side {
+        chain,
+        payer,
+        front,
+        to,
+    })
+}
+
+/// A chain with accounts, and the setting of its token.
+fn of_accounts(
+    id: u64,
+    chain: &'static str,
+    asset: &'static str,
+    coin: &'static str,
+) -> Option<(Side, String)> {
+    let node = Node::of(id, "all kinds of node at once")?;
+    let token = node.token();
+    // What is given up later is not the token itself.
+    node.mine(5);
+    let front = Front::Liar(Liar::before(&node.url), OF_ACCOUNTS);
+    let setting = format!("{asset}={token}");
+    let payer = Box::new(Accounts {
+        node,
+        token,
+        asset,
+        coin,
+    });
+    let to = Vec::new();
+    let side = Side {
+        chain,
+        payer,
+        front,
+        to,
+    };
+    Some((side, setting))
+}
+
+/// Every chain that a machine with these tools has a node of, and the settings of tokens.
+fn sides() -> Option<(Vec<Side>, Vec<String>)> {
+    let mut sides = vec![
+        of_outputs("litecoin", "LTC")?,
+        of_outputs("dogecoin", "DOGE")?,
+    ];
+    let mut tokens = Vec::new();
+    for (id, chain, asset, coin) in [
+        (11_155_111, "ethereum", "USDC-ERC20", "ETH"),
+        (84_532, "base", "USDC-BASE", ""),
+        (80_002, "polygon", "USDC-POLYGON", ""),
+    ] {
+        let (side, token) = of_accounts(id, chain, asset, coin)?;
+        sides.push(side);
+        tokens.push(token);
+    }
+    let node = tron::Node::start();
+    let front = Front::Tron(node.another());
+    let payer = Box::new(Tron(node));
+    let to = Vec::new();
+    sides.push(Side {
+        chain: "tron",
+        payer,
+        front,
+        to,
+    });
+    tokens.push(format!("{TRON_TOKEN}={}", address(TOKEN)));
+    Some((sides, tokens))
+}
+
+/// A shop that takes the coins of all of these.
+#[track_caller]
+fn shop(sides: &[Side], tokens: &[String]) -> Till {
+    let mut till = Till::new(&[]);
+    for side in sides {
+        let node = format!("{}={}", side.chain, side.front.url());
+        till.add_settings(vec!["--node".to_owned(), node]);
+    }
+    for token in tokens {
+        till.add_settings(vec!["--token".to_owned(), token.clone()]);
+    }
+    for chain in ["litecoin", "dogecoin"] {
+        done(&till.adds(chain, super::till::TPUB, &[]));
+    }
+    for family in ["evm", "tron"] {
+        done(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
+    }
+    till
+}
+
+/// Coins of a chain that are paid in.
+fn assets(chain: &str) -> &'static [&'static str] {
+    match chain {
+        "litecoin" => &["LTC"],
+        "dogecoin" => &["DOGE"],
+        "ethereum" => &["USDC-ERC20", "ETH"],
+        "base" => &["USDC-BASE"],
+        "polygon" => &["USDC-POLYGON"],
+        _ => &["TRX", TRON_TOKEN],
+    }
+}
+
+/// Waits until the newest block of every chain was read.
+#[track_caller]
+fn all_read(till: &Till, sides: &[Side]) {
+    let heights: Vec<String> = sides
+        .iter()
+        .map(|side| {
+            format!(
+                "(chain = '{}' and height = {})",
+                side.chain,
+                side.payer.height()
+            )
+        })
+        .collect();
+    let read = format!(
+        "select (count(*) = {}) || '' from chain_cursors where {}",
+        sides.len(),
+        heights.join(" or ")
+    );
+    till.served.until(&read, &["1"]);
+}
+
+/// Anonymous memory of a server, in kB.
+#[track_caller]
+fn memory_kb(running: &Running) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("RssAnon:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Processor time of each thread of a server, in hundredths of a second.
+#[track_caller]
+fn ticks(running: &Running) -> BTreeMap<String, u64> {
+    let folder = format!("/proc/{}/task", running.process.id());
+    let threads = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let read = threads.map(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap();
+        let (name, rest) = stat.split_once('(').unwrap().1.rsplit_once(')').unwrap();
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let used = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+        (format!("{name} {}", thread.file_name().display()), used)
+    });
+    read.collect()
+}
+
+/// Asserts that no thread of an idle server takes more than its share.
+#[track_caller]
+#[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+fn no_thread_spins(running: &Running) {
+    let (before, begun) = (ticks(running), Instant::now());
+    assert!(looks::until(|| begun.elapsed() >= IDLE));
+    for (thread, after) in ticks(running) {
+        let used = after - before.get(&thread).unwrap_or(&0);
+        let share = Duration::from_millis(10 * used).as_secs_f64() / begun.elapsed().as_secs_f64();
+        eprintln!("soak: idle for a minute, {thread}: {:.2} %", 100.0 * share);
+        assert!(share <= IDLE_SHARE_MAX, "{thread} takes {share}");
+    }
+}
+
+/// One thing that happens; whether the server is to be started again.
+fn happens(side: &mut Side, dice: &mut Dice) {
+    match dice.roll(6) {
+        0 => {
+            let depth = 1 + u32::from(dice.once_in(2));
+            side.payer.reorganises(dice, depth);
+        }
+        1 => side.front.breaks(dice),
+        2 => side.front.mends(),
+        _ => side.payer.pays(dice, &side.to),
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+fn every_kind_of_node_at_once_with_faults_and_kills_is_booked_exactly() {
+    let Some((mut sides, tokens)) = sides() else {
+        return;
+    };
+    let seconds = std::env::var("COFFER_SOAK_SECONDS").ok();
+    let time = seconds.map(|seconds| Duration::from_secs(seconds.parse().unwrap()));
+    let till = shop(&sides, &tokens);
+    let mut running = till.start();
+    for side in &mut sides {
+        let assets = assets(side.chain);
+        till.until_known(side.chain, assets[0].split('-').next().unwrap());
+        let made = (0..INVOICES).map(|at| {
+            let invoice = till.invoice(&running, assets[at % assets.len()]);
+            invoice["depositAddress"].as_str().unwrap().to_owned()
+        });
+        side.to = made.collect();
+    }
+    let (mut dice, begun) = (Dice::new(11), Instant::now());
+    let (mut rounds, mut kills, mut memory) = (0, 0, Vec::new());
+    loop {
+        let over = time.map_or(rounds >= ROUNDS, |time| begun.elapsed() >= time);
+        if over {
+            break;
+        }
+        rounds += 1;
+        let at = dice.roll(sides.len());
+        happens(&mut sides[at], &mut dice);
+        // In the second half it lives on, so that what it keeps can be measured.
+        let may_kill = time.is_none_or(|time| begun.elapsed() < time / 2);
+        if may_kill && dice.once_in(3) {
+            running.process.kill();
+            running = till.start();
+            kills += 1;
+        }
+        if dice.once_in(4) {
+            sides.iter().for_each(|side| side.front.mends());
+            all_read(&till, &sides);
+            if !may_kill {
+                memory.push(memory_kb(&running));
+            }
+        }
+    }
+    sides.iter().for_each(|side| side.front.mends());
+    if time.is_some() {
+        all_read(&till, &sides);
+        memory.push(memory_kb(&running));
+        let (first, last) = (memory[0], memory[memory.len() - 1]);
+        eprintln!("soak: anonymous memory in kB, in the second half: {memory:?}");
+        assert!(last <= first + GROWTH_KB_MAX, "{memory:?}");
+        no_thread_spins(&running);
+    }
+    drop(running);
+    let count = agrees(&till, &sides);
+    let seconds = begun.elapsed().as_secs();
+    eprintln!(
+        "soak: {seconds} s, {rounds} rounds, {kills} kills; {count} payments came, each is in the file once"
+    );
+}
+
+/// In the end everything is in the file once, as the nodes say it came; how much.
+#[track_caller]
+fn agrees(till: &Till, sides: &[Side]) -> usize {
+    let file = till.served.open();
+    for _ in 0..BURIALS_MAX {
+        for side in sides {
+            side.payer.buries(DEEP);
+        }
+        let mut running = till.start();
+        all_read(till, sides);
+        assert!(running.process.close());
+        let seen = "select count(*) from observations where state = 'seen'";
+        let seen: u32 = file.query_row(seen, [], |row| row.get(0)).unwrap();
+        if seen == 0 {
+            break;
+        }
+    }
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    let mut came = Came::new();
+    for side in sides {
+        let to: BTreeSet<String> = side.to.iter().cloned().collect();
+        came.extend(side.payer.came(&to));
+    }
+    assert_eq!(booked(&file), came);
+    came.len()
+}
