@@ -8,6 +8,7 @@ mod again;
 mod claims;
 mod conflicts;
 mod dated;
+mod late;
 mod network;
 mod pool;
 mod sent;
@@ -226,11 +227,12 @@ impl Step<'_> {
             return Err(NodeError::Behind);
         }
         let mut keep = self.kept_of(&blocks);
+        let late = self.late(&to.block, &mut keep)?;
         let mut forward = Forward {
             to,
             complete: None,
             disputed: None,
-            found: self.in_blocks(&blocks),
+            found: [late, self.in_blocks(&blocks)].concat(),
             present: Vec::new(),
             vanished: Vec::new(),
             gone: Vec::new(),

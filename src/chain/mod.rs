@@ -22,6 +22,7 @@ pub mod urls;
 pub mod utxo;
 
 use crate::domain::asset::Asset;
+use crate::domain::following::Named;
 use crate::domain::money::coin::Units;
 use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::{Block, Spent};
@@ -182,6 +183,10 @@ pub trait Watched {
     fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.accounts(max)
     }
+    /// Returns the addresses that a node which is asked by name is asked about now.
+    fn named(&self) -> &[Named] {
+        &[]
+    }
 }
 
 /// A node of one chain. All times come in: what a node tells is as old as it says.
@@ -219,6 +224,23 @@ pub trait Node: Send {
         to: u32,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError>;
+
+    /// Returns `true` if the node is asked about each address by name, as it does not read whole blocks.
+    fn asks_by_name(&self) -> bool {
+        false
+    }
+
+    /// Returns money in blocks up to this one that [`Node::blocks`] did not tell of, as the address was first asked about
+    /// later. Each block has its hash on the active chain, its time and its money. Empty for nodes that read whole blocks.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn late(&mut self, _to: &Block, _watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+        Ok(Vec::new())
+    }
+
+    /// Hears that the file has what it answered since the last call. What [`Node::late`] told before is not told again.
+    fn taken(&mut self) {}
 
     /// What is new in its mempool, and which of these unconfirmed transactions are there no more. Nothing on chains that
     /// are not watched before a block.

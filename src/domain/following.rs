@@ -59,6 +59,17 @@ pub struct Rescan {
     pub known: Vec<Open>,
 }
 
+/// An address that a node is asked about by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Canonical text of the address.
+    pub address: String,
+    /// Time before which nobody had the address.
+    pub since: Time,
+    /// `false`: it is asked about in every step. `true`: this is its turn of the day.
+    pub is_daily: bool,
+}
+
 /// What the file knows of a chain.
 #[derive(Clone, Debug)]
 pub struct Known {
@@ -86,6 +97,8 @@ pub struct Known {
     pub sent: Vec<SentOpen>,
     /// Approval time of a transfer for which the height of the chain at that time is unknown.
     pub undated: Option<Time>,
+    /// Addresses to ask about in this step, for nodes that are asked by name. Empty for all others.
+    pub named: Vec<Named>,
 }
 
 impl Known {
@@ -104,6 +117,7 @@ impl Known {
             walk: None,
             sent: Vec::new(),
             undated: None,
+            named: Vec::new(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod balances;
 mod claims;
 mod depth;
 pub mod live;
+mod named;
 mod offer;
 mod places;
 mod read_back;
@@ -31,9 +32,22 @@ use crate::store::{
 use std::sync::Arc;
 
 impl Service {
-    /// What the file knows of a chain, for a step that reads at most so many blocks.
-    pub fn known_of_chain(&self, now: Time, chain: Chain, blocks_max: u32) -> Result<Known, Error> {
-        self.read_at_one_moment(|db| known(db, now, chain, blocks_max))
+    /// What the file knows of a chain, for a step that reads at most so many blocks; `by_name`: its node is asked about
+    /// addresses by name.
+    pub fn known_of_chain(
+        &self,
+        now: Time,
+        chain: Chain,
+        blocks_max: u32,
+        by_name: bool,
+    ) -> Result<Known, Error> {
+        self.read_at_one_moment(|db| {
+            let mut known = known(db, now, chain, blocks_max)?;
+            if by_name {
+                known.named = self.named(db, now, &known)?;
+            }
+            Ok(known)
+        })
     }
 
     /// Returns `true` if money is expected on a chain: something may still be paid in time, or is seen and not confirmed, or a
@@ -146,5 +160,6 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
         walk: balances::due(db, now, chain)?,
         sent: to_ask(db, chain)?,
         undated: read_back::undated(db, now, chain)?,
+        named: Vec::new(),
     })
 }

@@ -2,11 +2,12 @@
 //!
 //! What always holds: an address has one owner, and its row is never changed.
 
-use super::statement::{commands, values};
+use super::statement::{commands, rows, values};
 use super::wallets::Taken;
 use super::{Reader, StoreError, Tx};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
+use crate::domain::time::Time;
 use rusqlite::named_params;
 
 /// Who an address belongs to, for ever.
@@ -28,7 +29,35 @@ impl Owner {
     }
 }
 
+/// A live address that somebody has.
+#[derive(Clone, Debug)]
+pub struct LiveAddress {
+    /// Order of insertion.
+    pub seq: i64,
+    /// Canonical text of the address.
+    pub address: String,
+    /// Time before which nobody had the address.
+    pub since: Time,
+    /// Deadline of the invoice; `None` for an address of a customer.
+    pub expires_at: Option<Time>,
+}
+
+rows! {
+    fn read_live(
+        addresses.seq, addresses.address,
+        since = "ifnull(invoices.created_at, customers.created_at)", invoices.expires_at,
+    ) -> LiveAddress {
+        Ok(LiveAddress { seq, address, since, expires_at })
+    }
+    LIVE_AFTER = select "from addresses left join invoices on invoices.seq = addresses.invoice \
+        left join customers on customers.seq = addresses.customer \
+        where addresses.seq > :after and addresses.mode = 'live' and addresses.pool = :pool \
+        order by addresses.seq";
+}
+
 values! {
+    SPARE(seq: i64, address: String, since: Time) = "select seq, address, imported_at as since from pool_addresses \
+        where pool = :pool and state <> 'assigned'";
     /// One of the two is null.
     OF_OWNER(address: String) = "select address from addresses where invoice = :invoice and pool = :pool \
         union all \
@@ -77,6 +106,26 @@ pub fn each_live(
     each: impl FnMut(String),
 ) -> Result<(), StoreError> {
     LIVE.each(db, named_params! { ":pool": chain.address_pool() }, each)
+}
+
+/// Each live address of a chain's pool that somebody has, behind this `seq`, in their order.
+pub fn each_live_after(
+    db: &Reader<'_>,
+    chain: Chain,
+    after: i64,
+    each: impl FnMut(LiveAddress),
+) -> Result<(), StoreError> {
+    let params = named_params! { ":after": after, ":pool": chain.address_pool() };
+    LIVE_AFTER.each(db, params, each)
+}
+
+/// Each imported address of a chain's pool that nobody has: its `seq`, its text, and the time of its import.
+pub fn each_spare(
+    db: &Reader<'_>,
+    chain: Chain,
+    each: impl FnMut((i64, String, Time)),
+) -> Result<(), StoreError> {
+    SPARE.each(db, named_params! { ":pool": chain.address_pool() }, each)
 }
 
 /// Returns `true` if money is sent to an address, on whatever chain: it is a payout address, or a transfer goes there.

@@ -89,6 +89,10 @@ values! {
         as at_stake from invoices i where i.seq = :invoice";
     STAKE_OF_CUSTOMER(at_stake: Cents) = "select coalesce(sum(d.gross), 0) as at_stake \
         from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
+    OPEN_ADDRESSES(address: String) = "select address from observations \
+        where mode = 'live' and chain = :chain and state = 'seen' \
+        union \
+        select address from observations where mode = 'live' and chain = :chain and block_height > :height";
     COUNT_ABOVE(count: i64) = "select count(*) as count from observations \
         where mode = 'live' and chain = :chain and block_height > :height";
 }
@@ -213,6 +217,17 @@ pub fn came_to(
 /// Is anything seen and not confirmed?
 pub fn is_any_seen(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     ANY_SEEN.only(db, named_params! { ":chain": chain })
+}
+
+/// Each address at which something was seen and is not confirmed, or is in a block above this height.
+pub fn each_open_address(
+    db: &Reader<'_>,
+    chain: Chain,
+    height: u32,
+    each: impl FnMut(String),
+) -> Result<(), StoreError> {
+    let params = named_params! { ":chain": chain, ":height": height };
+    OPEN_ADDRESSES.each(db, params, each)
 }
 
 /// How much is in blocks above this height.

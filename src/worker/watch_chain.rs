@@ -149,7 +149,7 @@ impl Watch {
     pub fn work_out(&mut self, node: &mut dyn Node, now: Time) -> Result<Came, Failed> {
         let known = self
             .service()?
-            .known_of_chain(now, self.chain, self.blocks_max)
+            .known_of_chain(now, self.chain, self.blocks_max, node.asks_by_name())
             .map_err(Failed::File)?;
         self.has_rescan = known.rescan.is_some();
         self.was_rescan = !self.was_rescan && self.has_rescan;
@@ -208,6 +208,7 @@ impl Watch {
         let mut lines = Vec::new();
         let taken = self.take(&step, now, &mut lines);
         if taken.is_ok() {
+            node.taken();
             self.say(&step, touched);
         }
         for line in lines {

@@ -6,7 +6,7 @@ use crate::chain::Watched;
 use crate::chain::filter::Filter;
 use crate::domain::address;
 use crate::domain::chain::Chain;
-use crate::domain::following::{Known, Open};
+use crate::domain::following::{Known, Named, Open};
 use crate::domain::observation::Spent;
 use crate::domain::payment::PaymentState;
 use std::collections::{BTreeSet, HashMap};
@@ -127,6 +127,7 @@ impl Pools {
 /// What one step looks for.
 pub struct Looking<'a> {
     addresses: &'a RwLock<Addresses>,
+    named: &'a [Named],
     /// By transaction.
     outputs: HashMap<String, Vec<u32>>,
 }
@@ -134,7 +135,7 @@ pub struct Looking<'a> {
 impl<'a> Looking<'a> {
     /// Looks for what came to these addresses, and for whoever spends what unconfirmed payments spend, or what transactions
     /// spend that were sent from here.
-    pub fn of(addresses: &'a RwLock<Addresses>, known: &Known) -> Looking<'a> {
+    pub fn of(addresses: &'a RwLock<Addresses>, known: &'a Known) -> Looking<'a> {
         let mut outputs: HashMap<String, Vec<u32>> = HashMap::new();
         let open = known.open.iter().filter(|open| is_unconfirmed(open));
         let open = open.map(|open| &open.spends);
@@ -144,7 +145,11 @@ impl<'a> Looking<'a> {
                 outputs.entry(txid.clone()).or_default().push(*position);
             }
         }
-        Looking { addresses, outputs }
+        Looking {
+            addresses,
+            named: &known.named,
+            outputs,
+        }
     }
 
     fn look<T>(&self, at: impl FnOnce(&Addresses) -> T) -> T {
@@ -185,6 +190,10 @@ impl Watched for Looking<'_> {
         };
         self.look(all)
     }
+
+    fn named(&self) -> &[Named] {
+        self.named
+    }
 }
 
 /// The same, for what is read for good: accounts that nobody has are all looked for.
@@ -209,6 +218,10 @@ impl Watched for Thorough<'_> {
 
     fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.0.all_accounts(max)
+    }
+
+    fn named(&self) -> &[Named] {
+        self.0.named()
     }
 }
 

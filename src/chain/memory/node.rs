@@ -8,7 +8,7 @@ use crate::chain::{
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, CONTRACTS_FROM, Spent};
 use crate::domain::time::Time;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 /// Event on a chain while its node is asked.
@@ -33,6 +33,12 @@ pub(crate) struct MemoryNode {
     pub(crate) after_lookup: Option<AfterLookup>,
     /// Count of those questions.
     pub(crate) lookups: u64,
+    /// `true`: it is asked about addresses by name.
+    pub(crate) by_name: bool,
+    /// Addresses that it was asked about before.
+    asked: HashSet<String>,
+    /// Those of the last step.
+    told: HashSet<String>,
     /// The blocks and the mempool that it has stopped at, while others go on.
     stuck: Option<(Vec<Mined>, Vec<Sent>)>,
 }
@@ -58,6 +64,9 @@ impl MemoryNode {
             lookup_error: None,
             after_lookup: None,
             lookups: 0,
+            by_name: false,
+            asked: HashSet::new(),
+            told: HashSet::new(),
             stuck: None,
         }
     }
@@ -72,7 +81,14 @@ impl MemoryNode {
     fn tells(&self, memory: &Memory, sent: &Sent, watched: &dyn Watched) -> Vec<Received> {
         let mut received = memory.received(sent, watched);
         received.retain(|one| self.has_traces || one.position < CONTRACTS_FROM);
+        received.retain(|one| self.is_asked(one, watched));
         received
+    }
+
+    /// Returns `true` if it tells of what an address received.
+    fn is_asked(&self, one: &Received, watched: &dyn Watched) -> bool {
+        let mut named = watched.named().iter();
+        !self.by_name || named.any(|named| named.address == one.address)
     }
 
     fn with<T>(&self, ask: impl FnOnce(View<'_>) -> T) -> T {
@@ -153,6 +169,30 @@ impl Node for MemoryNode {
         }))
     }
 
+    fn asks_by_name(&self) -> bool {
+        self.by_name
+    }
+
+    fn late(&mut self, to: &Block, watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+        let mut new: HashSet<String> = HashSet::new();
+        for named in watched.named() {
+            if named.is_daily || !self.asked.contains(&named.address) {
+                new.insert(named.address.clone());
+            }
+        }
+        self.told.extend(new.iter().cloned());
+        let mut blocks = self.blocks(0, to.height, watched)?;
+        for read in &mut blocks {
+            read.received.retain(|one| new.contains(&one.address));
+        }
+        blocks.retain(|read| !read.received.is_empty());
+        Ok(blocks)
+    }
+
+    fn taken(&mut self) {
+        self.asked.extend(self.told.drain());
+    }
+
     fn mempool(
         &mut self,
         unconfirmed: &[String],
@@ -172,6 +212,7 @@ impl Node for MemoryNode {
                 for one in &mut received {
                     one.first_seen = Some(sent.at);
                 }
+                received.retain(|one| self.is_asked(one, watched));
                 if !unconfirmed.contains(&sent.txid) {
                     read.received.extend(received);
                 }

@@ -3,6 +3,7 @@
 //! What does not live here: how far a chain lags (`domain::scanned`), rates. What always holds: no address is handed out
 //! for a network that nobody looks at.
 
+use super::named::OpenAddresses;
 use super::spare::Spare;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
@@ -74,6 +75,8 @@ pub struct Live {
     has_signer: bool,
     /// Addresses of wallets that nobody has.
     pub(super) spare: Spare,
+    /// Addresses that nodes are asked about in every step.
+    pub(super) open_addresses: OpenAddresses,
 }
 
 impl Live {
@@ -85,6 +88,7 @@ impl Live {
             test_networks,
             has_signer: false,
             spare: Spare::default(),
+            open_addresses: OpenAddresses::default(),
         }
     }
 

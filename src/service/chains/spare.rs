@@ -73,6 +73,15 @@ impl Spare {
         })
     }
 
+    /// The indexes of a wallet, from this one on, that nobody had when they were derived.
+    pub(super) fn indexes(&self, wallet: i64, from: u32) -> Vec<u32> {
+        let all = self.all();
+        let runs = all.iter().filter(|of| of.wallet == wallet);
+        let runs = runs.flat_map(|of| &of.runs);
+        let indexes = runs.flat_map(|(first, run)| *first..first.saturating_add(count(run)));
+        indexes.filter(|index| *index >= from).collect()
+    }
+
     /// What is to be derived next of a wallet; nothing where all is there. `unused` is asked once for each wallet, and where
     /// one went back, or looks otherwise.
     fn next(

@@ -6,8 +6,8 @@
 use super::Counts;
 use super::dice::Dice;
 use super::shop::{Copied, Shop};
-use crate::chain::NodeError;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::chain::{Node, NodeError};
 use crate::domain::asset::Chain;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};
@@ -79,7 +79,16 @@ impl History {
     /// The process is gone, and is started again: of all that it knew, the file is left.
     fn restart(&mut self) {
         self.watch = watch(&self.shop);
-        self.nodes = (0..2).map(|_| MemoryNode::new(&self.memory)).collect();
+        self.nodes = self.new_nodes();
+    }
+
+    /// Two nodes. In every third history they are asked about addresses by name.
+    fn new_nodes(&self) -> Vec<MemoryNode> {
+        let mut nodes = [(); 2].map(|()| MemoryNode::new(&self.memory));
+        for node in &mut nodes {
+            node.by_name = self.seed.is_multiple_of(3);
+        }
+        nodes.into()
     }
 
     /// Somebody buys something; the address is watched before anybody is told of it.
@@ -236,6 +245,7 @@ impl History {
                 .take_chain_step(self.now, &step, part, self.watch.bound())
                 .unwrap();
         }
+        self.nodes[at].taken();
     }
 
     /// Everything comes to rest: what waits is in a block, that is deep, and it has been read.
@@ -261,7 +271,9 @@ impl History {
         let mut rest = 0;
         for _ in 0..400 {
             self.follows(false);
-            let known = service.known_of_chain(self.now, self.chain(), 1).unwrap();
+            let known = service
+                .known_of_chain(self.now, self.chain(), 1, false)
+                .unwrap();
             let head = self.memory.lock().unwrap().tip().block.clone();
             let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);
             rest += usize::from(is_read && known.rescan.is_none());
@@ -307,10 +319,7 @@ impl History {
         };
         // The addresses are those that the file and its wallet know of.
         restored.watch.addresses = Arc::default();
-        restored
-            .nodes
-            .iter_mut()
-            .for_each(|node| *node = MemoryNode::new(&node.of));
+        restored.nodes = restored.new_nodes();
         restored.watch.load().unwrap();
         while !restored.watch.look_ahead().unwrap() {}
         restored.counts.restored += 1;

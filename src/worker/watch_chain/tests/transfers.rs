@@ -276,7 +276,7 @@ impl MoneyOut {
             let known = self
                 .shop
                 .service
-                .known_of_chain(self.now, self.chain(), 1)
+                .known_of_chain(self.now, self.chain(), 1, false)
                 .unwrap();
             let head = self.memory.lock().unwrap().tip().block.clone();
             let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);

@@ -1,0 +1,221 @@
+//! The addresses that a node is asked about by name, step by step.
+//!
+//! Invariant: each live address of a chain's pool is asked about at least once a day.
+
+use crate::domain::asset::Chain;
+use crate::domain::following::{Known, Named};
+use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
+use crate::domain::wallet::Wallet;
+use crate::service::transfers::each_destination;
+use crate::service::{Error, Service};
+use crate::store::addresses::{self, LiveAddress};
+use crate::store::wallets::WalletRow;
+use crate::store::{Reader, chains, observations_on_chain, wallets};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// Indexes from a wallet's next one on that are asked about in every step.
+const AHEAD: u32 = 20;
+/// Of the indexes that nobody has, those so far below a wallet's next one are asked about once a day, and all above: a
+/// copy that was restored does not know which of them were handed out.
+const BELOW_DAILY: u32 = 10_000;
+/// Time for which the address of an invoice is asked about in every step after its deadline, in milliseconds.
+const ENDED_MS_MAX: i64 = 30 * DAY_MS;
+/// Minutes of a day.
+const MINUTES: i64 = DAY_MS / MINUTE_MS;
+
+/// A wallet, and of its addresses some, by index.
+type Derived = (Wallet, BTreeMap<u32, String>);
+
+/// Addresses that are asked about by name, as far as they are kept in memory.
+#[derive(Debug, Default)]
+pub(super) struct OpenAddresses {
+    pools: Mutex<BTreeMap<&'static str, OfPool>>,
+    /// Of each wallet, by its `seq`, addresses that nobody has, by their index.
+    derived: Mutex<BTreeMap<i64, Derived>>,
+}
+
+/// Those of one pool.
+#[derive(Debug, Default)]
+struct OfPool {
+    /// `seq` of the last address that was read.
+    last: i64,
+    open: Vec<LiveAddress>,
+}
+
+impl OpenAddresses {
+    /// Returns the addresses of customers, and of invoices whose deadline passed less than 30 days ago.
+    fn at(&self, db: &Reader<'_>, now: Time, chain: Chain) -> Result<Vec<LiveAddress>, Error> {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_pool = pools.entry(chain.address_pool()).or_default();
+        let is_open = |one: &LiveAddress| {
+            let ended = one.expires_at;
+            ended.is_none_or(|ended| now.since_ms(ended) <= ENDED_MS_MAX)
+        };
+        let (mut last, mut new) = (of_pool.last, Vec::new());
+        addresses::each_live_after(db, chain, of_pool.last, |one| {
+            last = last.max(one.seq);
+            new.extend(is_open(&one).then_some(one));
+        })?;
+        of_pool.open.retain(is_open);
+        of_pool.open.append(&mut new);
+        of_pool.last = last;
+        Ok(of_pool.open.clone())
+    }
+
+    /// Returns the addresses of a wallet at these indexes, in their order.
+    fn derived(&self, row: &WalletRow, indexes: &[u32]) -> Vec<String> {
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || (row.wallet, BTreeMap::new());
+        let of_wallet = derived.entry(row.seq).or_insert_with(new);
+        if of_wallet.0 != row.wallet {
+            *of_wallet = new();
+        }
+        let mut branch = None;
+        let mut derive = |index| {
+            let branch = branch.get_or_insert_with(|| row.wallet.receiving());
+            let derived = branch.as_ref().and_then(|branch| branch.derive(index));
+            // Once in 2^127 there is none.
+            derived.map(|derived| derived.address).unwrap_or_default()
+        };
+        let kept = &mut of_wallet.1;
+        let addresses = indexes.iter().map(|index| {
+            let address = kept.entry(*index).or_insert_with(|| derive(*index));
+            address.clone()
+        });
+        addresses.collect()
+    }
+}
+
+impl Service {
+    /// Returns the addresses that a step of a chain asks about by name: all of them while blocks are read again.
+    pub(super) fn named(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        known: &Known,
+    ) -> Result<Vec<Named>, Error> {
+        let chain = known.chain;
+        let mut named = List::default();
+        for one in self.live.open_addresses.at(db, now, chain)? {
+            named.push(one.address, one.since, false);
+        }
+        each_destination(db, chain, &mut |address| named.push(address, now, false))?;
+        let complete = known.complete.as_ref().map_or(0, |block| block.height);
+        observations_on_chain::each_open_address(db, chain, complete, |address| {
+            named.push(address, now, false);
+        })?;
+        // A step that does not go forward asks about none.
+        let looked_at = chains::scanned(db)?.to(chain);
+        let looked_at = looked_at.filter(|_| known.rescan.is_none());
+        let due = Due::between(looked_at, now);
+        let all = wallets::all(db)?.into_iter();
+        for row in all.filter(|of| of.wallet.chain.address_pool() == chain.address_pool()) {
+            let ahead = row.next_index..row.next_index.saturating_add(AHEAD);
+            let lowest = row.next_index.saturating_sub(BELOW_DAILY);
+            let mut indexes = self.live.spare.indexes(row.seq, lowest);
+            indexes.retain(|index| ahead.contains(index) || due.contains(i64::from(*index)));
+            let derived = self.live.open_addresses.derived(&row, &indexes);
+            for (index, address) in indexes.into_iter().zip(derived) {
+                named.push(address, row.created_at, !ahead.contains(&index));
+            }
+        }
+        if !due.is_empty() {
+            addresses::each_live_after(db, chain, 0, |one| {
+                if due.contains(one.seq) {
+                    named.push(one.address, one.since, true);
+                }
+            })?;
+            addresses::each_spare(db, chain, |(seq, address, since)| {
+                if due.contains(seq) {
+                    named.push(address, since, true);
+                }
+            })?;
+        }
+        Ok(named.list)
+    }
+}
+
+/// Addresses without repetition.
+#[derive(Default)]
+struct List {
+    list: Vec<Named>,
+    seen: HashSet<String>,
+}
+
+impl List {
+    fn push(&mut self, address: String, since: Time, is_daily: bool) {
+        if !address.is_empty() && self.seen.insert(address.clone()) {
+            self.list.push(Named {
+                address,
+                since,
+                is_daily,
+            });
+        }
+    }
+}
+
+/// Minutes of the day whose addresses are asked about in a step: each number has one minute.
+struct Due {
+    /// Minutes since 1970, the first one excluded.
+    after: i64,
+    to: i64,
+}
+
+impl Due {
+    /// The minutes that began since the last look; all where there was none.
+    fn between(looked_at: Option<Time>, now: Time) -> Due {
+        let minute = |at: Time| at.0.div_euclid(MINUTE_MS);
+        let to = minute(now);
+        let day_before = to.saturating_sub(MINUTES);
+        let after = looked_at.map_or(day_before, minute);
+        Due {
+            after: after.clamp(day_before, to),
+            to,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.after >= self.to
+    }
+
+    /// Returns `true` if the minute of this number is one of them.
+    fn contains(&self, number: i64) -> bool {
+        let behind = self.to.saturating_sub(number).rem_euclid(MINUTES);
+        behind < self.to.saturating_sub(self.after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Due, MINUTE_MS, MINUTES, Time};
+
+    #[test]
+    fn each_number_is_due_once_a_day_however_steps_fall() {
+        for pause in [7_000, MINUTE_MS, 61_000, 11 * MINUTE_MS, 3 * 60 * MINUTE_MS] {
+            let begin = Time(1_700_000_000_000);
+            let days = 2 * MINUTES * MINUTE_MS;
+            let mut counts = [0_u32; 3];
+            let mut at = begin;
+            while at.since_ms(begin) < days {
+                let next = at.plus_ms(pause);
+                let due = Due::between(Some(at), next);
+                for (count, number) in counts.iter_mut().zip([0, 719, 1_440_001]) {
+                    *count += u32::from(due.contains(number));
+                }
+                at = next;
+            }
+            assert!(
+                counts.iter().all(|count| (2..=3).contains(count)),
+                "{pause}: {counts:?}"
+            );
+        }
+        let now = Time(1_700_000_000_000);
+        for since in [None, Some(Time(0)), Some(now.plus_ms(-MINUTES * MINUTE_MS))] {
+            let due = Due::between(since, now);
+            assert!((0..2_000).all(|number| due.contains(number)));
+        }
+        assert!(Due::between(Some(now), now).is_empty());
+        assert!(Due::between(Some(now.plus_ms(MINUTE_MS)), now).is_empty());
+    }
+}
