@@ -80,6 +80,17 @@ impl Cost {
         }
     }
 
+    /// What a chain of outputs costs by an Electrum server, which tells by itself of what is new.
+    pub fn by_notices(chain: Chain) -> Cost {
+        Cost {
+            // The newest header, before and behind the histories; of a block its header.
+            a_poll: 2,
+            a_block: 1,
+            each_transaction: false,
+            ..Cost::of(chain)
+        }
+    }
+
     /// How many requests a day that makes, where it is asked so often a day.
     pub fn a_day(&self, polls: u64) -> u64 {
         let finals = self.finals_a_day.min(polls).saturating_mul(self.a_final);

@@ -95,6 +95,7 @@ pub fn step(
     if let (Some(why), None) = (&known.stopped, &known.rescan) {
         return Ok(Came::Stopped(why.clone()));
     }
+    node.begin_step(&known.kept);
     let network = node.network()?;
     check_network(known, &network, manner.test_networks)?;
     let head = node.head()?;
@@ -220,19 +221,19 @@ impl Step<'_> {
     fn forward(&mut self, cursor: &Reached, head: &Head) -> Result<(Vec<Block>, Moves), NodeError> {
         let most = cursor.block.height.saturating_add(self.manner.blocks_max);
         let to = head.block.height.min(most);
-        let blocks = self.blocks(&cursor.block, to, self.watched)?;
+        let mut blocks = self.blocks(&cursor.block, to, self.watched)?;
         let to = blocks.last().map_or_else(|| cursor.clone(), last);
         let is_at_head = to.block.height >= head.block.height;
         if is_at_head && to.block != head.block {
             return Err(NodeError::Behind);
         }
         let mut keep = self.kept_of(&blocks);
-        let late = self.late(&to.block, &mut keep)?;
+        blocks.splice(0..0, self.late(&to.block, &mut keep)?);
         let mut forward = Forward {
             to,
             complete: None,
             disputed: None,
-            found: [late, self.in_blocks(&blocks)].concat(),
+            found: self.in_blocks(&blocks),
             present: Vec::new(),
             vanished: Vec::new(),
             gone: Vec::new(),

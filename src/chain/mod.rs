@@ -8,6 +8,7 @@
 pub mod rates;
 
 pub mod cost;
+pub mod electrum;
 pub mod evm;
 pub mod filter;
 pub mod follow;
@@ -187,6 +188,10 @@ pub trait Watched {
     fn named(&self) -> &[Named] {
         &[]
     }
+    /// Returns the outputs that [`Watched::has_output`] is true for.
+    fn outputs(&self) -> Vec<(String, u32)> {
+        Vec::new()
+    }
 }
 
 /// A node of one chain. All times come in: what a node tells is as old as it says.
@@ -238,6 +243,9 @@ pub trait Node: Send {
     fn late(&mut self, _to: &Block, _watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
         Ok(Vec::new())
     }
+
+    /// Hears which blocks the file holds of the chain, the newest first, when a step begins.
+    fn begin_step(&mut self, _kept: &[Block]) {}
 
     /// Hears that the file has what it answered since the last call. What [`Node::late`] told before is not told again.
     fn taken(&mut self) {}
@@ -320,6 +328,21 @@ pub trait Node: Send {
     /// [`NodeError`].
     fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         Ok(None)
+    }
+
+    /// Returns `true` if the node tells of what is new without being asked, so that [`Node::has_news`] is worth asking.
+    fn tells_news(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if the node has told of something new since the last step. It never waits.
+    fn has_news(&mut self) -> bool {
+        false
+    }
+
+    /// Returns what the operator should know of the node, each as a short text. Complete after [`Node::head`].
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// How many requests have been made to it so far; each of a batch counts, as those who sell them count.

@@ -4,6 +4,7 @@
 //! port and place are shown.
 
 use super::Node;
+use super::cost::Cost;
 use super::kind::{self, At};
 use super::rpc::{Endpoint, Limits};
 use super::tokens::Tokens;
@@ -69,7 +70,8 @@ impl Nodes {
             }
             read.of_chains.push(ChainNode {
                 chain,
-                endpoints: Endpoint::parse_list(urls).map_err(wrong)?,
+                endpoints: Endpoint::parse_list_by(urls, |url| kind::endpoint(chain, url))
+                    .map_err(wrong)?,
                 headers: Vec::new(),
                 tokens: Tokens::new(),
             });
@@ -117,13 +119,23 @@ impl ChainNode {
         self.tokens.keys().copied()
     }
 
+    /// Returns what it costs to follow the chain through the first url.
+    pub fn cost(&self) -> Cost {
+        let scheme = self.endpoints.first().map_or("", Endpoint::scheme);
+        let kind = kind::of(self.chain, scheme);
+        kind.map_or_else(|| Cost::of(self.chain), |kind| (kind.cost)(self.chain))
+    }
+
     /// Returns the node at the url of this place, from 0 on, which has not been asked yet; `None` behind the last one.
     pub fn node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
         let endpoint = self.endpoints.get(place)?;
         let kind = kind::of(self.chain, endpoint.scheme())?;
+        let (before, after) = self.endpoints.split_at_checked(place)?;
+        let others = after.iter().skip(1).chain(before);
         (kind.node)(At {
             chain: self.chain,
             endpoint: endpoint.clone(),
+            others: others.cloned().collect(),
             headers: self.headers.clone(),
             tokens: self.tokens.clone(),
             limits,

@@ -14,6 +14,11 @@ mod place;
 mod read;
 mod values;
 
+pub(super) use fees::of_rate as fee_of_rate;
+pub(super) use network::{network as network_of, stranger};
+pub(super) use read::{Looking, Output as PaidOutput, TxRead as Found};
+pub(super) use values::moment;
+
 use super::rpc::{Failure, Rpc};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset};
@@ -22,11 +27,10 @@ use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use mempool::Mempool;
-use read::Looking;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use values::{Hash, moment};
+use values::Hash;
 
 /// The most blocks in one answer of [`Node::blocks`].
 const BLOCKS_MAX: u32 = 100;
@@ -106,14 +110,14 @@ impl Utxo {
         // Another node may stand behind the url by now.
         self.shows_transactions = true;
         self.network
-            .ok_or_else(|| NodeError::Wrong(network::stranger(&first.0)))
+            .ok_or_else(|| NodeError::Wrong(stranger(&first.0)))
     }
 
     /// Checks its first block.
     fn is_of(&mut self, first: &Hash) -> Result<(), NodeError> {
         let found = network::network(self.chain, &first.0);
         let text = match (found, self.network) {
-            (None, _) => network::stranger(&first.0),
+            (None, _) => stranger(&first.0),
             (Some(found), Some(before)) if before != found => {
                 format!("it is a node of {found}, and was one of {before}")
             }

@@ -7,7 +7,6 @@ use super::keeping::file;
 use super::output::{print, wants_json};
 use super::progress::{Several, hear};
 use crate::app::following::live;
-use crate::chain::cost::Cost;
 use crate::chain::follow::{Looking, stranger};
 use crate::chain::rpc::Limits;
 use crate::chain::setting::{ChainNode, Nodes};
@@ -180,13 +179,14 @@ pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked>
 /// How often a node is asked a day, at these settings; nothing that could be wrong.
 fn requests(node: &ChainNode) -> Checked {
     let chain = node.chain;
-    let (otherwise, expected) = Pace::requests_a_day(chain);
+    let cost = node.cost();
+    let (otherwise, expected) = Pace::requests_a_day(chain, &cost);
     let pace = Pace::of(chain);
     let (seldom, often) = (pace.otherwise.as_secs(), pace.expected.as_secs());
-    let besides = if Cost::of(chain).each_transaction {
+    let besides = if cost.each_transaction {
         "besides one for each of the chain's transactions, so the node should be your own"
     } else {
-        "besides one or two for each payment; public nodes often allow about 100000 a day for nothing, and some much less"
+        "besides a few for each payment; public nodes often allow about 100000 a day for nothing, and some much less"
     };
     let about = format!(
         "requests to {chain}: about {otherwise} a day (every {seldom} s), {expected} while money is expected all day (every \
@@ -330,8 +330,10 @@ fn asked(
     } else {
         ""
     };
+    let remarks = node.remarks().into_iter().map(|one| format!("; {one}"));
+    let remarks: String = remarks.collect();
     Ok(format!(
-        "{network}, block {height} of {}{untold}",
+        "{network}, block {height} of {}{untold}{remarks}",
         head.time
     ))
 }

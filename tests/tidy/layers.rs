@@ -69,8 +69,12 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         room: "chain",
-        rooms: &["domain", "outbound"],
-        crates: &[VALUES, LOG, &["base64", "ureq"]],
+        rooms: &["domain", "outbound", "clock"],
+        crates: &[
+            VALUES,
+            LOG,
+            &["base64", "rustls", "scrypt", "sha2", "ureq", "webpki_roots"],
+        ],
     },
     Layer {
         room: "worker",

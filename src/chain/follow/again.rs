@@ -189,8 +189,10 @@ impl Step<'_> {
                 continue;
             }
             // Blocks of outputs are whole; lists that nodes make of accounts may be short without a word.
-            if !self.chain().has_outputs() && self.node.block_of(&open.txid)?.is_some() {
-                if self.is_untold(open.position) {
+            let is_whole = self.chain().has_outputs() && !self.node.asks_by_name();
+            if !is_whole && self.node.block_of(&open.txid)?.is_some() {
+                // By name nothing is told of an address that is not asked about now.
+                if self.is_untold(open.position) || self.node.asks_by_name() {
                     continue;
                 }
                 let (txid, height) = (&open.txid, block.height);

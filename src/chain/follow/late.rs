@@ -1,8 +1,8 @@
-//! Money in blocks that were read before its address was asked about.
+//! What is told late of blocks that were read before.
 
 use super::Step;
-use crate::chain::NodeError;
-use crate::domain::observation::{Block, Observation};
+use crate::chain::{BlockRead, NodeError};
+use crate::domain::observation::Block;
 
 impl Step<'_> {
     /// Returns money in blocks that were read before, at addresses that were not asked about then. Their hashes are kept as
@@ -11,7 +11,7 @@ impl Step<'_> {
         &mut self,
         to: &Block,
         keep: &mut Vec<Block>,
-    ) -> Result<Vec<Observation>, NodeError> {
+    ) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.node.late(to, self.watched)?;
         let kept = self.known.kept.last().map_or(0, |block| block.height);
         // Where blocks are final, those that were read for good are not kept.
@@ -28,6 +28,6 @@ impl Step<'_> {
                 keep.push(block.clone());
             }
         }
-        Ok(self.in_blocks(&late))
+        Ok(late)
     }
 }

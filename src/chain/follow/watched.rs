@@ -194,6 +194,12 @@ impl Watched for Looking<'_> {
     fn named(&self) -> &[Named] {
         self.named
     }
+
+    fn outputs(&self) -> Vec<(String, u32)> {
+        let outputs = self.outputs.iter();
+        let each = outputs.flat_map(|(txid, at)| at.iter().map(|at| (txid.clone(), *at)));
+        each.collect()
+    }
 }
 
 /// The same, for what is read for good: accounts that nobody has are all looked for.
@@ -222,6 +228,10 @@ impl Watched for Thorough<'_> {
 
     fn named(&self) -> &[Named] {
         self.0.named()
+    }
+
+    fn outputs(&self) -> Vec<(String, u32)> {
+        self.0.outputs()
     }
 }
 

@@ -67,12 +67,33 @@ impl Endpoint {
         })
     }
 
+    /// Returns the url of a node that is not asked over HTTP, which has been checked, with what of it may be shown.
+    pub fn of_other(url: &str, shown: String) -> Endpoint {
+        Endpoint {
+            url: url.to_owned(),
+            login: None,
+            shown,
+            secrets: Vec::new(),
+        }
+    }
+
     /// Reads one or more, with commas between them.
     ///
     /// # Errors
     /// [`Endpoint::parse`].
     pub fn parse_list(text: &str) -> Result<Vec<Endpoint>, String> {
-        let parsed = text.split(',').map(|url| Endpoint::parse(url.trim()));
+        Endpoint::parse_list_by(text, Endpoint::parse)
+    }
+
+    /// Reads one or more, with commas between them, each with this function.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn parse_list_by(
+        text: &str,
+        parse: impl Fn(&str) -> Result<Endpoint, String>,
+    ) -> Result<Vec<Endpoint>, String> {
+        let parsed = text.split(',').map(|url| parse(url.trim()));
         let mut list = parsed.collect::<Result<Vec<Endpoint>, String>>()?;
         let count = list.len();
         if count > 1 {
@@ -101,6 +122,11 @@ impl Endpoint {
         let end = self.url.find(['?', '#']).unwrap_or(self.url.len());
         let (url, query) = self.url.split_at_checked(end).unwrap_or((&self.url, ""));
         Cow::Owned(format!("{}{path}{query}", url.trim_end_matches('/')))
+    }
+
+    /// The url to connect to: a secret.
+    pub(in crate::chain) fn url(&self) -> &str {
+        &self.url
     }
 
     /// The value of its `Authorization` header: a secret.

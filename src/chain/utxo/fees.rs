@@ -33,7 +33,7 @@ impl Utxo {
 }
 
 /// The fee at a rate, rounded up; `None` for a rate that is none.
-fn of_rate(rate: &Number) -> Option<NodeFees> {
+pub(in crate::chain) fn of_rate(rate: &Number) -> Option<NodeFees> {
     let of_bytes = units(rate)?.0.checked_mul(VIRTUAL_BYTES)?;
     let fee = Units(of_bytes.div_ceil(RATE_BYTES));
     (fee > Units::ZERO).then_some(NodeFees {

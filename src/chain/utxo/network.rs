@@ -66,14 +66,14 @@ const FIRST_BLOCKS: &[(Chain, &str, &str)] = &[
 ];
 
 /// The network whose first block this is.
-pub(super) fn network(chain: Chain, first_block: &str) -> Option<&'static str> {
+pub(in crate::chain) fn network(chain: Chain, first_block: &str) -> Option<&'static str> {
     let mut rows = FIRST_BLOCKS.iter();
     let row = rows.find(|(of, _, hash)| *of == chain && *hash == first_block)?;
     Some(row.1)
 }
 
 /// What a first block is of, for whoever named the wrong node: another chain's, or nobody's.
-pub(super) fn stranger(first_block: &str) -> String {
+pub(in crate::chain) fn stranger(first_block: &str) -> String {
     let mut rows = FIRST_BLOCKS.iter();
     match rows.find(|(_, _, hash)| *hash == first_block) {
         Some((chain, network, _)) => format!("it is a node of {chain} ({network})"),

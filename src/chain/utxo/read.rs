@@ -19,17 +19,17 @@ const SPENDS_MAX: usize = 100_000;
 
 /// What is looked for, and how its addresses are written.
 #[derive(Clone, Copy)]
-pub(super) struct Looking<'a> {
+pub(in crate::chain) struct Looking<'a> {
     pub asset: &'static Asset,
     pub network: &'a str,
     pub watched: &'a dyn Watched,
 }
 
 /// What of a transaction concerns us.
-pub(super) struct TxRead {
+pub(in crate::chain) struct TxRead {
     pub txid: String,
     /// Hash of its block, where the answer has it.
-    pub block: Option<Hash>,
+    pub(super) block: Option<Hash>,
     /// Its inputs, those that are watched first.
     pub spends: Vec<Spent>,
     pub received: Vec<Received>,
@@ -254,7 +254,12 @@ impl<'de> Visitor<'de> for TxSeed<'_> {
 
 impl Looking<'_> {
     /// What of a transaction concerns us.
-    fn found(&self, txid: String, spends: Vec<Spent>, outputs: Vec<Output>) -> TxRead {
+    pub(in crate::chain) fn found(
+        &self,
+        txid: String,
+        spends: Vec<Spent>,
+        outputs: Vec<Output>,
+    ) -> TxRead {
         let is_ours = |spent: &Spent| match spent {
             Spent::Output(txid, position) => self.watched.has_output(txid, *position),
             Spent::Address(_) | Spent::Coinbase => false,
@@ -303,10 +308,10 @@ impl Input {
 }
 
 /// An output that is watched.
-struct Output {
-    position: u32,
-    address: String,
-    amount: crate::domain::money::coin::Units,
+pub(in crate::chain) struct Output {
+    pub position: u32,
+    pub address: String,
+    pub amount: crate::domain::money::coin::Units,
 }
 
 /// Any output.

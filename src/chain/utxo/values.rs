@@ -18,7 +18,7 @@ const DIGITS_MAX: usize = 64;
 
 /// A hash of 32 bytes in 64 small hexadecimal digits, as nodes write those of blocks and transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Hash(pub String);
+pub(in crate::chain) struct Hash(pub String);
 
 /// A hash as its bytes, where many are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,7 +145,7 @@ pub(super) fn units(number: &serde_json::Number) -> Option<Units> {
 }
 
 /// A moment that a node tells in seconds; none past what can be written.
-pub(super) fn moment(seconds: u64) -> Option<Time> {
+pub(in crate::chain) fn moment(seconds: u64) -> Option<Time> {
     let ms = i64::try_from(seconds).ok()?.checked_mul(SECOND_MS)?;
     (ms <= Time::MAX.0).then_some(Time(ms))
 }

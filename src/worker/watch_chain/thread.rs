@@ -59,8 +59,8 @@ impl Pace {
     }
 
     /// How many requests a day it makes to follow a chain: while no money is expected, and while some is.
-    pub fn requests_a_day(chain: Chain) -> (u64, u64) {
-        let (pace, cost) = (Pace::of(chain), Cost::of(chain));
+    pub fn requests_a_day(chain: Chain, cost: &Cost) -> (u64, u64) {
+        let pace = Pace::of(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
         let (otherwise, expected) = (polls(pace.otherwise), polls(pace.expected));
         (cost.a_day(otherwise), cost.a_day(expected))
@@ -167,7 +167,12 @@ impl Following {
     fn run(&mut self) {
         let (clock, waker) = (Arc::clone(&self.clock), Arc::clone(&self.waker));
         while let Some(pause) = self.turn() {
-            if !waker.rest(&clock, pause) {
+            let node = self
+                .connected
+                .as_mut()
+                .filter(|node| pause.expected.is_some() && node.tells_news());
+            let news = node.map(|node| || node.has_news());
+            if !waker.rest(&clock, pause, news) {
                 return;
             }
         }

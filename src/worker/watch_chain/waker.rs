@@ -7,6 +7,9 @@ use crate::domain::asset::Chain;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// Time between two looks whether a node has news.
+const NEWS_EVERY: Duration = Duration::from_millis(500);
+
 /// How long to rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
@@ -100,11 +103,17 @@ impl ChainWaker {
         !woken.stop
     }
 
-    /// Rests; false where it is to end.
-    pub(super) fn rest(&self, clock: &Clock, pause: Pause) -> bool {
+    /// Rests until the pause is over, or until `news`, which is asked now and then, says that the node has some; `false` where
+    /// the chain is to end.
+    pub(super) fn rest(
+        &self,
+        clock: &Clock,
+        pause: Pause,
+        mut news: Option<impl FnMut() -> bool>,
+    ) -> bool {
         let since = clock.stopwatch();
-        let mut woken = self.woken();
         loop {
+            let woken = self.woken();
             let most = match pause.expected {
                 Some(expected) if woken.money => expected.min(pause.most),
                 Some(_) | None => pause.most,
@@ -114,8 +123,19 @@ impl ChainWaker {
             if woken.stop || left.is_zero() {
                 return !woken.stop;
             }
+            let left = if news.is_some() {
+                left.min(NEWS_EVERY)
+            } else {
+                left
+            };
             let rested = self.changed.wait_timeout(woken, left);
-            woken = rested.unwrap_or_else(PoisonError::into_inner).0;
+            let (woken, waited) = rested.unwrap_or_else(PoisonError::into_inner);
+            let stop = woken.stop;
+            drop(woken);
+            // Never sooner: a node that always has news makes nobody spin.
+            if waited.timed_out() && !stop && news.as_mut().is_some_and(|news| news()) {
+                return true;
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ mod bitcoind;
 mod claimed;
 mod confirmations;
 mod counter;
+mod electrum;
 mod evm;
 mod first_rates;
 mod killed;

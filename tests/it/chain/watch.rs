@@ -5,6 +5,8 @@ use coffer::chain::utxo::Utxo;
 use coffer::chain::{BlockRead, Received, Watched};
 use coffer::domain::address;
 use coffer::domain::chain::Chain;
+use coffer::domain::following::Named;
+use coffer::domain::time::Time;
 use std::collections::HashSet;
 
 /// Addresses and outputs.
@@ -12,6 +14,7 @@ use std::collections::HashSet;
 pub struct Watch {
     scripts: HashSet<Vec<u8>>,
     outputs: HashSet<(String, u32)>,
+    named: Vec<Named>,
 }
 
 impl Watch {
@@ -22,7 +25,19 @@ impl Watch {
         Watch {
             scripts: addresses.iter().map(script).collect(),
             outputs: HashSet::new(),
+            named: Vec::new(),
         }
+    }
+
+    /// A node is asked about these by name.
+    pub fn by_name(mut self, addresses: &[&str]) -> Watch {
+        let named = addresses.iter().map(|address| Named {
+            address: (*address).to_owned(),
+            since: Time(0),
+            is_daily: false,
+        });
+        self.named = named.collect();
+        self
     }
 
     /// And this output.
@@ -47,6 +62,10 @@ impl Watched for Watch {
 
     fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
         None
+    }
+
+    fn named(&self) -> &[Named] {
+        &self.named
     }
 }
 

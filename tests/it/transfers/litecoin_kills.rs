@@ -78,7 +78,20 @@ fn kill_anywhere(merchant: &mut Merchant<'_>, dice: &mut Dice) {
 #[test]
 fn transfer_is_sent_and_told_once_wherever_the_server_is_killed() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    is_sent_and_told_once(Merchant::open(&node));
+}
+
+#[test]
+fn transfer_is_sent_and_told_once_by_an_electrum_server() {
+    let Some(node) = node(&["-txindex=1"]) else {
+        return;
+    };
+    let (merchant, _server) = Merchant::open_by_electrum(&node);
+    is_sent_and_told_once(merchant);
+}
+
+#[track_caller]
+fn is_sent_and_told_once(mut merchant: Merchant<'_>) {
     let mut dice = Dice::new(11);
     for at in [Kill::Sent, Kill::Answering, Kill::Answered] {
         for round in ROUNDS {

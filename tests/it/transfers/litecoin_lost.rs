@@ -1,6 +1,7 @@
 //! Transactions of payouts and refunds that are dropped, replaced or reorganised away, on a real litecoind.
 
 use super::litecoin_shop::{CONFIRMATIONS, HORIZON, Merchant, ROUNDS, Sender, Sent, node};
+use crate::support::litecoind::Litecoind;
 use crate::support::payer::Made;
 use serde_json::json;
 
@@ -22,7 +23,20 @@ fn review(merchant: &Merchant<'_>, of: &Sent, kind: &str) -> String {
 #[test]
 fn dropped_transaction_is_reviewed_after_6_hours_and_fails_once_its_input_is_gone() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    fails_once_its_input_is_gone(&node, Merchant::open(&node));
+}
+
+#[test]
+fn dropped_transaction_fails_once_an_electrum_server_tells_that_its_input_is_gone() {
+    let Some(node) = node(&["-txindex=1"]) else {
+        return;
+    };
+    let (merchant, _server) = Merchant::open_by_electrum(&node);
+    fails_once_its_input_is_gone(&node, merchant);
+}
+
+#[track_caller]
+fn fails_once_its_input_is_gone(node: &Litecoind, mut merchant: Merchant<'_>) {
     for (round, back_by) in ROUNDS.into_iter().zip([Sender::Hand, Sender::Signer]) {
         let lost = round.map(|who| merchant.sent(who, 100));
         let (back, again) = merchant.sent(("refunds", back_by), 100);
@@ -95,7 +109,20 @@ fn proved_gone(
 #[test]
 fn replacement_is_followed_where_it_pays_enough_and_reviewed_elsewhere() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    replacement_is_followed(Merchant::open(&node));
+}
+
+#[test]
+fn replacement_is_followed_by_an_electrum_server() {
+    let Some(node) = node(&["-txindex=1"]) else {
+        return;
+    };
+    let (merchant, _server) = Merchant::open_by_electrum(&node);
+    replacement_is_followed(merchant);
+}
+
+#[track_caller]
+fn replacement_is_followed(mut merchant: Merchant<'_>) {
     for (round, is_mined_at_once, times) in
         [(0, false, 1), (1, true, 1), (0, true, 3), (1, false, 3)]
     {

@@ -5,6 +5,7 @@
 use super::signer::{answer, waiting};
 use crate::chain::till::Till;
 use crate::support::Answer;
+use crate::support::electrumx::Electrumx;
 use crate::support::litecoind::Litecoind;
 use crate::support::looks;
 use crate::support::payer::{Coin, Made, Payer, outpoint};
@@ -83,8 +84,25 @@ fn account_key() -> Xpriv {
 impl<'n> Merchant<'n> {
     #[track_caller]
     pub fn open(node: &'n Litecoind) -> Merchant<'n> {
+        Merchant::open_at(node, |node| node.url())
+    }
+
+    /// A shop that asks an Electrum server of the node; the node itself where the machine has no such server.
+    #[track_caller]
+    pub fn open_by_electrum(node: &'n Litecoind) -> (Merchant<'n>, Option<Electrumx>) {
+        let mut server = None;
+        let merchant = Merchant::open_at(node, |node| {
+            server = Electrumx::start(node, &[], "transfers by an Electrum server");
+            server.as_ref().map_or_else(|| node.url(), Electrumx::url)
+        });
+        (merchant, server)
+    }
+
+    /// A shop that asks the node at this url, which is told once the node has blocks.
+    #[track_caller]
+    fn open_at(node: &'n Litecoind, url: impl FnOnce(&Litecoind) -> String) -> Merchant<'n> {
         let payer = Payer::with_coins(node, COINS);
-        let till = Till::new(&["--node", &format!("litecoin={}", node.url())]);
+        let till = Till::new(&["--node", &format!("litecoin={}", url(node))]);
         let account_key = account_key();
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
         crate::operator::wallets::done(&till.adds("litecoin", &public, &[]));

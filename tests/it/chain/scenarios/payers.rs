@@ -4,6 +4,7 @@ use super::{Payer, plays};
 use crate::chain::till::Till;
 use crate::support::anvil::{ADDRESS, Node, sends, word};
 use crate::support::came::{Came, sum};
+use crate::support::electrumx::Electrumx;
 use crate::support::litecoind::Litecoind;
 use crate::support::lying::Liar;
 use serde_json::{Map, Value, json};
@@ -232,17 +233,19 @@ impl Payer for Accounts {
 }
 
 #[track_caller]
-fn on_outputs(
+fn on_outputs<K>(
     names: [&'static str; 3],
     twenty: u128,
-    url: impl Fn(&Litecoind) -> (Option<Liar>, String),
+    url: impl Fn(&Litecoind) -> Option<(K, String)>,
 ) {
     let untested = format!("what may happen to an invoice on {}", names[0]);
     let Some(node) = Litecoind::start(&["-txindex=1"], &untested) else {
         return;
     };
     node.fund();
-    let (_liar, url) = url(&node);
+    let Some((_kept, url)) = url(&node) else {
+        return;
+    };
     let till = Till::of_outputs(names[0], &url);
     plays(
         &till,
@@ -267,14 +270,24 @@ fn on_accounts(id: u64, names: [&'static str; 3]) {
 
 #[test]
 fn all_that_may_happen_to_an_invoice_happens_on_litecoin() {
-    let direct = |node: &Litecoind| (None, node.url());
+    let direct = |node: &Litecoind| Some(((), node.url()));
     on_outputs(["litecoin", "LTC", "LTC"], 25_000_000, direct);
 }
 
 #[test]
 fn all_that_may_happen_to_an_invoice_happens_on_dogecoin() {
     let names = ["dogecoin", "DOGE", "DOGE"];
-    on_outputs(names, 500_000_000, Liar::as_dogecoin);
+    on_outputs(names, 500_000_000, |node| Some(Liar::as_dogecoin(node)));
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_by_an_electrum_server() {
+    let server = |node: &Litecoind| {
+        let server = Electrumx::start(node, &[], "payments by an Electrum server")?;
+        let url = server.url();
+        Some((server, url))
+    };
+    on_outputs(["litecoin", "LTC", "LTC"], 25_000_000, server);
 }
 
 #[test]

@@ -142,7 +142,9 @@ impl Scene {
             most: Duration::from_secs(3600),
             expected: Some(Duration::ZERO),
         };
-        self.following.waker.rest(&self.following.clock, hour)
+        self.following
+            .waker
+            .rest(&self.following.clock, hour, None::<fn() -> bool>)
     }
 }
 
@@ -249,7 +251,7 @@ fn whoever_wakes_the_thread_and_one_that_failed_rests_all_the_same() {
     // Whatever is woken, a pause after a failure is as long as it was.
     waker.wake();
     let short = Pause::of(Duration::from_millis(1));
-    assert!(waker.rest(&clock, short));
+    assert!(waker.rest(&clock, short, None::<fn() -> bool>));
     assert!(waker.take_money() && !waker.take_money());
     let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker)).unwrap();
     // It begins, reads to the head, and rests for an hour.

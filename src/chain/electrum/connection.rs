@@ -1,0 +1,341 @@
+//! One connection to an Electrum server: JSON-RPC, one object a line (Electrum protocol 1.4 to 1.6).
+//!
+//! Invariant: a line is bounded, each exchange ends in time, and an answer is that of its own call. After an error the
+//! connection is of no use: the caller closes it.
+
+use super::stream::{Stream, failed};
+use super::url::ServerUrl;
+use crate::chain::NodeError;
+use crate::chain::rpc::{Limits, MethodError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read, Write};
+
+/// Versions of the protocol that are understood.
+const VERSIONS: [&str; 2] = ["1.4", "1.6"];
+const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
+/// The most calls that wait for their answers at a time.
+const PIPELINE_MAX: usize = 500;
+/// From so many calls on, or where somebody waits, an exchange asks for [`FILLER`] until it is answered.
+const FILLED_CALLS: usize = 20;
+/// Headers whose text has more than 1 024 bytes. A server that pads its answers against listeners holds back what is shorter
+/// for up to a second, in case that more comes (`PaddedRSTransport` of ElectrumX 2).
+const FILLER: [u32; 2] = [0, 8];
+/// The most of them in one exchange, one after the other: one that is answered first pushes nothing.
+const FILLERS_MAX: u32 = 20;
+const CHUNK_BYTES: usize = 64 * 1024;
+/// The most notices that wait to be looked at: a server has no reason to send more.
+const NOTICES_MAX: usize = 100_000;
+/// The most characters of what a server says of an error.
+const TEXT_CHARS_MAX: usize = 200;
+/// Codes of aiorpcX, which ElectrumX is built on.
+const EXCESSIVE_RESOURCE_USAGE: i64 = -101;
+const SERVER_BUSY: i64 = -102;
+/// Time in which what has arrived is read, in milliseconds.
+const GLANCE_MS: u64 = 1;
+
+/// The result of a call, or the error of its method.
+pub(super) type Outcome = Result<Box<RawValue>, MethodError>;
+
+/// A connection.
+pub(super) struct Connection {
+    stream: Stream,
+    limits: Limits,
+    /// What has arrived.
+    buffer: Vec<u8>,
+    /// Bytes at its beginning that are known to have no end of a line.
+    scanned: usize,
+    next_id: u64,
+    /// Script hashes whose histories have changed, with their new status.
+    changed: HashMap<String, Option<String>>,
+    /// `true`: it told of a new block since the newest header was asked for.
+    pub has_new_block: bool,
+    /// `true`: it told of something new, and somebody waits for what that is.
+    pub is_urgent: bool,
+    /// SHA-256 of the server's certificate.
+    pub fingerprint: Option<[u8; 32]>,
+    /// Name and version of the server's program, and the protocol.
+    pub software: String,
+}
+
+/// A line that a server sent.
+#[derive(Deserialize)]
+struct Line<'a> {
+    id: Option<u64>,
+    method: Option<String>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Problem {
+    code: Option<i64>,
+    message: Option<String>,
+}
+
+impl Connection {
+    /// Connects, and agrees on a version of the protocol.
+    pub(super) fn open(url: &ServerUrl, limits: Limits) -> Result<Connection, NodeError> {
+        let (stream, fingerprint) = Stream::connect(url, limits.connect_timeout_ms)?;
+        let mut connection = Connection {
+            stream,
+            limits,
+            buffer: Vec::new(),
+            scanned: 0,
+            next_id: 0,
+            changed: HashMap::new(),
+            has_new_block: false,
+            is_urgent: false,
+            fingerprint,
+            software: String::new(),
+        };
+        let version = connection.call("server.version", json!([AGENT, VERSIONS]))?;
+        let answer = version.map_err(|error| unexpected("server.version", &error))?;
+        let read = serde_json::from_str::<(String, String)>(answer.get());
+        let (software, protocol) =
+            read.map_err(|_| NodeError::Lied("it names no version of its protocol".to_owned()))?;
+        connection.software = plain(&format!("{software}, protocol {protocol}"));
+        Ok(connection)
+    }
+
+    /// Returns how many calls were made.
+    pub(super) fn calls(&self) -> u64 {
+        self.next_id
+    }
+
+    /// Returns the script hashes whose histories have changed, with their status.
+    pub(super) fn changed(&self) -> &HashMap<String, Option<String>> {
+        &self.changed
+    }
+
+    /// Takes the script hashes whose histories have changed since the last time.
+    pub(super) fn take_changed(&mut self) -> HashMap<String, Option<String>> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Makes one call.
+    pub(super) fn call(&mut self, method: &str, params: Value) -> Result<Outcome, NodeError> {
+        let outcome = self.call_all(method, vec![params])?.pop();
+        outcome.ok_or_else(|| NodeError::Lied("it left out an answer".to_owned()))
+    }
+
+    /// Makes the same call with each of these parameters. The outcomes are in the same order.
+    pub(super) fn call_all(
+        &mut self,
+        method: &str,
+        params: Vec<Value>,
+    ) -> Result<Vec<Outcome>, NodeError> {
+        let mut outcomes = Vec::with_capacity(params.len());
+        for part in params.chunks(PIPELINE_MAX) {
+            outcomes.extend(self.exchange(method, part)?);
+        }
+        Ok(outcomes)
+    }
+
+    fn exchange(&mut self, method: &str, params: &[Value]) -> Result<Vec<Outcome>, NodeError> {
+        self.stream.begin(self.limits.timeout_ms);
+        let first = self.next_id;
+        let mut lines = String::new();
+        for params in params {
+            self.write_call(method, params, &mut lines);
+        }
+        self.send(&lines)?;
+        let mut outcomes: Vec<Option<Outcome>> = Vec::new();
+        outcomes.resize_with(params.len(), || None);
+        let (mut missing, mut fillers) = (params.len(), FILLERS_MAX);
+        if !self.is_urgent && params.len() < FILLED_CALLS {
+            fillers = 0;
+        }
+        // The filler that waits for its answer.
+        let mut filler = None;
+        while missing > 0 || filler.is_some() {
+            if missing > 0 && filler.is_none() && fillers > 0 {
+                filler = Some(self.next_id);
+                fillers = fillers.saturating_sub(1);
+                let mut line = String::new();
+                self.write_call("blockchain.block.headers", &json!(FILLER), &mut line);
+                self.send(&line)?;
+            }
+            let line = self.line()?;
+            let Some((id, outcome)) = self.heard(&line)? else {
+                continue;
+            };
+            if filler == Some(id) {
+                filler = None;
+                continue;
+            }
+            let place = id
+                .checked_sub(first)
+                .and_then(|at| usize::try_from(at).ok());
+            let place = place.and_then(|at| outcomes.get_mut(at));
+            match place.filter(|place| place.is_none()) {
+                Some(place) => *place = Some(outcome),
+                None => return Err(NodeError::Lied("an answer to another call".to_owned())),
+            }
+            missing = missing.saturating_sub(1);
+        }
+        Ok(outcomes.into_iter().flatten().collect())
+    }
+
+    fn send(&mut self, lines: &str) -> Result<(), NodeError> {
+        let written = self.stream.write_all(lines.as_bytes());
+        let written = written.and_then(|()| self.stream.flush());
+        written.map_err(|error| failed(&error))
+    }
+
+    fn write_call(&mut self, method: &str, params: &Value, lines: &mut String) {
+        let id = self.next_id;
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        lines.push_str(&call.to_string());
+        lines.push('\n');
+        self.next_id = self.next_id.saturating_add(1);
+    }
+
+    /// Reads what has arrived without being asked for. Half a line waits for the rest of it.
+    pub(super) fn glance(&mut self) -> Result<(), NodeError> {
+        self.stream.begin(GLANCE_MS);
+        loop {
+            while let Some(line) = self.buffered_line() {
+                if self.heard(&line)?.is_some() {
+                    return Err(NodeError::Lied("an answer to no call".to_owned()));
+                }
+            }
+            match self.fill() {
+                Ok(()) => {}
+                Err(NodeError::Behind) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn line(&mut self) -> Result<Vec<u8>, NodeError> {
+        loop {
+            if let Some(line) = self.buffered_line() {
+                return Ok(line);
+            }
+            match self.fill() {
+                Err(NodeError::Behind) => {
+                    return Err(failed(&std::io::Error::from(ErrorKind::TimedOut)));
+                }
+                filled => filled?,
+            }
+        }
+    }
+
+    fn buffered_line(&mut self) -> Option<Vec<u8>> {
+        let new = self.buffer.get(self.scanned..)?;
+        let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
+            self.scanned = self.buffer.len();
+            return None;
+        };
+        let end = self.scanned.saturating_add(end).saturating_add(1);
+        let rest = self.buffer.split_off(end);
+        self.scanned = 0;
+        Some(std::mem::replace(&mut self.buffer, rest))
+    }
+
+    /// Reads some more; [`NodeError::Behind`] where nothing arrives in time.
+    fn fill(&mut self) -> Result<(), NodeError> {
+        let most = usize::try_from(self.limits.answer_bytes_max).unwrap_or(usize::MAX);
+        if self.buffer.len() >= most {
+            let text = format!("a line of its answers has more than {most} bytes");
+            return Err(NodeError::Limited(text));
+        }
+        let mut chunk = vec![0; CHUNK_BYTES];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => Err(NodeError::Unreachable(
+                "the connection was closed".to_owned(),
+            )),
+            Ok(count) => {
+                self.buffer.extend(chunk.iter().take(count));
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
+                Err(NodeError::Behind)
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Reads a line: the answer to a call, or `None` for a notice, which is kept.
+    fn heard(&mut self, line: &[u8]) -> Result<Option<(u64, Outcome)>, NodeError> {
+        let unread = |_| NodeError::Lied("its answer is not what was asked".to_owned());
+        let line: Line<'_> = serde_json::from_slice(line).map_err(unread)?;
+        if let Some(method) = &line.method {
+            self.has_new_block |= method == "blockchain.headers.subscribe";
+            if method == "blockchain.scripthash.subscribe"
+                && let Some(params) = line.params
+                && let Ok((hash, status)) = serde_json::from_str(params.get())
+            {
+                self.changed.insert(hash, status);
+                if self.changed.len() > NOTICES_MAX {
+                    return Err(NodeError::Limited("it sends too many notices".to_owned()));
+                }
+            }
+            return Ok(None);
+        }
+        let error = line.error.map(|error| method_error(error.get()));
+        if let Some(error) = error.as_ref().filter(|error| is_limit(error)) {
+            return Err(NodeError::Limited(format!("it says: {}", error.message)));
+        }
+        let id = match (line.id, &error) {
+            (Some(id), _) => id,
+            // It could not read a call, and closes the connection.
+            (None, Some(error)) => return Err(unexpected("a call", error)),
+            (None, None) => return Err(NodeError::Lied("an answer to no call".to_owned())),
+        };
+        let nothing = || RawValue::from_string("null".to_owned()).map_err(unread);
+        Ok(Some((
+            id,
+            match (error, line.result) {
+                (Some(error), _) => Err(error),
+                (None, Some(result)) => Ok(result.to_owned()),
+                (None, None) => Ok(nothing()?),
+            },
+        )))
+    }
+}
+
+/// Reads the error of a method, which some servers write as a text alone.
+fn method_error(text: &str) -> MethodError {
+    let problem = serde_json::from_str::<Problem>(text);
+    let (code, message) = match problem {
+        Ok(problem) => (problem.code, problem.message),
+        Err(_) => (None, serde_json::from_str::<String>(text).ok()),
+    };
+    MethodError {
+        code: code.unwrap_or(0),
+        message: plain(&message.unwrap_or_default()),
+    }
+}
+
+/// Returns `true` if a server asks for less, or later.
+fn is_limit(error: &MethodError) -> bool {
+    let text = error.message.to_ascii_lowercase();
+    matches!(error.code, EXCESSIVE_RESOURCE_USAGE | SERVER_BUSY)
+        || text.contains("excessive resource usage")
+        || text.contains("server busy")
+}
+
+/// Returns the failure for an error that no caller has a use for.
+pub(super) fn unexpected(method: &str, error: &MethodError) -> NodeError {
+    NodeError::Unreachable(format!("{method}: {} ({})", error.message, error.code))
+}
+
+/// Returns a text of a server as one short line.
+fn plain(text: &str) -> String {
+    let plain = text
+        .chars()
+        .map(|one| if one.is_control() { ' ' } else { one });
+    plain.take(TEXT_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests;

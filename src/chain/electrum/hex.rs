@@ -1,0 +1,70 @@
+//! Hexadecimal text, and hashes, which are written with their bytes reversed.
+
+use sha2::{Digest, Sha256};
+
+/// A double SHA-256 in the order of its bytes: the id of a block or of a transaction.
+pub(super) type Hash = [u8; 32];
+
+/// Reads small hexadecimal digits.
+pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    let digit = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
+        b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
+        _ => None,
+    };
+    let byte = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
+    pairs.iter().map(byte).collect()
+}
+
+/// Writes small hexadecimal digits.
+pub(super) fn text(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied();
+    let digits = |byte: &u8| [digit(byte >> 4), digit(*byte)];
+    bytes.iter().flat_map(digits).flatten().collect()
+}
+
+/// Reads a hash as it is written.
+pub(super) fn hash(text: &str) -> Option<Hash> {
+    let mut hash = Hash::try_from(bytes(text)?).ok()?;
+    hash.reverse();
+    Some(hash)
+}
+
+/// Writes a hash.
+pub(super) fn hash_text(hash: &Hash) -> String {
+    let mut hash = *hash;
+    hash.reverse();
+    text(&hash)
+}
+
+/// Returns the double SHA-256 of these bytes.
+pub(super) fn double_sha256(bytes: &[u8]) -> Hash {
+    Sha256::digest(Sha256::digest(bytes)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, double_sha256, hash, hash_text, text};
+
+    #[test]
+    fn digits_are_read_and_written() {
+        assert_eq!(bytes("00ff1a"), Some(vec![0, 255, 26]));
+        assert_eq!(text(&[0, 255, 26]), "00ff1a");
+        for wrong in ["0", "0g", "FF", "é"] {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
+        let one = format!("{}01", "00".repeat(31));
+        assert_eq!(hash(&one).map(|hash| hash_text(&hash)), Some(one));
+        assert_eq!(hash("00"), None);
+        // "hello", of the Bitcoin developer documentation.
+        let expected = "9595c9df90075148eb06860365df33584b75bff782a510c6cd4883a419833d50";
+        assert_eq!(text(&double_sha256(b"hello")), expected);
+    }
+}

@@ -1,0 +1,260 @@
+//! What of the chain and of the mempools concerns us.
+
+use super::headers::Header;
+use super::hex::{self, Hash, hash_text};
+use super::sighted::Proven;
+use super::{Electrum, Transaction, time_of};
+use crate::chain::utxo::{Found, Looking, PaidOutput};
+use crate::chain::{BlockRead, MempoolRead, Node, NodeError, Watched};
+use crate::domain::address::of_script;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::Block;
+use crate::domain::time::HOUR_MS;
+use std::collections::{BTreeMap, HashSet};
+
+/// The most blocks in one answer.
+const BLOCKS_MAX: u32 = 2_000;
+/// The most transactions of one answer that were not told of before.
+const LATE_MAX: usize = 50;
+/// The most transactions of the mempools that are looked at in one step.
+const WAITING_MAX: usize = 2_000;
+/// How much earlier than it was found a block may say that it was.
+const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
+/// The most transactions that are looked up in one step because no history has them any more.
+const LOOKUPS_MAX: usize = 20;
+
+impl Electrum {
+    /// [`Node::blocks`](crate::chain::Node::blocks): every block of the range.
+    pub(super) fn read_blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        self.sync()?;
+        self.refresh(watched)?;
+        let tip = self.claimed.map_or(0, |(height, _)| height);
+        let last = from.saturating_add(BLOCKS_MAX.saturating_sub(1));
+        let last = last.min(to).min(tip);
+        if from > last {
+            return Err(NodeError::Behind);
+        }
+        let parent = match from.checked_sub(1) {
+            Some(below) => self.header_at(below)?.ok_or(NodeError::Behind)?.hash,
+            None => [0; 32],
+        };
+        let (mut before, mut blocks) = (parent, Vec::new());
+        for height in from..=last {
+            let header = self.header_at(height)?.ok_or(NodeError::Behind)?;
+            if header.parent() != before {
+                return Err(NodeError::Behind);
+            }
+            before = header.hash;
+            blocks.push(empty(height, &header)?);
+        }
+        let in_range = |height: u32| (from..=last).contains(&height);
+        let wanted = self.confirmed(|_, height| in_range(height));
+        for (proven, read) in self.proved(&wanted, watched)? {
+            let place = proven.height.checked_sub(from);
+            let place = place.and_then(|place| usize::try_from(place).ok());
+            if let Some(block) = place.and_then(|place| blocks.get_mut(place)) {
+                block.received.extend(read.received);
+                block.spent.extend(read.spent);
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// [`Node::late`](crate::chain::Node::late): the newest of those that were never told of.
+    pub(super) fn read_late(
+        &mut self,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        self.sync()?;
+        self.refresh(watched)?;
+        let mut untold = self.confirmed(|id, height| height <= to && !self.is_told(id, height));
+        untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
+        let times_max = self.times.len().saturating_add(LATE_MAX);
+        let is_ours = |id: &Hash| {
+            self.sightings
+                .get(id)
+                .is_some_and(|one| one.since.is_some())
+        };
+        // What may spend a watched output is looked at in every step, which costs nothing the second time.
+        let (untold, mut wanted): (Vec<_>, Vec<_>) =
+            untold.into_iter().partition(|(id, ..)| is_ours(id));
+        let wanted_max = wanted.len().saturating_add(LATE_MAX);
+        for (id, height, server) in untold {
+            if wanted.len() >= wanted_max || self.times.len() >= times_max {
+                break;
+            }
+            if self.is_since(&id, height)? {
+                wanted.push((id, height, server));
+            }
+        }
+        let mut blocks: BTreeMap<u32, BlockRead> = BTreeMap::new();
+        for (proven, read) in self.proved(&wanted, watched)? {
+            let header = self.header_at(proven.height)?.ok_or(NodeError::Behind)?;
+            let block = match blocks.entry(proven.height) {
+                std::collections::btree_map::Entry::Occupied(there) => there.into_mut(),
+                std::collections::btree_map::Entry::Vacant(free) => {
+                    free.insert(empty(proven.height, &header)?)
+                }
+            };
+            block.received.extend(read.received);
+            block.spent.extend(read.spent);
+        }
+        Ok(blocks.into_values().collect())
+    }
+
+    /// Returns `true` if a transaction was told of in the block of this height, as far as headers are held.
+    fn is_told(&self, id: &Hash, height: u32) -> bool {
+        let headers = self.headers.as_ref();
+        let there = headers.and_then(|headers| headers.at(height));
+        let is_there = |block: &Hash| there.is_none_or(|there| there.hash == *block);
+        let told = self.told.get(id).into_iter();
+        let mut told = told.chain(
+            self.telling
+                .iter()
+                .filter(|(of, _)| of == id)
+                .map(|(_, at)| at),
+        );
+        told.any(|(at, block)| *at == height && is_there(block))
+    }
+
+    /// Returns `true` if a block may be younger than the time since when somebody has an address that a transaction pays.
+    fn is_since(&mut self, id: &Hash, height: u32) -> Result<bool, NodeError> {
+        let Some(since) = self.sightings.get(id).and_then(|one| one.since) else {
+            return Ok(false);
+        };
+        let earliest = since.plus_ms(MINED_MARGIN_MS.saturating_neg());
+        let time = match self.times.get(&height) {
+            Some(time) => Some(*time),
+            None => self.time_at(height)?,
+        };
+        let Some(time) = time else {
+            return Ok(false);
+        };
+        self.times.insert(height, time);
+        Ok(time >= earliest)
+    }
+
+    /// Returns the transactions that servers say are in blocks, each with its height and the server's place.
+    fn confirmed(&self, is_wanted: impl Fn(&Hash, u32) -> bool) -> Vec<(Hash, u32, usize)> {
+        let in_block = self.sightings.iter().filter_map(|(id, sighting)| {
+            let height = sighting.height.filter(|height| is_wanted(id, *height))?;
+            Some((*id, height, sighting.server))
+        });
+        in_block.collect()
+    }
+
+    /// Fetches and proves these transactions, by their places in the chain, and notes that they are told of.
+    fn proved(
+        &mut self,
+        wanted: &[(Hash, u32, usize)],
+        watched: &dyn Watched,
+    ) -> Result<Vec<(Proven, Found)>, NodeError> {
+        let ids: Vec<Hash> = wanted.iter().map(|(id, ..)| *id).collect();
+        self.fetch(&ids)?;
+        let mut found = Vec::new();
+        for (id, height, server) in wanted {
+            let Some(transaction) = self.fetched(id) else {
+                match *server {
+                    // The server that says where it is must have it, too.
+                    0 => return Err(self.doubted(id)),
+                    _ => continue,
+                }
+            };
+            let of_it = self.found(transaction, watched)?;
+            if of_it.received.is_empty() && of_it.spent.is_empty() {
+                continue;
+            }
+            if let Some(proven) = self.prove(id, *height, *server)? {
+                self.telling.push((*id, (*height, proven.block)));
+                found.push((proven, of_it));
+            }
+        }
+        found.sort_unstable_by_key(|(proven, _)| (proven.height, proven.position));
+        Ok(found)
+    }
+
+    /// Returns what of a transaction concerns us.
+    pub(super) fn found(
+        &self,
+        transaction: &Transaction,
+        watched: &dyn Watched,
+    ) -> Result<Found, NodeError> {
+        let looking = Looking {
+            asset: self.asset,
+            network: self.network.ok_or(NodeError::Behind)?,
+            watched,
+        };
+        let outputs = transaction.outputs.iter().filter_map(|output| {
+            let is_ours = output.amount > 0 && watched.has_script(&output.script);
+            let address = of_script(self.chain, looking.network, &output.script);
+            Some(PaidOutput {
+                position: output.position,
+                address: address.filter(|_| is_ours)?,
+                amount: Units(u128::from(output.amount)),
+            })
+        });
+        let txid = hash_text(&transaction.id);
+        Ok(looking.found(txid, transaction.inputs.clone(), outputs.collect()))
+    }
+
+    /// [`Node::mempool`](crate::chain::Node::mempool).
+    pub(super) fn read_mempool(
+        &mut self,
+        unconfirmed: &[String],
+        watched: &dyn Watched,
+    ) -> Result<MempoolRead, NodeError> {
+        self.refresh(watched)?;
+        let unproved = self.sightings.iter().filter(|(id, sighting)| {
+            sighting.height.is_none() || sighting.is_in_mempool && !self.proven.contains_key(*id)
+        });
+        let mut waiting: Vec<Hash> = unproved.map(|(id, _)| *id).collect();
+        waiting.sort_unstable();
+        waiting.truncate(WAITING_MAX);
+        self.fetch(&waiting)?;
+        let asked: HashSet<&str> = unconfirmed.iter().map(String::as_str).collect();
+        let mut read = MempoolRead::default();
+        for id in &waiting {
+            let Some(transaction) = self.fetched(id) else {
+                continue;
+            };
+            let found = self.found(transaction, watched)?;
+            if !asked.contains(found.txid.as_str()) {
+                read.received.extend(found.received);
+            }
+            read.spent.extend(found.spent);
+        }
+        let mut lookups = 0_usize;
+        for txid in unconfirmed {
+            let id = hex::hash(txid);
+            if id.is_some_and(|id| self.sightings.contains_key(&id)) {
+                continue;
+            }
+            // Its address may not be asked about in this step.
+            lookups = lookups.saturating_add(1);
+            if lookups <= LOOKUPS_MAX && self.place_of(txid)?.is_none() {
+                read.vanished.push(txid.clone());
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// A block without what concerns us.
+fn empty(height: u32, header: &Header) -> Result<BlockRead, NodeError> {
+    Ok(BlockRead {
+        block: Block {
+            height,
+            hash: hash_text(&header.hash),
+        },
+        parent: hash_text(&header.parent()),
+        time: time_of(header)?,
+        received: Vec::new(),
+        spent: Vec::new(),
+    })
+}

@@ -1,0 +1,258 @@
+//! The stream to a server, over TCP or TLS, each of whose operations ends in time.
+
+use super::hex;
+use super::url::ServerUrl;
+use crate::chain::NodeError;
+use crate::clock::Stopwatch;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    StreamOwned,
+};
+use sha2::{Digest, Sha256};
+use std::io::{Error, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A stream to a server.
+pub(super) enum Stream {
+    Plain(Timed),
+    Tls(Box<StreamOwned<ClientConnection, Timed>>),
+}
+
+/// A socket whose reads and writes together have a deadline.
+pub(super) struct Timed {
+    socket: TcpStream,
+    since: Stopwatch,
+    ms_max: u64,
+}
+
+impl Timed {
+    fn left(&self) -> std::io::Result<Duration> {
+        let passed = u64::try_from(self.since.ms()).unwrap_or(u64::MAX);
+        match self.ms_max.checked_sub(passed) {
+            Some(left) if left > 0 => Ok(Duration::from_millis(left)),
+            _ => Err(Error::from(ErrorKind::TimedOut)),
+        }
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.socket.set_read_timeout(Some(self.left()?))?;
+        self.socket.read(into)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.socket.set_write_timeout(Some(self.left()?))?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+impl Stream {
+    /// Connects, and returns the SHA-256 of the certificate where the connection has one.
+    pub(super) fn connect(
+        url: &ServerUrl,
+        ms_max: u64,
+    ) -> Result<(Stream, Option<[u8; 32]>), NodeError> {
+        let socket = reached(url, Duration::from_millis(ms_max)).map_err(|error| failed(&error))?;
+        let mut timed = Timed {
+            socket,
+            since: Stopwatch::start(),
+            ms_max,
+        };
+        if !url.is_tls {
+            return Ok((Stream::Plain(timed), None));
+        }
+        let verifier = Arc::new(Verifier::new(url.pin)?);
+        let name = ServerName::try_from(url.host.clone());
+        let name = name.map_err(|_| NodeError::Wrong("its name is none for TLS".to_owned()))?;
+        let config = ClientConfig::builder_with_provider(Arc::clone(&verifier.provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| NodeError::Wrong(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::clone(&verifier) as Arc<dyn ServerCertVerifier>)
+            .with_no_client_auth();
+        let mut connection = ClientConnection::new(Arc::new(config), name)
+            .map_err(|error| NodeError::Wrong(error.to_string()))?;
+        while connection.is_handshaking() {
+            if let Err(error) = connection.complete_io(&mut timed) {
+                return Err(verifier.refused().unwrap_or_else(|| failed(&error)));
+            }
+        }
+        let seen = verifier.seen();
+        let stream = StreamOwned::new(connection, timed);
+        Ok((Stream::Tls(Box::new(stream)), seen))
+    }
+
+    /// Lets the reads and writes from now on take so long together, in milliseconds.
+    pub(super) fn begin(&mut self, ms_max: u64) {
+        let timed = match self {
+            Stream::Plain(timed) => timed,
+            Stream::Tls(stream) => &mut stream.sock,
+        };
+        timed.since = Stopwatch::start();
+        timed.ms_max = ms_max;
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.read(into),
+            Stream::Tls(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.write(bytes),
+            Stream::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Stream::Plain(stream) => stream.flush(),
+            Stream::Tls(stream) => stream.flush(),
+        }
+    }
+}
+
+/// Connects to the first address of a host that answers.
+fn reached(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
+    let addresses = (url.host.as_str(), url.port).to_socket_addrs();
+    let mut last = Error::new(ErrorKind::NotFound, "its name has no address");
+    for address in addresses.map_err(|_| Error::other("its name has no address"))? {
+        match TcpStream::connect_timeout(&address, within) {
+            Ok(socket) => {
+                socket.set_nodelay(true)?;
+                return Ok(socket);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Returns the failure of a read or write.
+pub(super) fn failed(error: &Error) -> NodeError {
+    NodeError::Unreachable(match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer in time".to_owned(),
+        ErrorKind::UnexpectedEof => "the connection was closed".to_owned(),
+        kind if error.raw_os_error().is_some() => kind.to_string(),
+        _ => error.to_string(),
+    })
+}
+
+/// Accepts the certificate that is pinned; without a pin, those that an authority signed.
+#[derive(Debug)]
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    authorities: Arc<WebPkiServerVerifier>,
+    pin: Option<[u8; 32]>,
+    /// SHA-256 of the certificate that was shown, and why it was refused.
+    shown: Mutex<Option<([u8; 32], Option<String>)>>,
+}
+
+impl Verifier {
+    fn new(pin: Option<[u8; 32]>) -> Result<Verifier, NodeError> {
+        let provider = Arc::new(ring::default_provider());
+        let roots = RootCertStore {
+            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+        };
+        let authorities =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let authorities = authorities.build();
+        Ok(Verifier {
+            provider,
+            authorities: authorities.map_err(|error| NodeError::Wrong(error.to_string()))?,
+            pin,
+            shown: Mutex::new(None),
+        })
+    }
+
+    fn seen(&self) -> Option<[u8; 32]> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.as_ref().map(|(seen, _)| *seen)
+    }
+
+    /// Returns what to say of a certificate that was refused.
+    fn refused(&self) -> Option<NodeError> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let (seen, why) = shown.as_ref()?;
+        let (seen, why) = (hex::text(seen), why.as_ref()?);
+        Some(NodeError::Wrong(match &self.pin {
+            Some(pin) => format!(
+                "its certificate has the fingerprint sha256={seen}, and the url names sha256={}",
+                hex::text(pin)
+            ),
+            None => format!(
+                "no authority vouches for its certificate ({why}). Where the server's operator confirms the fingerprint, add \
+                 it to the url: #sha256={seen}"
+            ),
+        }))
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let seen: [u8; 32] = Sha256::digest(certificate.as_ref()).into();
+        let verified = match &self.pin {
+            Some(pin) if *pin == seen => Ok(ServerCertVerified::assertion()),
+            Some(_) => Err(rustls::Error::General("another certificate".to_owned())),
+            None => {
+                let authorities = &self.authorities;
+                authorities.verify_server_cert(certificate, intermediates, name, ocsp, now)
+            }
+        };
+        let why = verified.as_ref().err().map(ToString::to_string);
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        *shown = Some((seen, why));
+        verified
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let known = &self.provider.signature_verification_algorithms;
+        known.supported_schemes()
+    }
+}

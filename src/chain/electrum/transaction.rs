@@ -1,0 +1,219 @@
+//! Transactions, read from their bytes (BIP 144; litecoin's extension block, LIP 3).
+//!
+//! Invariant: the id is the hash of the very bytes that inputs and outputs were read from.
+
+use super::hex::{Hash, double_sha256, hash_text};
+use crate::domain::observation::Spent;
+
+/// Longest script that is kept; that of an address has at most 34 bytes.
+const SCRIPT_BYTES_MAX: usize = 40;
+/// A transaction of so many bytes can be taken for two hashes of a Merkle tree (CVE-2017-12842).
+const AMBIGUOUS_BYTES: usize = 64;
+const HAS_WITNESS: u8 = 1;
+const HAS_EXTENSION: u8 = 8;
+
+/// A transaction.
+#[derive(Clone, Debug)]
+pub(super) struct Transaction {
+    pub id: Hash,
+    pub inputs: Vec<Spent>,
+    /// Outputs with a script that may be of an address.
+    pub outputs: Vec<TxOutput>,
+}
+
+/// An output.
+#[derive(Clone, Debug)]
+pub(super) struct TxOutput {
+    pub position: u32,
+    /// In the smallest units.
+    pub amount: u64,
+    pub script: Vec<u8>,
+}
+
+impl Transaction {
+    /// Reads a transaction; `None` for bytes that are none, and for one of 64 bytes without its witness.
+    pub(super) fn parse(raw: &[u8]) -> Option<Transaction> {
+        let mut rest = Bytes(raw);
+        let version = rest.take(4)?;
+        let flags = match rest.0 {
+            [0, flags, ..] => {
+                rest.take(2)?;
+                Some(*flags)
+            }
+            _ => None,
+        };
+        let body_and_rest = rest.0;
+        let inputs = rest.inputs()?;
+        let outputs = rest.outputs()?;
+        let body = body_and_rest.get(..body_and_rest.len().checked_sub(rest.0.len())?)?;
+        if flags.is_some_and(|flags| flags & HAS_WITNESS != 0) {
+            for _ in &inputs {
+                for _ in 0..rest.count()? {
+                    rest.script()?;
+                }
+            }
+        }
+        match flags {
+            None | Some(HAS_WITNESS) if rest.0.len() == 4 => {}
+            Some(flags) if flags & HAS_EXTENSION != 0 && flags & !9 == 0 => {}
+            _ => return None,
+        }
+        let lock_time = rest.0.last_chunk::<4>()?;
+        let stripped = [version, body, lock_time].concat();
+        (stripped.len() != AMBIGUOUS_BYTES).then(|| Transaction {
+            id: double_sha256(&stripped),
+            inputs,
+            outputs,
+        })
+    }
+}
+
+/// Bytes that are still to be read.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    /// Reads a number of a variable length.
+    fn count(&mut self) -> Option<u64> {
+        let [first] = self.array()?;
+        Some(match first {
+            0xfd => u64::from(u16::from_le_bytes(self.array()?)),
+            0xfe => u64::from(u32::from_le_bytes(self.array()?)),
+            0xff => u64::from_le_bytes(self.array()?),
+            small => u64::from(small),
+        })
+    }
+
+    fn script(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.count()?).ok()?;
+        self.take(length)
+    }
+
+    fn inputs(&mut self) -> Option<Vec<Spent>> {
+        let mut inputs = Vec::new();
+        for _ in 0..self.count()? {
+            let id: Hash = self.array()?;
+            let position = u32::from_le_bytes(self.array()?);
+            self.script()?;
+            self.take(4)?;
+            inputs.push(if id == [0; 32] && position == u32::MAX {
+                Spent::Coinbase
+            } else {
+                Spent::Output(hash_text(&id), position)
+            });
+        }
+        Some(inputs)
+    }
+
+    fn outputs(&mut self) -> Option<Vec<TxOutput>> {
+        let mut outputs = Vec::new();
+        for position in 0..self.count()? {
+            let position = u32::try_from(position).ok()?;
+            let amount = u64::from_le_bytes(self.array()?);
+            let script = self.script()?;
+            if i64::try_from(amount).is_err() {
+                return None;
+            }
+            if script.len() <= SCRIPT_BYTES_MAX {
+                outputs.push(TxOutput {
+                    position,
+                    amount,
+                    script: script.to_vec(),
+                });
+            }
+        }
+        Some(outputs)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::super::hex;
+    use super::{Spent, Transaction};
+
+    /// The first payment of bitcoin, in block 170: f4184fc5….
+    const FIRST: &str = "0100000001c997a5e56e104102fa209c6a852dd90660a20b2d9c352423edce25857fcd3704000000004847304402204e45e16932b8af514961a1d3a1a25fdf3f4f7732e9d624c6c61548ab5fb8cd410220181522ec8eca07de4860a4acdd12909d831cc56cbbac4622082221a8768d1d0901ffffffff0200ca9a3b00000000434104ae1a62fe09c5f51b13905f07f06b99a2f7159b2225f374cd378d71302fa28414e7aab37397f554a7df5f142c21c1b7303b8a0626f1baded5c72a704f7e6cd84cac00286bee0000000043410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac00000000";
+    const FIRST_ID: &str = "f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16";
+    /// The signed transaction of the example "Native P2WPKH" of BIP 143.
+    const SEGWIT: &str = "01000000000102fff7f7881a8099afa6940d42d1e7f6362bec38171ea3edf433541db4e4ad969f00000000494830450221008b9d1dc26ba6a9cb62127b02742fa9d754cd3bebf337f7a55d114c8e5cdd30be022040529b194ba3f9281a99f2b1c0a19c0489bc22ede944ccf4ecbab4cc618ef3ed01eeffffffef51e1b804cc89d182d279655c3aa89e815b1b309fe287d9b2b55d57b90ec68a0100000000ffffffff02202cb206000000001976a9148280b37df378db99f66f85c95a783a76ac7a6d5988ac9093510d000000001976a9143bde42dbee7e4dbe6a21b2d50ce2f0167faa815988ac000247304402203609e17b84f6a7d30c80bfa610b5b4542f32a8a0d5447a12fb1366d7f01cc44a0220573a954c4518331561406f90300e8f3358f51928d43c212a8caed02de67eebee0121025476c2e83188368da1ff3e292e7acafcdb3566bb0ad253f62fc70f07aeee635711000000";
+
+    fn raw(text: &str) -> Vec<u8> {
+        hex::bytes(text).unwrap()
+    }
+
+    #[test]
+    fn real_transactions_have_their_ids() {
+        let first = Transaction::parse(&raw(FIRST)).unwrap();
+        assert_eq!(hex::hash_text(&first.id), FIRST_ID);
+        let parent = "0437cd7f8525ceed2324359c2d0ba26006d92d856a9c20fa0241106ee5a597c9";
+        assert_eq!(first.inputs, [Spent::Output(parent.to_owned(), 0)]);
+        // Both pay a bare key, which no address stands for.
+        assert!(first.outputs.is_empty());
+        let segwit = Transaction::parse(&raw(SEGWIT)).unwrap();
+        let id = "e8151a2af31c368a35053ddd4bdb285a8595c769a3ad83e0fa02314a602d4609";
+        let amounts: Vec<_> = segwit
+            .outputs
+            .iter()
+            .map(|out| (out.position, out.amount))
+            .collect();
+        assert_eq!(amounts, [(0, 112_340_000), (1, 223_450_000)]);
+        assert_eq!(segwit.inputs.len(), 2);
+        assert_eq!(hex::hash_text(&segwit.id), id);
+    }
+
+    #[test]
+    fn extension_of_litecoin_changes_nothing_of_the_id() {
+        let plain = Transaction::parse(&raw(FIRST)).unwrap();
+        // Flag 8, then the marker of an integrating transaction before the lock time.
+        let extended = format!(
+            "{}0008{}00{}",
+            &FIRST[..8],
+            &FIRST[8..FIRST.len() - 8],
+            "00000000"
+        );
+        let extended = Transaction::parse(&raw(&extended)).unwrap();
+        assert_eq!(plain.id, extended.id);
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        for wrong in [
+            String::new(),
+            FIRST[..FIRST.len() - 2].to_owned(),
+            format!("{FIRST}00"),
+            format!("{SEGWIT}00"),
+            // An unknown flag, and more inputs than bytes.
+            format!("{}0002{}", &FIRST[..8], &FIRST[8..]),
+            format!("{}ffffffffffffffffff{}", &FIRST[..8], &FIRST[10..]),
+            // More money than there can be.
+            FIRST.replace("00ca9a3b00000000", "00ca9a3b000000ff"),
+        ] {
+            assert!(Transaction::parse(&raw(&wrong)).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn transaction_of_sixty_four_bytes_is_refused() {
+        let of_script = |script: &str| {
+            let length = script.len() / 2;
+            let hash = "11".repeat(32);
+            raw(&format!(
+                "0100000001{hash}0000000000ffffffff010000000000000000{length:02x}{script}00000000"
+            ))
+        };
+        let ambiguous = of_script("51515151");
+        assert_eq!(ambiguous.len(), 64);
+        assert!(Transaction::parse(&ambiguous).is_none());
+        assert!(Transaction::parse(&of_script("5151515151")).is_some());
+    }
+}

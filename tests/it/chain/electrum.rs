@@ -1,0 +1,316 @@
+//! Chains by Electrum servers: a real ElectrumX over a litecoind, also behind a liar.
+//!
+//! What does not live here: all that may happen to an invoice (`scenarios`), and transfers.
+
+use super::till::{TPUB, Till};
+use super::watch::{LIMITS, Watch};
+use crate::file::audit::findings;
+use crate::support::came::booked;
+use crate::support::electrumx::Electrumx;
+use crate::support::litecoind::Litecoind;
+use crate::support::looks;
+use crate::support::lying_electrum::{ElectrumLiar, ElectrumLie};
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::served::Running;
+use coffer::chain::Node;
+use coffer::chain::electrum::{Electrum, ServerUrl};
+use coffer::domain::address::simulated;
+use coffer::domain::asset::Mode;
+use coffer::domain::chain::Chain;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Instant;
+
+const UNTESTED: &str = "payments by an Electrum server";
+
+/// A node with coins, and a server of it; nothing where the machine lacks one.
+#[track_caller]
+fn server(settings: &[(&str, &str)]) -> Option<(Litecoind, Electrumx)> {
+    let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
+    node.fund();
+    let server = Electrumx::start(&node, settings, UNTESTED)?;
+    Some((node, server))
+}
+
+/// A node that is asked through these urls.
+#[track_caller]
+fn electrum(urls: &[&str]) -> Electrum {
+    let urls = urls.iter().map(|url| ServerUrl::parse(url).unwrap());
+    Electrum::new(Chain::Litecoin, urls.collect(), LIMITS).unwrap()
+}
+
+/// A shop, and the address of an invoice there.
+#[track_caller]
+fn shop(urls: &str) -> (Till, Running, String) {
+    let till = Till::of_outputs("litecoin", urls);
+    let running = till.start();
+    till.until_known("litecoin", "LTC");
+    let invoice = till.invoice(&running, "LTC");
+    let to = invoice["depositAddress"].as_str().unwrap().to_owned();
+    (till, running, to)
+}
+
+/// How many payments are in blocks, as the file knows.
+const CONFIRMED: &str = "select count(*) || '' from observations where block_height is not null";
+
+#[test]
+fn false_answers_of_an_electrum_server_change_nothing() {
+    let Some((node, server)) = server(&[]) else {
+        return;
+    };
+    let liar = ElectrumLiar::before(server.port);
+    let (till, running, to) = shop(&liar.url());
+    let mut paid = 0;
+    for lie in [
+        ElectrumLie::FalseProof,
+        ElectrumLie::FalseBytes,
+        ElectrumLie::FalseHeader,
+        ElectrumLie::Invents(200),
+        ElectrumLie::UnknownScripts,
+        ElectrumLie::Excessive,
+        ElectrumLie::LongLine,
+    ] {
+        liar.lie(lie.clone());
+        node.pay(&to, &format!("0.0{}", paid + 1));
+        node.mine(1);
+        paid += 1;
+        assert!(looks::until(|| liar.told() >= 2), "{lie:?}");
+        let is_harmless = lie == ElectrumLie::UnknownScripts;
+        if !is_harmless {
+            till.served.until(CONFIRMED, &[&(paid - 1).to_string()]);
+            let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
+            ready.expect(200);
+        }
+        liar.lie(ElectrumLie::None);
+        till.served.until(CONFIRMED, &[&paid.to_string()]);
+    }
+    node.mine(20);
+    let rest = "select count(*) || '' from observations where state != 'confirmed'";
+    till.served.until(rest, &["0"]);
+    drop(running);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    let came = node.came_to(&BTreeSet::from([to]), "LTC");
+    assert_eq!(came.len(), paid);
+    assert_eq!(booked(&till.served.open()), came);
+}
+
+#[test]
+fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
+    let Some((node, server)) = server(&[]) else {
+        return;
+    };
+    let liar = ElectrumLiar::before(server.port);
+    liar.lie(ElectrumLie::Hides);
+    let (honest, hiding) = (server.url(), liar.url());
+    let seen = "select count(*) || '' from observations";
+    let unconfirmed = "select count(*) || '' from observations where state != 'confirmed'";
+    let mut paid = 0;
+    for urls in [format!("{hiding},{honest}"), format!("{honest},{hiding}")] {
+        let (till, mut running, to) = shop(&urls);
+        node.pay(&to, "0.25");
+        paid += 1;
+        // The second shop has the keys of the first one, and hears of what came to them a moment ago.
+        till.served.until(seen, &[&paid.to_string()]);
+        node.mine(12);
+        till.served.until(unconfirmed, &["0"]);
+        assert!(liar.told() > 0);
+        assert!(running.process.close());
+        assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    }
+    // Alone it hides what nobody can know of.
+    let (till, _running, to) = shop(&hiding);
+    node.pay(&to, "0.25");
+    liar.lie(ElectrumLie::Hides);
+    assert!(looks::until(|| liar.told() >= 1));
+    till.served.until(seen, &["0"]);
+    let mut settings = till.settings();
+    // Whom webhooks may go to it does not ask.
+    settings.truncate(settings.len() - 2);
+    let said = till.coffer(&[&["doctor"][..], &settings].concat());
+    for part in [
+        "ElectrumX",
+        "one server can hide a payment",
+        "requests to litecoin: about 6480 a day (every 30 s), 18000 while money is expected",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn payment_is_seen_with_the_notice_of_an_electrum_server() {
+    let Some((node, server)) = server(&[]) else {
+        return;
+    };
+    let (till, mut running, to) = shop(&server.url());
+    // The next poll would be ten seconds later.
+    let height = node.call("getblockcount", json!([]));
+    let read = format!("select (height = {height}) || '' from chain_cursors");
+    till.served.until(&read, &["1"]);
+    let since = Instant::now();
+    node.pay(&to, "0.25");
+    till.served
+        .until("select count(*) || '' from observations", &["1"]);
+    let passed = since.elapsed();
+    // The server itself looks at its node's mempool five times a second.
+    assert!(passed.as_secs() < 5, "{passed:?}");
+    assert!(running.process.close());
+}
+
+#[test]
+fn certificate_of_an_electrum_server_is_pinned() {
+    let folder = Scratch::new();
+    let (key, certificate) = (folder.path("key.pem"), folder.path("cert.pem"));
+    let made = Command::new("openssl")
+        .args([
+            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj",
+        ])
+        .args([
+            "/CN=electrum.example",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+        ])
+        .args([&key, std::path::Path::new("-out"), &certificate])
+        .output();
+    assert!(made.unwrap().status.success());
+    let settings = [
+        ("SSL_KEYFILE", key.to_str().unwrap()),
+        ("SSL_CERTFILE", certificate.to_str().unwrap()),
+    ];
+    let Some((_node, server)) = server(&settings) else {
+        return;
+    };
+    let url = format!("electrums://127.0.0.1:{}", server.tls_port);
+    let unknown = electrum(&[&url]).network().unwrap_err().to_string();
+    let (_, pin) = unknown.split_once("#sha256=").unwrap();
+    assert!(unknown.contains("no authority vouches"), "{unknown}");
+    let other = format!("{url}#sha256={}", "0a".repeat(32));
+    let refused = electrum(&[&other]).network().unwrap_err().to_string();
+    assert!(
+        refused.contains(pin) && refused.contains(&"0a".repeat(32)),
+        "{refused}"
+    );
+    let mut pinned = electrum(&[&format!("{url}#sha256={pin}")]);
+    assert_eq!(pinned.network().unwrap(), "regtest");
+    assert!(pinned.head().unwrap().block.height > 200);
+    let remarks = pinned.remarks().join("; ");
+    assert!(
+        remarks.contains(&format!("certificate sha256={pin}")),
+        "{remarks}"
+    );
+    assert!(remarks.contains("ElectrumX"), "{remarks}");
+}
+
+#[test]
+#[expect(
+    clippy::print_stderr,
+    reason = "what it costs is told to whoever runs it"
+)]
+fn five_thousand_addresses_are_watched_at_one_electrum_server() {
+    let Some((node, server)) = server(&[]) else {
+        return;
+    };
+    let ours = node.address("bech32");
+    let addresses = (0..5_000).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
+    let addresses: Vec<String> = addresses.chain([ours.clone()]).collect();
+    let names: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    let watch = Watch::addresses(Chain::Litecoin, &names).by_name(&names);
+    let mut electrum = electrum(&[&server.url()]);
+    let since = Instant::now();
+    assert_eq!(electrum.network().unwrap(), "regtest");
+    electrum.head().unwrap();
+    assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
+    let (first, took) = (electrum.requests(), since.elapsed());
+    // One step in which nothing is new.
+    electrum.head().unwrap();
+    electrum.mempool(&[], &watch).unwrap();
+    electrum.head().unwrap();
+    let step = electrum.requests() - first;
+    eprintln!("5001 addresses: {first} requests in {took:?}, then {step} a step");
+    assert!(first < 5_001 + 20 && step <= 2, "{first} {step}");
+    let txid = node.pay(&ours, "0.25");
+    assert!(looks::until(|| electrum.has_news()));
+    let since = Instant::now();
+    electrum.head().unwrap();
+    let read = electrum.mempool(&[], &watch).unwrap();
+    electrum.head().unwrap();
+    let took = since.elapsed();
+    eprintln!("a payment is known {took:?} after the notice");
+    assert!(took.as_millis() < 1_000, "{took:?}");
+    assert_eq!(read.received.len(), 1);
+    assert_eq!(read.received[0].txid, txid);
+}
+
+/// The commands of the guide, on one machine after the other: on a test network they say which, and rates are fixed.
+#[test]
+fn first_payment_takes_the_commands_of_the_guide_and_no_node() {
+    let Some((node, server)) = server(&[]) else {
+        return;
+    };
+    let guide = include_str!("../../../src/web/guides/chains.md");
+    let (_, block) = guide.split_once("```sh electrum\n").unwrap();
+    let commands: Vec<&str> = block.split("```").next().unwrap().trim().lines().collect();
+    assert!(commands.len() <= 8, "{commands:?}");
+    let folder = Scratch::new();
+    std::fs::write(folder.path("litecoin.key"), TPUB).unwrap();
+    let rates = folder.path("rates.json");
+    std::fs::write(&rates, r#"{"LTC": {"EUR": "80", "USD": "90"}}"#).unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = free.local_addr().unwrap().to_string();
+    drop(free);
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_coffer"));
+    let shell = |script: String| {
+        let mut command = Command::new("bash");
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", binary.parent().unwrap().display());
+        let rates = format!("fixed:{}", rates.display());
+        command
+            .args(["-c", &script])
+            .current_dir(folder.path("."))
+            .env("PATH", path)
+            .env("COFFER_RATES", rates)
+            .env("COFFER_TEST_NETWORKS", "1")
+            .env("COFFER_LISTEN", &listen);
+        command
+    };
+    let named = format!("{0},{0}", server.url());
+    let is_there = |command: &str| {
+        let there = command.replace(
+            "electrums://one.example:50002,electrums://two.example:50002",
+            &named,
+        );
+        there.replace(
+            "add litecoin",
+            "add litecoin --script wpkh --network regtest",
+        )
+    };
+    let before: Vec<String> = commands[..6]
+        .iter()
+        .map(|command| is_there(command))
+        .collect();
+    let set_up = format!("{}\nexport -p >env", before.join("\n"));
+    let said = shell(set_up).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("ok: node of litecoin"), "{said}");
+    let serve = format!(". ./env; exec {}", commands[6]);
+    let served = Process::start(&mut shell(serve));
+    assert!(served.url().starts_with("https://pay.example.com"));
+    let invoice = format!(". ./env; {}", commands[7]);
+    let invoice = invoice.replace("127.0.0.1:8080", &listen);
+    let file = rusqlite::Connection::open(folder.path("shop.db")).unwrap();
+    let until = |sql: &str| {
+        assert!(
+            looks::until(|| file.query_row(sql, [], |row| row.get(0)) == Ok(1_u32)),
+            "{sql}"
+        );
+    };
+    // It says so in the log.
+    until("select count(*) from chain_cursors where exists (select 1 from rate_figures)");
+    let output = shell(invoice).output().unwrap();
+    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    node.pay(made["depositAddress"].as_str().unwrap(), "0.25");
+    node.mine(3);
+    until("select count(*) from observations where state = 'confirmed'");
+}

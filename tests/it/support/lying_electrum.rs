@@ -1,0 +1,184 @@
+//! A liar in front of an Electrum server: it passes lines on, and changes what a test wants changed.
+//!
+//! What always holds: calls are passed on as they are; only answers and notices are changed.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// A lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ElectrumLie {
+    /// It tells the truth.
+    None,
+    /// Nothing ever came to any script.
+    Hides,
+    /// Merkle branches with another hash.
+    FalseProof,
+    /// Headers with another Merkle root.
+    FalseHeader,
+    /// Transactions with another amount.
+    FalseBytes,
+    /// Each history has a transaction that does not exist, in this block.
+    Invents(u64),
+    /// Notices of scripts that nobody asked about.
+    UnknownScripts,
+    /// A line of 100 MB.
+    LongLine,
+    /// The connection is closed for excessive resource usage.
+    Excessive,
+}
+
+/// The liar.
+pub struct ElectrumLiar {
+    port: u16,
+    lie: Arc<Mutex<ElectrumLie>>,
+    told: Arc<AtomicU64>,
+}
+
+impl ElectrumLiar {
+    /// Stands in front of the server at this port of the machine.
+    #[track_caller]
+    pub fn before(server: u16) -> ElectrumLiar {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let lie = Arc::new(Mutex::new(ElectrumLie::None));
+        let told = Arc::new(AtomicU64::new(0));
+        let (lies, counts) = (Arc::clone(&lie), Arc::clone(&told));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else {
+                    continue;
+                };
+                pass(client, server, &lies, &counts);
+            }
+        });
+        ElectrumLiar { port, lie, told }
+    }
+
+    /// Its url.
+    pub fn url(&self) -> String {
+        format!("electrum://127.0.0.1:{}", self.port)
+    }
+
+    /// Lies so from now on.
+    pub fn lie(&self, lie: ElectrumLie) {
+        *self.lie.lock().unwrap() = lie;
+        self.told.store(0, Ordering::SeqCst);
+    }
+
+    /// How often it has told the present lie.
+    pub fn told(&self) -> u64 {
+        self.told.load(Ordering::SeqCst)
+    }
+}
+
+/// The methods of calls that wait for their answers, by id.
+type Calls = Arc<Mutex<std::collections::HashMap<u64, String>>>;
+
+fn pass(
+    client: TcpStream,
+    server: TcpStream,
+    lie: &Arc<Mutex<ElectrumLie>>,
+    told: &Arc<AtomicU64>,
+) {
+    let calls = Calls::default();
+    let known = Arc::clone(&calls);
+    let (from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            let call: Value = serde_json::from_str(&line).unwrap();
+            let method = call["method"].as_str().unwrap().to_owned();
+            known
+                .lock()
+                .unwrap()
+                .insert(call["id"].as_u64().unwrap(), method);
+            if to.write_all(format!("{line}\n").as_bytes()).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+    });
+    let (lie, told) = (Arc::clone(lie), Arc::clone(told));
+    let mut client = client;
+    thread::spawn(move || {
+        for line in BufReader::new(server).lines().map_while(Result::ok) {
+            let mut answer: Value = serde_json::from_str(&line).unwrap();
+            let id = answer["id"].as_u64();
+            let method = id.and_then(|id| calls.lock().unwrap().remove(&id));
+            let now = lie.lock().unwrap().clone();
+            let Some(lines) = told_wrongly(&now, method.as_deref(), &mut answer) else {
+                let _ = client.write_all(format!("{line}\n").as_bytes());
+                continue;
+            };
+            told.fetch_add(1, Ordering::SeqCst);
+            if client.write_all(&lines).is_err() {
+                break;
+            }
+            if now == ElectrumLie::Excessive {
+                break;
+            }
+        }
+        let _ = client.shutdown(Shutdown::Both);
+    });
+}
+
+/// What is sent in place of an answer or a notice; nothing where that is true.
+fn told_wrongly(lie: &ElectrumLie, method: Option<&str>, answer: &mut Value) -> Option<Vec<u8>> {
+    let is_notice = method.is_none();
+    let is_of = |name: &str| method == Some(name);
+    match lie {
+        ElectrumLie::Hides if is_notice => return Some(Vec::new()),
+        ElectrumLie::Hides if is_of("blockchain.scripthash.subscribe") => {
+            answer["result"] = Value::Null;
+        }
+        ElectrumLie::Hides if is_of("blockchain.scripthash.get_history") => {
+            answer["result"] = json!([]);
+        }
+        ElectrumLie::FalseProof if is_of("blockchain.transaction.get_merkle") => {
+            answer["result"]["merkle"][0] = json!("ab".repeat(32));
+        }
+        ElectrumLie::FalseHeader if is_of("blockchain.headers.subscribe") => {
+            flip(&mut answer["result"]["hex"], 80);
+        }
+        ElectrumLie::FalseBytes if is_of("blockchain.transaction.get") => {
+            flip(&mut answer["result"], 100);
+        }
+        ElectrumLie::Invents(height) if is_of("blockchain.scripthash.get_history") => {
+            let invented = json!({"height": height, "tx_hash": "cd".repeat(32)});
+            answer["result"].as_array_mut()?.push(invented);
+        }
+        ElectrumLie::UnknownScripts if !is_notice => {
+            let hash = "ef".repeat(32);
+            let notice =
+                json!({"method": "blockchain.scripthash.subscribe", "params": [hash, hash]});
+            return Some(format!("{notice}\n{answer}\n").into_bytes());
+        }
+        ElectrumLie::LongLine if !is_notice && !is_of("server.version") => {
+            return Some(vec![b' '; 100_000_000]);
+        }
+        ElectrumLie::Excessive if !is_notice && !is_of("server.version") => {
+            answer["result"] = Value::Null;
+            answer["error"] = json!({"code": -101, "message": "excessive resource usage"});
+        }
+        _ => return None,
+    }
+    Some(format!("{answer}\n").into_bytes())
+}
+
+/// Changes a hexadecimal digit.
+fn flip(text: &mut Value, at: usize) {
+    if let Some(old) = text.as_str() {
+        let new = if old.get(at..=at) == Some("0") {
+            "1"
+        } else {
+            "0"
+        };
+        let mut changed = old.to_owned();
+        changed.replace_range(at..=at, new);
+        *text = json!(changed);
+    }
+}
