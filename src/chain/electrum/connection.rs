@@ -48,6 +48,8 @@ pub(super) struct Connection {
     /// Bytes at its beginning that are known to have no end of a line.
     scanned: usize,
     next_id: u64,
+    /// Bytes that were read and written.
+    bytes: u64,
     /// Script hashes whose histories have changed, with their new status.
     changed: HashMap<String, Option<String>>,
     /// `true`: it told of a new block since the newest header was asked for.
@@ -89,6 +91,7 @@ impl Connection {
             buffer: Vec::new(),
             scanned: 0,
             next_id: 0,
+            bytes: 0,
             changed: HashMap::new(),
             has_new_block: false,
             is_urgent: false,
@@ -102,6 +105,16 @@ impl Connection {
             read.map_err(|_| NodeError::Lied("it names no version of its protocol".to_owned()))?;
         connection.software = plain(&format!("{software}, protocol {protocol}"));
         Ok(connection)
+    }
+
+    fn count(&mut self, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Returns how many bytes were read and written, without those of TLS.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Returns how many calls were made.
@@ -121,7 +134,7 @@ impl Connection {
 
     /// Makes one call.
     pub(super) fn call(&mut self, method: &str, params: Value) -> Result<Outcome, NodeError> {
-        let outcome = self.call_all(method, vec![params])?.pop();
+        let outcome = self.call_all(method, &[params])?.pop();
         outcome.ok_or_else(|| NodeError::Lied("it left out an answer".to_owned()))
     }
 
@@ -129,7 +142,7 @@ impl Connection {
     pub(super) fn call_all(
         &mut self,
         method: &str,
-        params: Vec<Value>,
+        params: &[Value],
     ) -> Result<Vec<Outcome>, NodeError> {
         let mut outcomes = Vec::with_capacity(params.len());
         for part in params.chunks(PIPELINE_MAX) {
@@ -184,6 +197,7 @@ impl Connection {
     }
 
     fn send(&mut self, lines: &str) -> Result<(), NodeError> {
+        self.count(lines.len());
         let written = self.stream.write_all(lines.as_bytes());
         let written = written.and_then(|()| self.stream.flush());
         written.map_err(|error| failed(&error))
@@ -253,6 +267,7 @@ impl Connection {
                 "the connection was closed".to_owned(),
             )),
             Ok(count) => {
+                self.count(count);
                 self.buffer.extend(chunk.iter().take(count));
                 Ok(())
             }

@@ -100,6 +100,12 @@ impl Electrum {
         })
     }
 
+    /// Returns how many bytes were read from the servers and written to them, without those of TLS.
+    pub fn bytes(&self) -> u64 {
+        let bytes = self.servers.iter().map(Server::bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+
     /// Returns the server at this place.
     fn server(&mut self, place: usize) -> Result<&mut Server, NodeError> {
         let server = self.servers.get_mut(place);

@@ -4,7 +4,7 @@
 
 mod subscriptions;
 
-use super::connection::{Connection, unexpected};
+use super::connection::{Connection, Outcome, unexpected};
 use super::headers::{Header, parse_all};
 use super::hex::{self, Hash, hash_text};
 use super::transaction::Transaction;
@@ -27,8 +27,9 @@ pub(super) struct Server {
     connections: Vec<Connection>,
     /// By script hash.
     histories: HashMap<String, History>,
-    /// Calls over connections that are closed.
+    /// Calls and bytes over connections that are closed.
     calls_before: u64,
+    bytes_before: u64,
     /// Changes with each new connection.
     epoch: u64,
     /// Connection over which the network was checked.
@@ -95,6 +96,7 @@ impl Server {
             connections: Vec::new(),
             histories: HashMap::new(),
             calls_before: 0,
+            bytes_before: 0,
             epoch: 0,
             checked_in: None,
             failures: 0,
@@ -109,6 +111,12 @@ impl Server {
     pub(super) fn calls(&self) -> u64 {
         let open = self.connections.iter().map(Connection::calls);
         open.fold(self.calls_before, u64::saturating_add)
+    }
+
+    /// Returns how many bytes were read and written.
+    pub(super) fn bytes(&self) -> u64 {
+        let open = self.connections.iter().map(Connection::bytes);
+        open.fold(self.bytes_before, u64::saturating_add)
     }
 
     /// Returns the number of the connection that is open, after connecting where none is.
@@ -154,6 +162,7 @@ impl Server {
     /// Closes all connections. Histories are kept, and compared by the next ones.
     pub(super) fn close(&mut self) {
         self.calls_before = self.calls();
+        self.bytes_before = self.bytes();
         self.connections.clear();
         for history in self.histories.values_mut() {
             history.connection = None;
@@ -167,27 +176,34 @@ impl Server {
         method: &str,
         params: Vec<Value>,
     ) -> Result<Vec<Result<T, MethodError>>, NodeError> {
+        let mut read = Vec::with_capacity(params.len());
+        for outcome in self.outcomes(place, method, params)? {
+            read.push(match outcome {
+                Ok(result) => match serde_json::from_str(result.get()) {
+                    Ok(value) => Ok(value),
+                    Err(_) => return Err(self.lied(format!("its answer to {method} is another"))),
+                },
+                Err(error) => Err(error),
+            });
+        }
+        Ok(read)
+    }
+
+    /// The same, with the answers as they came. Not generic, so that there is one of it in the program.
+    fn outcomes(
+        &mut self,
+        place: usize,
+        method: &str,
+        params: Vec<Value>,
+    ) -> Result<Vec<Outcome>, NodeError> {
         self.connected()?;
         let connection = self.connections.get_mut(place);
         let connection = connection.ok_or_else(|| NodeError::Unreachable("closed".to_owned()))?;
-        let outcomes = connection.call_all(method, params);
-        let read = |outcomes: Vec<_>| {
-            let read = |outcome: super::connection::Outcome| match outcome {
-                Ok(result) => match serde_json::from_str(result.get()) {
-                    Ok(value) => Ok(Ok(value)),
-                    Err(_) => Err(NodeError::Lied(format!(
-                        "its answer to {method} is another"
-                    ))),
-                },
-                Err(error) => Ok(Err(error)),
-            };
-            outcomes.into_iter().map(read).collect()
-        };
-        let read = outcomes.and_then(read);
-        if read.is_err() {
+        let outcomes = connection.call_all(method, &params);
+        if outcomes.is_err() {
             self.close();
         }
-        read
+        outcomes
     }
 
     fn call<T: DeserializeOwned>(

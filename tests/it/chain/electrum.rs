@@ -223,12 +223,19 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     electrum.head().unwrap();
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     let (first, took) = (electrum.requests(), since.elapsed());
+    let first_bytes = electrum.bytes();
     // One step in which nothing is new.
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     electrum.head().unwrap();
     let step = electrum.requests() - first;
-    eprintln!("5001 addresses: {first} requests in {took:?}, then {step} a step");
+    let step_bytes = electrum.bytes() - first_bytes;
+    eprintln!(
+        "5001 addresses: {first} requests and {first_bytes} bytes in {took:?}, then {step} and {step_bytes} a step: \
+         {} requests and {} bytes a day at one every 30 s",
+        step * 2_880,
+        step_bytes * 2_880
+    );
     assert!(first < 5_001 + 20 && step <= 2, "{first} {step}");
     let txid = node.pay(&ours, "0.25");
     assert!(looks::until(|| electrum.has_news()));

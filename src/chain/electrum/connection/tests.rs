@@ -59,7 +59,7 @@ fn three(
     let (url, thread) = server(does);
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     assert_eq!(connection.software, "Fake 1, protocol 1.4");
-    let outcomes = connection.call_all("echo", vec![json!([0]), json!([1]), json!([2])]);
+    let outcomes = connection.call_all("echo", &[json!([0]), json!([1]), json!([2])]);
     let text = |outcome: super::Outcome| match outcome {
         Ok(value) => serde_json::from_str(value.get()).unwrap(),
         Err(error) => json!([error.code, error.message]),
