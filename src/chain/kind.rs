@@ -32,6 +32,8 @@ pub struct Kind {
     pub chains: &'static [Chain],
     /// Schemes of their urls.
     pub schemes: &'static [&'static str],
+    /// `true`: they are asked over HTTP, and headers of the operator's may be sent with it.
+    pub takes_headers: bool,
     /// Returns what it costs to follow a chain.
     pub cost: fn(Chain) -> Cost,
     /// Reads a url.
@@ -47,6 +49,7 @@ pub static KINDS: &[Kind] = &[
     Kind {
         chains: &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin],
         schemes: HTTP,
+        takes_headers: true,
         cost: Cost::of,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Utxo::new(at.chain, at.rpc())?)),
@@ -54,6 +57,7 @@ pub static KINDS: &[Kind] = &[
     Kind {
         chains: &[Chain::Bitcoin, Chain::Litecoin],
         schemes: &SCHEMES,
+        takes_headers: false,
         cost: Cost::by_notices,
         endpoint: |url| Ok(Endpoint::of_other(url, ServerUrl::parse(url)?.shown())),
         node: |at| {
@@ -69,6 +73,7 @@ pub static KINDS: &[Kind] = &[
     Kind {
         chains: &[Chain::Ethereum, Chain::Base, Chain::Polygon],
         schemes: HTTP,
+        takes_headers: true,
         cost: Cost::of,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Evm::new(at.chain, at.rpc(), at.tokens))),
@@ -76,6 +81,7 @@ pub static KINDS: &[Kind] = &[
     Kind {
         chains: &[Chain::Tron],
         schemes: HTTP,
+        takes_headers: true,
         cost: Cost::of,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Tron::new(at.rpc(), at.tokens))),

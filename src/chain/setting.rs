@@ -17,6 +17,10 @@ use std::str::FromStr;
 /// The most characters of a header's value.
 const HEADER_CHARS_MAX: usize = 4096;
 
+/// Message for a header of a chain whose urls are all of other kinds.
+const NO_HEADERS: &str =
+    "is sent to http:// and https:// urls only, and the chain has none: leave it out";
+
 /// The nodes of one chain.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ChainNode {
@@ -80,6 +84,13 @@ impl Nodes {
             let wrong = |problem: String| format!("--node-header {key}: {problem}");
             let chain = followed(key).map_err(wrong)?;
             let node = read.of(chain).ok_or_else(|| wrong(no_node(chain)))?;
+            let takes_headers = |at: &Endpoint| {
+                let kind = kind::of(chain, at.scheme());
+                kind.is_some_and(|kind| kind.takes_headers)
+            };
+            if !node.endpoints.iter().any(takes_headers) {
+                return Err(wrong(NO_HEADERS.to_owned()));
+            }
             node.headers.push(parsed_header(header).map_err(wrong)?);
         }
         for (key, contract) in tokens {
@@ -269,6 +280,12 @@ mod tests {
             &[("base", "a: secret")],
             &[],
             "--node-header base: base has no node",
+        ),
+        (
+            &[("litecoin", "electrums://secret:1,electrum://secret:2")],
+            &[("litecoin", "a: secret")],
+            &[],
+            "--node-header litecoin: is sent to http:// and https:// urls only",
         ),
         (
             NODE,
