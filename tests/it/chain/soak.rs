@@ -3,6 +3,8 @@
 //!
 //! `COFFER_SOAK_SECONDS` says for how long; then memory and processor are measured, too. The test itself plays some rounds.
 
+mod front;
+
 use super::killed::tron::{ASSET as TRON_TOKEN, Tron};
 use super::killed::{Accounts, Payer, Wallet};
 use super::till::Till;
@@ -11,15 +13,19 @@ use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
 use crate::support::came::{Came, booked};
 use crate::support::dice::Dice;
+use crate::support::electrumx::Electrumx;
 use crate::support::litecoind::Litecoind;
 use crate::support::looks;
-use crate::support::lying::{Liar, Lie};
+use crate::support::lying::Liar;
+use crate::support::lying_electrum::ElectrumLiar;
 use crate::support::served::Running;
-use crate::support::tron::{self, Fault, TOKEN, address};
+use crate::support::tron::{self, TOKEN, address};
+use front::{Front, OF_ACCOUNTS, OF_OUTPUTS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::{Duration, Instant};
 
+const UNTESTED: &str = "all kinds of node at once";
 /// Rounds, unless the environment says how long.
 const ROUNDS: usize = 12;
 /// Invoices of each chain.
@@ -42,78 +48,18 @@ struct Side {
     to: Vec<String>,
 }
 
-/// A server between the shop and a node.
-enum Front {
-    /// With faults in the answers to these methods.
-    Liar(Liar, &'static [&'static str]),
-    /// With faults in the answers to these paths.
-    Tron(tron::Node),
-    /// Without any.
-    Honest(Liar),
-}
-
-const OF_OUTPUTS: &[&str] = &[
-    "getblock",
-    "getblockhash",
-    "getblockchaininfo",
-    "getrawmempool",
-];
-const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
-const OF_TRON: [&str; 3] = [
-    "/wallet/getnowblock",
-    "/wallet/getblockbylimitnext",
-    "/wallet/gettransactioninfobyblocknum",
-];
-
-impl Front {
-    fn url(&self) -> String {
-        match self {
-            Front::Liar(liar, _) | Front::Honest(liar) => liar.url(),
-            Front::Tron(node) => node.url(),
-        }
-    }
-
-    /// Begins with a fault.
-    fn breaks(&self, dice: &mut Dice) {
-        let kind = dice.roll(4);
-        match self {
-            Front::Liar(liar, methods) => {
-                let lie = match kind {
-                    0 => Lie::Hang,
-                    1 => Lie::Status(500),
-                    2 => Lie::Truncated(dice.roll(400)),
-                    _ => Lie::error(-32_000, "no"),
-                };
-                liar.lie(methods[dice.roll(methods.len())], lie);
-            }
-            Front::Tron(node) => {
-                let fault = match kind {
-                    0 => Fault::Hang,
-                    1 => Fault::Status(500, String::new()),
-                    2 => Fault::Truncated(dice.roll(400)),
-                    _ => Fault::Status(200, "{\"Error\": \"no\"}".to_owned()),
-                };
-                node.lie(OF_TRON[dice.roll(OF_TRON.len())], fault);
-            }
-            Front::Honest(_) => {}
-        }
-    }
-
-    /// Ends all faults.
-    fn mends(&self) {
-        match self {
-            Front::Liar(liar, _) => liar.honest(),
-            Front::Tron(node) => node.honest(),
-            Front::Honest(_) => {}
-        }
-    }
-}
-
 fn of_outputs(chain: &'static str, asset: &'static str) -> Option<Side> {
-    let node = Litecoind::start(&["-txindex=1"], "all kinds of node at once")?;
+    let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
     node.fund();
     let front = match chain {
         "dogecoin" => Front::Honest(Liar::dogecoin(&node.url())),
+        "bitcoin" => {
+            let server = Electrumx::start(&node, &[], UNTESTED)?;
+            Front::Electrum {
+                liar: ElectrumLiar::as_bitcoin(server.port),
+                _server: server,
+            }
+        }
         _ => Front::Liar(Liar::before(&node.url()), OF_OUTPUTS),
     };
     let sent = Vec::new();
@@ -139,7 +85,7 @@ fn of_accounts(
     asset: &'static str,
     coin: &'static str,
 ) -> Option<(Side, String)> {
-    let node = Node::of(id, "all kinds of node at once")?;
+    let node = Node::of(id, UNTESTED)?;
     let token = node.token();
     // What is given up later is not the token itself.
     node.mine(5);
@@ -164,6 +110,7 @@ fn of_accounts(
 /// Every chain that a machine with these tools has a node of, and the settings of tokens.
 fn sides() -> Option<(Vec<Side>, Vec<String>)> {
     let mut sides = vec![
+        of_outputs("bitcoin", "BTC")?,
         of_outputs("litecoin", "LTC")?,
         of_outputs("dogecoin", "DOGE")?,
     ];
@@ -202,7 +149,7 @@ fn shop(sides: &[Side], tokens: &[String]) -> Till {
     for token in tokens {
         till.add_settings(vec!["--token".to_owned(), token.clone()]);
     }
-    for chain in ["litecoin", "dogecoin"] {
+    for chain in ["bitcoin", "litecoin", "dogecoin"] {
         done(&till.adds(chain, super::till::TPUB, &[]));
     }
     for family in ["evm", "tron"] {
@@ -214,6 +161,7 @@ fn shop(sides: &[Side], tokens: &[String]) -> Till {
 /// Coins of a chain that are paid in.
 fn assets(chain: &str) -> &'static [&'static str] {
     match chain {
+        "bitcoin" => &["BTC"],
         "litecoin" => &["LTC"],
         "dogecoin" => &["DOGE"],
         "ethereum" => &["USDC-ERC20", "ETH"],

@@ -32,6 +32,9 @@ pub enum ElectrumLie {
     Excessive,
 }
 
+/// The first header of bitcoin's regtest (`src/kernel/chainparams.cpp` of Bitcoin Core).
+const FIRST_OF_BITCOIN: &str = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f2002000000";
+
 /// The liar.
 pub struct ElectrumLiar {
     port: u16,
@@ -43,6 +46,17 @@ impl ElectrumLiar {
     /// Stands in front of the server at this port of the machine.
     #[track_caller]
     pub fn before(server: u16) -> ElectrumLiar {
+        ElectrumLiar::of(server, None)
+    }
+
+    /// [`ElectrumLiar::before`] a server of litecoin, which is taken for one of bitcoin by its first block.
+    #[track_caller]
+    pub fn as_bitcoin(server: u16) -> ElectrumLiar {
+        ElectrumLiar::of(server, Some(FIRST_OF_BITCOIN))
+    }
+
+    #[track_caller]
+    fn of(server: u16, first: Option<&'static str>) -> ElectrumLiar {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let lie = Arc::new(Mutex::new(ElectrumLie::None));
@@ -53,7 +67,7 @@ impl ElectrumLiar {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else {
                     continue;
                 };
-                pass(client, server, &lies, &counts);
+                pass(client, server, first, &lies, &counts);
             }
         });
         ElectrumLiar { port, lie, told }
@@ -76,12 +90,13 @@ impl ElectrumLiar {
     }
 }
 
-/// The methods of calls that wait for their answers, by id.
-type Calls = Arc<Mutex<std::collections::HashMap<u64, String>>>;
+/// The methods of calls that wait for their answers, by id; `true` for those that ask for the first header.
+type Calls = Arc<Mutex<std::collections::HashMap<u64, (String, bool)>>>;
 
 fn pass(
     client: TcpStream,
     server: TcpStream,
+    first: Option<&'static str>,
     lie: &Arc<Mutex<ElectrumLie>>,
     told: &Arc<AtomicU64>,
 ) {
@@ -92,10 +107,11 @@ fn pass(
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             let call: Value = serde_json::from_str(&line).unwrap();
             let method = call["method"].as_str().unwrap().to_owned();
+            let is_of_first = call["params"] == json!([0, 1]);
             known
                 .lock()
                 .unwrap()
-                .insert(call["id"].as_u64().unwrap(), method);
+                .insert(call["id"].as_u64().unwrap(), (method, is_of_first));
             if to.write_all(format!("{line}\n").as_bytes()).is_err() {
                 break;
             }
@@ -108,10 +124,14 @@ fn pass(
         for line in BufReader::new(server).lines().map_while(Result::ok) {
             let mut answer: Value = serde_json::from_str(&line).unwrap();
             let id = answer["id"].as_u64();
-            let method = id.and_then(|id| calls.lock().unwrap().remove(&id));
+            let call = id.and_then(|id| calls.lock().unwrap().remove(&id));
+            let (method, is_of_first) = call.unzip();
+            if let (Some(first), Some(true)) = (first, is_of_first) {
+                answer["result"] = json!({"count": 1, "hex": first, "max": 2016});
+            }
             let now = lie.lock().unwrap().clone();
             let Some(lines) = told_wrongly(&now, method.as_deref(), &mut answer) else {
-                let _ = client.write_all(format!("{line}\n").as_bytes());
+                let _ = client.write_all(format!("{answer}\n").as_bytes());
                 continue;
             };
             told.fetch_add(1, Ordering::SeqCst);

@@ -1,0 +1,90 @@
+//! Servers between a shop and the nodes of its chains, with faults that come and go.
+
+use crate::support::dice::Dice;
+use crate::support::electrumx::Electrumx;
+use crate::support::lying::{Liar, Lie};
+use crate::support::lying_electrum::{ElectrumLiar, ElectrumLie};
+use crate::support::tron::{self, Fault};
+
+/// A server between the shop and a node.
+pub(super) enum Front {
+    /// With faults in the answers to these methods.
+    Liar(Liar, &'static [&'static str]),
+    /// With faults in the answers to these paths.
+    Tron(tron::Node),
+    /// With faults in everything, before this server.
+    Electrum {
+        liar: ElectrumLiar,
+        _server: Electrumx,
+    },
+    /// Without any.
+    Honest(Liar),
+}
+
+/// Methods of nodes of chains with outputs.
+pub(super) const OF_OUTPUTS: &[&str] = &[
+    "getblock",
+    "getblockhash",
+    "getblockchaininfo",
+    "getrawmempool",
+];
+/// Methods of EVM nodes.
+pub(super) const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
+/// Paths of nodes of Tron.
+const OF_TRON: [&str; 3] = [
+    "/wallet/getnowblock",
+    "/wallet/getblockbylimitnext",
+    "/wallet/gettransactioninfobyblocknum",
+];
+
+impl Front {
+    pub(super) fn url(&self) -> String {
+        match self {
+            Front::Liar(liar, _) | Front::Honest(liar) => liar.url(),
+            Front::Tron(node) => node.url(),
+            Front::Electrum { liar, .. } => liar.url(),
+        }
+    }
+
+    /// Begins with a fault.
+    pub(super) fn breaks(&self, dice: &mut Dice) {
+        let kind = dice.roll(4);
+        match self {
+            Front::Liar(liar, methods) => {
+                let lie = match kind {
+                    0 => Lie::Hang,
+                    1 => Lie::Status(500),
+                    2 => Lie::Truncated(dice.roll(400)),
+                    _ => Lie::error(-32_000, "no"),
+                };
+                liar.lie(methods[dice.roll(methods.len())], lie);
+            }
+            Front::Tron(node) => {
+                let fault = match kind {
+                    0 => Fault::Hang,
+                    1 => Fault::Status(500, String::new()),
+                    2 => Fault::Truncated(dice.roll(400)),
+                    _ => Fault::Status(200, "{\"Error\": \"no\"}".to_owned()),
+                };
+                node.lie(OF_TRON[dice.roll(OF_TRON.len())], fault);
+            }
+            Front::Electrum { liar, .. } => liar.lie(match kind {
+                0 => ElectrumLie::FalseProof,
+                1 => ElectrumLie::FalseHeader,
+                2 => ElectrumLie::Excessive,
+                _ => ElectrumLie::UnknownScripts,
+            }),
+            Front::Honest(_) => {}
+        }
+    }
+
+    /// Ends all faults.
+    pub(super) fn mends(&self) {
+        match self {
+            Front::Liar(liar, _) => liar.honest(),
+            Front::Tron(node) => node.honest(),
+            Front::Electrum { liar, .. } => liar.lie(ElectrumLie::None),
+            Front::Honest(_) => {}
+        }
+    }
+}
