@@ -8,6 +8,7 @@
 use crate::blocks::Node;
 use crate::book::Range;
 use crate::client::{load, numbered};
+use crate::electrum::Electrum;
 use crate::litecoind::Litecoind;
 use crate::plan::Plan;
 use crate::process::{Place, Server};
@@ -30,6 +31,8 @@ const OUTPUTS: u32 = 5_000;
 const CONNECTIONS: usize = 64;
 /// Of a wallet beyond those that are handed out, as many are watched.
 const AHEAD: u32 = 1_000;
+/// Addresses of open invoices at a server that is asked for each by name.
+const BY_NAME: usize = 5_000;
 /// Three chains have a million addresses.
 const A_THIRD: u32 = 333_334;
 
@@ -48,6 +51,7 @@ pub fn measure(place: &Place, is_quick: bool) -> Result<(), Failure> {
             Plan::full()
         },
     )?;
+    by_name(place)?;
     catching_up(place, if is_quick { 500 } else { 5_000 })
 }
 
@@ -111,33 +115,18 @@ fn memory(place: &Place) -> Result<(), Failure> {
 fn creates(place: &Place, plan: &Plan) -> Result<(), Failure> {
     place.remove(FILE);
     let node = Node::start(FIRST_LITECOIN, 100)?;
-    let account = place.run(FILE, &["account", "create", "Shop"], "")?;
-    let account = text(&account, "id")?;
-    place.run(FILE, &["account", "approve", account], "")?;
-    let key = |mode| -> Result<String, Failure> {
-        let made = place.run(FILE, &["key", "create", account, "--mode", mode], "")?;
-        text(&made, "key").map(str::to_owned)
-    };
+    let account = account(place)?;
+    let key = |mode| key(place, &account, mode);
     let (live, test) = (key("live")?, key("test")?);
     add_wallet(place, "litecoin", 0, &[])?;
-    let rates = place.file("rates.json");
-    std::fs::write(&rates, RATES)?;
-    let rates = format!("fixed:{}", rates.display());
+    let rates = rates(place)?;
     let server = serve(
         place,
         &[("litecoin", node.url())],
         &["--rates", &rates, "--rate-limit", "0"],
     )?;
     until(&server, "coffer_chain_keeps_up{chain=\"litecoin\"} 1")?;
-    let order = |number: usize| {
-        json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": format!("order-{number}") })
-            .to_string()
-    };
-    // The first rates come at once, but not before the server listens.
-    let currencies = wire::request_as(&live, "GET", "/v1/currencies", "");
-    while !String::from_utf8(wire::ask(server.address, &currencies)?)?.contains("LTC") {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until_on_offer(&server, &live)?;
     let (mut ratios, mut rates) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         let per_second = |key: &str| -> Result<f64, Failure> {
@@ -162,6 +151,83 @@ fn creates(place: &Place, plan: &Plan) -> Result<(), Failure> {
         "  create in LTC, live / test, {CONNECTIONS} connections: {:.2} ({:.2}–{:.2}), {:.0} a second, goal ≥ 0.50 {verdict}",
         ratio.median, ratio.low, ratio.high, rate.median
     );
+    Ok(())
+}
+
+/// Open invoices, whose addresses an Electrum server is asked to watch.
+fn by_name(place: &Place) -> Result<(), Failure> {
+    place.remove(FILE);
+    let node = Electrum::start()?;
+    node.grow()?;
+    let live = key(place, &account(place)?, "live")?;
+    add_wallet(place, "litecoin", 0, &["--network", "regtest"])?;
+    let rates = rates(place)?;
+    let settings = ["--test-networks", "--rates", &rates, "--rate-limit", "0"];
+    let server = serve(place, &[("litecoin", node.url())], &settings)?;
+    until(&server, "coffer_chain_keeps_up{chain=\"litecoin\"} 1")?;
+    until_on_offer(&server, &live)?;
+    for number in 0..BY_NAME {
+        let request = wire::request_as(&live, "POST", "/v1/invoices", &order(number));
+        let made = String::from_utf8(wire::ask(server.address, &request)?)?;
+        if !made.contains("\"depositAddress\"") {
+            return Err(made.into());
+        }
+    }
+    let (begun, cpu) = (Instant::now(), server.cpu()?);
+    while node.asked().subscriptions < BY_NAME as u64 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let (took, watching) = (begun.elapsed(), server.cpu()?.saturating_sub(cpu));
+    let (before, cpu) = (node.asked(), server.cpu()?);
+    for _ in 0..BLOCKS {
+        let height = node.grow()?;
+        until_height(&server, height)?;
+    }
+    let (after, blocks) = (node.asked(), u64::from(BLOCKS));
+    let one = server.cpu()?.saturating_sub(cpu).as_secs_f64() * 1e3 / f64::from(BLOCKS);
+    println!(
+        "  {BY_NAME} addresses at one Electrum server: watched {:.1} s after the last was handed out, CPU {:.1} s; a block \
+            without money: {} requests, {} bytes, CPU {one:.1} ms; {:.1} MB anonymous",
+        took.as_secs_f64(),
+        watching.as_secs_f64(),
+        (after.requests - before.requests) / blocks,
+        (after.bytes - before.bytes) / blocks,
+        server.memory()?.anonymous_kb as f64 / 1024.0,
+    );
+    Ok(())
+}
+
+/// An account that may take live payments.
+fn account(place: &Place) -> Result<String, Failure> {
+    let account = place.run(FILE, &["account", "create", "Shop"], "")?;
+    let account = text(&account, "id")?;
+    place.run(FILE, &["account", "approve", account], "")?;
+    Ok(account.to_owned())
+}
+
+fn key(place: &Place, account: &str, mode: &str) -> Result<String, Failure> {
+    let made = place.run(FILE, &["key", "create", account, "--mode", mode], "")?;
+    text(&made, "key").map(str::to_owned)
+}
+
+/// The setting of fixed rates.
+fn rates(place: &Place) -> Result<String, Failure> {
+    let rates = place.file("rates.json");
+    std::fs::write(&rates, RATES)?;
+    Ok(format!("fixed:{}", rates.display()))
+}
+
+fn order(number: usize) -> String {
+    json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": format!("order-{number}") })
+        .to_string()
+}
+
+/// Waits for the first rates: they come at once, but not before the server listens.
+fn until_on_offer(server: &Server, key: &str) -> Result<(), Failure> {
+    let currencies = wire::request_as(key, "GET", "/v1/currencies", "");
+    while !String::from_utf8(wire::ask(server.address, &currencies)?)?.contains("LTC") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     Ok(())
 }
 

@@ -23,6 +23,7 @@ mod blocks;
 mod book;
 mod chains;
 mod client;
+mod electrum;
 mod growth;
 mod litecoind;
 mod machine;
