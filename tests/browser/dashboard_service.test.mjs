@@ -340,6 +340,21 @@ test('a page that comes late leaves the focus where it was put meanwhile', async
   await closePage(page, ['401']);
 });
 
+test('a page that cannot be read again after a change says why', async () => {
+  const page = await signedIn(browser, coffer);
+  await go(page, '/accounts');
+  await page.route('**/dashboard/api/session', (route) => route.abort());
+  await page.getByRole('button', { name: 'Add an account…' }).first().click();
+  await page.getByLabel('Name of the merchant').fill('Offline Shop');
+  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByText('The server cannot be reached').waitFor();
+  await page.unroute('**/dashboard/api/session');
+  await page.reload();
+  await go(page, '/accounts');
+  await page.getByRole('cell', { name: 'Offline Shop' }).waitFor();
+  await closePage(page, ['401', 'ERR_FAILED']);
+});
+
 test('maintenance and coins say what they do before they do it', async () => {
   const page = await signedIn(browser, coffer);
   await go(page, '/service');

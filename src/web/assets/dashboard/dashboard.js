@@ -138,6 +138,7 @@ async function read() {
       : [await operator('GET', `accounts/${session.user.account}`)];
 }
 
+/** Reads who is signed in and builds all of the page anew; where that fails, the page says why. */
 async function begin() {
   try {
     await read();
@@ -147,7 +148,7 @@ async function begin() {
     return;
   }
   frame();
-  show();
+  await show();
 }
 
 /** Builds what is around every page. */
@@ -336,11 +337,7 @@ function context(parts, query) {
     query,
     path: (rest) => `accounts/${shown?.id}/${rest}`,
     reload: show,
-    refresh: async () => {
-      await read();
-      frame();
-      await show();
-    },
+    refresh: begin,
   };
 }
 
