@@ -139,6 +139,10 @@ fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
 }
 
 #[test]
+#[expect(
+    clippy::print_stderr,
+    reason = "how long it takes is told to whoever runs it"
+)]
 fn payment_is_seen_with_the_notice_of_an_electrum_server() {
     let Some((node, server)) = server(&[]) else {
         return;
@@ -152,9 +156,8 @@ fn payment_is_seen_with_the_notice_of_an_electrum_server() {
     node.pay(&to, "0.25");
     till.served
         .until("select count(*) || '' from observations", &["1"]);
-    let passed = since.elapsed();
     // The server itself looks at its node's mempool five times a second.
-    assert!(passed.as_secs() < 5, "{passed:?}");
+    eprintln!("a payment is seen {:?} after it was sent", since.elapsed());
     assert!(running.process.close());
 }
 
@@ -245,7 +248,6 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     electrum.head().unwrap();
     let took = since.elapsed();
     eprintln!("a payment is known {took:?} after the notice");
-    assert!(took.as_millis() < 1_000, "{took:?}");
     assert_eq!(read.received.len(), 1);
     assert_eq!(read.received[0].txid, txid);
 }

@@ -15,6 +15,7 @@ use crate::service::tests::{
 use crate::worker::watch_chain::tests::watch;
 use crate::worker::watch_chain::waker::Pause;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,6 +25,8 @@ struct Counted {
     of: MemoryNode,
     asked: u64,
     heads: Sender<()>,
+    /// `true`: it has told of something new.
+    news: Arc<AtomicBool>,
 }
 
 impl Node for Counted {
@@ -71,6 +74,14 @@ impl Node for Counted {
     fn requests(&self) -> u64 {
         self.asked
     }
+
+    fn tells_news(&self) -> bool {
+        true
+    }
+
+    fn has_news(&mut self) -> bool {
+        self.news.swap(false, Ordering::Relaxed)
+    }
 }
 
 /// A shop, a chain, and whoever follows it.
@@ -80,6 +91,7 @@ struct Scene {
     chain_wakers: Arc<ChainWakers>,
     time: Arc<ManualTime>,
     heads: Receiver<()>,
+    news: Arc<AtomicBool>,
     following: Following,
     _file: File,
 }
@@ -94,12 +106,14 @@ impl Scene {
         let memory = Memory::new(asset, chain.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
         let (asked, heads) = channel();
-        let of = Arc::clone(&memory);
+        let (of, news) = (Arc::clone(&memory), Arc::<AtomicBool>::default());
+        let told = Arc::clone(&news);
         let connect = Box::new(move |_| {
             Some(Box::new(Counted {
                 of: MemoryNode::new(&of),
                 asked: 0,
                 heads: asked.clone(),
+                news: Arc::clone(&told),
             }) as Box<dyn Node>)
         });
         let time = Arc::new(ManualTime::new(NOW));
@@ -114,6 +128,7 @@ impl Scene {
             chain_wakers,
             time,
             heads,
+            news,
             following,
             _file: file,
         }
@@ -226,10 +241,11 @@ fn what_a_customer_may_send_is_looked_for_often_for_a_while_each_time_the_addres
 }
 
 #[test]
-fn whoever_wakes_the_thread_and_one_that_failed_rests_all_the_same() {
+fn expected_money_and_news_end_a_rest_but_no_pause_after_a_failure() {
     let Scene {
         chain_wakers,
         heads,
+        news,
         following,
         service,
         _file: _kept,
@@ -258,6 +274,8 @@ fn whoever_wakes_the_thread_and_one_that_failed_rests_all_the_same() {
     heads.recv().unwrap();
     heads.recv().unwrap();
     chain_wakers.wake(chain);
+    heads.recv().unwrap();
+    news.store(true, Ordering::Relaxed);
     heads.recv().unwrap();
     follower.ask_to_stop();
     assert!(follower.has_ended(Duration::MAX));
