@@ -157,6 +157,16 @@ pub(super) fn failed(error: &Error) -> NodeError {
     })
 }
 
+/// Returns the authorities that the system trusts; those that are built in where it names none, as in a container.
+fn roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots
+}
+
 /// Accepts the certificate that is pinned; without a pin, those that an authority signed.
 #[derive(Debug)]
 struct Verifier {
@@ -170,11 +180,8 @@ struct Verifier {
 impl Verifier {
     fn new(pin: Option<[u8; 32]>) -> Result<Verifier, NodeError> {
         let provider = Arc::new(ring::default_provider());
-        let roots = RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        };
         let authorities =
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots()), Arc::clone(&provider));
         let authorities = authorities.build();
         Ok(Verifier {
             provider,

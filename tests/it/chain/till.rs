@@ -159,9 +159,16 @@ impl Till {
     /// What a command says of the file.
     #[track_caller]
     pub fn coffer(&self, args: &[&str]) -> String {
+        self.coffer_with(args, &[])
+    }
+
+    /// The same with these variables in the environment.
+    #[track_caller]
+    pub fn coffer_with(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let output = command
             .args(args)
+            .envs(variables.iter().copied())
             .arg("--file")
             .arg(&self.served.file)
             .output();
