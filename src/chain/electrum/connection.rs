@@ -7,6 +7,7 @@ use super::stream::{Stream, failed};
 use super::url::ServerUrl;
 use crate::chain::NodeError;
 use crate::chain::rpc::{Limits, MethodError};
+use crate::clock::Stopwatch;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -18,8 +19,8 @@ const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 /// The most calls that wait for their answers at a time.
 const PIPELINE_MAX: usize = 500;
-/// From so many calls on, or where somebody waits, an exchange asks for [`FILLER`] until it is answered.
-const FILLED_CALLS: usize = 20;
+/// Silence after which an exchange asks for [`FILLER`], in milliseconds; at once where somebody waits.
+const SILENCE_MS: u64 = 100;
 /// Headers whose text has more than 1 024 bytes. A server that pads its answers against listeners holds back what is shorter
 /// for up to a second, in case that more comes (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
@@ -152,30 +153,38 @@ impl Connection {
     }
 
     fn exchange(&mut self, method: &str, params: &[Value]) -> Result<Vec<Outcome>, NodeError> {
-        self.stream.begin(self.limits.timeout_ms);
+        let since = Stopwatch::start();
         let first = self.next_id;
         let mut lines = String::new();
         for params in params {
             self.write_call(method, params, &mut lines);
         }
+        self.stream.begin(self.limits.timeout_ms);
         self.send(&lines)?;
         let mut outcomes: Vec<Option<Outcome>> = Vec::new();
         outcomes.resize_with(params.len(), || None);
         let (mut missing, mut fillers) = (params.len(), FILLERS_MAX);
-        if !self.is_urgent && params.len() < FILLED_CALLS {
-            fillers = 0;
-        }
+        let silence = if self.is_urgent { 0 } else { SILENCE_MS };
         // The filler that waits for its answer.
         let mut filler = None;
         while missing > 0 || filler.is_some() {
-            if missing > 0 && filler.is_none() && fillers > 0 {
+            let passed = u64::try_from(since.ms()).unwrap_or(u64::MAX);
+            let left = self.limits.timeout_ms.saturating_sub(passed);
+            let may_fill = filler.is_none() && fillers > 0 && left > 0;
+            let wait = if may_fill { left.min(silence) } else { left };
+            self.stream.begin(wait);
+            let Some(line) = self.line()? else {
+                if !may_fill {
+                    return Err(failed(&std::io::Error::from(ErrorKind::TimedOut)));
+                }
                 filler = Some(self.next_id);
                 fillers = fillers.saturating_sub(1);
                 let mut line = String::new();
                 self.write_call("blockchain.block.headers", &json!(FILLER), &mut line);
+                self.stream.begin(left);
                 self.send(&line)?;
-            }
-            let line = self.line()?;
+                continue;
+            };
             let Some((id, outcome)) = self.heard(&line)? else {
                 continue;
             };
@@ -214,29 +223,22 @@ impl Connection {
     /// Reads what has arrived without being asked for. Half a line waits for the rest of it.
     pub(super) fn glance(&mut self) -> Result<(), NodeError> {
         self.stream.begin(GLANCE_MS);
-        loop {
-            while let Some(line) = self.buffered_line() {
-                if self.heard(&line)?.is_some() {
-                    return Err(NodeError::Lied("an answer to no call".to_owned()));
-                }
-            }
-            match self.fill() {
-                Ok(()) => {}
-                Err(NodeError::Behind) => return Ok(()),
-                Err(error) => return Err(error),
+        while let Some(line) = self.line()? {
+            if self.heard(&line)?.is_some() {
+                return Err(NodeError::Lied("an answer to no call".to_owned()));
             }
         }
+        Ok(())
     }
 
-    fn line(&mut self) -> Result<Vec<u8>, NodeError> {
+    /// Returns the next line; `None` where it is not complete in time.
+    fn line(&mut self) -> Result<Option<Vec<u8>>, NodeError> {
         loop {
             if let Some(line) = self.buffered_line() {
-                return Ok(line);
+                return Ok(Some(line));
             }
             match self.fill() {
-                Err(NodeError::Behind) => {
-                    return Err(failed(&std::io::Error::from(ErrorKind::TimedOut)));
-                }
+                Err(NodeError::Behind) => return Ok(None),
                 filled => filled?,
             }
         }

@@ -125,10 +125,7 @@ fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
     liar.lie(ElectrumLie::Hides);
     assert!(looks::until(|| liar.told() >= 1));
     till.served.until(seen, &["0"]);
-    let mut settings = till.settings();
-    // Whom webhooks may go to it does not ask.
-    settings.truncate(settings.len() - 2);
-    let said = till.coffer(&[&["doctor"][..], &settings].concat());
+    let said = till.coffer(&doctor(&till));
     for part in [
         "ElectrumX",
         "one server can hide a payment",
@@ -161,26 +158,38 @@ fn payment_is_seen_with_the_notice_of_an_electrum_server() {
     assert!(running.process.close());
 }
 
-#[test]
-fn certificate_of_an_electrum_server_is_pinned() {
-    let folder = Scratch::new();
-    let (key, certificate) = (folder.path("key.pem"), folder.path("cert.pem"));
+/// Makes a key and a certificate, as openssl is told; returns their paths.
+#[track_caller]
+fn certified(folder: &Scratch, name: &str, more: &[&str]) -> [String; 2] {
+    let path = |kind: &str| {
+        let path = folder.path(&format!("{name}.{kind}"));
+        path.to_str().unwrap().to_owned()
+    };
+    let (key, certificate) = (path("key"), path("crt"));
     let made = Command::new("openssl")
         .args([
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj",
+            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30",
         ])
-        .args([
-            "/CN=electrum.example",
-            "-addext",
-            "subjectAltName=IP:127.0.0.1",
-            "-keyout",
-        ])
-        .args([&key, std::path::Path::new("-out"), &certificate])
-        .output();
-    assert!(made.unwrap().status.success());
+        .args(["-subj", &format!("/CN={name}"), "-keyout", &key])
+        .args(["-out", &certificate])
+        .args(more)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    [key, certificate]
+}
+
+#[test]
+fn certificate_of_an_electrum_server_is_pinned_or_of_a_trusted_authority() {
+    let folder = Scratch::new();
+    let [ca_key, ca] = certified(&folder, "authority", &[]);
+    let host = "subjectAltName=IP:127.0.0.1";
+    let signed = ["-CA", &ca, "-CAkey", &ca_key, "-addext", host];
+    let plain = ["-addext", "basicConstraints=critical,CA:FALSE"];
+    let [key, certificate] = certified(&folder, "server", &[&signed[..], &plain].concat());
     let settings = [
-        ("SSL_KEYFILE", key.to_str().unwrap()),
-        ("SSL_CERTFILE", certificate.to_str().unwrap()),
+        ("SSL_KEYFILE", key.as_str()),
+        ("SSL_CERTFILE", certificate.as_str()),
     ];
     let Some((_node, server)) = server(&settings) else {
         return;
@@ -204,6 +213,21 @@ fn certificate_of_an_electrum_server_is_pinned() {
         "{remarks}"
     );
     assert!(remarks.contains("ElectrumX"), "{remarks}");
+    // The authorities are those of the system.
+    let till = Till::of_outputs("litecoin", &url);
+    for (authority, is_trusted) in [(&ca, true), (&certificate, false)] {
+        let said = till.coffer_with(&doctor(&till), &[("SSL_CERT_FILE", authority)]);
+        assert_eq!(said.contains("ok: node of litecoin"), is_trusted, "{said}");
+        assert_eq!(said.contains("no authority vouches"), !is_trusted, "{said}");
+        assert!(said.contains(pin), "{said}");
+    }
+}
+
+/// Arguments of `coffer doctor`, which has no setting for whom webhooks may go to.
+fn doctor(till: &Till) -> Vec<&str> {
+    let settings = till.settings();
+    let (settings, _) = settings.split_at(settings.len() - 2);
+    [&["doctor"][..], settings].concat()
 }
 
 #[test]
@@ -250,6 +274,43 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     eprintln!("a payment is known {took:?} after the notice");
     assert_eq!(read.received.len(), 1);
     assert_eq!(read.received[0].txid, txid);
+}
+
+#[test]
+fn addresses_are_spread_over_connections_where_a_server_limits_them() {
+    let Some((node, server)) = server(&[]) else {
+        return;
+    };
+    let liar = ElectrumLiar::before(server.port);
+    liar.lie(ElectrumLie::WatchesAtMost(100));
+    let ours: Vec<String> = (0..3).map(|_| node.address("bech32")).collect();
+    let others = (0..297).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
+    let addresses: Vec<String> = others.chain(ours.clone()).collect();
+    let names: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    let watch = Watch::addresses(Chain::Litecoin, &names).by_name(&names);
+    let mut electrum = electrum(&[&liar.url()]);
+    electrum.head().unwrap();
+    assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
+    assert!(liar.told() > 0);
+    let remarks = electrum.remarks().join("; ");
+    assert!(
+        remarks.contains("at most 100 addresses a connection"),
+        "{remarks}"
+    );
+    for to in &ours {
+        let txid = node.pay(to, "0.25");
+        assert!(looks::until(|| electrum.has_news()));
+        electrum.head().unwrap();
+        let read = electrum.mempool(&[], &watch).unwrap();
+        assert!(read.received.iter().any(|one| one.txid == txid));
+    }
+    // More than eight connections take.
+    let many = (0..801).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
+    let many: Vec<String> = many.collect();
+    let names: Vec<&str> = many.iter().map(String::as_str).collect();
+    let watch = Watch::addresses(Chain::Litecoin, &names).by_name(&names);
+    let refused = electrum.mempool(&[], &watch).unwrap_err().to_string();
+    assert!(refused.contains("name another server"), "{refused}");
 }
 
 /// The commands of the guide, on one machine after the other: on a test network they say which, and rates are fixed.

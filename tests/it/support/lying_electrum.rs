@@ -30,6 +30,8 @@ pub enum ElectrumLie {
     LongLine,
     /// The connection is closed for excessive resource usage.
     Excessive,
+    /// No connection watches more scripts than this.
+    WatchesAtMost(usize),
 }
 
 /// The first header of bitcoin's regtest (`src/kernel/chainparams.cpp` of Bitcoin Core).
@@ -121,6 +123,7 @@ fn pass(
     let (lie, told) = (Arc::clone(lie), Arc::clone(told));
     let mut client = client;
     thread::spawn(move || {
+        let mut watched = 0;
         for line in BufReader::new(server).lines().map_while(Result::ok) {
             let mut answer: Value = serde_json::from_str(&line).unwrap();
             let id = answer["id"].as_u64();
@@ -129,8 +132,9 @@ fn pass(
             if let (Some(first), Some(true)) = (first, is_of_first) {
                 answer["result"] = json!({"count": 1, "hex": first, "max": 2016});
             }
+            watched += usize::from(method.as_deref() == Some("blockchain.scripthash.subscribe"));
             let now = lie.lock().unwrap().clone();
-            let Some(lines) = told_wrongly(&now, method.as_deref(), &mut answer) else {
+            let Some(lines) = told_wrongly(&now, method.as_deref(), watched, &mut answer) else {
                 let _ = client.write_all(format!("{answer}\n").as_bytes());
                 continue;
             };
@@ -146,8 +150,13 @@ fn pass(
     });
 }
 
-/// What is sent in place of an answer or a notice; nothing where that is true.
-fn told_wrongly(lie: &ElectrumLie, method: Option<&str>, answer: &mut Value) -> Option<Vec<u8>> {
+/// What is sent in place of an answer or a notice; nothing where that is true. `watched`: subscriptions of this connection.
+fn told_wrongly(
+    lie: &ElectrumLie,
+    method: Option<&str>,
+    watched: usize,
+    answer: &mut Value,
+) -> Option<Vec<u8>> {
     let is_notice = method.is_none();
     let is_of = |name: &str| method == Some(name);
     match lie {
@@ -183,6 +192,12 @@ fn told_wrongly(lie: &ElectrumLie, method: Option<&str>, answer: &mut Value) -> 
         ElectrumLie::Excessive if !is_notice && !is_of("server.version") => {
             answer["result"] = Value::Null;
             answer["error"] = json!({"code": -101, "message": "excessive resource usage"});
+        }
+        ElectrumLie::WatchesAtMost(most)
+            if is_of("blockchain.scripthash.subscribe") && watched > *most =>
+        {
+            answer["result"] = Value::Null;
+            answer["error"] = json!({"code": 1, "message": "subscription limit reached"});
         }
         _ => return None,
     }

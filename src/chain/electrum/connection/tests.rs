@@ -91,6 +91,22 @@ fn answers_come_in_any_order_between_notices() {
 }
 
 #[test]
+fn answers_that_are_held_back_are_asked_out() {
+    let outcomes = three(|read, write| {
+        let calls: Vec<Value> = (0..3).map(|_| heard(read)).collect();
+        let filler = heard(read);
+        assert_eq!(filler["method"], "blockchain.block.headers");
+        for call in calls.iter().chain([&filler]) {
+            says(
+                write,
+                &json!({"id": call["id"], "result": call["params"][0]}),
+            );
+        }
+    });
+    assert_eq!(outcomes.unwrap(), [json!(0), json!(1), json!(2)]);
+}
+
+#[test]
 fn notices_are_heard_without_a_call_and_half_a_line_waits() {
     let (url, thread) = server(|read, write| {
         let call = heard(read);
