@@ -340,6 +340,26 @@ test('a page that comes late leaves the focus where it was put meanwhile', async
   await closePage(page, ['401']);
 });
 
+test('a page that is read again stays in sight meanwhile', async () => {
+  const page = await signedIn(browser, coffer);
+  await go(page, '/chains');
+  await page.clock.install();
+  let answer;
+  const answered = new Promise((resolve) => { answer = resolve; });
+  await page.route('**/dashboard/api/chains', async (route) => {
+    await answered;
+    await route.continue();
+  });
+  const asked = page.waitForRequest('**/dashboard/api/chains');
+  await page.getByRole('button', { name: 'Look again' }).click();
+  await asked;
+  await page.clock.runFor(1000);
+  assert.equal(await page.getByRole('heading', { level: 1, name: 'Chains' }).count(), 1);
+  answer();
+  await page.locator('#content:not([aria-busy])').waitFor();
+  await closePage(page, ['401']);
+});
+
 test('a page that cannot be read again after a change says why', async () => {
   const page = await signedIn(browser, coffer);
   await go(page, '/accounts');

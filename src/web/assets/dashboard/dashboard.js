@@ -266,8 +266,11 @@ function mark(now) {
   if (band) band.hidden = mode() !== 'test';
 }
 
-/** Shows the page of this place. */
-async function show() {
+/**
+ * Shows the page of this place. `again`: it is what is shown already, and stays in sight until it is read anew.
+ * @param {{ again?: boolean }} [options]
+ */
+async function show({ again = false } = {}) {
   if (!state.user) return;
   const { path, query } = place();
   for (const name of ['account', 'mode']) {
@@ -283,7 +286,8 @@ async function show() {
   const turn = state.shown;
   const focused = document.activeElement;
   content.setAttribute('aria-busy', 'true');
-  const waiting = setTimeout(() => fill(content, h('p', { class: 'loading', role: 'status' }, 'Loading…')), 300);
+  const loading = () => fill(content, h('p', { class: 'loading', role: 'status' }, 'Loading…'));
+  const waiting = again ? undefined : setTimeout(loading, 300);
   /** @type {Element} */
   let shown;
   try {
@@ -336,7 +340,7 @@ function context(parts, query) {
     parts: parts.map(decodeURIComponent),
     query,
     path: (rest) => `accounts/${shown?.id}/${rest}`,
-    reload: show,
+    reload: () => show({ again: true }),
     refresh: begin,
   };
 }
