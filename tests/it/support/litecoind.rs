@@ -20,10 +20,12 @@ impl Deref for Litecoind {
 }
 
 impl Litecoind {
-    /// Starts a node with these options besides; nothing where the machine has none.
+    /// Starts a node with these options besides; nothing where the machine has none. MWEB never begins, after which no block
+    /// without a peg-in could be mined from height 432 on.
     #[track_caller]
     pub fn start(options: &[&str], untested: &str) -> Option<Litecoind> {
-        let node = Regtest::litecoind(options, untested)?;
+        let never = "-vbparams=mweb:9999999990:9999999999";
+        let node = Regtest::litecoind(&[&[never], options].concat(), untested)?;
         node.call("createwallet", json!(["test"]));
         Some(Litecoind(node))
     }

@@ -64,12 +64,11 @@ pub struct Merchant<'n> {
     ahead_ms: i64,
 }
 
-/// A node that forgets its mempool when it ends, and whose chain may be of any height; `None` where the machine has none.
+/// A node that forgets its mempool when it ends; `None` where the machine has none.
 #[track_caller]
 pub fn node(options: &[&str]) -> Option<Litecoind> {
-    let never = "-vbparams=mweb:9999999990:9999999999";
     Litecoind::start(
-        &[&["-persistmempool=0", "-walletbroadcast=0", never], options].concat(),
+        &[&["-persistmempool=0", "-walletbroadcast=0"], options].concat(),
         UNTESTED,
     )
 }
