@@ -83,8 +83,9 @@ impl Cost {
     /// What a chain of outputs costs by an Electrum server, which tells by itself of what is new.
     pub fn by_notices(chain: Chain) -> Cost {
         Cost {
-            // The newest header, before and behind the histories; of a block its header.
-            a_poll: 2,
+            // The newest header, before and behind the histories, and for each what asks an answer out that is held back; of
+            // a block its header.
+            a_poll: 4,
             a_block: 1,
             each_transaction: false,
             ..Cost::of(chain)

@@ -20,7 +20,7 @@ const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 /// The most calls that wait for their answers at a time.
 const PIPELINE_MAX: usize = 500;
 /// Silence after which an exchange asks for [`FILLER`], in milliseconds; at once where somebody waits.
-const SILENCE_MS: u64 = 100;
+const SILENCE_MS: u64 = 250;
 /// Headers whose text has more than 1 024 bytes. A server that pads its answers against listeners holds back what is shorter
 /// for up to a second, in case that more comes (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
