@@ -25,7 +25,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The price of every invoice, in cents.
 const PRICE: Cents = Cents(2_000);
 /// How many payments one history makes at most.
-const COINS: usize = 40;
+pub const COINS: usize = 40;
 
 /// The shop.
 pub struct Counter<'a> {
@@ -38,6 +38,8 @@ pub struct Counter<'a> {
     script: &'static str,
     /// The private key of the wallet, which the shop never has.
     account: Xpriv,
+    /// How far above the next index of its wallet it sees payments, at least.
+    ahead: u32,
     /// Addresses of the wallet that were paid and that the shop has given to nobody.
     strays: Vec<String>,
 }
@@ -60,7 +62,18 @@ impl<'a> Counter<'a> {
     #[track_caller]
     pub fn open(node: &'a Regtest, coin: &'static str, script: &'static str) -> Counter<'a> {
         let payer = Payer::with_coins(node, COINS);
-        let till = Till::new(&["--node", &format!("{}={}", node.chain, node.url())]);
+        Counter::open_at(payer, node, (&node.url(), 900), (coin, script))
+    }
+
+    /// Opens a shop that asks this url about the node, which is asked about so many addresses ahead.
+    #[track_caller]
+    pub fn open_at(
+        payer: Payer<'a>,
+        node: &'a Regtest,
+        (url, ahead): (&str, u32),
+        (coin, script): (&'static str, &'static str),
+    ) -> Counter<'a> {
+        let till = Till::new(&["--node", &format!("{}={url}", node.chain)]);
         let customers = "update accounts set customers_enabled = 1";
         till.served.open().execute(customers, []).unwrap();
         note_written(&till.served.file);
@@ -88,6 +101,7 @@ impl<'a> Counter<'a> {
             coin,
             script,
             account,
+            ahead,
             strays: Vec::new(),
         };
         counter.are_the_nodes_own(&added[0], &public);
@@ -139,7 +153,15 @@ impl<'a> Counter<'a> {
 
     /// An address that the wallet has and the shop has given to nobody.
     #[track_caller]
-    pub fn stray(&mut self, index: u32) -> String {
+    pub fn stray(&mut self) -> String {
+        let next = "select next_index from wallets";
+        let next: u32 = self
+            .till
+            .served
+            .open()
+            .query_row(next, [], |row| row.get(0))
+            .unwrap();
+        let index = next + self.ahead;
         let script = self.payer.script_of(&self.key(index)).to_bytes();
         let stray = address::of_script(self.node.chain, "regtest", &script).unwrap();
         self.strays.push(stray.clone());

@@ -4,8 +4,9 @@
 //! node (`bitcoind`, `utxo`). What always holds: the server is killed whenever it has seen what the node has, so that each
 //! step of the history is seen by another one; at the end the books have each output that the chain has, once.
 
-use super::counter::{Counter, nobody};
-use crate::support::payer::{FEE, Made};
+use super::counter::{COINS, Counter, nobody};
+use crate::support::electrumx::Electrumx;
+use crate::support::payer::{FEE, Made, Payer};
 use crate::support::regtest::Regtest;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ const UNTESTED: &str = "what becomes of payments on chains whose money lies in o
 #[test]
 fn litecoin_comes_and_goes_and_the_books_agree_with_the_chain() {
     if let Some(node) = Regtest::litecoind(&[], UNTESTED) {
-        goes_through(&node, "LTC");
+        goes_through(Counter::open(&node, "LTC", "wpkh"));
     }
 }
 
@@ -22,14 +23,27 @@ fn litecoin_comes_and_goes_and_the_books_agree_with_the_chain() {
 fn bitcoin_comes_and_goes_and_the_books_agree_with_the_chain() {
     // What prunes, and has no index of transactions, is what a small shop has.
     if let Some(node) = Regtest::bitcoind(&["-prune=550"], UNTESTED) {
-        goes_through(&node, "BTC");
+        goes_through(Counter::open(&node, "BTC", "wpkh"));
+    }
+}
+
+#[test]
+fn bitcoin_comes_and_goes_by_an_electrum_server() {
+    // Without both indexes ElectrumX does not start.
+    let indexes = ["-txindex=1", "-txospenderindex=1"];
+    let Some(node) = Regtest::bitcoind(&indexes, UNTESTED) else {
+        return;
+    };
+    let payer = Payer::with_coins(&node, COINS);
+    if let Some(server) = Electrumx::start(&node, &[], UNTESTED) {
+        let url = server.url();
+        goes_through(Counter::open_at(payer, &node, (&url, 15), ("BTC", "wpkh")));
     }
 }
 
 /// The whole history.
 #[track_caller]
-fn goes_through(node: &Regtest, coin: &'static str) {
-    let mut counter = Counter::open(node, coin, "wpkh");
+fn goes_through(mut counter: Counter<'_>) {
     simple_payments(&mut counter);
     replacements(&mut counter);
     reorganisations(&mut counter);
@@ -40,7 +54,7 @@ fn goes_through(node: &Regtest, coin: &'static str) {
     // All blocks that there are, read again, come to the same.
     let said = counter
         .till
-        .coffer(&["rescan", &node.chain.to_string(), "--from", "1"]);
+        .coffer(&["rescan", &counter.node.chain.to_string(), "--from", "1"]);
     assert!(said.contains("is read again from block 1 on"), "{said}");
     counter.has(
         "select count(*) || '' from rescans where ended_at is not null",
@@ -210,16 +224,26 @@ fn reorganisations(counter: &mut Counter<'_>) {
     counter.looks(&[(waits, "confirmed", price), (gone, "failed", 0)]);
 
     // The first branch wins after all, and loses again.
-    counter.node.call("invalidateblock", json!([second]));
-    counter.node.call("reconsiderblock", json!([first]));
+    changes_branch(counter, &second, &first);
     counter.looks(&all("confirmed"));
-    counter.node.call("invalidateblock", json!([first]));
-    counter.node.call("reconsiderblock", json!([second]));
+    changes_branch(counter, &first, &second);
     counter.looks(&[
         (waits, "confirmed", price),
         (gone, "failed", 0),
         (moved, "confirmed", price),
     ]);
+}
+
+/// Leaves the branch of one block for that of another, which becomes the longer one: a server with an index goes to no other.
+#[track_caller]
+fn changes_branch(counter: &Counter<'_>, from: &str, to: &str) {
+    let height = || counter.node.call("getblockcount", json!([])).as_u64();
+    let before = height();
+    counter.node.call("invalidateblock", json!([from]));
+    counter.node.call("reconsiderblock", json!([to]));
+    while height() <= before {
+        counter.payer.mine_only(&[]);
+    }
 }
 
 /// After it was cancelled.
@@ -288,7 +312,7 @@ fn what_is_no_sale(counter: &mut Counter<'_>) {
     let [made, dust] = &dues[..] else {
         unreachable!("two were made")
     };
-    let stray = counter.stray(900);
+    let stray = counter.stray();
     counter
         .node
         .call("generatetoaddress", json!([1, made.address]));
