@@ -73,7 +73,15 @@ const LAYERS: &[Layer] = &[
         crates: &[
             VALUES,
             LOG,
-            &["base64", "rustls", "scrypt", "sha2", "ureq", "webpki_roots"],
+            &[
+                "base64",
+                "rustls",
+                "rustls_native_certs",
+                "scrypt",
+                "sha2",
+                "ureq",
+                "webpki_roots",
+            ],
         ],
     },
     Layer {
