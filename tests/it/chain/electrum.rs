@@ -313,6 +313,31 @@ fn addresses_are_spread_over_connections_where_a_server_limits_them() {
     assert!(refused.contains("name another server"), "{refused}");
 }
 
+#[test]
+fn history_that_becomes_too_long_hides_nothing_that_was_seen() {
+    let Some((node, server)) = server(&[]) else {
+        return;
+    };
+    let liar = ElectrumLiar::before(server.port);
+    let to = node.address("bech32");
+    let watch = Watch::addresses(Chain::Litecoin, &[&to]).by_name(&[&to]);
+    let mut electrum = electrum(&[&liar.url()]);
+    electrum.head().unwrap();
+    electrum.mempool(&[], &watch).unwrap();
+    let mut look = |txid: &str| {
+        assert!(looks::until(|| electrum.has_news()));
+        electrum.head().unwrap();
+        let read = electrum.mempool(&[], &watch).unwrap();
+        read.received.iter().any(|one| one.txid == txid)
+    };
+    let first = node.pay(&to, "0.25");
+    assert!(look(&first));
+    liar.lie(ElectrumLie::RefusesHistories);
+    node.pay(&to, "0.5");
+    assert!(look(&first));
+    assert!(liar.told() > 0);
+}
+
 /// The commands of the guide, on one machine after the other: on a test network they say which, and rates are fixed.
 #[test]
 fn first_payment_takes_the_commands_of_the_guide_and_no_node() {

@@ -32,6 +32,8 @@ pub enum ElectrumLie {
     Excessive,
     /// No connection watches more scripts than this.
     WatchesAtMost(usize),
+    /// Each history is too long.
+    RefusesHistories,
 }
 
 /// The first header of bitcoin's regtest (`src/kernel/chainparams.cpp` of Bitcoin Core).
@@ -192,6 +194,10 @@ fn told_wrongly(
         ElectrumLie::Excessive if !is_notice && !is_of("server.version") => {
             answer["result"] = Value::Null;
             answer["error"] = json!({"code": -101, "message": "excessive resource usage"});
+        }
+        ElectrumLie::RefusesHistories if is_of("blockchain.scripthash.get_history") => {
+            answer["result"] = Value::Null;
+            answer["error"] = json!({"code": 1, "message": "history too large"});
         }
         ElectrumLie::WatchesAtMost(most)
             if is_of("blockchain.scripthash.subscribe") && watched > *most =>

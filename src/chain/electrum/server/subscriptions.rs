@@ -211,7 +211,8 @@ impl Server {
             };
             if let Some(history) = self.histories.get_mut(script) {
                 history.read = Some(status.clone());
-                history.entries = entries.unwrap_or_default();
+                // One that became too long for the server stays as it was.
+                history.entries = entries.unwrap_or_else(|| std::mem::take(&mut history.entries));
             }
         }
         Ok(!changed.is_empty())
