@@ -21,11 +21,13 @@ mod account;
 mod network;
 mod pay_to;
 mod script;
+mod solana;
 
 pub use account::{account, of_account};
 pub use network::parse_for;
 pub use pay_to::{PayTo, write};
 pub use script::{of_script, script};
+pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
 
 /// Longer texts are refused unread; the longest address there is (a taproot one on regtest) has 64 bytes.
 const TEXT_BYTES_MAX: usize = 128;

@@ -22,6 +22,7 @@ const RULES: &[&str] = &[
     "bech32",
     "bs58",
     "crc32fast",
+    "curve25519_dalek",
     "hmac",
     "k256",
     "ripemd",
