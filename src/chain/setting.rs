@@ -188,15 +188,14 @@ fn parsed_header(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A token, and the twenty bytes of its contract.
-fn token(key: &str, contract: &str) -> Result<(&'static Asset, [u8; 20]), String> {
+/// A token, and the canonical text of its contract.
+fn token(key: &str, contract: &str) -> Result<(&'static Asset, String), String> {
     let asset = Asset::find(key).filter(|asset| asset.kind.has_contract());
-    let asset = asset.ok_or("must be for a token of an EVM chain or of Tron, like USDC-BASE")?;
+    let asset = asset.ok_or("must be for a token, like USDC-BASE")?;
     let parsed = address::parse_on(asset.chain, &Network::BOTH, contract.trim());
     let canonical = parsed.map(|(_, canonical)| canonical);
     let canonical = canonical.map_err(|problem| format!("the contract is {problem}"))?;
-    let account = address::account(asset.chain, &canonical);
-    Ok((asset, account.ok_or("the contract is no address")?))
+    Ok((asset, canonical))
 }
 
 #[cfg(test)]
@@ -315,13 +314,13 @@ mod tests {
             NODE,
             &[],
             &[("USDC", CONTRACT)],
-            "--token USDC: must be for a token of an EVM chain",
+            "--token USDC: must be for a token, like USDC-BASE",
         ),
         (
             NODE,
             &[],
             &[("ETH", CONTRACT)],
-            "--token ETH: must be for a token of an EVM chain",
+            "--token ETH: must be for a token, like USDC-BASE",
         ),
         (
             NODE,

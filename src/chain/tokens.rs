@@ -7,11 +7,11 @@ use crate::domain::asset::{ASSETS, Asset, Chain};
 use crate::domain::token::contract_of;
 use std::collections::BTreeMap;
 
-/// Contracts that take the place of those of [`CONTRACTS`](crate::domain::token::CONTRACTS) on test networks, by the id of
-/// the coin.
-pub type Tokens = BTreeMap<&'static str, [u8; 20]>;
+/// Contracts that take the place of those of [`CONTRACTS`](crate::domain::token::CONTRACTS) on test networks, in their
+/// canonical text, by the id of the coin.
+pub type Tokens = BTreeMap<&'static str, String>;
 
-/// Contracts of the listed tokens of a chain, on this network.
+/// Accounts of the contracts of the listed tokens of a chain, on this network.
 ///
 /// # Errors
 /// [`NodeError::Wrong`] where a setting names a contract of the main network.
@@ -20,19 +20,34 @@ pub fn tokens_on(
     network: &str,
     overridden: &Tokens,
 ) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
+    let contracts = contracts_on(chain, network, overridden)?.into_iter();
+    let tokens =
+        contracts.filter_map(|(text, asset)| Some((Bytes(address::account(chain, &text)?), asset)));
+    Ok(tokens.collect())
+}
+
+/// Contracts of the listed tokens of a chain, on this network, in their canonical text.
+///
+/// # Errors
+/// [`NodeError::Wrong`] where a setting names a contract of the main network.
+pub fn contracts_on(
+    chain: Chain,
+    network: &str,
+    overridden: &Tokens,
+) -> Result<Vec<(String, &'static Asset)>, NodeError> {
     let is_main = network == chain.row().networks.0;
     let listed = ASSETS.iter().filter(|asset| asset.chain == chain);
     let mut tokens = Vec::new();
     for asset in listed.filter(|asset| asset.kind.has_contract()) {
-        let overridden = overridden.get(asset.id).copied();
+        let overridden = overridden.get(asset.id).cloned();
         if is_main && overridden.is_some() {
             return Err(NodeError::Wrong(format!(
                 "it is of the main network, on which no setting says where {} is",
                 asset.id
             )));
         }
-        let listed = || contract_of(asset, network).and_then(|text| address::account(chain, text));
-        let contract = overridden.or_else(listed).map(Bytes);
+        let listed = || contract_of(asset, network).map(str::to_owned);
+        let contract = overridden.or_else(listed);
         tokens.extend(contract.map(|contract| (contract, asset)));
     }
     Ok(tokens)

@@ -41,9 +41,9 @@ text_enum! {
 }
 
 impl AssetKind {
-    /// Returns `true` for a token whose contract is an account of its chain.
+    /// Returns `true` for a token whose contract, or mint, is an account of its chain.
     pub const fn has_contract(self) -> bool {
-        matches!(self, AssetKind::Erc20 | AssetKind::Trc20)
+        !matches!(self, AssetKind::Native)
     }
 }
 

@@ -7,12 +7,6 @@ use super::asset::{Asset, AssetKind, Chain};
 use super::money::coin::Units;
 use super::token::contract_of;
 
-/// Tokens of Solana, as their issuers list them, on the network whose coins are worth something.
-const MINTS: [(&str, &str); 2] = [
-    ("USDC-SPL", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
-    ("USDT-SPL", "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"),
-];
-
 /// How this much of a coin is sent to an address on a network, by the name that its nodes use; nothing where no standard says
 /// it (Tron), or a wallet could send real money to a test network.
 pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -> Option<String> {
@@ -36,8 +30,8 @@ pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -
             if asset.kind == AssetKind::Native {
                 return Some(uri);
             }
-            let mint = MINTS.iter().find(|(id, _)| *id == asset.id);
-            mint.map(|(_, mint)| format!("{uri}&spl-token={mint}"))
+            let mint = contract_of(asset, network)?;
+            Some(format!("{uri}&spl-token={mint}"))
         }
         Chain::Solana | Chain::Tron => None,
     }

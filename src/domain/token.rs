@@ -68,6 +68,21 @@ pub static CONTRACTS: &[Contract] = &[
         "mainnet",
         "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
     ),
+    contract(
+        "USDC-SPL",
+        "mainnet-beta",
+        "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+    ),
+    contract(
+        "USDC-SPL",
+        "devnet",
+        "4zMMC9srt5Ri5X14GAgXhaHii3GnPAERYPJgZJDncDU",
+    ),
+    contract(
+        "USDT-SPL",
+        "mainnet-beta",
+        "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB",
+    ),
 ];
 
 /// The address of a token's contract on a network; none where it has none there.

@@ -97,7 +97,7 @@ impl Scene {
     /// A client of what answers here, with the token's contract.
     #[track_caller]
     pub fn at(&self, url: &str) -> Evm {
-        let tokens = Tokens::from([(self.asset, bytes(&self.token))]);
+        let tokens = Tokens::from([(self.asset, self.token.clone())]);
         client(self.chain, url, tokens)
     }
 

@@ -2,9 +2,7 @@
 //!
 //! `COFFER_BLESS=1 cargo test --test it -- recorded` records it anew, from anvil.
 
-use super::fixtures::{
-    CHAINS, ONE, OTHER, Ours, TWO, between, bytes, client, received, refusal, short,
-};
+use super::fixtures::{CHAINS, ONE, OTHER, Ours, TWO, between, client, received, refusal, short};
 use crate::support::anvil::{ADDRESS, Node as Anvil, word};
 use crate::support::receiver::{Does, Receiver};
 use coffer::chain::evm::Evm;
@@ -70,7 +68,7 @@ pub fn answering(
         };
         Does::Say(200, said.to_string())
     });
-    let tokens = Tokens::from([(CHAINS[0].2, bytes(TOKEN))]);
+    let tokens = Tokens::from([(CHAINS[0].2, TOKEN.to_owned())]);
     let node = client(CHAINS[0].0, &receiver.url(), tokens);
     (receiver, node)
 }
@@ -128,7 +126,7 @@ fn record() {
         }
         answer
     });
-    let tokens = Tokens::from([(CHAINS[0].2, bytes(TOKEN))]);
+    let tokens = Tokens::from([(CHAINS[0].2, TOKEN.to_owned())]);
     let mut node = client(CHAINS[0].0, &proxy.url(), tokens);
     node.network().unwrap();
     node.head().unwrap();

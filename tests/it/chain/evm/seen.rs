@@ -76,7 +76,7 @@ fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise
     let expected = ("USDT-ERC20", txid.as_str().unwrap(), 1, ONE, 5, ADDRESS);
     assert_eq!(came, [expected]);
 
-    let tokens = Tokens::from([("USDC-ERC20", bytes(&token))]);
+    let tokens = Tokens::from([("USDC-ERC20", token.clone())]);
     let mut node = client(Chain::Ethereum, &anvil.url, tokens);
     let refused = "it is of the main network, on which no setting says where USDC-ERC20 is";
     let refused = NodeError::Wrong(refused.to_owned());

@@ -51,7 +51,7 @@ pub fn client(url: &str) -> Tron {
         "TRON-PRO-API-KEY".to_owned(),
         "secret-of-the-key".to_owned(),
     );
-    let tokens = Tokens::from([("USDT-TRC20", tron::TOKEN)]);
+    let tokens = Tokens::from([("USDT-TRC20", address(tron::TOKEN))]);
     Tron::new(Rpc::new(endpoints, vec![key], limits), tokens)
 }
 

@@ -66,7 +66,10 @@ fn results_of_a_java_tron_are_read() {
     let token = account(recorded["token"]["contract_address"].as_str().unwrap());
     let endpoints = Endpoint::parse_list(&node.url()).unwrap();
     let rpc = Rpc::new(endpoints, Vec::new(), Limits::default());
-    let mut client = Tron::new(rpc, Tokens::from([("USDT-TRC20", token)]));
+    let mut client = Tron::new(
+        rpc,
+        Tokens::from([("USDT-TRC20", crate::support::tron::address(token))]),
+    );
     client.network().unwrap();
     for (name, kind, expected) in [
         (
