@@ -13,8 +13,6 @@ use crate::worker::watch_chain::{ChainWakers, Follower, Pace, Watch};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most blocks that a step reads.
-const BLOCKS_MAX: u32 = 100;
 /// The most of what was seen that one transaction takes in, so that others are not kept waiting.
 const OUTPUTS_MAX: usize = 200;
 /// How long it goes on taking in.
@@ -55,7 +53,7 @@ pub(super) fn start(
             service: Arc::downgrade(service),
             chain,
             addresses: pools.of(chain),
-            blocks_max: BLOCKS_MAX,
+            blocks_max: chain.row().step_blocks_max,
             outputs_max: OUTPUTS_MAX,
             part_ms_max: PART_MS_MAX,
             test_networks: nodes.test_networks,

@@ -95,7 +95,7 @@ pub fn step(
     if let (Some(why), None) = (&known.stopped, &known.rescan) {
         return Ok(Came::Stopped(why.clone()));
     }
-    node.begin_step(&known.kept);
+    node.begin_step(known);
     let network = node.network()?;
     check_network(known, &network, manner.test_networks)?;
     let head = node.head()?;
@@ -161,7 +161,10 @@ impl Step<'_> {
             (Depth::Final, None) => head.block.height.saturating_sub(FIRST_KEPT_DEPTH),
         };
         let mut keep = vec![head.block.clone()];
-        let (mut height, mut distance) = (head.block.height, 1_u32);
+        // At a height in between there may be no block.
+        let has_gaps = self.chain().row().has_gaps;
+        let mut distance = if has_gaps { u32::MAX } else { 1 };
+        let mut height = head.block.height;
         while height > deepest {
             height = height.saturating_sub(distance).max(deepest);
             distance = distance.saturating_mul(2);
@@ -261,7 +264,7 @@ impl Step<'_> {
     }
 
     /// The blocks behind one, up to a height, as far as they were read; none where there are none. The first is the child of
-    /// that one; only chains with accounts leave out some in between.
+    /// that one, but on a chain with gaps; only chains with accounts leave out some in between.
     fn blocks(
         &mut self,
         behind: &Block,
@@ -277,12 +280,13 @@ impl Step<'_> {
         for read in &blocks {
             let (height, after) = (read.block.height, before.height);
             let is_next = height == after.saturating_add(1);
-            let may_leave_out = before != behind && !self.chain().has_outputs();
-            if height > to || height <= after || !(is_next || may_leave_out) {
+            let is_left_out = before != behind && !self.chain().has_outputs();
+            let may_be_later = is_left_out || self.chain().row().has_gaps;
+            if height > to || height <= after || !(is_next || may_be_later) {
                 let what = format!("it gave block {height} after block {after}");
                 return Err(NodeError::Lied(what));
             }
-            if is_next && read.parent != before.hash {
+            if read.parent_height == after && read.parent != before.hash {
                 // It was reorganised meanwhile, or another node answered.
                 return Err(NodeError::Behind);
             }

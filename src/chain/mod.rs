@@ -23,7 +23,7 @@ pub mod urls;
 pub mod utxo;
 
 use crate::domain::asset::Asset;
-use crate::domain::following::Named;
+use crate::domain::following::{Known, Named};
 use crate::domain::money::coin::Units;
 use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::{Block, Spent};
@@ -98,6 +98,8 @@ pub struct BlockRead {
     pub block: Block,
     /// The hash of the block before it.
     pub parent: String,
+    /// Height of the block before it: one less, but on chains that have gaps.
+    pub parent_height: u32,
     /// The block's own time.
     pub time: Time,
     /// What came to watched addresses, by place in the block.
@@ -208,7 +210,8 @@ pub trait Node: Send {
     /// [`NodeError`].
     fn head(&mut self) -> Result<Head, NodeError>;
 
-    /// The hash of its block at this height; none where it has no such block yet.
+    /// The hash of its block at this height; none where it has no such block yet. At a height that never gets a block, any
+    /// text that is no hash.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -244,8 +247,8 @@ pub trait Node: Send {
         Ok(Vec::new())
     }
 
-    /// Hears which blocks the file holds of the chain, the newest first, when a step begins.
-    fn begin_step(&mut self, _kept: &[Block]) {}
+    /// Hears what the file knows of the chain, when a step begins.
+    fn begin_step(&mut self, _known: &Known) {}
 
     /// Hears that the file has what it answered since the last call. What [`Node::late`] told before is not told again.
     fn taken(&mut self) {}

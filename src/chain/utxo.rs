@@ -246,6 +246,7 @@ impl Node for Utxo {
                     hash: block.hash,
                 },
                 parent,
+                parent_height: height.saturating_sub(1),
                 time: block.time,
                 received: Vec::new(),
                 spent: Vec::new(),

@@ -25,6 +25,7 @@ use super::utxo::{fee_of_rate, moment, network_of, stranger};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
+use crate::domain::following::Known;
 use crate::domain::network_fee::{NodeFees, WITHIN_BLOCKS};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
@@ -151,8 +152,8 @@ impl Node for Electrum {
         true
     }
 
-    fn begin_step(&mut self, kept: &[Block]) {
-        self.kept = kept.to_vec();
+    fn begin_step(&mut self, known: &Known) {
+        self.kept.clone_from(&known.kept);
         self.telling.clear();
     }
 

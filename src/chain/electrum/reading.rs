@@ -253,6 +253,7 @@ fn empty(height: u32, header: &Header) -> Result<BlockRead, NodeError> {
             hash: hash_text(&header.hash),
         },
         parent: hash_text(&header.parent()),
+        parent_height: height.saturating_sub(1),
         time: time_of(header)?,
         received: Vec::new(),
         spent: Vec::new(),

@@ -385,6 +385,7 @@ fn joined(
             return Err(NodeError::Behind);
         }
         read.push(BlockRead {
+            parent_height: height.saturating_sub(1),
             block,
             parent,
             time,

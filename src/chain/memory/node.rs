@@ -150,6 +150,7 @@ impl Node for MemoryNode {
                 BlockRead {
                     block: mined.block.clone(),
                     parent: mined.parent.clone(),
+                    parent_height: mined.block.height.saturating_sub(1),
                     time: mined.time,
                     received: sent
                         .clone()

@@ -195,6 +195,7 @@ pub(super) fn full_of(answer: FullAnswer) -> Result<Option<Full>, NodeError> {
 
 fn block_read(block: Full, received: Vec<Received>) -> BlockRead {
     BlockRead {
+        parent_height: block.header.block.height.saturating_sub(1),
         block: block.header.block,
         parent: block.header.parent,
         time: block.header.time,
