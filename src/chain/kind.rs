@@ -5,6 +5,7 @@ use super::cost::Cost;
 use super::electrum::{Electrum, SCHEMES, ServerUrl};
 use super::evm::Evm;
 use super::rpc::{Endpoint, Limits, Rpc};
+use super::solana::Solana;
 use super::tokens::Tokens;
 use super::tron::Tron;
 use super::utxo::Utxo;
@@ -85,6 +86,14 @@ pub static KINDS: &[Kind] = &[
         cost: Cost::of,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Tron::new(at.rpc(), at.tokens))),
+    },
+    Kind {
+        chains: &[Chain::Solana],
+        schemes: HTTP,
+        takes_headers: true,
+        cost: Cost::of,
+        endpoint: Endpoint::parse,
+        node: |at| Some(Box::new(Solana::new(at.rpc(), at.tokens)?)),
     },
 ];
 

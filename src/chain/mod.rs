@@ -17,6 +17,7 @@ mod kind;
 pub(crate) mod memory;
 pub mod rpc;
 pub mod setting;
+pub mod solana;
 pub mod tokens;
 pub mod tron;
 pub mod urls;

@@ -250,10 +250,10 @@ mod tests {
             "--node ripple: must be for one of bitcoin, litecoin",
         ),
         (
-            &[("solana", "http://secret")],
+            &[("solana", "electrum://secret:1")],
             &[],
             &[],
-            "--node solana: must be for one of",
+            "--node solana: must be a url like",
         ),
         (
             &[("base", "secret")],

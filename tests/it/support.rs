@@ -25,6 +25,7 @@ pub mod scratch;
 pub mod second_factor;
 pub mod served;
 pub mod stream;
+pub mod surfpool;
 pub mod tools;
 mod transfers;
 pub mod tron;

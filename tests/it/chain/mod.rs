@@ -15,6 +15,7 @@ mod paid_outputs;
 mod rpc;
 mod scenarios;
 mod soak;
+mod solana;
 pub mod till;
 mod tron;
 mod utxo;

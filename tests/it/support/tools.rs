@@ -51,8 +51,9 @@ pub fn named(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     }
 }
 
+/// Says that something is not on the machine, and what is not tested without it; fails where it is needed.
 #[track_caller]
-fn passed_over(missing: &str, untested: &str) {
+pub fn passed_over(missing: &str, untested: &str) {
     let needed = std::env::var_os("COFFER_NEED_TOOLS").is_some();
     assert!(!needed, "{missing} is not on this machine and is needed");
     not_tested(missing, untested);

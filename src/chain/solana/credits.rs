@@ -1,0 +1,295 @@
+//! Payments in a transaction of Solana: what it changed of the balances of its accounts.
+//!
+//! Invariant: an account is credited once in a transaction, at its place there; tokens count for the owner that the account
+//! has behind it, and for a listed mint of the token program only.
+
+use super::accounts::Accounts;
+use super::answers::{Meta, TokenBalance, TransactionAnswer};
+use super::lied;
+use crate::chain::{NodeError, Received};
+use crate::domain::address::TOKEN_PROGRAM;
+use crate::domain::asset::Asset;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::Spent;
+use std::collections::BTreeMap;
+
+/// More accounts than a transaction can name.
+const ACCOUNTS_MAX: usize = 256;
+
+/// A transaction in a block, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Carried {
+    pub slot: u32,
+    /// `false`: it failed and moved nothing.
+    pub is_done: bool,
+    /// Accounts that paid lamports, the fee apart; the payer of the fee where there are none.
+    pub senders: Vec<String>,
+    credits: Vec<Credit>,
+}
+
+/// An account that has more than before.
+#[derive(Clone, Debug)]
+struct Credit {
+    /// Place of the account in the transaction.
+    position: u32,
+    account: String,
+    /// Owner of the tokens; `None` for lamports, and where the node does not tell.
+    holder: Option<String>,
+    asset: &'static Asset,
+    amount: u64,
+    /// Accounts that have less of it than before, or their owners.
+    from: Vec<String>,
+    /// `true`: whoever holds the account has signed.
+    is_signed: bool,
+}
+
+/// Coins that are looked for.
+pub(super) struct Coins<'a> {
+    pub native: &'static Asset,
+    /// Mints of the listed tokens.
+    pub mints: &'a [(String, &'static Asset)],
+}
+
+/// Tokens of an account before and behind a transaction.
+#[derive(Default)]
+struct Tokens<'a> {
+    before: Option<(&'a TokenBalance, u64)>,
+    behind: Option<(&'a TokenBalance, u64)>,
+}
+
+impl Tokens<'_> {
+    fn known(&self) -> Option<&TokenBalance> {
+        let known = self.behind.or(self.before);
+        known.map(|(balance, _)| balance)
+    }
+
+    /// Amounts before and behind; what is not told is nothing.
+    fn amounts(&self) -> (u64, u64) {
+        let amount = |of: Option<(_, u64)>| of.map_or(0, |(_, amount)| amount);
+        (amount(self.before), amount(self.behind))
+    }
+}
+
+impl Carried {
+    /// Reads what came of the transaction of this signature.
+    pub(super) fn of(
+        answer: &TransactionAnswer,
+        signature: &str,
+        coins: &Coins<'_>,
+    ) -> Result<Carried, NodeError> {
+        if answer.transaction.signatures.first().map(String::as_str) != Some(signature) {
+            return Err(lied("it answers another transaction"));
+        }
+        let Some(meta) = &answer.meta else {
+            let text = format!("it does not tell what came of {signature}");
+            return Err(NodeError::Unreachable(text));
+        };
+        let keys = keys(answer, meta)?;
+        let paid = lamports(&keys, meta);
+        let senders: Vec<String> = match paid.iter().filter(|one| one.is_less()).count() {
+            0 => keys.first().into_iter().map(|key| (*key).clone()).collect(),
+            _ => less(paid.iter().map(|one| (one.is_less(), one.key))),
+        };
+        let is_done = meta.err.is_none();
+        let signers = answer.transaction.message.header.num_required_signatures;
+        let signers = keys
+            .get(..signers)
+            .ok_or_else(|| lied("it has more signers than accounts"))?;
+        let mut credits = Vec::new();
+        if is_done {
+            let tokens = tokens(meta, keys.len())?;
+            for one in paid.iter().filter(|one| one.behind > one.before) {
+                // What lies in an account of tokens is its rent.
+                if !tokens.contains_key(&one.place) {
+                    credits.push(Credit {
+                        position: place(one.place)?,
+                        account: one.key.clone(),
+                        holder: None,
+                        asset: coins.native,
+                        amount: one.behind.saturating_sub(one.before),
+                        from: senders.clone(),
+                        is_signed: signers.contains(&one.key),
+                    });
+                }
+            }
+            for (at, of_account) in &tokens {
+                let account = keys
+                    .get(*at)
+                    .ok_or_else(|| lied("it tells of no such account"))?;
+                credits.extend(token_credit(
+                    (*at, account),
+                    of_account,
+                    (&tokens, coins),
+                    signers,
+                )?);
+            }
+        }
+        Ok(Carried {
+            slot: answer.slot,
+            is_done,
+            senders,
+            credits,
+        })
+    }
+
+    /// Payments to these accounts that their owners did not sign, by position.
+    pub(super) fn received(
+        &self,
+        signature: &str,
+        accounts: &Accounts,
+    ) -> Result<Vec<Received>, NodeError> {
+        let mut received = Vec::new();
+        for credit in &self.credits {
+            let Some(named) = accounts.of(&credit.account) else {
+                continue;
+            };
+            let counts = match (named.asset, &credit.holder) {
+                // Lamports or tokens that came to the named account itself.
+                (None, _) => true,
+                (Some(asset), holder) if asset == credit.asset => match holder {
+                    Some(holder) => *holder == named.owner,
+                    None => return Err(lied("it does not tell whose an account of tokens is")),
+                },
+                (Some(_), _) => false,
+            };
+            if counts && !credit.is_signed {
+                received.push(Received {
+                    asset: credit.asset,
+                    txid: signature.to_owned(),
+                    position: credit.position,
+                    address: named.owner.clone(),
+                    amount: Units(u128::from(credit.amount)),
+                    first_seen: None,
+                    spends: credit.from.iter().cloned().map(Spent::Address).collect(),
+                });
+            }
+        }
+        received.sort_unstable_by_key(|one| one.position);
+        Ok(received)
+    }
+}
+
+/// Lamports of an account before and behind a transaction, its fee apart.
+struct Lamports<'a> {
+    place: usize,
+    key: &'a String,
+    before: u64,
+    behind: u64,
+    fee: u64,
+}
+
+impl Lamports<'_> {
+    fn is_less(&self) -> bool {
+        self.behind.saturating_add(self.fee) < self.before
+    }
+}
+
+fn lamports<'a>(keys: &[&'a String], meta: &Meta) -> Vec<Lamports<'a>> {
+    let balances = meta.pre_balances.iter().zip(&meta.post_balances);
+    let each = keys.iter().zip(balances).enumerate();
+    let each = each.map(|(place, (key, (before, behind)))| Lamports {
+        place,
+        key,
+        before: *before,
+        behind: *behind,
+        fee: if place == 0 { meta.fee } else { 0 },
+    });
+    each.collect()
+}
+
+/// The accounts of a transaction: those in it, and those that tables name.
+fn keys<'a>(answer: &'a TransactionAnswer, meta: &'a Meta) -> Result<Vec<&'a String>, NodeError> {
+    let mut keys: Vec<&String> = answer.transaction.message.account_keys.iter().collect();
+    if let Some(loaded) = &meta.loaded_addresses {
+        keys.extend(loaded.writable.iter().chain(&loaded.readonly));
+    }
+    let (before, behind) = (meta.pre_balances.len(), meta.post_balances.len());
+    if keys.len() > ACCOUNTS_MAX || before != keys.len() || behind != keys.len() {
+        return Err(lied("a transaction has not as many balances as accounts"));
+    }
+    Ok(keys)
+}
+
+/// Accounts of tokens, by place.
+fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, Tokens<'_>>, NodeError> {
+    let (Some(before), Some(behind)) = (&meta.pre_token_balances, &meta.post_token_balances) else {
+        let text = "it does not keep the balances of tokens";
+        return Err(NodeError::Wrong(text.to_owned()));
+    };
+    let mut tokens: BTreeMap<usize, Tokens<'_>> = BTreeMap::new();
+    for (balance, is_behind) in before
+        .iter()
+        .map(|one| (one, false))
+        .chain(behind.iter().map(|one| (one, true)))
+    {
+        let amount = &balance.ui_token_amount.amount;
+        let is_digits = amount.bytes().all(|byte| byte.is_ascii_digit());
+        let amount: Option<u64> = amount.parse().ok().filter(|_| is_digits);
+        let amount = amount.ok_or_else(|| lied("an amount of tokens is no number of 64 bits"))?;
+        if balance.account_index >= keys {
+            return Err(lied("it tells of tokens of no account"));
+        }
+        let of_account = tokens.entry(balance.account_index).or_default();
+        let side = if is_behind {
+            &mut of_account.behind
+        } else {
+            &mut of_account.before
+        };
+        if side.replace((balance, amount)).is_some() {
+            return Err(lied("it tells twice of the tokens of an account"));
+        }
+    }
+    Ok(tokens)
+}
+
+/// The credit of an account of tokens, where it has more than before.
+fn token_credit(
+    (at, account): (usize, &str),
+    of_account: &Tokens<'_>,
+    (all, coins): (&BTreeMap<usize, Tokens<'_>>, &Coins<'_>),
+    signers: &[&String],
+) -> Result<Option<Credit>, NodeError> {
+    let (before, behind) = of_account.amounts();
+    let Some(known) = of_account.known().filter(|_| behind > before) else {
+        return Ok(None);
+    };
+    let is_listed = |(mint, _): &&(String, _)| *mint == known.mint;
+    let listed = coins.mints.iter().find(is_listed);
+    let is_classic = |of: &TokenBalance| of.program_id.as_deref() == Some(TOKEN_PROGRAM);
+    let Some((mint, asset)) = listed.filter(|_| is_classic(known)) else {
+        return Ok(None);
+    };
+    let spenders = all.values().filter(|one| {
+        let (before, behind) = one.amounts();
+        behind < before && one.known().is_some_and(|known| known.mint == *mint)
+    });
+    let owners = spenders.filter_map(|one| one.before.and_then(|(one, _)| one.owner.as_ref()));
+    let holder = known.owner.clone();
+    let is_signed = holder
+        .as_ref()
+        .is_some_and(|holder| signers.contains(&holder));
+    Ok(Some(Credit {
+        position: place(at)?,
+        account: account.to_owned(),
+        is_signed,
+        from: less(owners.map(|owner| (true, owner))),
+        holder,
+        asset,
+        amount: behind.saturating_sub(before),
+    }))
+}
+
+/// Those of these that have less, each once.
+fn less<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
+    let mut less: Vec<String> = Vec::new();
+    for (_, key) in of.filter(|(is_less, _)| *is_less) {
+        if !less.contains(key) {
+            less.push(key.clone());
+        }
+    }
+    less
+}
+
+fn place(at: usize) -> Result<u32, NodeError> {
+    u32::try_from(at).map_err(|_| lied("an account has no place in its transaction"))
+}

@@ -1,0 +1,128 @@
+//! Identity of a node: its network, and the mints of the listed tokens there.
+
+use super::Solana;
+use super::answers::{AccountAnswer, Commitment, InContext};
+use crate::chain::NodeError;
+use crate::chain::tokens::contracts_on;
+use crate::domain::address::TOKEN_PROGRAM;
+use crate::domain::asset::{Asset, Chain};
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde_json::json;
+
+/// First blocks and their networks (<https://docs.anza.xyz/clusters/available>).
+const FIRST_BLOCKS: [(&str, &str); 3] = [
+    (
+        "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
+        "mainnet-beta",
+    ),
+    ("4uhcVJyU9pJkvQyUS88uRDiswHScSCkY3XQawwTJpEhb", "testnet"),
+    ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrfBG", "devnet"),
+];
+/// Network of any other first block: each local validator makes its own.
+const LOCAL: &str = "localnet";
+
+/// Place of the decimals in the data of a mint.
+const DECIMALS_AT: usize = 44;
+
+/// Facts about the node that is asked. A request that fails makes them doubtful: another node may answer next.
+#[derive(Clone)]
+pub(super) struct Identity {
+    epoch: u64,
+    pub network: &'static str,
+    /// Mints of the listed tokens.
+    pub mints: Vec<(String, &'static Asset)>,
+}
+
+impl Solana {
+    /// Makes sure that the node is of the network that it was of.
+    pub(super) fn identified(&mut self) -> Result<Identity, NodeError> {
+        let epoch = self.rpc.epoch();
+        let before = match &self.identity {
+            Some(known) if known.epoch == epoch => return Ok(known.clone()),
+            Some(known) => Some(known.network),
+            None => None,
+        };
+        let identity = self.identify()?;
+        let now = identity.network;
+        if let Some(before) = before.filter(|before| *before != now) {
+            self.rpc.distrust();
+            return Err(NodeError::Wrong(format!(
+                "it is of the network {now}, and was of {before}"
+            )));
+        }
+        self.identity = Some(identity.clone());
+        Ok(identity)
+    }
+
+    /// Asks for the first block, from which network and mints follow.
+    fn identify(&mut self) -> Result<Identity, NodeError> {
+        let first: String = self.ask("getGenesisHash", &json!([]))?;
+        let mut networks = FIRST_BLOCKS.iter();
+        let network = networks.find(|(of, _)| *of == first);
+        let network = network.map_or(LOCAL, |(_, network)| *network);
+        let mints = contracts_on(Chain::Solana, network, &self.overridden)?;
+        self.check_mints(&mints)?;
+        Ok(Identity {
+            epoch: self.rpc.epoch(),
+            network,
+            mints,
+        })
+    }
+
+    /// Refuses a mint that a setting names, and that is none of the token program or counts in other units.
+    fn check_mints(&mut self, mints: &[(String, &'static Asset)]) -> Result<(), NodeError> {
+        let overridden = &self.overridden;
+        let named = mints
+            .iter()
+            .filter(|(_, asset)| overridden.contains_key(asset.id));
+        let named: Vec<_> = named.collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = named.iter().map(|(mint, _)| mint.as_str()).collect();
+        let params = json!([names, {
+            "commitment": Commitment::Confirmed, "encoding": "base64",
+            "dataSlice": { "offset": DECIMALS_AT, "length": 1 },
+        }]);
+        let answer: InContext<Vec<Option<AccountAnswer>>> =
+            self.ask("getMultipleAccounts", &params)?;
+        let mut answers = answer.value.into_iter();
+        for (mint, asset) in named {
+            let account = answers.next().flatten();
+            let wrong = |problem: &str| {
+                let id = asset.id;
+                Err(NodeError::Wrong(format!(
+                    "the mint {mint} of {id} {problem}"
+                )))
+            };
+            let Some(account) = account else {
+                return wrong("is not there");
+            };
+            if account.owner != TOKEN_PROGRAM {
+                return wrong("is not of the token program; those of Token-2022 are not taken");
+            }
+            let decimals = BASE64_STANDARD.decode(&account.data.0).unwrap_or_default();
+            if decimals.first().copied().map(u32::from) != Some(asset.decimals) {
+                return wrong("has other decimals than the coin");
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST_BLOCKS, LOCAL};
+    use crate::domain::asset::Chain;
+
+    #[test]
+    fn each_network_of_the_chain_is_one_that_a_node_can_be_of() {
+        let (main, tests) = Chain::Solana.row().networks;
+        let mut named: Vec<&str> = std::iter::once(main).chain(tests.iter().copied()).collect();
+        let mut known: Vec<&str> = FIRST_BLOCKS.iter().map(|(_, network)| *network).collect();
+        known.push(LOCAL);
+        named.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(named, known);
+    }
+}

@@ -1,0 +1,5 @@
+//! Solana, through surfpool: what is seen, what is not believed, and what it costs.
+
+mod fixtures;
+mod lies;
+mod seen;

@@ -1,0 +1,196 @@
+//! A client of a node of Solana that follows its chain step by step, without a file.
+
+use crate::support::came::Came;
+use crate::support::surfpool::{Surfpool, USDC, USDT};
+use coffer::chain::follow::{Came as CameOf, Manner, step};
+use coffer::chain::rpc::{Endpoint, Limits, Rpc};
+use coffer::chain::solana::Solana;
+use coffer::chain::tokens::Tokens;
+use coffer::chain::{Node, NodeError, Watched};
+use coffer::domain::asset::Chain;
+use coffer::domain::following::{ChainStep, Forward, Known, Moves, Named, Open};
+use coffer::domain::observation::{Block, Observation};
+use coffer::domain::payment::PaymentState;
+use coffer::domain::time::Time;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub const UNTESTED: &str = "payments on Solana";
+
+/// The time of this machine.
+pub fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Time(i64::try_from(since.as_millis()).unwrap())
+}
+
+/// Addresses that are watched.
+pub struct Ours(pub Vec<Named>);
+
+impl Ours {
+    pub fn of(addresses: &[String]) -> Ours {
+        Ours(
+            addresses
+                .iter()
+                .map(|address| named(address, false))
+                .collect(),
+        )
+    }
+}
+
+pub fn named(address: &str, is_daily: bool) -> Named {
+    Named {
+        address: address.to_owned(),
+        since: Time(0),
+        is_daily,
+    }
+}
+
+impl Watched for Ours {
+    fn has_script(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn has_account(&self, _: &[u8; 20]) -> bool {
+        false
+    }
+
+    fn has_output(&self, _: &str, _: u32) -> bool {
+        false
+    }
+
+    fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
+        None
+    }
+
+    fn named(&self) -> &[Named] {
+        &self.0
+    }
+}
+
+/// A client of this url, with the mints of a node.
+#[track_caller]
+pub fn client(node: &Surfpool, url: &str) -> Solana {
+    let tokens = [USDC, USDT].map(|asset| (asset, node.mint(asset).to_owned()));
+    client_with(url, Tokens::from(tokens))
+}
+
+#[track_caller]
+pub fn client_with(url: &str, tokens: Tokens) -> Solana {
+    let limits = Limits {
+        timeout_ms: 5_000,
+        answer_bytes_max: 1 << 20,
+        ..Limits::default()
+    };
+    let rpc = Rpc::new(Endpoint::parse_list(url).unwrap(), Vec::new(), limits);
+    Solana::new(rpc, tokens).unwrap()
+}
+
+/// Follows a chain as a server does, and keeps in memory what that has in its file.
+pub struct Follower {
+    pub node: Solana,
+    pub known: Known,
+    pub ours: Ours,
+    pub found: Vec<Observation>,
+}
+
+impl Follower {
+    /// One that has read the chain up to its head, and watches these.
+    #[track_caller]
+    pub fn begin(node: Solana, addresses: &[String]) -> Follower {
+        let mut follower = Follower {
+            node,
+            known: Known::nothing(Chain::Solana),
+            ours: Ours::of(addresses),
+            found: Vec::new(),
+        };
+        follower.step().unwrap();
+        follower
+    }
+
+    /// One step.
+    pub fn step(&mut self) -> Result<Option<ChainStep>, NodeError> {
+        let manner = Manner {
+            now: now(),
+            blocks_max: Chain::Solana.row().step_blocks_max,
+            test_networks: true,
+            rescans: false,
+        };
+        let came = step(&mut self.node, &self.known, &self.ours, manner, &mut |_| {})?;
+        let CameOf::Step(taken) = came else {
+            return Ok(None);
+        };
+        self.take(&taken);
+        self.node.taken();
+        Ok(Some(*taken))
+    }
+
+    fn take(&mut self, taken: &ChainStep) {
+        let known = &mut self.known;
+        match &taken.moves {
+            Moves::Started { to, complete, .. } => {
+                known.cursor = Some(to.clone());
+                known.complete = Some(complete.clone());
+            }
+            Moves::Forward(forward) => {
+                known.cursor = Some(forward.to.clone());
+                known.complete = forward.complete.clone().or(known.complete.take());
+                self.found.extend(forward.found.iter().cloned());
+                let open = forward.found.iter().map(open);
+                known.open.extend(open);
+                let complete = known.complete.as_ref().map_or(0, |block| block.height);
+                let is_open =
+                    |one: &Open| one.block.as_ref().is_some_and(|at| at.height > complete);
+                known.open.retain(is_open);
+            }
+            other => unreachable!("{other:?}"),
+        }
+        known.network = Some(taken.network.clone());
+        known.kept.extend(taken.keep.iter().cloned());
+        known
+            .kept
+            .sort_by_key(|block| std::cmp::Reverse(block.height));
+        known.kept.dedup();
+    }
+
+    /// Steps until there is nothing to be done at once, as a server does in one poll; what was seen in it.
+    #[track_caller]
+    pub fn poll(&mut self) -> Vec<Observation> {
+        let before = self.found.len();
+        loop {
+            let taken = self.step().unwrap().unwrap();
+            let Moves::Forward(forward) = taken.moves else {
+                unreachable!("{:?}", taken.moves);
+            };
+            if is_at_rest(&forward, &taken.head.block) {
+                return self.found[before..].to_vec();
+            }
+        }
+    }
+
+    /// Everything that was seen, each once.
+    pub fn came(&self) -> Came {
+        let of = |one: &Observation| {
+            let place = (one.txid.clone(), one.position);
+            (place, (one.asset.id.to_owned(), one.amount.0))
+        };
+        self.found.iter().map(of).collect()
+    }
+
+    pub fn complete(&self) -> u32 {
+        self.known.complete.as_ref().unwrap().height
+    }
+}
+
+fn is_at_rest(forward: &Forward, head: &Block) -> bool {
+    forward.to.block == *head && forward.complete.is_none()
+}
+
+fn open(of: &Observation) -> Open {
+    Open {
+        txid: of.txid.clone(),
+        position: of.position,
+        state: PaymentState::Seen,
+        block: of.block.clone(),
+        has_vanished: false,
+        spends: of.spends.clone(),
+    }
+}

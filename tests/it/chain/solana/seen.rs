@@ -1,0 +1,225 @@
+//! What a node is believed to have told.
+
+use super::fixtures::{Follower, UNTESTED, client, named, now};
+use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, steps};
+use coffer::chain::{Lookup, Node};
+use coffer::domain::observation::{Observation, Spent};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// What was seen of these addresses agrees with the node.
+#[track_caller]
+fn agrees(node: &Surfpool, follower: &Follower, ours: &[String]) {
+    let ours: BTreeSet<String> = ours.iter().cloned().collect();
+    assert_eq!(follower.came(), node.came_to(&ours));
+}
+
+#[test]
+fn coin_and_tokens_are_seen_at_the_head_and_again_when_they_are_final() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let ours = node.pool(0, 3);
+    let mut follower = Follower::begin(client(&node, &node.url), &ours);
+    assert_eq!(follower.known.network.as_deref(), Some("localnet"));
+    assert!(follower.poll().is_empty());
+    let paid = [
+        node.pay(SOL, &ours[0], 1_000_000),
+        node.pay(USDC, &ours[1], 20_000_000),
+        node.pay(USDT, &ours[2], 7),
+    ];
+    let seen = follower.poll();
+    let txids: Vec<&str> = seen.iter().map(|one| one.txid.as_str()).collect();
+    assert_eq!(txids, paid);
+    for (one, (address, units)) in seen.iter().zip(ours.iter().zip([1_000_000, 20_000_000, 7])) {
+        assert_eq!((&one.address, one.amount.0), (address, units));
+        assert_eq!(one.spends, [Spent::Address(node.payer.clone())]);
+        assert!(one.seen_at.since_ms(now()).abs() < 60_000, "{one:?}");
+        assert!(one.block.is_some());
+    }
+    assert!(follower.complete() < seen[0].block.as_ref().unwrap().height);
+    assert!(follower.poll().is_empty());
+    node.mine(FINAL);
+    // The second reading tells of the same.
+    let again = follower.poll();
+    let places = |of: &[Observation]| {
+        let place = |one: &Observation| {
+            (
+                one.place(),
+                one.address.clone(),
+                one.amount,
+                one.block.clone(),
+            )
+        };
+        of.iter().map(place).collect::<Vec<_>>()
+    };
+    assert_eq!(places(&again), places(&seen));
+    assert!(follower.complete() >= seen[2].block.as_ref().unwrap().height);
+    assert!(follower.poll().is_empty());
+    agrees(&node, &follower, &ours);
+}
+
+#[test]
+fn only_what_an_address_has_more_by_others_is_a_payment() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let ours = node.pool(0, 4);
+    let mut follower = Follower::begin(client(&node, &node.url), &ours);
+    follower.poll();
+    // Several in one transaction, two of them to one account, and the rent of the accounts that it makes.
+    let several = node.send(
+        None,
+        &json!([
+            ["sol", ours[0], 2_000_000],
+            ["make", USDC, ours[0]],
+            ["token", USDC, ours[0], 5],
+            ["token", USDC, ours[0], 6],
+            ["make", USDT, ours[1]],
+            ["token", USDT, ours[1], 8],
+            ["sol", ours[1], 1_000_000],
+            ["sol", ours[0], 500],
+        ]),
+    );
+    let seen = follower.poll();
+    let told: Vec<_> = seen
+        .iter()
+        .map(|one| (one.address.as_str(), one.asset.id, one.amount.0))
+        .collect();
+    let expected = BTreeSet::from([
+        (ours[0].as_str(), SOL, 2_000_500),
+        (ours[0].as_str(), USDC, 11),
+        (ours[1].as_str(), USDT, 8),
+        (ours[1].as_str(), SOL, 1_000_000),
+    ]);
+    assert_eq!(told.iter().copied().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(told.len(), expected.len());
+    assert!(seen.iter().all(|one| one.txid == several));
+    // Lamports that a program pays.
+    node.send(None, &json!([["by program", ours[2], 3_000_000]]));
+    let seen = follower.poll();
+    assert_eq!(seen.len(), 1);
+    assert_eq!((seen[0].asset.id, seen[0].amount.0), (SOL, 3_000_000));
+    // A mint that is not listed, the other token program, and what failed.
+    node.send(None, &steps("other", &ours[0], 20));
+    node.send(None, &steps("token2022", &ours[0], 20));
+    node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
+    assert!(follower.poll().is_empty());
+    // What the owner sends on, and the rent that comes back to it.
+    node.pay(SOL, &ours[0], 10_000_000);
+    follower.poll();
+    let swept = [
+        node.send(Some(0), &json!([["token", USDC, node.payer, 11]])),
+        node.send(Some(0), &json!([["close", USDC, ours[0]]])),
+    ];
+    assert!(follower.poll().is_empty());
+    // What one of ours sends to another names it.
+    let moved = node.send(Some(0), &json!([["sol", ours[3], 1_000_000]]));
+    let seen = follower.poll();
+    assert_eq!(seen[0].txid, moved);
+    assert_eq!(seen[0].spends, [Spent::Address(ours[0].clone())]);
+    node.mine(FINAL + 2);
+    follower.poll();
+    agrees(&node, &follower, &ours);
+    for signature in swept {
+        let found = follower.node.transaction(&signature, &[], &follower.ours);
+        let Lookup::Found(found) = found.unwrap() else {
+            unreachable!("{signature}");
+        };
+        assert!(found.is_done && found.received.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn money_that_was_sent_on_before_anybody_looked_is_seen() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let ours = node.pool(0, 2);
+    let mut follower = Follower::begin(client(&node, &node.url), &ours[..1]);
+    follower.poll();
+    let sweep = |at: u32| {
+        node.pay(USDC, &ours[usize::try_from(at).unwrap()], 20);
+        node.send(
+            None,
+            &json!([["sol", ours[usize::try_from(at).unwrap()], 10_000_000]]),
+        );
+        node.send(
+            Some(at),
+            &json!([
+                ["token", USDC, node.payer, 20],
+                ["close", USDC, node.payer],
+                ["sol", node.payer, 9_995_000]
+            ]),
+        );
+    };
+    // The balances are as they were; another node of the same chain, just started, asks for the history.
+    sweep(0);
+    let known = follower.known.clone();
+    follower.node = client(&node, &node.url);
+    assert_eq!(follower.poll().len(), 2);
+    // One that has looked before does not, until it is the address's turn of the day.
+    sweep(1);
+    node.mine(FINAL + 2);
+    assert_eq!(follower.poll().len(), 2, "what is final, again");
+    follower.ours.0.push(named(&ours[1], true));
+    assert_eq!(follower.poll().len(), 2);
+    agrees(&node, &follower, &ours);
+    // Slots that were read long ago are known to another node, too.
+    let mut other = client(&node, &node.url);
+    let at = known.cursor.unwrap().block;
+    assert_eq!(other.hash_at(at.height).unwrap(), Some(at.hash));
+    assert_eq!(
+        other
+            .time_at(at.height)
+            .unwrap()
+            .map(|time| time.since_ms(now()).abs() < 60_000),
+        Some(true)
+    );
+    assert_eq!(other.hash_at(node.slot() + 100).unwrap(), None);
+}
+
+#[test]
+fn transaction_is_looked_up_by_its_signature() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let ours = node.pool(0, 1);
+    let account = node.account(USDC, &ours[0]);
+    let paid = node.pay(USDC, &ours[0], 20);
+    let failed = node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
+    node.mine(2);
+    // The owner, or the account of its tokens.
+    for address in [&ours[0], &account] {
+        let mut follower = Follower::begin(client(&node, &node.url), std::slice::from_ref(address));
+        let mut found = |txid: &str| {
+            follower
+                .node
+                .transaction(txid, &[], &follower.ours)
+                .unwrap()
+        };
+        let Lookup::Found(told) = found(&paid) else {
+            unreachable!("{paid}");
+        };
+        assert!(told.is_done && told.is_traced && told.block.is_some());
+        let [one] = told.received.as_slice() else {
+            unreachable!("{told:?}");
+        };
+        assert_eq!(
+            (&one.address, one.asset.id, one.amount.0),
+            (address, USDC, 20)
+        );
+        let Lookup::Found(told) = found(&failed) else {
+            unreachable!("{paid}");
+        };
+        assert!(!told.is_done && told.received.is_empty());
+        for unknown in [
+            paid.replace(&paid[..3], "444"),
+            "1".repeat(64),
+            String::new(),
+        ] {
+            assert_eq!(found(&unknown), Lookup::Absent, "{unknown}");
+        }
+        assert!(follower.node.block_of(&paid).unwrap().is_some());
+    }
+}

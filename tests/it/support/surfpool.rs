@@ -1,0 +1,135 @@
+//! A local Solana: surfpool, which runs the chain's own programs, with a payer and tokens on it (`surfpool/host.js`).
+//!
+//! It makes a block for each transaction and none by itself. What it has otherwise than other nodes: times in blocks are a
+//! thousandth of what they should be, and any commitment is taken for the least. Two more of its faults are mended on the
+//! way: a least slot that is asked for shortens a history, and blocks behind one with transactions name another parent.
+
+use super::came::Came;
+use super::process::Process;
+use super::{agent, send, tools};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// The coins that are listed.
+pub const SOL: &str = "SOL";
+pub const USDC: &str = "USDC-SPL";
+pub const USDT: &str = "USDT-SPL";
+/// Slots behind the newest one from which on a slot is final.
+pub const FINAL: u32 = 31;
+/// The package that has it.
+const PACKAGE: &str = "@solana/surfpool-linux-x64-gnu";
+
+/// A node, and the port by which things are done on it.
+pub struct Surfpool {
+    pub url: String,
+    pub payer: String,
+    control: String,
+    mints: Value,
+    _process: Process,
+}
+
+impl Surfpool {
+    /// Starts one; nothing where the machine has none, and `untested` is passed over.
+    #[track_caller]
+    pub fn start(untested: &str) -> Option<Surfpool> {
+        let modules = std::env::var_os("COFFER_NODE_MODULES").unwrap_or_default();
+        let modules = std::path::PathBuf::from(modules);
+        tools::says("node", &["--version"], untested)?;
+        if !modules.join(PACKAGE).is_dir() {
+            tools::passed_over(PACKAGE, untested);
+            return None;
+        }
+        // Two that start at once may take the same port.
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/it/support/surfpool/host.js"
+        );
+        let process = Process::start(Command::new("node").arg(host).arg(modules));
+        let told: Value = serde_json::from_str(&process.line()).unwrap();
+        let text = |name: &str| told[name].as_str().unwrap().to_owned();
+        Some(Surfpool {
+            url: text("url"),
+            payer: text("payer"),
+            control: text("control"),
+            mints: told["mints"].clone(),
+            _process: process,
+        })
+    }
+
+    #[track_caller]
+    fn act(&self, act: &str, mut with: Value) -> Value {
+        with["act"] = act.into();
+        let answer = send(&agent(), "POST", &self.control, &[], &with.to_string());
+        answer.expect(200).json()["done"].take()
+    }
+
+    /// The mint of a token: of a listed one, of `other`, or of `token2022`.
+    pub fn mint(&self, token: &str) -> &str {
+        self.mints[token].as_str().unwrap()
+    }
+
+    /// Sends a transaction of these steps from the payer, or from an owner of the pool; its signature.
+    #[track_caller]
+    pub fn send(&self, from: Option<u32>, steps: &Value) -> String {
+        let sent = self.act("send", json!({ "steps": steps, "from": from }));
+        sent.as_str().unwrap().to_owned()
+    }
+
+    /// Pays so much of a listed coin, in base units; the account of a token is made where there is none.
+    #[track_caller]
+    pub fn pay(&self, asset: &str, to: &str, units: u64) -> String {
+        self.send(None, &steps(asset, to, units))
+    }
+
+    /// Lets so many slots pass.
+    #[track_caller]
+    pub fn mine(&self, slots: u32) {
+        self.act("mine", json!({ "slots": slots }));
+    }
+
+    /// The newest slot that is confirmed.
+    #[track_caller]
+    pub fn slot(&self) -> u32 {
+        u32::try_from(self.act("slot", json!({})).as_u64().unwrap()).unwrap()
+    }
+
+    /// Addresses of owners, from this one on.
+    #[track_caller]
+    pub fn pool(&self, from: u32, count: u32) -> Vec<String> {
+        let pool = self.act("pool", json!({ "from": from, "count": count }));
+        serde_json::from_value(pool).unwrap()
+    }
+
+    /// The account of a token that belongs to an owner.
+    #[track_caller]
+    pub fn account(&self, token: &str, owner: &str) -> String {
+        let account = self.act("account", json!({ "token": token, "owner": owner }));
+        account.as_str().unwrap().to_owned()
+    }
+
+    /// What the node says came to these addresses, by another reading of its answers than the server's.
+    #[track_caller]
+    pub fn came_to(&self, addresses: &BTreeSet<String>) -> Came {
+        let came = self.act("came", json!({ "addresses": addresses }));
+        let each = came.as_array().unwrap().iter().map(|one| {
+            let text = |name: &str| one[name].as_str().unwrap().to_owned();
+            let position = u32::try_from(one["position"].as_u64().unwrap()).unwrap();
+            let value = (text("asset"), text("amount").parse().unwrap());
+            ((text("signature"), position), value)
+        });
+        each.collect()
+    }
+}
+
+/// Steps that pay so much of a listed coin.
+pub fn steps(asset: &str, to: &str, units: u64) -> Value {
+    if asset == SOL {
+        json!([["sol", to, units]])
+    } else {
+        json!([["make", asset, to], ["token", asset, to, units]])
+    }
+}

@@ -1,0 +1,272 @@
+// A local Solana with a payer, two tokens, and a port by which a test has things done on it.
+// Started as `node host.js MODULES`; prints one line of JSON: url, control, mints.
+'use strict';
+const http = require('node:http');
+const path = require('node:path');
+const { createHash } = require('node:crypto');
+
+const [, , modules] = process.argv;
+const load = (name) => require(path.join(modules, name));
+console.warn = () => {};
+const { Surfnet } = load('@solana/surfpool-linux-x64-gnu');
+const web3 = load('@solana/web3.js');
+const spl = load('@solana/spl-token');
+
+// A block for each transaction: nothing happens by itself.
+const net = Surfnet.startWithConfig({
+  offline: true, blockProductionMode: 'transaction', slotTimeMs: 50, airdropSol: 10_000e9,
+});
+const payer = web3.Keypair.fromSecretKey(Uint8Array.from(net.payerSecretKey));
+const seeded = (name) => web3.Keypair.fromSeed(createHash('sha256').update(name).digest());
+const owner = (at) => seeded(`pool ${at}`);
+const PROGRAMS = { classic: spl.TOKEN_PROGRAM_ID, token2022: spl.TOKEN_2022_PROGRAM_ID };
+const TOKENS = {
+  'USDC-SPL': { mint: seeded('usdc').publicKey, program: PROGRAMS.classic },
+  'USDT-SPL': { mint: seeded('usdt').publicKey, program: PROGRAMS.classic },
+  // Listed nowhere: another mint of the same program, and one of the other program.
+  other: { mint: seeded('other').publicKey, program: PROGRAMS.classic },
+  token2022: { mint: seeded('token2022').publicKey, program: PROGRAMS.token2022 },
+};
+const KEYS = { 'USDC-SPL': 'usdc', 'USDT-SPL': 'usdt', other: 'other', token2022: 'token2022' };
+const KEY = (text) => new web3.PublicKey(text);
+const account = (token, who) => {
+  const { mint, program } = TOKENS[token];
+  return spl.getAssociatedTokenAddressSync(mint, who, true, program);
+};
+
+let calls = 0;
+async function call(method, ...params) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await (await fetch(net.rpcUrl, { method: 'POST', headers, body })).json();
+  if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+  return answer.result;
+}
+
+const rest = () => new Promise((done) => { setTimeout(done, 5); });
+
+/** Waits until this is so; `false` where it does not become so soon. */
+async function until(isSo) {
+  for (let looks = 0; looks < 100; looks += 1) {
+    if (await isSo()) return true;
+    await rest();
+  }
+  return false;
+}
+
+/** Sends a transaction until it is in a block: while slots pass, the node may lose one. */
+async function send(instructions, signers) {
+  for (let tries = 0; tries < 5; tries += 1) {
+    const signature = await sendOnce(instructions, signers);
+    const known = () => call('getTransaction', signature, { commitment: 'confirmed' });
+    if (await until(known)) return signature;
+  }
+  throw new Error('the transaction is in no block');
+}
+
+async function sendOnce(instructions, signers) {
+  const { value } = await call('getLatestBlockhash', { commitment: 'confirmed' });
+  const tx = new web3.Transaction({
+    feePayer: signers[0].publicKey, recentBlockhash: value.blockhash,
+  });
+  tx.add(...instructions).sign(...signers);
+  const raw = tx.serialize().toString('base64');
+  return call('sendTransaction', raw, { encoding: 'base64', skipPreflight: true });
+}
+
+/** Instructions of one step, and who has to sign it besides. */
+function step([what, ...args], from) {
+  const payerKey = from.publicKey;
+  switch (what) {
+    case 'sol': {
+      const [to, lamports] = args;
+      const pay = { fromPubkey: payerKey, toPubkey: KEY(to), lamports: BigInt(lamports) };
+      return [[web3.SystemProgram.transfer(pay)], []];
+    }
+    case 'make': {
+      const [token, to] = args;
+      const { mint, program } = TOKENS[token];
+      const whose = KEY(to);
+      return [[spl.createAssociatedTokenAccountIdempotentInstruction(
+        payerKey, account(token, whose), whose, mint, program,
+      )], []];
+    }
+    case 'token': {
+      const [token, to, units] = args;
+      const { mint, program } = TOKENS[token];
+      return [[spl.createTransferCheckedInstruction(
+        account(token, payerKey), mint, account(token, KEY(to)), payerKey, BigInt(units), 6, [], program,
+      )], []];
+    }
+    case 'close': {
+      const [token, rentTo] = args;
+      const { program } = TOKENS[token];
+      return [[spl.createCloseAccountInstruction(
+        account(token, payerKey), KEY(rentTo), payerKey, [], program,
+      )], []];
+    }
+    // The token program pays lamports, as no instruction of the transaction itself does.
+    case 'by program': {
+      const [to, lamports] = args;
+      const held = web3.Keypair.generate();
+      const make = {
+        fromPubkey: payerKey, newAccountPubkey: held.publicKey, space: 165, lamports,
+        programId: PROGRAMS.classic,
+      };
+      return [[
+        web3.SystemProgram.createAccount(make),
+        spl.createInitializeAccountInstruction(held.publicKey, spl.NATIVE_MINT, payerKey),
+        spl.createCloseAccountInstruction(held.publicKey, KEY(to), payerKey),
+      ], [held]];
+    }
+    case 'fail': {
+      const pay = { fromPubkey: payerKey, toPubkey: payer.publicKey, lamports: 1n << 62n };
+      return [[web3.SystemProgram.transfer(pay)], []];
+    }
+    default: throw new Error(`no step ${what}`);
+  }
+}
+
+/** What a transaction changed for these owners, worked out from its parsed form. */
+async function credits(signature, whose) {
+  const tx = await call('getTransaction', signature, {
+    encoding: 'jsonParsed', commitment: 'confirmed', maxSupportedTransactionVersion: 0,
+  });
+  if (tx.meta.err) return [];
+  const keys = tx.transaction.message.accountKeys;
+  const found = [];
+  for (const one of whose) {
+    if (keys.some((key) => key.signer && key.pubkey === one)) continue;
+    const at = keys.findIndex((key) => key.pubkey === one);
+    const gained = at < 0 ? 0 : tx.meta.postBalances[at] - tx.meta.preBalances[at];
+    if (gained > 0) found.push({ signature, position: at, asset: 'SOL', amount: String(gained) });
+    for (const asset of ['USDC-SPL', 'USDT-SPL']) {
+      const place = keys.findIndex((key) => key.pubkey === account(asset, KEY(one)).toBase58());
+      const units = (list) => {
+        const held = list.find((balance) => balance.accountIndex === place);
+        return BigInt(held ? held.uiTokenAmount.amount : 0);
+      };
+      const more = units(tx.meta.postTokenBalances) - units(tx.meta.preTokenBalances);
+      if (place >= 0 && more > 0n) {
+        found.push({ signature, position: place, asset, amount: String(more) });
+      }
+    }
+  }
+  return found;
+}
+
+const ACTS = {
+  /** Sends a transaction of these steps, from the payer or an owner; its signature. */
+  async send({ steps, from }) {
+    const sender = from === null ? payer : owner(from);
+    const parts = steps.map((one) => step(one, sender));
+    const signers = [sender, ...parts.flatMap(([, more]) => more)];
+    return send(parts.flatMap(([list]) => list), signers);
+  },
+  /** Lets so many slots pass. */
+  async mine({ slots }) {
+    const now = await call('getSlot', { commitment: 'processed' });
+    await call('surfnet_timeTravel', { absoluteSlot: now + slots });
+    await until(async () => await ACTS.slot() >= now + slots - 1);
+    return ACTS.slot();
+  },
+  async slot() {
+    return call('getSlot', { commitment: 'confirmed' });
+  },
+  pool({ from, count }) {
+    return Array.from({ length: count }, (_, at) => owner(from + at).publicKey.toBase58());
+  },
+  account({ token, owner: whose }) {
+    return account(token, KEY(whose)).toBase58();
+  },
+  /** Everything that came to these addresses. */
+  async came({ addresses }) {
+    const signatures = new Set();
+    for (const address of addresses) {
+      const named = [KEY(address), account('USDC-SPL', KEY(address)), account('USDT-SPL', KEY(address))];
+      for (const one of named) {
+        for (const { signature } of await call('getSignaturesForAddress', one.toBase58(), {})) {
+          signatures.add(signature);
+        }
+      }
+    }
+    const found = [];
+    for (const signature of signatures) found.push(...await credits(signature, addresses));
+    return found;
+  },
+};
+
+async function begin() {
+  const rent = 10_000_000;
+  for (const [token, { mint, program }] of Object.entries(TOKENS)) {
+    const key = seeded(KEYS[token]);
+    const make = {
+      fromPubkey: payer.publicKey, newAccountPubkey: mint, space: 82, lamports: rent, programId: program,
+    };
+    const own = account(token, payer.publicKey);
+    await send([
+      web3.SystemProgram.createAccount(make),
+      spl.createInitializeMint2Instruction(mint, 6, payer.publicKey, null, program),
+      spl.createAssociatedTokenAccountIdempotentInstruction(payer.publicKey, own, payer.publicKey, mint, program),
+      spl.createMintToInstruction(mint, own, payer.publicKey, 10n ** 15n, [], program),
+    ], [payer, key]);
+  }
+  // Some slots are final.
+  await ACTS.mine({ slots: 60 });
+}
+
+/** A server of JSON on a port of its own; its url. */
+function serve(answer) {
+  const server = http.createServer((request, response) => {
+    let text = '';
+    request.on('data', (part) => { text += part; });
+    request.on('end', async () => {
+      try {
+        const told = await answer(JSON.parse(text));
+        response.setHeader('content-type', 'application/json');
+        response.end(told);
+      } catch (error) {
+        response.statusCode = 500;
+        response.end(String(error && error.message));
+      }
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  return new Promise((done) => {
+    server.listen(0, '127.0.0.1', () => done(`http://127.0.0.1:${server.address().port}`));
+  });
+}
+
+async function post(asked) {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(net.rpcUrl, { method: 'POST', headers, body: JSON.stringify(asked) });
+  return answer.text();
+}
+
+/** The node, but for two faults: a least slot shortens its histories, and blocks name other parents than there are. */
+async function node(asked) {
+  const { method, params } = asked;
+  if (method === 'getSignaturesForAddress') delete params[1].minContextSlot;
+  const text = await post(asked);
+  if (method !== 'getBlock') return text;
+  const { result: block, ...answer } = JSON.parse(text);
+  if (!block) return text;
+  const parentSlot = params[0] - 1;
+  const { result: parent } = JSON.parse(await post({ ...asked, params: [parentSlot, params[1]] }));
+  const named = parent ? { parentSlot, previousBlockhash: parent.blockhash } : {};
+  return JSON.stringify({ ...answer, result: { ...block, ...named } });
+}
+
+async function act({ act: name, ...rest }) {
+  return JSON.stringify({ done: await ACTS[name](rest) });
+}
+
+begin().then(async () => {
+  const mints = Object.entries(TOKENS).map(([name, { mint }]) => [name, mint.toBase58()]);
+  const told = {
+    url: await serve(node), control: await serve(act), mints: Object.fromEntries(mints),
+    payer: payer.publicKey.toBase58(),
+  };
+  console.log(JSON.stringify(told));
+});
+process.stdin.on('end', () => process.exit(0)).resume();
