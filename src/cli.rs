@@ -10,6 +10,7 @@ mod logging;
 mod nodes;
 mod operator;
 mod output;
+mod pools;
 mod progress;
 mod rates;
 mod restore;
@@ -105,6 +106,10 @@ fn command() -> Command {
             "wallet",
             "Adds, lists and retires the public keys that live addresses are derived from",
         )))
+        .subcommand(pools::command(with_settings(
+            "pool",
+            "Imports and lists the addresses of chains whose keys derive none",
+        )))
         .subcommand(nodes::rescan_command(with_settings(
             "rescan",
             "Has the blocks of a chain read again, by the server that follows it",
@@ -155,6 +160,7 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("key", matches)) => operator::key(matches),
         Some(("user", matches)) => users::user(matches),
         Some(("wallet", matches)) => wallets::wallet(matches),
+        Some(("pool", matches)) => pools::pool(matches),
         Some(("rescan", matches)) => nodes::rescan(matches),
         Some(("backup", matches)) => keeping::backup(matches),
         Some(("restore", matches)) => restore::restore(matches),

@@ -8,6 +8,7 @@ use super::output::{list, print, show, wants_json};
 use super::progress::hear;
 use super::terminal::Stream;
 use crate::clock::Clock;
+use crate::domain::asset::Chain;
 use crate::domain::progress::Said;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
@@ -15,6 +16,7 @@ use crate::domain::wallet::{
     secret_problem,
 };
 use crate::service::Error;
+use crate::service::chains::unwatched_note;
 use crate::service::operator::own_addresses;
 use crate::service::operator::wallet_addresses::{
     ADDRESSES_HEADER, Came, addresses as next_addresses, csv,
@@ -27,7 +29,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 
 /// What the audit log calls whoever uses the command line.
-const ACTOR: &str = "command line";
+pub(super) const ACTOR: &str = "command line";
 /// The most that is read of standard input.
 const INPUT_BYTES_MAX: u64 = 8192;
 
@@ -128,9 +130,12 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
     let now = Clock::new(0, None).now();
     let done = match (verb, added) {
         ("add", Some((wanted, mut input))) => {
+            let chain = wanted.chain();
             let wanted = wanted.sure(of_verb.get_flag("force"));
             confirm(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
-            store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?
+            let added = store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?;
+            print(added.get())?;
+            return note_unwatched(&store, chain);
         }
         ("retire", _) => {
             let id = text("wallet").unwrap_or_default();
@@ -155,6 +160,16 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
         }
     };
     print(done.get())
+}
+
+/// Says on standard error that the addresses of a chain are not handed out yet, where no server has followed one of its pool.
+pub(super) fn note_unwatched(store: &Store, chain: Chain) -> Result<(), Error> {
+    let Some(note) = store.read(|db| unwatched_note(db, chain))? else {
+        return Ok(());
+    };
+    // Where nobody reads it, what was done is done all the same.
+    let _ = writeln!(std::io::stderr().lock(), "{note}");
+    Ok(())
 }
 
 /// What is to be added.

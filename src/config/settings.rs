@@ -43,8 +43,8 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("coffer.db"),
         help: "The file that holds everything; made on first use",
         commands: &[
-            "serve", "account", "key", "user", "wallet", "rescan", "backup", "restore", "audit",
-            "doctor",
+            "serve", "account", "key", "user", "wallet", "pool", "rescan", "backup", "restore",
+            "audit", "doctor",
         ],
     },
     Setting {
@@ -59,7 +59,7 @@ pub static SETTINGS: &[Setting] = &[
         value: None,
         default: None,
         help: "Allow it to change a sandbox's file",
-        commands: &["account", "key", "user", "wallet"],
+        commands: &["account", "key", "user", "wallet", "pool"],
     },
     Setting {
         flag: "log",
@@ -67,8 +67,8 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("info"),
         help: "What is logged to standard error: error, warn, info, debug or trace",
         commands: &[
-            "serve", "sandbox", "account", "key", "user", "wallet", "rescan", "backup", "restore",
-            "audit", "doctor",
+            "serve", "sandbox", "account", "key", "user", "wallet", "pool", "rescan", "backup",
+            "restore", "audit", "doctor",
         ],
     },
     Setting {
@@ -209,7 +209,7 @@ pub static SETTINGS: &[Setting] = &[
         value: None,
         default: None,
         help: "Print one JSON document; a list is {\"data\": [...]}",
-        commands: &["account", "key", "user", "wallet"],
+        commands: &["account", "key", "user", "wallet", "pool"],
     },
     Setting {
         flag: "json",

@@ -113,6 +113,22 @@ pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(
     Ok(rescans::insert(tx, chain, from, now)?)
 }
 
+/// Says that no server has followed a chain of this one's pool, so that none of its addresses is handed out yet; `None`
+/// where one has.
+pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
+    let pool = chain.address_pool();
+    let cursors = chain_cursors::all(db)?;
+    let is_followed = cursors
+        .iter()
+        .any(|cursor| cursor.chain.address_pool() == pool);
+    Ok((!is_followed).then(|| {
+        format!(
+            "{pool} is not watched yet, so none of these addresses is handed out: name a node by `coffer serve --node \
+             {chain}=URL`"
+        )
+    }))
+}
+
 fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Known, Error> {
     let cursor = chain_cursors::of(db, chain)?;
     let since = now.plus_ms(COMES_BACK_MS_MAX.saturating_neg());

@@ -23,6 +23,8 @@ use std::sync::Arc;
 const TAKEN_A_MINUTE_MAX: u32 = 10;
 /// The most addresses that one call imports.
 pub const IMPORT_MAX: usize = 1000;
+/// Field of the addresses that are imported.
+const NAME: &str = "addresses";
 
 impl Service {
     /// Returns `true` if something hands out addresses of this chain, be it empty: a live one has to be watched.
@@ -122,7 +124,7 @@ impl Service {
 
     /// Every pool that is imported, with how many of its addresses are in which state.
     pub fn pools(&self) -> Result<Vec<Json>, Error> {
-        self.read(|db| Chain::imported().map(|chain| shown(db, chain)).collect())
+        self.read(list)
     }
 
     /// Adds live addresses to a pool: all of them, or none where one is wrong. Those it knows already are counted.
@@ -136,43 +138,79 @@ impl Service {
         pool: &str,
         list: &[Value],
     ) -> Result<Json, Error> {
-        let chain = Chain::imported()
-            .find(|chain| chain.address_pool() == pool)
-            .ok_or_else(|| Refusal::not_found("pool"))?;
+        let chain = imported(pool)?;
         let imported = self.read(|db| checked(self, db, chain, list))?;
         let actor = member.user().email.clone();
         self.write(move |_, tx| {
-            let mut added: usize = 0;
-            for (at, address) in imported.iter().enumerate() {
-                if addresses::is_sent_to(tx, address)? {
-                    let message = format!("addresses[{at}] is one that money is sent to: a payout address, or that of a refund");
-                    return Err(Refusal::of(Code::InvalidRequest, "addresses", message).into());
-                }
-                if pool_addresses::import(tx, chain, address, now)? {
-                    added = added.saturating_add(1);
-                }
-            }
-            let pool = chain.address_pool();
-            let duplicates = imported.len().saturating_sub(added);
-            let detail = json!({ "added": added, "duplicates": duplicates });
-            let noted = Entry {
-                action: "pool.import",
-                account: None,
-                object: Some(pool),
-                detail: &detail,
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
-            let free = pool_addresses::counts(tx, chain)?.free;
-            let import = PoolImport {
-                pool,
-                added,
-                duplicates,
-                free,
-            };
-            Ok(to_raw_value(&import)?)
+            let place = |at: usize| format!("addresses[{at}]");
+            import(tx, now, &actor, (chain, &imported, &place))
         })
         .await
     }
+}
+
+/// The chain whose pool has this name, where addresses are imported for it.
+///
+/// # Errors
+/// `not_found`.
+pub fn imported(pool: &str) -> Result<Chain, Refusal> {
+    let mut chains = Chain::imported();
+    let chain = chains.find(|chain| chain.address_pool() == pool);
+    chain.ok_or_else(|| Refusal::not_found("pool"))
+}
+
+/// Every pool that is imported, with how many of its addresses are in which state.
+pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
+    Chain::imported().map(|chain| shown(db, chain)).collect()
+}
+
+/// Adds addresses to the pool of a chain, each in its canonical text: all of them, or none where money is sent to one, which
+/// is named by its place.
+///
+/// # Errors
+/// `invalid_request` that names the place.
+pub fn import(
+    tx: &Tx<'_>,
+    now: Time,
+    actor: &str,
+    (chain, imported, place): (Chain, &[String], &dyn Fn(usize) -> String),
+) -> Result<Json, Error> {
+    let mut added: usize = 0;
+    for (at, address) in imported.iter().enumerate() {
+        if addresses::is_sent_to(tx, address)? {
+            let problem = "is one that money is sent to: a payout address, or that of a refund";
+            let message = format!("{} {problem}", place(at));
+            return Err(Refusal::of(Code::InvalidRequest, NAME, message).into());
+        }
+        if pool_addresses::import(tx, chain, address, now)? {
+            added = added.saturating_add(1);
+        }
+    }
+    let pool = chain.address_pool();
+    let duplicates = imported.len().saturating_sub(added);
+    let detail = json!({ "added": added, "duplicates": duplicates });
+    let noted = Entry {
+        action: "pool.import",
+        account: None,
+        object: Some(pool),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)?;
+    let free = pool_addresses::counts(tx, chain)?.free;
+    Ok(to_raw_value(&PoolImport {
+        pool,
+        added,
+        duplicates,
+        free,
+    })?)
+}
+
+/// Says what is wrong with an address that is to be imported: nobody has the key of one that a program derived.
+pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
+    let is_key = chain != Chain::Solana || address::can_sign(address);
+    (!is_key).then_some(
+        "is no public key: a program derived it, so nobody can send from it; import the addresses of keys",
+    )
 }
 
 /// May an account take a further address of an imported pool? At most ten in a minute; and where other accounts are
@@ -200,7 +238,6 @@ fn checked(
     chain: Chain,
     list: &[Value],
 ) -> Result<Vec<String>, Error> {
-    const NAME: &str = "addresses";
     if !(1..=IMPORT_MAX).contains(&list.len()) {
         let problem = format!("must have 1 to {IMPORT_MAX} entries");
         return Err(Refusal::field(NAME, problem).into());
@@ -213,7 +250,11 @@ fn checked(
         let text = item.as_str();
         let text = text.ok_or_else(|| wrong("must be a string".to_owned()))?;
         let parsed = service.destination(db, Mode::Live, chain, text)?;
-        Ok(parsed.map_err(wrong)?)
+        let address = parsed.map_err(wrong)?;
+        match import_problem(chain, &address) {
+            Some(problem) => Err(wrong(problem.to_owned()).into()),
+            None => Ok(address),
+        }
     };
     list.iter().enumerate().map(read).collect()
 }

@@ -4,6 +4,7 @@
 //! (`domain::wallet`), our own addresses (`own_addresses`). What always holds: what is private is refused before anything
 //! else is looked at, and is neither stored, logged nor repeated.
 
+use crate::domain::asset::Chain;
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
@@ -63,6 +64,11 @@ impl Wanted {
             is_sure: false,
             name: name.map(str::to_owned),
         })
+    }
+
+    /// Chain of the wallet.
+    pub const fn chain(&self) -> Chain {
+        self.wallet.chain
     }
 
     /// The same, where `next` may be any distance above what is known, if `is_sure`.

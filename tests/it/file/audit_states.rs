@@ -7,6 +7,7 @@ use crate::operator::wallets::{ZPUB, done, wallet};
 use crate::support::noted::note_written;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
+use crate::support::surfpool::key_of;
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
@@ -26,9 +27,8 @@ fn changed() -> OperatorInterface {
         operator("PUT", "settings", json!({ name: value }));
     }
     operator("PUT", "coins/DOGE", json!({ "enabled": false }));
-    let address = |number: u8| bs58::encode([number; 32]).into_string();
     for numbers in [[1, 2], [3, 4]] {
-        let body = json!({ "addresses": numbers.map(address) });
+        let body = json!({ "addresses": numbers.map(key_of) });
         operator("POST", "pools/solana/addresses", body);
     }
     let account = format!("accounts/{}", interface.account);

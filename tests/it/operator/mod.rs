@@ -13,6 +13,7 @@ mod known_clients;
 mod ledger;
 mod links;
 pub mod password_queue;
+mod pool_import;
 mod private_keys;
 mod reauthentication;
 mod sales;

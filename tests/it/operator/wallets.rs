@@ -34,8 +34,15 @@ fn operator(interface: &OperatorInterface, method: &str, path: &str, body: &Valu
 /// Runs `coffer wallet …` on a file, with this on standard input.
 #[track_caller]
 pub fn wallet(file: &Path, args: &[&str], input: &str) -> Output {
+    coffer("wallet", file, args, input)
+}
+
+/// Runs `coffer COMMAND` with this on its standard input.
+#[track_caller]
+pub fn coffer(command: &str, file: &Path, args: &[&str], input: &str) -> Output {
+    let name = command;
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.arg("wallet").args(args).arg("--file").arg(file);
+    command.arg(name).args(args).arg("--file").arg(file);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     // One that was refused by its arguments does not read.

@@ -5,6 +5,7 @@ use crate::invoices::idempotency::fifty;
 use crate::payments::live_addresses::watch;
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::noted::note_written;
+use crate::support::surfpool::key_of;
 use crate::support::{Answer, Shop, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -15,8 +16,9 @@ const IMPORT: &str = "/dashboard/api/pools/solana/addresses";
 
 /// So many addresses of solana that nobody holds the key of.
 fn solana(from: u8, count: u8) -> Vec<String> {
-    let key = |number: u8| bs58::encode([number; 32]).into_string();
-    (from..from + count).map(key).collect()
+    (from..from + count)
+        .map(|number| key_of(number.into()))
+        .collect()
 }
 
 impl Shop {

@@ -7,6 +7,7 @@ use crate::operator::wallets::{EVM, XPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, serve};
 use crate::support::dice::Dice;
 use crate::support::served::{ETHEREUM, Running, Served, approval, with_signer};
+use crate::support::surfpool::key_of;
 use crate::support::{agent, send};
 use coffer::domain::asset::Chain;
 use rusqlite::Connection;
@@ -80,8 +81,10 @@ impl Shop {
     #[track_caller]
     fn hand_out(&mut self, running: &Running) {
         self.imported += 6;
-        let key = |number: u16| bs58::encode(number.to_be_bytes().repeat(16)).into_string();
-        let body = json!({ "addresses": (1..=self.imported).map(key).collect::<Vec<_>>() });
+        let keys: Vec<String> = (1..=self.imported)
+            .map(|number| key_of(number.into()))
+            .collect();
+        let body = json!({ "addresses": keys });
         let pool = "/dashboard/api/pools/solana/addresses";
         running.interface("POST", pool, &body).expect(200);
         // An account takes few in a minute.

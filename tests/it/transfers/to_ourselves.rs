@@ -5,6 +5,7 @@ use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
 use crate::support::noted::note_written;
 use crate::support::served::{Running, Served, approval};
+use crate::support::surfpool::key_of;
 use crate::support::{agent, send};
 use coffer::domain::chain::Chain;
 use coffer::domain::wallet::{Said, read};
@@ -83,7 +84,7 @@ fn imported_addresses_are_no_destinations_and_destinations_are_not_imported() {
     import(&[ours]).expect(200);
     pays_out_to(&served, &running, "solana", ours).refused(400, "invalid_request", Some("address"));
     pays_out_to(&served, &running, "solana", theirs).expect(200);
-    let refused = import(&["11111111111111111111111111111112", theirs]);
+    let refused = import(&[&key_of(1), theirs]);
     refused.refused(400, "invalid_request", Some("addresses"));
     assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
     let count = "select count(*) || '' from pool_addresses";

@@ -4,6 +4,7 @@ use super::merchant::{ASSETS, customer_name};
 use super::scene::Caller;
 use super::{Operation, operation};
 use crate::support::Answer;
+use crate::support::surfpool::key_of;
 use serde_json::{Value, json};
 
 pub(super) static OPERATIONS: [Operation; 13] = [
@@ -73,11 +74,7 @@ fn resend(caller: &mut Caller) -> Option<Answer> {
 
 fn import(caller: &mut Caller) -> Option<Answer> {
     // One of them may be known already.
-    let mut address = |sides: usize| {
-        let roll = caller.dice.roll(sides).to_le_bytes();
-        let bytes: Vec<u8> = roll.into_iter().cycle().take(32).collect();
-        bs58::encode(bytes).into_string()
-    };
+    let mut address = |sides: usize| key_of(u32::try_from(caller.dice.roll(sides)).unwrap());
     let body = json!({ "addresses": [address(1 << 30), address(1 << 30), address(100)] });
     Some(caller.operator("POST", "/dashboard/api/pools/solana/addresses", &body))
 }

@@ -45,33 +45,30 @@ async function call(method, ...params) {
 
 const rest = () => new Promise((done) => { setTimeout(done, 5); });
 
-/** Waits until this is so; `false` where it does not become so soon. */
-async function until(isSo) {
-  for (let looks = 0; looks < 100; looks += 1) {
-    if (await isSo()) return true;
+/** Waits until this is so. */
+async function until(what, isSo) {
+  for (let looks = 0; looks < 10_000; looks += 1) {
+    if (await isSo()) return;
     await rest();
   }
-  return false;
+  throw new Error(`never: ${what}`);
 }
 
-/** Sends a transaction until it is in a block: while slots pass, the node may lose one. */
+/** Sends a transaction, and waits for its block. */
 async function send(instructions, signers) {
-  for (let tries = 0; tries < 5; tries += 1) {
-    const signature = await sendOnce(instructions, signers);
-    const known = () => call('getTransaction', signature, { commitment: 'confirmed' });
-    if (await until(known)) return signature;
-  }
-  throw new Error('the transaction is in no block');
-}
-
-async function sendOnce(instructions, signers) {
   const { value } = await call('getLatestBlockhash', { commitment: 'confirmed' });
   const tx = new web3.Transaction({
     feePayer: signers[0].publicKey, recentBlockhash: value.blockhash,
   });
   tx.add(...instructions).sign(...signers);
   const raw = tx.serialize().toString('base64');
-  return call('sendTransaction', raw, { encoding: 'base64', skipPreflight: true });
+  const sent = { encoding: 'base64', skipPreflight: true };
+  const signature = await call('sendTransaction', raw, sent);
+  await until('a transaction in a block', async () => {
+    const known = await call('getTransaction', signature, { commitment: 'confirmed' });
+    return known && await ACTS.slot() >= known.slot;
+  });
+  return signature;
 }
 
 /** Instructions of one step, and who has to sign it besides. */
@@ -167,7 +164,8 @@ const ACTS = {
   async mine({ slots }) {
     const now = await call('getSlot', { commitment: 'processed' });
     await call('surfnet_timeTravel', { absoluteSlot: now + slots });
-    await until(async () => await ACTS.slot() >= now + slots - 1);
+    await call('surfnet_pauseClock');
+    await until('the slot', async () => await ACTS.slot() >= now + slots - 1);
     return ACTS.slot();
   },
   async slot() {
@@ -198,6 +196,7 @@ const ACTS = {
 
 async function begin() {
   const rent = 10_000_000;
+  await call('surfnet_pauseClock');
   for (const [token, { mint, program }] of Object.entries(TOKENS)) {
     const key = seeded(KEYS[token]);
     const make = {

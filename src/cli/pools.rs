@@ -1,0 +1,121 @@
+//! `coffer pool`: live addresses that the operator imports, also while a server is running.
+//!
+//! Invariant: a file is imported as a whole, or not at all.
+
+use super::operator::open;
+use super::output::{list, print, wants_json};
+use super::wallets::{ACTOR, note_unwatched};
+use crate::clock::Clock;
+use crate::domain::address::{self, Network};
+use crate::domain::asset::Chain;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::wallet::refuse_secrets;
+use crate::service::Error;
+use crate::service::pools::{self, import, import_problem};
+use clap::{Arg, ArgMatches, Command};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+
+/// The most that is read, in bytes: more than ten thousand addresses.
+const INPUT_BYTES_MAX: u64 = 1 << 20;
+/// The most addresses in a file.
+const LINES_MAX: usize = 10_000;
+
+/// `coffer pool` with its verbs.
+pub(super) fn command(command: Command) -> Command {
+    let pool = Arg::new("pool").value_name("CHAIN").required(true);
+    let file = Arg::new("addresses").value_name("FILE").required(true);
+    let add = Command::new("import")
+        .about("Adds addresses to the pool of a chain: all of them, or none where one is wrong")
+        .arg(pool.help("The chain: solana"))
+        .arg(file.help("A file with one address a line; - for standard input"));
+    command
+        .subcommand_required(true)
+        .subcommand(add)
+        .subcommand(
+            Command::new("list").about("Lists every pool, with how many addresses are free"),
+        )
+}
+
+/// Runs `coffer pool …`.
+pub(super) fn pool(matches: &ArgMatches) -> Result<(), Error> {
+    let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
+    let text = |name: &str| of_verb.get_one::<String>(name).cloned().unwrap_or_default();
+    // What is wrong with the addresses is said before a file is made or opened.
+    let read = match verb {
+        "import" => {
+            let chain = pools::imported(&text("pool"));
+            let names: Vec<&str> = Chain::imported().map(Chain::address_pool).collect();
+            let wrong = |_| Refusal::field("chain", format!("must be one of {}", names.join(", ")));
+            let chain = chain.map_err(wrong)?;
+            Some((chain, addresses(chain, &contents(&text("addresses"))?)?))
+        }
+        _ => None,
+    };
+    let as_json = wants_json("pool", matches)?;
+    let store = open("pool", matches, verb == "import")?;
+    let Some((chain, lines)) = read else {
+        let all = store.read(pools::list)?;
+        return list(all.iter().map(|pool| Ok(pool.get().to_owned())), as_json);
+    };
+    let now = Clock::new(0, None).now();
+    let (numbers, addresses): (Vec<usize>, Vec<String>) = lines.into_iter().unzip();
+    let done = store.write_and_wait(move |tx| {
+        let place = |at: usize| format!("line {}", numbers.get(at).copied().unwrap_or_default());
+        import(tx, now, ACTOR, (chain, &addresses, &place))
+    })?;
+    print(done.get())?;
+    note_unwatched(&store, chain)
+}
+
+/// Reads a file, or standard input.
+fn contents(path: &str) -> Result<String, Error> {
+    let failed = |why: String| Error::Failed(format!("cannot read {path}: {why}"));
+    let mut text = String::new();
+    let read = if path == "-" {
+        std::io::stdin()
+            .lock()
+            .take(INPUT_BYTES_MAX)
+            .read_to_string(&mut text)
+    } else {
+        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+        file.take(INPUT_BYTES_MAX).read_to_string(&mut text)
+    };
+    let read = read.map_err(|error| failed(error.to_string()))?;
+    if u64::try_from(read).unwrap_or(u64::MAX) >= INPUT_BYTES_MAX {
+        return Err(failed(format!("it has {INPUT_BYTES_MAX} bytes or more")));
+    }
+    Ok(text)
+}
+
+/// Addresses in their canonical text, each with the number of its line. Blank lines are passed over.
+fn addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Error> {
+    refuse_secrets("addresses", text)?;
+    let lines = (1_usize..).zip(text.lines().map(str::trim));
+    let lines = lines.filter(|(_, line)| !line.is_empty());
+    let (mut found, mut at): (Vec<(usize, String)>, HashMap<String, usize>) = Default::default();
+    for (number, line) in lines {
+        let wrong = |problem: String| {
+            let message = format!("line {number} {problem}");
+            Err(Refusal::of(Code::InvalidRequest, "addresses", message).into())
+        };
+        let parsed = address::parse_on(chain, &Network::BOTH, line);
+        let address = match parsed {
+            Ok((_, address)) => address,
+            Err(problem) => return wrong(format!("is {problem}")),
+        };
+        if let Some(problem) = import_problem(chain, &address) {
+            return wrong(problem.to_owned());
+        }
+        if let Some(first) = at.insert(address.clone(), number) {
+            return wrong(format!("has the address of line {first} again"));
+        }
+        found.push((number, address));
+    }
+    if !(1..=LINES_MAX).contains(&found.len()) {
+        let problem = format!("must be 1 to {LINES_MAX}, one a line");
+        return Err(Refusal::field("addresses", problem).into());
+    }
+    Ok(found)
+}

@@ -1,0 +1,139 @@
+//! `coffer pool`: addresses that are imported on the command line, as a whole or not at all.
+
+use super::wallets::{EVM, coffer, done};
+use crate::support::scratch::Scratch;
+use crate::support::served::Served;
+use crate::support::surfpool::key_of;
+use rusqlite::Connection;
+use serde_json::json;
+use std::path::Path;
+use std::process::Output;
+
+/// An account of tokens, which cannot sign.
+const DERIVED: &str = "5N3f1tj9v1vc5TUZ8S7mCAnVmjVKrfnzXWhxLaxyZAgt";
+
+fn import(file: &Path, from: &str, input: &str) -> Output {
+    coffer("pool", file, &["import", "solana", from], input)
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Addresses, one a line.
+fn lines(numbers: std::ops::Range<u32>) -> String {
+    numbers.map(|number| key_of(number) + "\n").collect()
+}
+
+#[test]
+fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
+    let scratch = Scratch::new();
+    let (file, list) = (scratch.path("shop.db"), scratch.path("pool.txt"));
+    std::fs::write(&list, format!("\n{}\r\n", lines(0..3))).unwrap();
+    let first = import(&file, list.to_str().unwrap(), "");
+    let imported = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
+    assert_eq!(done(&first), [imported(3, 0, 3)]);
+    let unwatched = "solana is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
+        --node solana=URL`";
+    assert!(errors(&first).contains(unwatched), "{}", errors(&first));
+    // A longer list of the same wallet: what is known is counted.
+    assert_eq!(done(&import(&file, "-", &lines(0..5))), [imported(2, 3, 5)]);
+    let listed = coffer("pool", &file, &["list"], "");
+    let pool =
+        json!({ "object": "pool", "pool": "solana", "free": 5, "assigned": 0, "retired": 0 });
+    assert_eq!(done(&listed), std::slice::from_ref(&pool));
+    let document = coffer("pool", &file, &["list", "--json"], "");
+    assert_eq!(done(&document), [json!({ "data": [pool] })]);
+    let conn = Connection::open(&file).unwrap();
+    let noted: String = conn
+        .query_row(
+            "select group_concat(actor || ' ' || object_id || ' ' || detail) from audit_log where action = 'pool.import'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let by = |added: u32, duplicates: u32| {
+        format!(r#"command line solana {{"added":{added},"duplicates":{duplicates}}}"#)
+    };
+    assert_eq!(noted, format!("{},{}", by(3, 0), by(2, 3)));
+    // It is watched from now on.
+    let followed =
+        "insert into chain_cursors values ('solana', 'devnet', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
+    conn.execute_batch(followed).unwrap();
+    assert!(!errors(&import(&file, "-", &lines(5..6))).contains("not watched"));
+}
+
+#[test]
+fn wrong_line_is_named_and_nothing_is_imported() {
+    let served = Served::new();
+    let theirs = key_of(100);
+    let sent_to = "insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', ?1, 0)";
+    served.open().execute(sent_to, [&theirs]).unwrap();
+    crate::support::noted::note_written(&served.file);
+    let key = key_of(1);
+    let secret = bs58::encode([7; 64]).into_string();
+    let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+    for (input, problem) in [
+        (
+            format!("{key}\n\nnot an address\n"),
+            "line 3 is not an address on solana",
+        ),
+        (
+            format!("{key}\n{DERIVED}\n"),
+            "line 2 is no public key: a program derived it",
+        ),
+        (
+            format!("{key}\n{}\n{key}\n", key_of(2)),
+            "line 3 has the address of line 1 again",
+        ),
+        (
+            format!("{key}\n{theirs}\n"),
+            "line 2 is one that money is sent to",
+        ),
+        (
+            format!("{key}\n{secret}\n"),
+            "line 2 is not an address on solana",
+        ),
+        (phrase.to_owned(), "seed phrase"),
+        ("\n".to_owned(), "must be 1 to 10000, one a line"),
+        (
+            lines(0..1).repeat(10_001),
+            "line 2 has the address of line 1 again",
+        ),
+    ] {
+        let output = import(&served.file, "-", &input);
+        let said = errors(&output);
+        assert!(
+            !output.status.success() && said.contains(problem),
+            "{problem}: {said}"
+        );
+        for hidden in ["abandon", &secret, "not an address\n"] {
+            assert!(!said.contains(hidden), "{said}");
+        }
+    }
+    let none = "select count(*) || '' from pool_addresses";
+    served.until(none, &["0"]);
+    let missing = import(&served.file, "/nowhere/pool.txt", "");
+    assert!(
+        errors(&missing).contains("cannot read /nowhere/pool.txt"),
+        "{}",
+        errors(&missing)
+    );
+    let other = coffer("pool", &served.file, &["import", "tron", "-"], "");
+    assert!(
+        errors(&other).contains("must be one of solana"),
+        "{}",
+        errors(&other)
+    );
+}
+
+#[test]
+fn wallet_of_a_chain_without_a_node_is_told_so() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let added = coffer("wallet", &file, &["add", "tron", "--yes"], EVM);
+    assert_eq!(done(&added).len(), 1);
+    let unwatched = "tron is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
+        --node tron=URL`";
+    assert!(errors(&added).contains(unwatched), "{}", errors(&added));
+}
