@@ -17,6 +17,7 @@ use crate::domain::address::{account, script};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};
+use crate::domain::payment::simulated_txid;
 use crate::domain::time::Time;
 pub(crate) use node::MemoryNode;
 pub(crate) use two_minds::TwoMinds;
@@ -99,6 +100,9 @@ impl Memory {
     /// An id that was not there before.
     pub(crate) fn id(&mut self) -> String {
         self.made += 1;
+        if self.chain == Chain::Solana {
+            return simulated_txid(self.chain, &self.made.to_string());
+        }
         self.chain.canonical_txid(&format!("{:064x}", self.made))
     }
 
@@ -160,8 +164,14 @@ impl Memory {
             }
         }
         self.mempool = left;
+        // Of the slots in between nobody made a block.
+        let gap = if self.chain.row().has_gaps {
+            u32::try_from(self.made % 3).unwrap()
+        } else {
+            0
+        };
         let (height, parent) = match self.active.last() {
-            Some(tip) => (tip.block.height + 1, tip.block.hash.clone()),
+            Some(tip) => (tip.block.height + 1 + gap, tip.block.hash.clone()),
             None => (0, String::new()),
         };
         self.active.push(Mined {
@@ -219,9 +229,10 @@ impl Memory {
     fn watches(&self, watched: &dyn Watched, address: &str) -> bool {
         match script(self.chain, address) {
             Some(script) => watched.has_script(&script),
-            None => {
-                account(self.chain, address).is_some_and(|account| watched.has_account(&account))
-            }
+            None => match account(self.chain, address) {
+                Some(account) => watched.has_account(&account),
+                None => watched.named().iter().any(|named| named.address == address),
+            },
         }
     }
 

@@ -64,7 +64,7 @@ impl MemoryNode {
             lookup_error: None,
             after_lookup: None,
             lookups: 0,
-            by_name: false,
+            by_name: of.lock().unwrap().chain.row().has_gaps,
             asked: HashSet::new(),
             told: HashSet::new(),
             stuck: None,
@@ -119,15 +119,20 @@ impl Node for MemoryNode {
                 block: tip.block.clone(),
                 time: tip.time,
                 is_complete: true,
-                finalized: (!memory.chain.has_outputs())
-                    .then(|| tip.block.height.saturating_sub(memory.final_behind)),
+                finalized: (!memory.chain.has_outputs()).then(|| finalized(memory, has)),
             }
         }))
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        let at = usize::try_from(height).unwrap();
-        Ok(self.with(|view| view.has.get(at).map(|mined| mined.block.hash.clone())))
+        Ok(self.with(|View { memory, has, .. }| {
+            let mut blocks = has.iter();
+            let found = blocks.find(|mined| mined.block.height == height);
+            let found = found.map(|mined| mined.block.hash.clone());
+            // A final slot without a block never gets one.
+            let is_skipped = memory.chain.row().has_gaps && height <= finalized(memory, has);
+            found.or_else(|| is_skipped.then(|| "skipped".to_owned()))
+        }))
     }
 
     fn blocks(
@@ -138,19 +143,23 @@ impl Node for MemoryNode {
     ) -> Result<Vec<BlockRead>, NodeError> {
         let hides = self.hides;
         Ok(self.with(|View { memory, has, .. }| {
-            let finalized = u32::try_from(has.len()).unwrap() - 1;
-            let finalized = finalized.saturating_sub(memory.final_behind);
+            let finalized = finalized(memory, has);
             let read = has
                 .iter()
                 .filter(|mined| (from..=to).contains(&mined.block.height));
             let hides = hides && !memory.chain.has_outputs();
+            let before = |mined: &Mined| {
+                let at = has.partition_point(|one| one.block.height < mined.block.height);
+                let before = at.checked_sub(1).and_then(|at| has.get(at));
+                before.map_or(0, |mined| mined.block.height)
+            };
             let read = read.map(|mined| {
                 let is_hidden = hides && mined.block.height > finalized;
                 let sent = mined.sent.iter().filter(|_| !is_hidden);
                 BlockRead {
                     block: mined.block.clone(),
                     parent: mined.parent.clone(),
-                    parent_height: mined.block.height.saturating_sub(1),
+                    parent_height: before(mined),
                     time: mined.time,
                     received: sent
                         .clone()
@@ -307,11 +316,11 @@ impl Node for MemoryNode {
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        let at = usize::try_from(height).unwrap();
         let is_pruned = height < self.pruned_below;
         Ok(self.with(|view| {
-            let mined = view.has.get(at).filter(|_| !is_pruned);
-            mined.map(|mined| mined.time)
+            let mut blocks = view.has.iter();
+            let mined = blocks.find(|mined| mined.block.height >= height);
+            mined.filter(|_| !is_pruned).map(|mined| mined.time)
         }))
     }
 
@@ -339,6 +348,14 @@ impl Node for MemoryNode {
         let has_accounts = self.with(|view| !view.memory.chain.has_outputs());
         (has_accounts && !self.has_traces).then_some(false)
     }
+}
+
+/// Height of the newest final block.
+fn finalized(memory: &Memory, has: &[Mined]) -> u32 {
+    let behind = usize::try_from(memory.final_behind).unwrap();
+    let last = has.len().checked_sub(behind + 1);
+    let last = last.and_then(|at| has.get(at));
+    last.map_or(0, |mined| mined.block.height)
 }
 
 /// Watched outputs that a transaction spends.

@@ -82,11 +82,11 @@ impl History {
         self.nodes = self.new_nodes();
     }
 
-    /// Two nodes. In every third history they are asked about addresses by name.
+    /// Two nodes. In every third history they are asked about addresses by name, as those of Solana always are.
     fn new_nodes(&self) -> Vec<MemoryNode> {
         let mut nodes = [(); 2].map(|()| MemoryNode::new(&self.memory));
         for node in &mut nodes {
-            node.by_name = self.seed.is_multiple_of(3);
+            node.by_name |= self.seed.is_multiple_of(3);
         }
         nodes.into()
     }

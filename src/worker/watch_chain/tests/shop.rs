@@ -3,12 +3,14 @@
 //! What always holds: what it hands out is in `ours`, also after it went on from a copy that does not know of it.
 
 use super::{XPUB, ZPUB};
-use crate::domain::asset::Asset;
+use crate::domain::address::{can_sign, simulated};
+use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::money::Currency;
 use crate::domain::rate::{Figure, Source, Told};
 use crate::domain::time::Time;
 use crate::service::backup::{Restoring, backup, restore};
 use crate::service::operator::wallets::{Wanted, add};
+use crate::service::pools::import;
 use crate::service::tests::{
     File, NOW, customer_address, done, in_production, invoice_address, live, real_books, seeded,
     write,
@@ -16,6 +18,9 @@ use crate::service::tests::{
 use crate::service::{Caller, Service};
 use serde_json::json;
 use std::sync::Arc;
+
+/// Addresses in a pool that is imported.
+const POOL: usize = 100;
 
 /// Where money is expected.
 pub(in crate::worker::watch_chain) struct Shop {
@@ -43,16 +48,20 @@ impl Shop {
         // Keys like a sandbox's are taken there only.
         let merchant = live(&seeded().0);
         let service = in_production(&file, &[asset.chain]);
-        let key = if asset.chain.has_outputs() {
-            ZPUB
+        if asset.chain.row().imported {
+            imports(&service, asset.chain);
         } else {
-            XPUB
-        };
-        let body = json!({ "chain": asset.chain.address_pool(), "key": key });
-        let wanted = Wanted::of(body.as_object().unwrap()).unwrap();
-        write(&service, move |_, tx| {
-            add(tx, "test", &wanted, NOW).map(drop)
-        });
+            let key = if asset.chain.has_outputs() {
+                ZPUB
+            } else {
+                XPUB
+            };
+            let body = json!({ "chain": asset.chain.address_pool(), "key": key });
+            let wanted = Wanted::of(body.as_object().unwrap()).unwrap();
+            write(&service, move |_, tx| {
+                add(tx, "test", &wanted, NOW).map(drop)
+            });
+        }
         Shop {
             service,
             asset,
@@ -61,6 +70,7 @@ impl Shop {
             rate: match asset.id {
                 "BTC" => "60000",
                 "TRX" => "0.12",
+                "SOL" => "100",
                 _ => "2000",
             },
             file,
@@ -92,6 +102,7 @@ impl Shop {
         match self.asset.id {
             "BTC" => 100_000,
             "TRX" => 500_000_000,
+            "SOL" => 600_000_000,
             _ => 30_000_000_000_000_000,
         }
     }
@@ -147,4 +158,14 @@ impl Shop {
         };
         (shop, self.ours[copy.knows..].to_vec())
     }
+}
+
+/// Imports a pool of addresses.
+fn imports(service: &Arc<Service>, chain: Chain) {
+    let addresses = (0..).map(|index| simulated(Mode::Live, chain, index));
+    let keys = addresses.filter(|address| can_sign(address)).take(POOL);
+    let keys: Vec<String> = keys.collect();
+    write(service, move |_, tx| {
+        import(tx, NOW, "test", (chain, &keys, &|at| at.to_string())).map(drop)
+    });
 }

@@ -8,7 +8,7 @@ mod places;
 
 use super::dice::Dice;
 use super::shop::Shop;
-use super::{asked, say, watch};
+use super::{asked, of_kind, say, watch};
 use crate::chain::NodeError;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::domain::chain::Chain;
@@ -348,6 +348,7 @@ impl MoneyOut {
 /// Histories, as many as the environment says.
 fn histories(asset: &str) {
     let (many, first) = asked();
+    let many = of_kind(asset, many);
     let (mut refunds, mut paid, mut reviewed) = (0, 0, 0);
     for seed in first..first + many {
         let mut history = MoneyOut::new(asset, seed);
@@ -380,4 +381,9 @@ fn refunds_on_a_chain_of_accounts_are_settled_by_it_whatever_happens() {
 #[test]
 fn refunds_on_tron_are_settled_by_it_whatever_happens() {
     histories("TRX");
+}
+
+#[test]
+fn refunds_on_solana_are_settled_by_it_whatever_happens() {
+    histories("SOL");
 }
