@@ -28,7 +28,14 @@ pub struct Cost {
     pub fees_a_day: u64,
     /// Is each transaction of the chain asked for, too?
     pub each_transaction: bool,
+    /// Addresses that the node is asked about by name, which this is for; 0 for nodes that read whole blocks.
+    pub addresses: u64,
+    /// Requests a day besides, however often it is asked.
+    besides_a_day: u64,
 }
+
+/// Addresses that somebody may pay to, where a cost depends on how many there are.
+const ADDRESSES: u64 = 20;
 
 impl Cost {
     /// What a chain costs; of EVM chains with one wallet, of which a thousand addresses ahead are looked for.
@@ -41,6 +48,9 @@ impl Cost {
             Chain::Ethereum | Chain::Base => (blocks(chain), 900),
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks(chain), u64::MAX),
         };
+        if chain == Chain::Solana {
+            return Cost::by_names(ADDRESSES);
+        }
         if chain == Chain::Tron {
             return Cost {
                 // The newest and the final block 2, the block that was read last 1, blocks 1.
@@ -54,6 +64,8 @@ impl Cost {
                 finals_a_day,
                 fees_a_day: 0,
                 each_transaction: false,
+                addresses: 0,
+                besides_a_day: 0,
             };
         }
         let has_native = ASSETS
@@ -77,6 +89,29 @@ impl Cost {
             finals_a_day,
             fees_a_day: FEES_A_DAY,
             each_transaction: chain.has_outputs(),
+            addresses: 0,
+            besides_a_day: 0,
+        }
+    }
+
+    /// Returns what Solana costs while somebody may pay to so many addresses.
+    pub fn by_names(addresses: u64) -> Cost {
+        // An address has an account itself, and one for each of two tokens. A hundred accounts are one request.
+        let accounts = addresses.saturating_mul(3).div_ceil(100);
+        Cost {
+            // The newest and the final slot 2, the newest block and the one that was read last 2.
+            a_poll: accounts.saturating_add(4),
+            a_block: 0,
+            blocks_a_day: 0,
+            // The last block 1, whether it is the one that was read 1; and a look at the head again.
+            a_final: accounts.saturating_mul(2).saturating_add(6),
+            // Every 600 slots of 0.4 s.
+            finals_a_day: 360,
+            fees_a_day: 0,
+            each_transaction: false,
+            addresses,
+            // The history of each address every six hours, at the head and of what is final.
+            besides_a_day: addresses.saturating_mul(8),
         }
     }
 
@@ -101,6 +136,7 @@ impl Cost {
             .saturating_add(finals)
             .saturating_add(blocks)
             .saturating_add(self.fees_a_day)
+            .saturating_add(self.besides_a_day)
     }
 }
 
@@ -127,6 +163,7 @@ mod tests {
             (Chain::Tron, 5760, 5760 * 10 + 28_800),
             (Chain::Polygon, 5760, 5760 * 21 + 144),
             (Chain::Ethereum, 1440, 1440 * 7 + 900 * 12 + 7200 * 4 + 144),
+            (Chain::Solana, 1440, 1440 * 5 + 360 * 8 + 20 * 8),
         ] {
             assert_eq!(Cost::of(chain).a_day(polls), a_day, "{chain} {polls}");
         }

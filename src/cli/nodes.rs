@@ -188,6 +188,10 @@ fn requests(node: &ChainNode) -> Checked {
     } else {
         "besides a few for each payment; public nodes often allow about 100000 a day for nothing, and some much less"
     };
+    let besides = match cost.addresses {
+        0 => besides.to_owned(),
+        addresses => format!("while somebody may pay to {addresses} addresses, {besides}"),
+    };
     let about = format!(
         "requests to {chain}: about {otherwise} a day (every {seldom} s), {expected} while money is expected all day (every \
          {often} s), {besides}"

@@ -170,7 +170,10 @@ impl Solana {
     /// forgotten.
     fn judged<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         match &outcome {
-            Err(NodeError::Lied(_)) => self.rpc.distrust(),
+            Err(NodeError::Lied(_)) => {
+                self.carried.clear();
+                self.rpc.distrust();
+            }
             Err(NodeError::Behind) => self.carried.clear(),
             Ok(_) | Err(_) => {}
         }

@@ -31,20 +31,31 @@ enum Pass {
     Final,
     /// Slots that a person wants read again.
     Again,
+    /// The last of these, which are not final.
+    AgainAtHead,
 }
 
 impl Solana {
-    fn pass(&mut self, from: u32) -> Pass {
+    fn pass(&mut self, from: u32, to: u32) -> Pass {
+        let is_final = to <= self.finalized_seen;
         let step = &mut self.step;
         let is_behind = |height: Option<u32>| height.is_none_or(|height| from > height);
         if step.is_stopped || !is_behind(step.complete) {
-            return Pass::Again;
+            return if is_final {
+                Pass::Again
+            } else {
+                Pass::AgainAtHead
+            };
         }
         if is_behind(step.cursor) && !step.has_read_head {
             step.has_read_head = true;
             return Pass::Head;
         }
-        Pass::Final
+        if is_final {
+            Pass::Final
+        } else {
+            Pass::AgainAtHead
+        }
     }
 
     /// [`Node::blocks`](crate::chain::Node::blocks): those with money, and the last one.
@@ -58,15 +69,15 @@ impl Solana {
             return Ok(Vec::new());
         }
         let accounts = self.accounts(watched)?;
-        let pass = self.pass(from);
+        let pass = self.pass(from, to);
         let commitment = match pass {
-            Pass::Head => Commitment::Confirmed,
+            Pass::Head | Pass::AgainAtHead => Commitment::Confirmed,
             Pass::Final | Pass::Again => Commitment::Finalized,
         };
         let last = self.last_block((from, to), commitment)?;
         let range = (from, last.block.height);
         let entries = match pass {
-            Pass::Head => {
+            Pass::Head | Pass::AgainAtHead => {
                 self.refresh_head(&accounts)?;
                 self.head.between(range.0, range.1)
             }
@@ -122,7 +133,7 @@ impl Solana {
         let open = match pass {
             // What was seen at the head has to be in the histories by now.
             Pass::Final => self.head.between(from, to),
-            Pass::Head | Pass::Again => Vec::new(),
+            Pass::Head | Pass::Again | Pass::AgainAtHead => Vec::new(),
         };
         let named = open.iter().filter_map(|key| self.head.found.get(key));
         let named: HashSet<String> = named.flat_map(|one| one.accounts.iter().cloned()).collect();

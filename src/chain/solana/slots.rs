@@ -12,6 +12,8 @@ use serde_json::json;
 
 /// In place of the hash of a slot that never gets a block.
 const SKIPPED: &str = "skipped";
+/// In place of the hash of a block that is older than those that the node keeps.
+const TOO_OLD: &str = "not kept";
 /// Slots by which two nodes behind one url may differ.
 pub(super) const MARGIN: u32 = 150;
 /// Slots below one among which the last block is looked for first.
@@ -136,7 +138,9 @@ impl Solana {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())
             }
-            SlotState::TooOld => return Err(too_old(slot)),
+            SlotState::TooOld if self.step.has_read(slot) => return Err(too_old(slot)),
+            // What is read again from the oldest block on has none before it.
+            SlotState::TooOld => Some(TOO_OLD.to_owned()),
         })
     }
 

@@ -9,6 +9,8 @@ pub(super) struct StepState {
     /// Slot up to which the chain was read, and up to which it was read for good.
     pub cursor: Option<u32>,
     pub complete: Option<u32>,
+    /// Slots whose hashes the file has.
+    kept: Vec<u32>,
     /// `true`: the chain is stopped, and read again from below.
     pub is_stopped: bool,
     /// `true`: blocks are read again.
@@ -34,6 +36,7 @@ impl StepState {
         StepState {
             cursor: known.cursor.as_ref().map(|cursor| cursor.block.height),
             complete: known.complete.as_ref().map(|complete| complete.height),
+            kept: known.kept.iter().map(|block| block.height).collect(),
             is_stopped: known.stopped.is_some(),
             has_rescan: rescan.is_some(),
             has_sent: !known.sent.is_empty(),
@@ -44,6 +47,11 @@ impl StepState {
             has_read_head: false,
             has_looked: false,
         }
+    }
+
+    /// Returns `true` if the file has the hash of the block at this slot.
+    pub(super) fn has_read(&self, slot: u32) -> bool {
+        self.cursor == Some(slot) || self.kept.contains(&slot)
     }
 
     /// Returns `true` if something that is known is in the slots behind one, up to another.

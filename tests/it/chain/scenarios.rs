@@ -4,6 +4,7 @@
 //! What does not live here: kills in the middle of a block (`killed`), and what is read of a node's answers.
 
 mod payers;
+mod solana;
 mod tron;
 
 use super::till::Till;
@@ -25,6 +26,10 @@ trait Payer {
     fn sends(&self, to: &[(&str, u128)]) -> String;
     fn buries(&self, blocks: u32);
     fn height(&self) -> u32;
+    /// Can blocks be given up there?
+    fn has_forks(&self) -> bool {
+        true
+    }
     /// Can something be seen that is in no block?
     fn waits(&self) -> bool;
     /// A transaction that waits is replaced by one that pays this; where nothing is seen that waits, one that was in a block
@@ -118,6 +123,12 @@ impl<P: Payer> Play<'_, P> {
         self.pays("topped up", 10);
         self.pays("second", 5);
         self.pays("back", 20);
+        if !self.payer.has_forks() {
+            self.payer.buries(1);
+            let told = self.looks(&seen(count + 3));
+            assert_eq!(told["back"], "detected");
+            return count + 3;
+        }
         let gone = self.pays("gone", 20);
         self.payer.buries(1);
         let told = self.looks(&seen(count + 4));
@@ -135,6 +146,14 @@ impl<P: Payer> Play<'_, P> {
     #[track_caller]
     fn replaces(&self, count: usize) -> usize {
         let (payer, twenty) = (self.payer, self.payer.twenty());
+        if !payer.has_forks() {
+            payer.sends(&[(self.to("more"), twenty * 2)]);
+            payer.sends(&[(self.to("less"), twenty / 2)]);
+            payer.buries(1);
+            let told = self.looks(&seen(count + 2));
+            assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
+            return count + 2;
+        }
         let waiting = REPLACED.map(|name| (name, self.pays(name, 20)));
         let told = self.looks(&self.has(count + 3));
         for (name, txid) in &waiting {
@@ -207,7 +226,10 @@ const REPLACED: [&str; 3] = ["more", "less", "else"];
 /// The address of a customer on a chain.
 #[track_caller]
 fn customer(till: &Till, running: &Running, chain: &str) -> String {
-    let family = if chain == "tron" { chain } else { "evm" };
+    let family = match chain {
+        "tron" | "solana" => chain,
+        _ => "evm",
+    };
     let made = till.call(running, "POST", "/v1/customers/ada/addresses", "");
     let mut addresses = made["addresses"].as_array().unwrap().iter();
     let found = addresses.find(|one| one["family"] == family).unwrap();

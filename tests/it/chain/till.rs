@@ -3,9 +3,10 @@
 //! What does not live here: nodes, which each test starts. What always holds: its rates are fixed, and of its wallets it
 //! has public keys only.
 
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{EVM, coffer, done, wallet};
 use crate::support::receiver::{Does, Message, Receiver};
 use crate::support::served::{Running, Served};
+use crate::support::surfpool::{Surfpool, USDC, USDT};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ pub const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd
 
 const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": "80", "USD": "90"},
     "DOGE": {"EUR": "4", "USD": "5"}, "ETH": {"EUR": "2000", "USD": "2200"}, "USDC": {"EUR": "1", "USD": "1"},
-    "USDT": {"EUR": "1", "USD": "1"}, "TRX": {"EUR": "0.1", "USD": "0.11"}}"#;
+    "USDT": {"EUR": "1", "USD": "1"}, "TRX": {"EUR": "0.1", "USD": "0.11"}, "SOL": {"EUR": "100", "USD": "110"}}"#;
 
 /// A shop on test networks, and who hears of its invoices.
 pub struct Till {
@@ -63,6 +64,22 @@ impl Till {
         let till = Till::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };
         done(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
+        till
+    }
+
+    /// One that takes the coins of a local Solana, through the node at this url; its pool has forty addresses.
+    #[track_caller]
+    pub fn of_solana(node: &Surfpool, url: &str) -> Till {
+        let token = |asset: &str| format!("{asset}={}", node.mint(asset));
+        let (url, usdc, usdt) = (format!("solana={url}"), token(USDC), token(USDT));
+        let till = Till::new(&["--node", &url, "--token", &usdc, "--token", &usdt]);
+        let pool = node.pool(0, 40).join("\n");
+        done(&coffer(
+            "pool",
+            &till.served.file,
+            &["import", "solana", "-"],
+            &pool,
+        ));
         till
     }
 
@@ -122,6 +139,9 @@ impl Till {
     /// An invoice of 20 EUR in this coin.
     #[track_caller]
     pub fn invoice(&self, running: &Running, asset: &str) -> Value {
+        // An account takes few imported addresses in a minute.
+        let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
+        self.served.open().execute_batch(minute).unwrap();
         let body = json!({
             "amount": "20.00", "currency": "EUR", "asset": asset, "webhookUrl": self.receiver.url(),
         });

@@ -12,6 +12,7 @@ mod litecoin_told;
 mod on_anvil;
 mod on_chain;
 mod on_litecoin;
+mod on_solana;
 mod on_tron;
 mod payouts;
 mod read_back;

@@ -1,1 +1,357 @@
 //! Answers that are not believed, and change nothing.
+
+use super::fixtures::{Follower, UNTESTED, client, client_with};
+use crate::support::lying::{Liar, Lie};
+use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
+use coffer::chain::tokens::Tokens;
+use coffer::chain::{Node, NodeError};
+use coffer::domain::asset::Chain;
+use coffer::domain::following::Known;
+use coffer::domain::observation::Block;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const MAIN: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
+
+/// Kind of an error.
+fn kind(error: &NodeError) -> &'static str {
+    match error {
+        NodeError::Unreachable(_) => "unreachable",
+        NodeError::Limited(_) => "limited",
+        NodeError::Behind => "behind",
+        NodeError::Lied(_) => "lied",
+        NodeError::Wrong(_) => "wrong",
+    }
+}
+
+/// A change of what came of a transaction.
+fn of_meta(change: fn(&mut Value)) -> Lie {
+    Lie::change(move |_, answer| change(&mut answer["result"]))
+}
+
+/// Lies of one method, and how each is refused.
+fn lies() -> Vec<(&'static str, Lie, &'static str)> {
+    let skip = |field: &'static str| {
+        Lie::change(move |_, answer| {
+            let result = answer["result"].as_object_mut().unwrap();
+            result.remove(field);
+        })
+    };
+    vec![
+        ("getSlot", Lie::Status(429), "limited"),
+        ("getSlot", Lie::Truncated(20), "unreachable"),
+        ("getSlot", Lie::result(json!(-1)), "lied"),
+        ("getSlot", Lie::result(json!(1_u64 << 40)), "lied"),
+        ("getBlock", skip("blockhash"), "lied"),
+        (
+            "getBlock",
+            Lie::change(|_, answer| answer["result"]["parentSlot"] = 9_999_999.into()),
+            "lied",
+        ),
+        (
+            "getBlock",
+            Lie::change(|_, answer| answer["result"]["blockhash"] = "no hash".into()),
+            "lied",
+        ),
+        ("getBlock", Lie::result(Value::Null), "behind"),
+        ("getBlock", Lie::huge(2 << 20), "limited"),
+        ("getBlockTime", Lie::result(json!(i64::MAX)), "lied"),
+        ("getBlockTime", Lie::result(Value::Null), "unreachable"),
+        (
+            "getMultipleAccounts",
+            Lie::change(|_, answer| answer["result"]["context"]["slot"] = 3.into()),
+            "behind",
+        ),
+        (
+            "getMultipleAccounts",
+            Lie::change(|_, answer| drop(answer["result"]["value"].as_array_mut().unwrap().pop())),
+            "lied",
+        ),
+        (
+            "getMultipleAccounts",
+            Lie::error(-32016, "Minimum context slot has not been reached"),
+            "behind",
+        ),
+        (
+            "getSignaturesForAddress",
+            Lie::result(json!([{ "signature": "1", "slot": 5 }])),
+            "lied",
+        ),
+    ]
+}
+
+/// Lies of what came of a transaction.
+fn lies_of_transactions() -> Vec<(&'static str, Lie, &'static str)> {
+    vec![
+        ("getTransaction", Lie::result(Value::Null), "unreachable"),
+        (
+            "getTransaction",
+            of_meta(|tx| tx["meta"] = Value::Null),
+            "unreachable",
+        ),
+        (
+            "getTransaction",
+            of_meta(|tx| tx["meta"]["postTokenBalances"] = Value::Null),
+            "wrong",
+        ),
+        (
+            "getTransaction",
+            of_meta(|tx| tx["transaction"]["signatures"] = json!(["other"])),
+            "lied",
+        ),
+        (
+            "getTransaction",
+            of_meta(|tx| tx["meta"]["preBalances"] = json!([1])),
+            "lied",
+        ),
+        (
+            "getTransaction",
+            of_meta(|tx| tx["meta"]["postTokenBalances"][0]["accountIndex"] = 200.into()),
+            "lied",
+        ),
+        (
+            "getTransaction",
+            of_meta(|tx| {
+                for one in tx["meta"]["postTokenBalances"].as_array_mut().unwrap() {
+                    one["uiTokenAmount"]["amount"] = "99999999999999999999".into();
+                }
+            }),
+            "lied",
+        ),
+        (
+            "getTransaction",
+            of_meta(|tx| {
+                for one in tx["meta"]["postTokenBalances"].as_array_mut().unwrap() {
+                    one.as_object_mut().unwrap().remove("owner");
+                }
+            }),
+            "lied",
+        ),
+    ]
+}
+
+#[test]
+fn false_answers_of_a_node_change_nothing() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let ours = node.pool(0, 2);
+    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    follower.poll();
+    for (method, lie, expected) in lies().into_iter().chain(lies_of_transactions()) {
+        let before = follower.found.len();
+        node.pay(USDC, &ours[0], 20);
+        liar.lie(method, lie);
+        let error = follower.step().unwrap_err();
+        assert_eq!(kind(&error), expected, "{method}: {error}");
+        assert_eq!(follower.found.len(), before, "{method}");
+        liar.honest();
+        let seen = follower.poll();
+        assert_eq!(seen.len(), 1, "{method}: {seen:?}");
+    }
+    node.mine(FINAL + 2);
+    follower.poll();
+    let ours: BTreeSet<String> = ours.into_iter().collect();
+    assert_eq!(follower.came(), node.came_to(&ours));
+}
+
+#[test]
+fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let ours = node.pool(0, 2);
+    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    follower.poll();
+    // Another one behind the same url, whose history is short: the account has changed, so it is asked again.
+    liar.lie("getSignaturesForAddress", Lie::result(json!([])));
+    node.pay(SOL, &ours[0], 1_000_000);
+    assert!(follower.poll().is_empty());
+    liar.honest();
+    assert_eq!(follower.poll().len(), 1);
+    // One that does not tell of the account either: what is final is read again.
+    let nobody = |_: &Value, answer: &mut Value| {
+        for one in answer["result"]["value"].as_array_mut().unwrap() {
+            *one = Value::Null;
+        }
+    };
+    node.mine(FINAL + 2);
+    follower.poll();
+    let seen = follower.found.len();
+    node.pay(USDC, &ours[1], 5);
+    liar.lie("getMultipleAccounts", Lie::change(nobody));
+    liar.lie("getSignaturesForAddress", Lie::result(json!([])));
+    assert!(follower.poll().is_empty());
+    liar.honest();
+    node.mine(700);
+    assert!(!follower.poll().is_empty());
+    let told: Vec<_> = follower.found[seen..]
+        .iter()
+        .map(|one| one.amount.0)
+        .collect();
+    assert!(told.contains(&5), "{told:?}");
+    // A head that goes back lags; what is final never goes back.
+    let complete = follower.complete();
+    let slot = node.slot();
+    liar.lie("getSlot", Lie::result(json!(slot - 500)));
+    assert!(follower.step().unwrap().is_none());
+    liar.honest();
+    follower.poll();
+    assert!(follower.complete() >= complete);
+    let ours: BTreeSet<String> = ours.into_iter().collect();
+    assert_eq!(follower.came(), node.came_to(&ours));
+}
+
+#[test]
+fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let mut client = client(&node, &liar.url());
+    node.mine(400);
+    let head = client.head().unwrap();
+    let finalized = head.finalized.unwrap();
+    let mut known = Known::nothing(Chain::Solana);
+    let hash = client.hash_at(finalized).unwrap().unwrap();
+    known.kept.push(Block {
+        height: finalized,
+        hash,
+    });
+    let mut told = |lie: Lie, slot: u32| {
+        liar.lie("getBlock", lie);
+        client.begin_step(&known);
+        let told = client.hash_at(slot);
+        liar.honest();
+        told
+    };
+    let skipped = || {
+        Lie::error(
+            -32007,
+            "Slot 5 was skipped, or missing due to ledger jump to recent snapshot",
+        )
+    };
+    let stored = || {
+        Lie::error(
+            -32009,
+            "Slot 5 was skipped, or missing in long-term storage",
+        )
+    };
+    for lie in [skipped(), stored()] {
+        assert_eq!(
+            told(lie.clone(), finalized).unwrap().as_deref(),
+            Some("skipped")
+        );
+        assert_eq!(told(lie, finalized + 1), Ok(None));
+    }
+    for lie in [
+        Lie::result(Value::Null),
+        Lie::error(-32004, "Block not available for slot 5"),
+        Lie::error(-32014, "Block status not yet available for slot 5"),
+    ] {
+        assert_eq!(told(lie.clone(), finalized), Ok(None));
+        assert_eq!(
+            told(lie, finalized - 150).unwrap().as_deref(),
+            Some("skipped")
+        );
+    }
+    let gone = Lie::error(
+        -32001,
+        "Block 5 cleaned up, does not exist on node. First available block: 9",
+    );
+    // Something was read there; of others nobody has to know more.
+    assert!(told(gone.clone(), finalized - 1).unwrap().is_some());
+    let error = told(gone, finalized).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("name a node that keeps older blocks"),
+        "{error}"
+    );
+    let refused = told(Lie::error(-32000, "no such thing"), finalized).unwrap_err();
+    assert_eq!(kind(&refused), "unreachable");
+}
+
+#[test]
+fn range_ends_at_its_last_block_where_its_last_slot_has_none() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let mut client = client(&node, &liar.url());
+    node.mine(100);
+    let finalized = client.head().unwrap().finalized.unwrap();
+    let last = finalized;
+    let change = move |params: &Value, answer: &mut Value| {
+        if params[0] == last {
+            answer["result"] = Value::Null;
+        }
+    };
+    liar.lie("getBlock", Lie::change(change));
+    liar.lie(
+        "getBlocks",
+        Lie::change(move |_, answer| {
+            let slots = answer["result"].as_array_mut().unwrap();
+            slots.retain(|slot| *slot != last);
+        }),
+    );
+    let time = client.time_at(last).unwrap();
+    assert!(time.is_some(), "that of the next block");
+    let blocks = client
+        .blocks(last - 5, last, &super::fixtures::Ours(Vec::new()))
+        .unwrap();
+    assert_eq!(blocks.last().unwrap().block.height, last - 1);
+}
+
+#[test]
+fn node_of_another_network_or_with_another_mint_is_refused() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let mut known = client(&node, &liar.url());
+    assert_eq!(known.network().unwrap(), "localnet");
+    // It is asked again after a failure: another node may answer.
+    liar.lie("getSlot", Lie::Status(500));
+    known.head().unwrap_err();
+    liar.honest();
+    liar.lie("getGenesisHash", Lie::result(json!(MAIN)));
+    let refused = known.head().unwrap_err().to_string();
+    assert!(
+        refused.contains("on which no setting says where"),
+        "{refused}"
+    );
+    let refused = client(&node, &liar.url())
+        .network()
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("it is of the main network"), "{refused}");
+    assert_eq!(
+        client_with(&liar.url(), Tokens::new()).network().unwrap(),
+        "mainnet-beta"
+    );
+    liar.honest();
+    for (mint, problem) in [
+        (node.mint("token2022"), "those of Token-2022 are not taken"),
+        (&node.payer, "is not of the token program"),
+        (MAIN, "is not there"),
+    ] {
+        let tokens = Tokens::from([(USDT, mint.to_owned())]);
+        let refused = client_with(&liar.url(), tokens)
+            .network()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains(problem) && refused.contains(mint),
+            "{refused}"
+        );
+    }
+    // Of more accounts than fit into a request each is asked about, and a limit halves how many those are.
+    liar.lie("getMultipleAccounts", Lie::Status(413));
+    assert_eq!(
+        kind(&client(&node, &liar.url()).network().unwrap_err()),
+        "limited"
+    );
+}

@@ -1,0 +1,94 @@
+//! Payer on Solana, through surfpool, which gives up no block.
+
+use super::{Payer, plays};
+use crate::chain::till::Till;
+use crate::support::came::Came;
+use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, steps};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+struct Solana<'a> {
+    node: &'a Surfpool,
+    asset: &'static str,
+}
+
+impl Payer for Solana<'_> {
+    fn names(&self) -> [&'static str; 3] {
+        let symbol = self.asset.split('-').next().unwrap();
+        ["solana", self.asset, symbol]
+    }
+
+    fn twenty(&self) -> u128 {
+        if self.asset == SOL {
+            200_000_000
+        } else {
+            20_000_000
+        }
+    }
+
+    fn sends(&self, to: &[(&str, u128)]) -> String {
+        let all = to.iter().flat_map(|(to, units)| {
+            let steps = steps(self.asset, to, u64::try_from(*units).unwrap());
+            steps.as_array().unwrap().clone()
+        });
+        self.node.send(None, &Value::Array(all.collect()))
+    }
+
+    fn buries(&self, blocks: u32) {
+        self.node.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        self.node.slot()
+    }
+
+    fn has_forks(&self) -> bool {
+        false
+    }
+
+    fn waits(&self) -> bool {
+        false
+    }
+
+    fn replaces(&self, _: &str, _: &[(&str, u128)]) {
+        unreachable!("nothing waits, and no block is given up");
+    }
+
+    fn reorganises(&self, _: &str) {
+        unreachable!("no block is given up");
+    }
+
+    fn strays(&self, to: &str) {
+        for token in ["other", "token2022"] {
+            self.node.send(None, &steps(token, to, 20_000_000));
+        }
+        let failing = json!([["sol", to, 200_000_000], ["fail"]]);
+        self.node.send(None, &failing);
+        // A coin that was not asked for there.
+        let other = if self.asset == USDT { SOL } else { USDT };
+        self.node.pay(other, to, 30_000_000);
+    }
+
+    fn came(&self, to: &BTreeSet<String>, _: &Came) -> Came {
+        self.node.came_to(to)
+    }
+}
+
+#[track_caller]
+fn on_solana(asset: &'static str) {
+    let Some(node) = Surfpool::start(&format!("invoices in {asset}")) else {
+        return;
+    };
+    let till = Till::of_solana(&node, &node.url);
+    plays(&till, &Solana { node: &node, asset });
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_in_sol() {
+    on_solana(SOL);
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_in_a_token_of_solana() {
+    on_solana(USDC);
+}

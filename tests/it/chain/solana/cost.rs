@@ -1,0 +1,66 @@
+//! Requests that following the chain takes.
+
+use super::fixtures::{Follower, UNTESTED, client};
+use crate::support::lying::Liar;
+use crate::support::surfpool::{FINAL, SOL, Surfpool, key_of};
+use coffer::chain::Node;
+use coffer::chain::cost::Cost;
+use coffer::domain::asset::Chain;
+
+/// Requests that other nodes are not asked, as they tell the right time of a block with it.
+fn for_time(liar: &Liar) -> u64 {
+    u64::try_from(liar.asked("getBlockTime")).unwrap()
+}
+
+#[test]
+#[expect(
+    clippy::print_stderr,
+    reason = "what it costs is told to whoever runs it"
+)]
+fn poll_takes_as_many_requests_as_are_told() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let ours: Vec<String> = (0..20).map(key_of).collect();
+    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    let mut cost = {
+        let mut before = 0;
+        move |follower: &Follower, liar: &Liar| {
+            let asked = follower.node.requests() - for_time(liar);
+            std::mem::replace(&mut before, asked).abs_diff(asked)
+        }
+    };
+    cost(&follower, &liar);
+    follower.poll();
+    // The first looks at the head, and at what is final.
+    node.mine(600);
+    follower.poll();
+    let first = cost(&follower, &liar);
+    node.mine(25);
+    follower.poll();
+    let poll = cost(&follower, &liar);
+    let told = Cost::of(Chain::Solana);
+    assert_eq!(poll, told.a_poll);
+    // What is final is read again after some minutes.
+    node.mine(600);
+    follower.poll();
+    let finals = cost(&follower, &liar);
+    // On a chain that goes on, the head is another block by then, and the one that was read last is asked for.
+    assert_eq!(finals + 1, told.a_poll + told.a_final);
+    // A payment costs a history, itself and its block, and that again when it is final.
+    node.pay(SOL, &ours[3], 1_000_000);
+    follower.poll();
+    let seen = cost(&follower, &liar);
+    node.mine(FINAL + 2);
+    follower.poll();
+    let settled = cost(&follower, &liar);
+    let payment = seen + settled + 1 - 2 * told.a_poll - told.a_final;
+    eprintln!(
+        "20 addresses: first look {first}, a poll {poll}, with what is final {finals}, a payment {payment}: {} requests a \
+         day, {} while money is expected all day",
+        told.a_day(1_440),
+        told.a_day(8_640)
+    );
+    assert!(payment <= 8, "{payment}");
+}

@@ -1,0 +1,58 @@
+//! Addresses that customers had before anything watched the chain: it is read back for them once.
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::file::old_files::as_of;
+use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC};
+
+const UNTESTED: &str = "earlier deposits on Solana";
+
+#[test]
+fn earlier_deposits_are_unmatched_and_later_ones_are_booked() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let mut till = Till::of_solana(&node, &node.url);
+    let enabled = "update accounts set customers_enabled = 1";
+    till.served.open().execute(enabled, []).unwrap();
+    let running = till.start();
+    till.until_known("solana", SOL);
+    let given = till.call(&running, "POST", "/v1/customers/ada/addresses", "{}");
+    let address = given["addresses"][0]["address"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    drop(running);
+    // The file is one of the version that watched no Solana.
+    let older = till.served.path("older.db");
+    let old = as_of(&till.served.file, &older, 27);
+    let unwatched = "delete from chain_blocks; delete from chain_cursors; delete from chains where chain = 'solana'";
+    old.execute_batch(unwatched).unwrap();
+    drop(old);
+    till.served.file = older;
+    // It came, was swept, and nothing of it is left when somebody looks.
+    node.pay(SOL, &address, 70_000_000);
+    node.pay(USDC, &address, 7_000_000);
+    let at = node.pool(0, 40).iter().position(|one| *one == address);
+    let sweep = serde_json::json!([
+        ["token", USDC, node.payer, 7_000_000],
+        ["close", USDC, node.payer],
+        ["sol", node.payer, 69_995_000]
+    ]);
+    node.send(Some(u32::try_from(at.unwrap()).unwrap()), &sweep);
+    node.mine(FINAL + 2);
+    let mut running = till.start();
+    let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
+        ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
+    till.served.until(found, &["1 unwatched 1,unwatched 1"]);
+    running.process.kill();
+    node.pay(SOL, &address, 90_000_000);
+    node.mine(FINAL + 2);
+    let running = till.start();
+    let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
+        where o.state = 'confirmed'";
+    till.served.until(booked, &["90000000"]);
+    till.served.until(found, &["1 unwatched 1,unwatched 1"]);
+    drop(running);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+}

@@ -1,0 +1,202 @@
+//! A shop that takes SOL and two tokens, with the real server.
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::operator::wallets::{done, wallet};
+use crate::support::came::booked;
+use crate::support::looks;
+use crate::support::lying::{Liar, Lie};
+use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const UNTESTED: &str = "a shop that takes coins of Solana";
+
+fn to(invoice: &Value) -> String {
+    invoice["depositAddress"].as_str().unwrap().to_owned()
+}
+
+/// The file is right, and has what the node says came.
+#[track_caller]
+fn agrees(till: &Till, node: &Surfpool, to: &[String]) {
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    let to: BTreeSet<String> = to.iter().cloned().collect();
+    assert_eq!(booked(&till.served.open()), node.came_to(&to));
+}
+
+#[test]
+fn coin_and_tokens_are_seen_and_confirmed_once_their_slot_is_final() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let till = Till::of_solana(&node, &node.url);
+    let mut running = till.start();
+    till.until_known("solana", SOL);
+    assert_eq!(till.offers(&running), [SOL, USDC, USDT]);
+    let invoices = [SOL, USDC, USDT].map(|asset| till.invoice(&running, asset));
+    assert_eq!(invoices[0]["amountExpected"], "0.2");
+    // A wallet could send real money by it, as it names no network.
+    assert_eq!(invoices[0]["paymentUri"], Value::Null);
+    running.process.kill();
+    node.pay(SOL, &to(&invoices[0]), 200_000_000);
+    node.pay(USDC, &to(&invoices[1]), 20_000_000);
+    node.pay(USDT, &to(&invoices[2]), 20_000_000);
+    let mut running = till.start();
+    for invoice in &invoices {
+        till.hears("invoice.detected", invoice);
+    }
+    running.process.kill();
+    node.mine(FINAL - 2);
+    let read = |till: &Till| {
+        let height = node.slot();
+        let read = format!("select (height = {height}) || '' from chain_cursors");
+        till.served.until(&read, &["1"]);
+    };
+    let mut running = till.start();
+    read(&till);
+    let last =
+        "select group_concat(state) from (select state from observations order by block_height)";
+    till.served.until(last, &["confirmed,confirmed,seen"]);
+    running.process.kill();
+    node.mine(2);
+    let running = till.start();
+    for invoice in &invoices {
+        till.hears("invoice.confirmed", invoice);
+    }
+    let shown = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let shown = &shown.expect(200).json()["data"][0];
+    assert_eq!(
+        [
+            &shown["chain"],
+            &shown["network"],
+            &shown["keepsUp"],
+            &shown["problem"]
+        ],
+        [
+            &json!("solana"),
+            &json!("localnet"),
+            &json!(true),
+            &Value::Null
+        ]
+    );
+    let mut settings = vec!["doctor"];
+    settings.extend(till.settings().into_iter().take(9));
+    let said = till.coffer(&settings);
+    for part in [
+        "ok: node of solana at http://127.0.0.1:",
+        ": localnet, block ",
+        "ok: requests to solana: about 10240 a day (every 60 s), 46240 while money is expected all day (every 10 s), \
+         while somebody may pay to 20 addresses",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    drop(running);
+    agrees(&till, &node, &invoices.each_ref().map(to));
+}
+
+#[test]
+fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let till = Till::of_solana(&node, &format!("{},{}", liar.url(), node.url));
+    let mut running = till.start();
+    till.until_known("solana", SOL);
+    let invoice = till.invoice(&running, USDC);
+    running.process.kill();
+    liar.lie("getSignaturesForAddress", Lie::result(json!([])));
+    node.pay(USDC, &to(&invoice), 20_000_000);
+    node.mine(FINAL + 2);
+    let mut running = till.start();
+    let height = node.slot();
+    let read = format!("select (height = {height}) || '' from chain_cursors");
+    till.served.until(&read, &["1"]);
+    assert!(liar.asked("getSignaturesForAddress") > 0);
+    till.served
+        .until("select count(*) || '' from observations", &["0"]);
+    running.process.kill();
+    liar.lie("getSlot", Lie::Status(503));
+    let running = till.start();
+    till.hears("invoice.confirmed", &invoice);
+    drop(running);
+    agrees(&till, &node, &[to(&invoice)]);
+}
+
+#[test]
+fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let till = Till::of_solana(&node, &liar.url());
+    let mut running = till.start();
+    till.until_known("solana", SOL);
+    let invoice = till.invoice(&running, SOL);
+    running.process.kill();
+    let before = node.slot();
+    node.pay(SOL, &to(&invoice), 200_000_000);
+    node.mine(FINAL + 2);
+    let stopped = |problem: &str| {
+        let mut running = till.start();
+        let said = looks::until(|| {
+            let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+            let chains = chains.expect(200).json();
+            let said = chains["data"][0]["problem"].as_str().unwrap_or_default();
+            said.contains(problem)
+        });
+        assert!(said, "{problem}");
+        running.process.kill();
+        till.served
+            .until("select count(*) || '' from observations", &["0"]);
+        liar.honest();
+    };
+    liar.lie("getSlot", Lie::Status(503));
+    stopped("it answered with status 503");
+    liar.lie("getTransaction", Lie::result(Value::Null));
+    stopped("it tells of ");
+    let behind = json!(before.saturating_sub(20));
+    liar.lie("getSlot", Lie::result(behind));
+    stopped("does not have block ");
+    let running = till.start();
+    till.hears("invoice.confirmed", &invoice);
+    drop(running);
+    agrees(&till, &node, &[to(&invoice)]);
+}
+
+#[test]
+fn money_of_our_own_books_nothing() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let till = Till::of_solana(&node, &node.url);
+    let mut running = till.start();
+    till.until_known("solana", SOL);
+    let [paid, other] = [USDC, SOL].map(|asset| till.invoice(&running, asset));
+    running.process.kill();
+    node.pay(USDC, &to(&paid), 20_000_000);
+    let running = till.start();
+    till.hears("invoice.detected", &paid);
+    drop(running);
+    // Gas for a sweep, the sweep and the rent that comes back, and what one of ours sends to another.
+    let own = ["own", "solana", &node.payer];
+    done(&wallet(&till.served.file, &own, ""));
+    node.pay(SOL, &to(&paid), 300_000_000);
+    let pool = node.pool(0, 40);
+    let at = pool.iter().position(|one| *one == to(&paid)).unwrap();
+    let at = Some(u32::try_from(at).unwrap());
+    let sweep = json!([
+        ["token", USDC, node.payer, 20_000_000],
+        ["close", USDC, to(&paid)]
+    ]);
+    node.send(at, &sweep);
+    node.send(at, &json!([["sol", to(&other), 200_000_000]]));
+    node.mine(FINAL + 2);
+    let running = till.start();
+    till.hears("invoice.confirmed", &paid);
+    let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
+        || (select count(*) from unmatched_payments)";
+    till.served.until(owners, &["1 2 0"]);
+    drop(running);
+    agrees(&till, &node, &[to(&paid), to(&other)]);
+}

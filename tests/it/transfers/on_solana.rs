@@ -1,0 +1,295 @@
+//! Payouts and refunds that are sent on Solana by hand, and go by its chain, through surfpool.
+//!
+//! Invariant: the server looks at its chain once after each start, and before each start it was killed.
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::support::Answer;
+use crate::support::looks;
+use crate::support::served::{Running, approval};
+use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A shop that takes SOL and a token, and the node of its chain.
+struct Merchant {
+    node: Surfpool,
+    till: Till,
+    running: Option<Running>,
+    /// Invoices of 20 EUR, one paid in each coin.
+    invoices: [(&'static str, String); 2],
+    destinations: u32,
+}
+
+/// A payout or refund.
+struct Sent {
+    path: String,
+    to: String,
+    asset: &'static str,
+    /// Amount in base units.
+    units: u64,
+}
+
+impl Merchant {
+    #[track_caller]
+    fn open() -> Option<Merchant> {
+        let node = Surfpool::start("payouts and refunds on Solana")?;
+        let till = Till::of_solana(&node, &node.url);
+        let mut merchant = Merchant {
+            running: Some(till.start()),
+            node,
+            till,
+            invoices: [SOL, USDC].map(|asset| (asset, String::new())),
+            destinations: 0,
+        };
+        merchant.till.until_known("solana", SOL);
+        for (at, units) in [(0, 200_000_000), (1, 20_000_000)] {
+            let asset = merchant.invoices[at].0;
+            let invoice = merchant.till.invoice(merchant.running(), asset);
+            let to = invoice["depositAddress"].as_str().unwrap();
+            merchant.node.pay(asset, to, units);
+            merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
+        }
+        merchant.mine(FINAL + 1);
+        let confirmed = "select group_concat(status) from invoices";
+        merchant
+            .till
+            .served
+            .until(confirmed, &["confirmed,confirmed"]);
+        Some(merchant)
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().unwrap()
+    }
+
+    /// Kills the server and starts it again; it has read the chain when this returns.
+    #[track_caller]
+    fn look(&mut self) {
+        self.running.take().unwrap().process.kill();
+        let file = self.till.served.open();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = i64::try_from(wall.as_millis()).unwrap();
+        file.execute("update file set last_tick_at = ?1", [now])
+            .unwrap();
+        self.running = Some(self.till.start());
+        let height = self.node.slot();
+        let read = format!(
+            "select (stepped_at > {now} and height = {height} and complete_height = {} \
+             and not exists (select 1 from rescans)) || '' from chain_cursors",
+            height + 1 - FINAL
+        );
+        self.till.served.until(&read, &["1"]);
+    }
+
+    /// Lets so many slots pass, and looks.
+    #[track_caller]
+    fn mine(&mut self, slots: u32) {
+        self.node.mine(slots);
+        self.look();
+    }
+
+    /// A payout of 0.199 or a refund of 0.009 of a coin, as requested.
+    #[track_caller]
+    fn requested(&mut self, kind: &str, asset: &'static str) -> Sent {
+        self.destinations += 1;
+        let to = key_of(self.destinations);
+        self.requested_to(kind, asset, to)
+    }
+
+    #[track_caller]
+    fn requested_to(&mut self, kind: &str, asset: &'static str, to: String) -> Sent {
+        let milli = if asset == SOL { 1_000_000 } else { 1_000 };
+        let (id, units) = if kind == "payouts" {
+            let payee = [asset, "solana", &to];
+            let running = self.running();
+            let id = self.till.served.requested_payout_in(running, payee);
+            (id, 199 * milli)
+        } else {
+            let account = &self.till.served.account;
+            let path = format!("/dashboard/api/accounts/{account}/refunds");
+            let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
+            let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
+            let refund = self.running().interface("POST", &path, &body);
+            let refund = refund.expect(201).json();
+            (refund["id"].as_str().unwrap().to_owned(), 9 * milli)
+        };
+        let path = format!("/dashboard/api/{kind}/{id}");
+        Sent {
+            path,
+            to,
+            asset,
+            units,
+        }
+    }
+
+    #[track_caller]
+    fn approve(&self, of: &Sent) {
+        let mut approval = approval();
+        approval["sentBy"] = "hand".into();
+        self.act(of, &approval).expect(200);
+    }
+
+    #[track_caller]
+    fn process(&self, of: &Sent) {
+        self.act(of, &json!({ "action": "process" })).expect(200);
+    }
+
+    #[track_caller]
+    fn act(&self, of: &Sent, body: &Value) -> Answer {
+        self.running().interface("POST", &of.path, body)
+    }
+
+    /// Enters a transaction.
+    #[track_caller]
+    fn enter(&self, of: &Sent, txid: &str) {
+        let body = json!({ "action": "pay", "txid": txid });
+        self.act(of, &body).expect(200);
+    }
+
+    #[track_caller]
+    fn read(&self, of: &Sent) -> Value {
+        let account = &self.till.served.account;
+        let path = of
+            .path
+            .replace("/api/", &format!("/api/accounts/{account}/"));
+        self.running()
+            .interface("GET", &path, &Value::Null)
+            .expect(200)
+            .json()
+    }
+
+    /// Waits until the status and the state on the chain are these, and the problem has this in it; the transfer.
+    #[track_caller]
+    fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
+        let mut now = Value::Null;
+        let is_so = looks::until(|| {
+            now = self.read(of);
+            let found = now["onChain"]["problem"].as_str().unwrap_or_default();
+            [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
+                && found.contains(problem)
+        });
+        assert!(is_so, "never {status} {state} {problem:?}: {now:#}");
+        now
+    }
+
+    #[track_caller]
+    fn is_right(&self) {
+        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+    }
+}
+
+/// A payout and a refund in the two coins, from request to paid; the server is killed before each look.
+#[track_caller]
+fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static str); 2]) {
+    let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
+    merchant.look();
+    all.iter().for_each(|sent| merchant.approve(sent));
+    merchant.look();
+    for sent in &all {
+        merchant.process(sent);
+        assert_eq!(merchant.read(sent)["paymentUri"], Value::Null);
+    }
+    merchant.look();
+    let are = |merchant: &Merchant, status: &str, state: &str| {
+        let each = all.iter();
+        each.for_each(|sent| drop(merchant.until(sent, status, state, "")));
+    };
+    are(merchant, "processing", "waiting");
+    let pay = |sent: &Sent| merchant.node.pay(sent.asset, &sent.to, sent.units);
+    let txids = all.each_ref().map(pay);
+    // One is entered, and the exact amount of the other is taken.
+    merchant.enter(&all[0], &txids[0]);
+    merchant.look();
+    are(merchant, "processing", "seen");
+    for (sent, txid) in all.iter().zip(&txids) {
+        assert_eq!(merchant.read(sent)["onChain"]["txid"], **txid);
+    }
+    merchant.mine(FINAL - 2);
+    merchant.until(&all[1], "processing", "seen", "");
+    merchant.mine(2);
+    for _ in 0..2 {
+        for (sent, txid) in all.iter().zip(&txids) {
+            assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+        }
+        merchant.look();
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn payout_and_refund_go_from_request_to_paid_by_the_chain_and_survive_a_kill_at_each_step() {
+    let Some(mut merchant) = Merchant::open() else {
+        return;
+    };
+    goes_from_request_to_paid(&mut merchant, [("payouts", SOL), ("refunds", USDC)]);
+    goes_from_request_to_paid(&mut merchant, [("refunds", SOL), ("payouts", USDC)]);
+}
+
+#[test]
+fn failed_transaction_is_proved_gone_once_it_is_final() {
+    let Some(mut merchant) = Merchant::open() else {
+        return;
+    };
+    let both = [("payouts", SOL), ("refunds", USDC)];
+    let both = both.map(|(kind, asset)| merchant.requested(kind, asset));
+    for sent in &both {
+        merchant.approve(sent);
+        merchant.process(sent);
+        let mut failing = steps(sent.asset, &sent.to, sent.units);
+        failing.as_array_mut().unwrap().push(json!(["fail"]));
+        let txid = merchant.node.send(None, &failing);
+        merchant.enter(sent, &txid);
+    }
+    merchant.mine(2);
+    for sent in &both {
+        merchant.until(
+            sent,
+            "processing",
+            "needs_review",
+            "reverted and moved nothing",
+        );
+        let refused = merchant.act(sent, &json!({ "action": "fail" }));
+        refused.refused(409, "invalid_transition", Some("force"));
+    }
+    merchant.mine(FINAL);
+    for sent in &both {
+        merchant.until(sent, "processing", "needs_review", "reverted");
+        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn destination_is_the_account_that_is_credited_or_its_owner_and_only_the_coin_counts() {
+    let Some(mut merchant) = Merchant::open() else {
+        return;
+    };
+    let (owner, other) = (key_of(1_000), key_of(1_001));
+    let account = merchant.node.account(USDC, &owner);
+    let to_account = merchant.requested_to("payouts", USDC, account);
+    let to_owner = merchant.requested_to("refunds", USDC, other);
+    for sent in [&to_account, &to_owner] {
+        merchant.approve(sent);
+        merchant.process(sent);
+    }
+    // The right amount in another coin, and less than the amount.
+    let wrong = merchant.node.pay(USDT, &to_owner.to, to_owner.units);
+    let less = merchant.node.pay(USDC, &to_owner.to, to_owner.units - 1);
+    let txids = [
+        merchant.node.pay(USDC, &owner, to_account.units),
+        merchant.node.pay(USDC, &to_owner.to, to_owner.units),
+    ];
+    merchant.enter(&to_owner, &wrong);
+    merchant.mine(FINAL + 2);
+    merchant.until(&to_owner, "processing", "needs_review", "");
+    merchant.enter(&to_owner, &less);
+    merchant.look();
+    merchant.until(&to_owner, "processing", "needs_review", "");
+    merchant.enter(&to_owner, &txids[1]);
+    merchant.look();
+    for (sent, txid) in [&to_account, &to_owner].iter().zip(&txids) {
+        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+    }
+    merchant.is_right();
+}
