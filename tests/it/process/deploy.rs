@@ -6,6 +6,7 @@ mod nginx;
 mod provisioner;
 mod services;
 pub mod signer;
+mod solana_addresses;
 
 use std::path::{Path, PathBuf};
 

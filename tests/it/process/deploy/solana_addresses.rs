@@ -1,0 +1,87 @@
+//! The pool of addresses of Solana that is derived offline: it is what wallets derive, and nothing of the phrase is left.
+
+use super::example;
+use crate::operator::wallets::{coffer, done};
+use crate::support::scratch::Scratch;
+use crate::support::tools;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const UNTESTED: &str = "deriving addresses of Solana";
+const PHRASE: &str =
+    "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+/// As Phantom derives them, and so does a derivation of 15 lines over `@solana/web3.js` 1.99.
+const FIRST: [&str; 3] = [
+    "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
+    "Hh8QwFUA6MtVu1qAoq12ucvFHNwCcVTV7hpWjeY1Hztb",
+    "7WktogJEd2wQ9eH2oWusmcoFTgeYi6rS632UviTBJ2jm",
+];
+/// The third one with the passphrase TREZOR.
+const WITH_PASSPHRASE: &str = "3Xn4TRPPnqg4mRiMwnU55v4uwFUKzBMfgs6GWJ2eD4SK";
+
+/// Runs the script with this on its standard input; nothing where the machine has no slip10.
+#[track_caller]
+fn derived(arguments: &[&str], input: &str) -> Option<Output> {
+    let program = "import slip10, sys; print(sys.executable)";
+    let python = tools::says("python3", &["-c", program], UNTESTED)?;
+    let mut command = Command::new(python);
+    let command = command.arg(example("solana-addresses.py")).args(arguments);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    Some(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn pool_is_derived_offline_as_wallets_derive_it_and_imported() {
+    let Some(output) = derived(&["--count", "3"], &format!("{PHRASE}\n")) else {
+        return;
+    };
+    let pool = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(pool.lines().collect::<Vec<_>>(), FIRST);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(!told.contains("abandon"), "{told}");
+    let scratch = Scratch::new();
+    let imported = coffer(
+        "pool",
+        &scratch.path("shop.db"),
+        &["import", "solana", "-"],
+        &pool,
+    );
+    assert_eq!(done(&imported)[0]["added"], 3);
+    let arguments = ["--count", "1", "--from", "2", "--passphrase"];
+    let output = derived(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap().trim(),
+        WITH_PASSPHRASE
+    );
+}
+
+#[test]
+fn phrase_that_is_none_derives_nothing() {
+    for (phrase, problem) in [
+        ("abandon about", "this one has 2"),
+        ("", "this one has 0"),
+        (&PHRASE.replace("about", "abandon"), "checksum"),
+    ] {
+        let Some(output) = derived(&["--count", "1"], &format!("{phrase}\n")) else {
+            return;
+        };
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            told.contains(problem) && !told.contains("abandon"),
+            "{told}"
+        );
+        // Without the words nobody can know: then it says that it did not look.
+        let is_told = told.starts_with("not checked: the words");
+        assert!(
+            is_told || output.stdout.is_empty() && !output.status.success(),
+            "{told}"
+        );
+    }
+}
