@@ -218,7 +218,7 @@ async function sessionEnds(page) {
   await page.getByRole('button', { name: 'Import addresses…' }).click();
   await page.getByLabel('Pool', { exact: true }).selectOption('solana');
   const field = page.getByRole('textbox', { name: 'Addresses, one a line' });
-  const addresses = 'GsbwXfJraMomNxBcjYLcG3mxkBUiyWXAB32fGbSkQRdW';
+  const addresses = 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk';
   await field.fill(addresses);
   await page.context().clearCookies();
   const again = page.getByRole('dialog', { name: 'Sign in again' });
