@@ -4,7 +4,7 @@
 
 use crate::chain::Watched;
 use crate::chain::filter::Filter;
-use crate::domain::address;
+use crate::domain::address::{self, Network};
 use crate::domain::chain::Chain;
 use crate::domain::following::{Known, Named, Open};
 use crate::domain::observation::Spent;
@@ -45,6 +45,9 @@ impl Addresses {
             if self.accounts.len() <= ACCOUNTS_MAX {
                 self.accounts.insert(account);
             }
+        } else if address::parse(chain, Network::Main, address).is_ok() {
+            // Its node is asked by name, so this only counts.
+            self.filter.insert(address.as_bytes());
         }
     }
 

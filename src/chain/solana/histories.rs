@@ -101,7 +101,7 @@ impl History {
     /// Slot down to which it is asked for.
     fn next_low(&self, due: Due, low: u32) -> u32 {
         let before = self.listed_to.filter(|_| due != Due::New);
-        before.map_or(low, |to| to.saturating_sub(MARGIN).max(low))
+        before.map_or(low, |to| to.saturating_sub(MARGIN))
     }
 }
 

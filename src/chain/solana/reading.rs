@@ -1,7 +1,7 @@
 //! Money in ranges of slots: at the head, in what has become final, and in what is read again.
 
 use super::Solana;
-use super::accounts::Accounts;
+use super::accounts::{Accounts, NamedAccount};
 use super::answers::{Commitment, TransactionAnswer};
 use super::credits::{Carried, Coins};
 use super::histories::{Entry, Histories, Look};
@@ -105,19 +105,34 @@ impl Solana {
         if self.step.has_looked {
             return Ok(());
         }
-        let mut head = std::mem::take(&mut self.head);
-        let looked = self.look(
-            &mut head,
-            &accounts.filtered(false),
-            &Look {
-                commitment: Commitment::Confirmed,
-                to: self.head_slot,
-                from: None,
-                open: &HashSet::new(),
-            },
-        );
-        self.head = head;
+        let every_step = accounts.filtered(false);
+        let looked = self.look_besides(Commitment::Confirmed, &every_step, self.head_slot);
         self.step.has_looked = looked.is_ok();
+        looked
+    }
+
+    /// Looks at accounts, up to a slot.
+    fn look_besides(
+        &mut self,
+        commitment: Commitment,
+        accounts: &[NamedAccount],
+        to: u32,
+    ) -> Result<(), NodeError> {
+        let mut histories = match commitment {
+            Commitment::Confirmed => std::mem::take(&mut self.head),
+            Commitment::Finalized => std::mem::take(&mut self.finals),
+        };
+        let look = Look {
+            commitment,
+            to,
+            from: None,
+            open: &HashSet::new(),
+        };
+        let looked = self.look(&mut histories, accounts, &look);
+        match commitment {
+            Commitment::Confirmed => self.head = histories,
+            Commitment::Finalized => self.finals = histories,
+        }
         looked
     }
 
@@ -173,18 +188,13 @@ impl Solana {
         let daily = accounts.filtered(true);
         // While blocks are read again, all are asked about there.
         if !daily.is_empty() && !self.step.has_rescan {
-            let mut head = std::mem::take(&mut self.head);
-            let pending = head.pending;
-            let look = Look {
-                commitment: Commitment::Confirmed,
-                to: self.head_slot,
-                from: None,
-                open: &HashSet::new(),
-            };
-            let looked = self.look(&mut head, &daily, &look);
-            head.pending = pending;
-            self.head = head;
-            looked?;
+            let pending = self.head.pending;
+            self.look_besides(Commitment::Confirmed, &daily, self.head_slot)?;
+            self.head.pending = pending;
+        }
+        if self.finals.pending > 0 && !self.step.has_rescan {
+            let to = self.step.complete.unwrap_or(0);
+            self.look_besides(Commitment::Finalized, &accounts.filtered(false), to)?;
         }
         let mut entries = Vec::new();
         // The newest first: somebody may wait for it.

@@ -1,8 +1,9 @@
 //! What a node is believed to have told.
 
 use super::fixtures::{Follower, UNTESTED, client, named, now};
-use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, steps};
-use coffer::chain::{Lookup, Node};
+use crate::support::lying::{Liar, Lie};
+use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
+use coffer::chain::{Lookup, Node, NodeError};
 use coffer::domain::observation::{Observation, Spent};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -177,6 +178,64 @@ fn money_that_was_sent_on_before_anybody_looked_is_seen() {
         Some(true)
     );
     assert_eq!(other.hash_at(node.slot() + 100).unwrap(), None);
+}
+
+#[test]
+fn history_of_an_account_is_asked_for_again_after_some_hours() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let liar = Liar::before(&node.url);
+    let ours = node.pool(0, 1);
+    let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
+    // The first looks, at the head and at what is final.
+    node.mine(1_000);
+    follower.poll();
+    // It comes and goes between two looks.
+    node.pay(SOL, &ours[0], 5_000_000);
+    let sent = json!([["sol", node.payer, 4_995_000]]);
+    node.send(Some(0), &sent);
+    node.mine(1_000);
+    follower.poll();
+    assert_eq!(follower.came().len(), 0);
+    let hours = |seconds: i64| {
+        Lie::change(move |_, answer| {
+            let time = answer["result"].as_i64().unwrap();
+            answer["result"] = (time + seconds).into();
+        })
+    };
+    liar.lie("getBlockTime", hours(7 * 3_600));
+    node.mine(2);
+    follower.poll();
+    assert_eq!(follower.came().len(), 1);
+    agrees(&node, &follower, &ours);
+}
+
+#[test]
+fn more_addresses_than_one_step_asks_for_are_all_read_for_good() {
+    let Some(node) = Surfpool::start(UNTESTED) else {
+        return;
+    };
+    let mut ours: Vec<String> = (0..399).map(key_of).collect();
+    ours.extend(node.pool(0, 1));
+    let mut follower = Follower::begin(client(&node, &node.url), &ours);
+    let last = node.pay(USDC, &ours[399], 5);
+    node.pay(USDC, &ours[0], 6);
+    node.mine(FINAL + 2);
+    let begun = follower.complete();
+    let mut steps = 0;
+    while follower.complete() == begun {
+        steps += 1;
+        assert!(steps < 10, "{:?}", follower.found);
+        match follower.step() {
+            Ok(_) | Err(NodeError::Behind) => {}
+            Err(error) => unreachable!("{error}"),
+        }
+    }
+    assert!(steps > 2, "it took more than one step");
+    assert!(follower.found.iter().any(|one| one.txid == last));
+    assert_eq!(follower.came().len(), 2);
+    follower.poll();
 }
 
 #[test]
