@@ -6,7 +6,6 @@
 
 use crate::{Failure, wire};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,34 +100,14 @@ impl Node {
 }
 
 impl State {
-    fn serve(&self, mut stream: TcpStream) -> Result<(), Failure> {
-        stream.set_nodelay(true)?;
-        let mut buffer = Vec::new();
-        loop {
-            buffer.clear();
-            let mut piece = [0; 16 * 1024];
-            while wire::whole(&buffer).is_none() {
-                let read = stream.read(&mut piece)?;
-                if read == 0 {
-                    return Ok(());
-                }
-                buffer.extend_from_slice(piece.get(..read).unwrap_or_default());
+    fn serve(&self, stream: TcpStream) -> Result<(), Failure> {
+        wire::serve_json(stream, |body, _| match body {
+            Value::Array(calls) => {
+                let answers: Vec<_> = calls.iter().map(|call| self.answer(call)).collect();
+                format!("[{}]", answers.join(","))
             }
-            let body = wire::whole(&buffer).map_or(&[][..], |(_, body)| body);
-            let answer = match serde_json::from_slice(body)? {
-                Value::Array(calls) => {
-                    let answers: Vec<_> = calls.iter().map(|call| self.answer(call)).collect();
-                    format!("[{}]", answers.join(","))
-                }
-                call => self.answer(&call),
-            };
-            let length = answer.len();
-            let head = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-            );
-            stream.write_all(head.as_bytes())?;
-            stream.write_all(answer.as_bytes())?;
-        }
+            call => self.answer(call),
+        })
     }
 
     fn answer(&self, call: &Value) -> String {

@@ -12,7 +12,11 @@ use crate::electrum::Electrum;
 use crate::litecoind::Litecoind;
 use crate::plan::Plan;
 use crate::process::{Place, Server};
+use crate::solana::Solana;
 use crate::{Failure, wire};
+use coffer::domain::address::{can_sign, simulated};
+use coffer::domain::asset::Mode;
+use coffer::domain::chain::Chain;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -24,7 +28,7 @@ const FIRST_DOGECOIN: &str = "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902e
 const KEY: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
 /// An account of a test network.
 const TEST_KEY: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
-const RATES: &str = r#"{"LTC": {"EUR": "80", "USD": "90"}}"#;
+const RATES: &str = r#"{"LTC": {"EUR": "80", "USD": "90"}, "SOL": {"EUR": "150", "USD": "160"}}"#;
 /// Blocks of which the cost of one is taken.
 const BLOCKS: u32 = 40;
 const OUTPUTS: u32 = 5_000;
@@ -33,6 +37,10 @@ const CONNECTIONS: usize = 64;
 const AHEAD: u32 = 1_000;
 /// Addresses of open invoices at a server that is asked for each by name.
 const BY_NAME: usize = 5_000;
+/// The same at a node of Solana, whose addresses have three accounts each.
+const BY_POOL: usize = 1_000;
+/// Polls of which the cost of one is taken.
+const POLLS: u64 = 3;
 /// Three chains have a million addresses.
 const A_THIRD: u32 = 333_334;
 
@@ -52,6 +60,7 @@ pub fn measure(place: &Place, is_quick: bool) -> Result<(), Failure> {
         },
     )?;
     by_name(place)?;
+    by_pool(place)?;
     catching_up(place, if is_quick { 500 } else { 5_000 })
 }
 
@@ -126,13 +135,13 @@ fn creates(place: &Place, plan: &Plan) -> Result<(), Failure> {
         &["--rates", &rates, "--rate-limit", "0"],
     )?;
     until(&server, "coffer_chain_keeps_up{chain=\"litecoin\"} 1")?;
-    until_on_offer(&server, &live)?;
+    until_on_offer(&server, &live, "LTC")?;
     let (mut ratios, mut rates) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         let per_second = |key: &str| -> Result<f64, Failure> {
             let key = key.to_owned();
             let requests = numbered(move |number| {
-                wire::request_as(&key, "POST", "/v1/invoices", &order(number))
+                wire::request_as(&key, "POST", "/v1/invoices", &order(number, "LTC"))
             });
             let made = load(plan, &server, CONNECTIONS, requests, false)?;
             match made.measured.failed {
@@ -165,14 +174,8 @@ fn by_name(place: &Place) -> Result<(), Failure> {
     let settings = ["--test-networks", "--rates", &rates, "--rate-limit", "0"];
     let server = serve(place, &[("litecoin", node.url())], &settings)?;
     until(&server, "coffer_chain_keeps_up{chain=\"litecoin\"} 1")?;
-    until_on_offer(&server, &live)?;
-    for number in 0..BY_NAME {
-        let request = wire::request_as(&live, "POST", "/v1/invoices", &order(number));
-        let made = String::from_utf8(wire::ask(server.address, &request)?)?;
-        if !made.contains("\"depositAddress\"") {
-            return Err(made.into());
-        }
-    }
+    until_on_offer(&server, &live, "LTC")?;
+    hand_out(&server, &live, (BY_NAME, "LTC"))?;
     let (begun, cpu) = (Instant::now(), server.cpu()?);
     while node.asked().subscriptions < BY_NAME as u64 {
         std::thread::sleep(Duration::from_millis(2));
@@ -197,6 +200,60 @@ fn by_name(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Open invoices with addresses of a pool, about whose accounts a node of Solana is asked.
+fn by_pool(place: &Place) -> Result<(), Failure> {
+    place.remove(FILE);
+    let node = Solana::start()?;
+    let live = key(place, &account(place)?, "live")?;
+    let addresses = (0..).map(|index| simulated(Mode::Live, Chain::Solana, index));
+    let addresses = addresses.filter(|address| can_sign(address));
+    let addresses: Vec<String> = addresses.take(BY_POOL).collect();
+    place.run(
+        FILE,
+        &["pool", "import", "solana", "-"],
+        &addresses.join("\n"),
+    )?;
+    let rates = rates(place)?;
+    let settings = ["--test-networks", "--rates", &rates, "--rate-limit", "0"];
+    let server = serve(place, &[("solana", node.url())], &settings)?;
+    until(&server, "coffer_chain_keeps_up{chain=\"solana\"} 1")?;
+    until_on_offer(&server, &live, "SOL")?;
+    hand_out(&server, &live, (BY_POOL, "SOL"))?;
+    // The first look at each address asks for its history.
+    let until_polls = |more: u64| {
+        let wanted = node.polls() + more;
+        while node.polls() < wanted {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    };
+    until_polls(8);
+    let (before, cpu) = (node.asked(), server.cpu()?);
+    until_polls(POLLS);
+    let after = node.asked();
+    let one = server.cpu()?.saturating_sub(cpu).as_secs_f64() * 1e3 / POLLS as f64;
+    println!(
+        "  {BY_POOL} addresses at one node of Solana: a poll without money: {} requests for {} accounts, {} bytes, CPU \
+            {one:.1} ms; {:.1} MB anonymous",
+        (after.requests - before.requests) / POLLS,
+        (after.accounts - before.accounts) / POLLS,
+        (after.bytes - before.bytes) / POLLS,
+        server.memory()?.anonymous_kb as f64 / 1024.0,
+    );
+    Ok(())
+}
+
+/// Makes so many live invoices in a coin.
+fn hand_out(server: &Server, live: &str, (count, asset): (usize, &str)) -> Result<(), Failure> {
+    for number in 0..count {
+        let request = wire::request_as(live, "POST", "/v1/invoices", &order(number, asset));
+        let made = String::from_utf8(wire::ask(server.address, &request)?)?;
+        if !made.contains("\"depositAddress\":\"") {
+            return Err(made.into());
+        }
+    }
+    Ok(())
+}
+
 /// An account that may take live payments.
 fn account(place: &Place) -> Result<String, Failure> {
     let account = place.run(FILE, &["account", "create", "Shop"], "")?;
@@ -217,15 +274,15 @@ fn rates(place: &Place) -> Result<String, Failure> {
     Ok(format!("fixed:{}", rates.display()))
 }
 
-fn order(number: usize) -> String {
-    json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": format!("order-{number}") })
+fn order(number: usize, asset: &str) -> String {
+    json!({ "amount": "20.00", "currency": "EUR", "asset": asset, "orderId": format!("order-{number}") })
         .to_string()
 }
 
 /// Waits for the first rates: they come at once, but not before the server listens.
-fn until_on_offer(server: &Server, key: &str) -> Result<(), Failure> {
+fn until_on_offer(server: &Server, key: &str, asset: &str) -> Result<(), Failure> {
     let currencies = wire::request_as(key, "GET", "/v1/currencies", "");
-    while !String::from_utf8(wire::ask(server.address, &currencies)?)?.contains("LTC") {
+    while !String::from_utf8(wire::ask(server.address, &currencies)?)?.contains(asset) {
         std::thread::sleep(Duration::from_millis(10));
     }
     Ok(())

@@ -34,6 +34,7 @@ mod process;
 mod report;
 mod rounds;
 mod rows;
+mod solana;
 mod startup;
 mod webhooks;
 mod wire;

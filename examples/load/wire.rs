@@ -3,6 +3,7 @@
 //! What always holds: it costs little, so that what is measured is the server.
 
 use crate::Failure;
+use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -79,5 +80,33 @@ pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>, Failure> {
             None if count == 0 => return Err("the server closed without an answer".into()),
             None => {}
         }
+    }
+}
+
+/// Answers the requests of one connection, whose bodies are JSON, until it ends. `answer` is given the body and its length.
+pub fn serve_json(
+    mut stream: TcpStream,
+    answer: impl Fn(&Value, usize) -> String,
+) -> Result<(), Failure> {
+    stream.set_nodelay(true)?;
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let mut piece = [0; 16 * 1024];
+        while whole(&buffer).is_none() {
+            let read = stream.read(&mut piece)?;
+            if read == 0 {
+                return Ok(());
+            }
+            buffer.extend_from_slice(piece.get(..read).unwrap_or_default());
+        }
+        let body = whole(&buffer).map_or(&[][..], |(_, body)| body);
+        let answer = answer(&serde_json::from_slice(body)?, buffer.len());
+        let length = answer.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(answer.as_bytes())?;
     }
 }

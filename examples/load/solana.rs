@@ -1,0 +1,132 @@
+//! A node of Solana that answers out of memory: what is measured is whoever asks it.
+//!
+//! Invariant: nobody was ever paid, there is a block at every slot, and it counts what it is asked.
+
+use crate::{Failure, wire};
+use serde_json::{Value, json};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Slots that are there at the beginning.
+const FIRST_SLOT: u64 = 300_000_000;
+/// Length of a slot, in milliseconds.
+const SLOT_MS: u64 = 400;
+/// Slots by which what is final is behind the newest one.
+const FINAL_DEPTH: u64 = 32;
+
+/// A node.
+pub struct Solana {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+struct State {
+    begun: Instant,
+    asked: Mutex<Asked>,
+    polls: AtomicU64,
+}
+
+/// Count of what it was asked.
+#[derive(Clone, Copy, Default)]
+pub struct Asked {
+    pub requests: u64,
+    /// Accounts whose state was asked for.
+    pub accounts: u64,
+    /// Bytes of questions and answers.
+    pub bytes: u64,
+}
+
+impl Solana {
+    /// Starts one.
+    pub fn start() -> Result<Solana, Failure> {
+        let state = Arc::new(State {
+            begun: Instant::now(),
+            asked: Mutex::default(),
+            polls: AtomicU64::new(0),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let of_thread = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&of_thread);
+                // Whoever hangs up has seen enough.
+                std::thread::spawn(move || {
+                    wire::serve_json(stream, |call, bytes| state.answer(call, bytes))
+                });
+            }
+        });
+        Ok(Solana { address, state })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it was asked so far.
+    pub fn asked(&self) -> Asked {
+        *self
+            .state
+            .asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often it was asked for its newest slot.
+    pub fn polls(&self) -> u64 {
+        self.state.polls.load(Ordering::SeqCst)
+    }
+}
+
+impl State {
+    fn answer(&self, call: &Value, bytes: usize) -> String {
+        let of = |pointer| call.pointer(pointer).unwrap_or(&Value::Null);
+        let (method, params) = (of("/method"), of("/params"));
+        let accounts = params.pointer("/0").and_then(Value::as_array);
+        let result = match method.as_str().unwrap_or_default() {
+            // Of a network of its own.
+            "getGenesisHash" => json!("1".repeat(43)),
+            "getSlot" => {
+                let is_final = params.pointer("/0/commitment") == Some(&json!("finalized"));
+                self.polls.fetch_add(u64::from(!is_final), Ordering::SeqCst);
+                json!(self.slot() - if is_final { FINAL_DEPTH } else { 0 })
+            }
+            "getBlock" => block(of("/params/0").as_u64().unwrap_or(1)),
+            "getBlockTime" => json!(seconds()),
+            "getMultipleAccounts" => {
+                let none = vec![Value::Null; accounts.map_or(0, Vec::len)];
+                json!({ "context": { "slot": self.slot() }, "value": none })
+            }
+            _ => json!([]),
+        };
+        let answer = json!({ "jsonrpc": "2.0", "id": of("/id"), "result": result }).to_string();
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.requests += 1;
+        asked.accounts += accounts.map_or(0, |accounts| accounts.len() as u64);
+        asked.bytes += (bytes + answer.len()) as u64;
+        answer
+    }
+
+    fn slot(&self) -> u64 {
+        let passed = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        FIRST_SLOT + passed / SLOT_MS
+    }
+}
+
+fn block(slot: u64) -> Value {
+    json!({
+        "blockhash": hash(slot), "previousBlockhash": hash(slot - 1), "parentSlot": slot - 1, "blockTime": seconds(),
+    })
+}
+
+fn hash(slot: u64) -> String {
+    format!("{slot:0>44}")
+}
+
+fn seconds() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
