@@ -4,12 +4,13 @@
 //! `COFFER_SOAK_SECONDS` says for how long; then memory and processor are measured, too. The test itself plays some rounds.
 
 mod front;
+mod solana;
 
 use super::killed::tron::{ASSET as TRON_TOKEN, Tron};
 use super::killed::{Accounts, Payer, Wallet};
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{EVM, coffer, done, wallet};
 use crate::support::anvil::Node;
 use crate::support::came::{Came, booked};
 use crate::support::dice::Dice;
@@ -19,8 +20,10 @@ use crate::support::looks;
 use crate::support::lying::Liar;
 use crate::support::lying_electrum::ElectrumLiar;
 use crate::support::served::Running;
+use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, key_of};
 use crate::support::tron::{self, TOKEN, address};
-use front::{Front, OF_ACCOUNTS, OF_OUTPUTS};
+use front::{Front, OF_ACCOUNTS, OF_OUTPUTS, OF_SOLANA};
+use solana::Solana;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -135,6 +138,14 @@ fn sides() -> Option<(Vec<Side>, Vec<String>)> {
         to,
     });
     tokens.push(format!("{TRON_TOKEN}={}", address(TOKEN)));
+    let node = Surfpool::start(UNTESTED)?;
+    tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint(asset))));
+    sides.push(Side {
+        chain: "solana",
+        front: Front::Liar(Liar::before(&node.url), OF_SOLANA),
+        payer: Box::new(Solana(node)),
+        to: Vec::new(),
+    });
     Some((sides, tokens))
 }
 
@@ -155,6 +166,14 @@ fn shop(sides: &[Side], tokens: &[String]) -> Till {
     for family in ["evm", "tron"] {
         done(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
     }
+    let pool: Vec<String> = (0..20).map(key_of).collect();
+    let import = ["import", "solana", "-"];
+    done(&coffer(
+        "pool",
+        &till.served.file,
+        &import,
+        &pool.join("\n"),
+    ));
     till
 }
 
@@ -167,6 +186,7 @@ fn assets(chain: &str) -> &'static [&'static str] {
         "ethereum" => &["USDC-ERC20", "ETH"],
         "base" => &["USDC-BASE"],
         "polygon" => &["USDC-POLYGON"],
+        "solana" => &[SOL, USDC, USDT],
         _ => &["TRX", TRON_TOKEN],
     }
 }

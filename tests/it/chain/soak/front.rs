@@ -30,6 +30,14 @@ pub(super) const OF_OUTPUTS: &[&str] = &[
 ];
 /// Methods of EVM nodes.
 pub(super) const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
+/// Methods of nodes of Solana.
+pub(super) const OF_SOLANA: &[&str] = &[
+    "getSlot",
+    "getBlock",
+    "getMultipleAccounts",
+    "getSignaturesForAddress",
+    "getTransaction",
+];
 /// Paths of nodes of Tron.
 const OF_TRON: [&str; 3] = [
     "/wallet/getnowblock",

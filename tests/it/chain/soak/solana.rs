@@ -1,0 +1,37 @@
+//! Payer on Solana, through surfpool, which gives up no block.
+
+use crate::chain::killed::Payer;
+use crate::support::came::Came;
+use crate::support::dice::Dice;
+use crate::support::surfpool::{SOL, Surfpool, USDC, USDT};
+use std::collections::BTreeSet;
+
+pub(super) struct Solana(pub(super) Surfpool);
+
+impl Payer for Solana {
+    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+        for to in to {
+            let asset = [SOL, USDC, USDT][dice.roll(3)];
+            // An account is not there with less than its rent.
+            let least = if asset == SOL { 1_000_000 } else { 10_000 };
+            let units = least + u64::try_from(dice.roll(10_000)).unwrap();
+            self.0.pay(asset, to, units);
+        }
+    }
+
+    fn reorganises(&mut self, _: &mut Dice, depth: u32) {
+        self.0.mine(depth);
+    }
+
+    fn buries(&self, blocks: u32) {
+        self.0.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        self.0.slot()
+    }
+
+    fn came(&self, to: &BTreeSet<String>) -> Came {
+        self.0.came_to(to)
+    }
+}
