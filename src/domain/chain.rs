@@ -239,6 +239,12 @@ impl Chain {
         matches!(self.row().encoding, Encoding::Utxo(_))
     }
 
+    /// Returns `true` if nodes of every kind are asked about addresses by name, so that reading blocks without money costs
+    /// nearly nothing.
+    pub const fn is_asked_by_name(self) -> bool {
+        self.row().has_gaps
+    }
+
     /// A transaction's id as this chain's is kept: small letters where it is 32 bytes in hexadecimal, with `0x` on EVM
     /// chains only. Any other text stays as it is.
     pub fn canonical_txid(self, text: &str) -> String {

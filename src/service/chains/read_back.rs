@@ -1,8 +1,8 @@
 //! Chains that are read back: for payouts and refunds that were approved, and for addresses that customers had, before their
 //! chain was watched.
 //!
-//! What does not live here: finding the block of a time (`chain::follow`), and reading it (a rescan does). What always
-//! holds: each is read back once, at most 30 days.
+//! Finding the block of a time is in `chain::follow`; a rescan reads the blocks. Invariant: a chain is read back once for each
+//! of the two, at most 30 days where every block has to be read.
 
 use super::order_rescan;
 use crate::domain::asset::Chain;
@@ -10,17 +10,27 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::service::{Error, Service, transfers};
 use crate::store::{Reader, Tx, chain_cursors, read_backs, rescans};
 
-/// How far back a chain is read.
+/// How far back a chain is read at most for transfers, and for addresses where every block has to be read.
 const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
 
-/// The oldest time from which on a chain is to be read and of which the block is unknown; at most 30 days ago.
+/// Returns the oldest time from which on a chain is to be read and of which the block is unknown.
 pub(super) fn undated(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Time>, Error> {
-    let oldest = [
-        transfers::undated(db, chain)?,
-        read_backs::undated(db, chain)?,
-    ];
-    let oldest = oldest.into_iter().flatten().min();
-    Ok(oldest.map(|at| at.max(now.plus_ms(-READ_BACK_MS_MAX))))
+    let for_transfers = transfers::undated(db, chain)?.map(|at| at.max(earliest(now)));
+    let for_addresses = read_backs::undated(db, chain)?.map(|at| for_addresses(chain, now, at));
+    Ok([for_transfers, for_addresses].into_iter().flatten().min())
+}
+
+fn earliest(now: Time) -> Time {
+    now.plus_ms(-READ_BACK_MS_MAX)
+}
+
+/// Returns the time from which on a chain is read for addresses that were given out then.
+fn for_addresses(chain: Chain, now: Time, given_out: Time) -> Time {
+    if chain.is_asked_by_name() {
+        given_out
+    } else {
+        given_out.max(earliest(now))
+    }
 }
 
 impl Service {
@@ -59,5 +69,23 @@ pub(in crate::service) fn rescan_from(
         Some(rescan) if rescan.next_height <= from => Ok(()),
         Some(rescan) => order_rescan(tx, now, chain, from.min(rescan.from_height)),
         None => order_rescan(tx, now, chain, from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_addresses;
+    use crate::domain::asset::Chain;
+    use crate::domain::time::{DAY_MS, Time};
+
+    #[test]
+    fn only_a_chain_that_is_asked_by_name_is_read_back_more_than_30_days() {
+        let given_out = Time(DAY_MS);
+        let later = |days: i64| given_out.plus_ms(days * DAY_MS);
+        for (days, of_tron) in [(29, given_out), (30, given_out), (100, later(70))] {
+            assert_eq!(for_addresses(Chain::Tron, later(days), given_out), of_tron);
+            let of_solana = for_addresses(Chain::Solana, later(days), given_out);
+            assert_eq!(of_solana, given_out);
+        }
     }
 }
