@@ -12,9 +12,9 @@ const { Surfnet } = load('@solana/surfpool-linux-x64-gnu');
 const web3 = load('@solana/web3.js');
 const spl = load('@solana/spl-token');
 
-// A block for each transaction: nothing happens by itself.
+// A block for each transaction: nothing happens by itself. Its clock goes by slots: one on a slow machine stays ahead of now.
 const net = Surfnet.startWithConfig({
-  offline: true, blockProductionMode: 'transaction', slotTimeMs: 50, airdropSol: 10_000e9,
+  offline: true, blockProductionMode: 'transaction', slotTimeMs: 400, airdropSol: 10_000e9,
 });
 const payer = web3.Keypair.fromSecretKey(Uint8Array.from(net.payerSecretKey));
 const seeded = (name) => web3.Keypair.fromSeed(createHash('sha256').update(name).digest());
