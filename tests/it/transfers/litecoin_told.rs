@@ -33,21 +33,25 @@ impl Merchant<'_> {
     /// Waits until the status and the state on the chain are these; the transfer.
     #[track_caller]
     pub fn until(&self, of: &Sent, expected: [&str; 2]) -> Value {
-        let mut now = Value::Null;
-        let is_so = looks::until(|| {
-            now = self.read(of);
-            [&now["status"], &now["onChain"]["state"]] == [&json!(expected[0]), &json!(expected[1])]
-        });
-        assert!(is_so, "never {expected:?}: {now}");
-        now
+        self.until_told(of, expected, "")
     }
 
     /// Waits for a review that says this; the transfer.
     #[track_caller]
     pub fn reviewed(&self, of: &Sent, status: &str, problem: &str) -> Value {
-        let now = self.until(of, [status, "needs_review"]);
-        let told = now["onChain"]["problem"].as_str().unwrap();
-        assert!(told.contains(problem), "{told}");
+        self.until_told(of, [status, "needs_review"], problem)
+    }
+
+    #[track_caller]
+    fn until_told(&self, of: &Sent, expected: [&str; 2], problem: &str) -> Value {
+        let mut now = Value::Null;
+        let is_so = looks::until(|| {
+            now = self.read(of);
+            let told = now["onChain"]["problem"].as_str().unwrap_or_default();
+            [&now["status"], &now["onChain"]["state"]] == [&json!(expected[0]), &json!(expected[1])]
+                && told.contains(problem)
+        });
+        assert!(is_so, "never {expected:?} {problem:?}: {now}");
         now
     }
 
