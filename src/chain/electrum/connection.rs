@@ -11,7 +11,7 @@ use crate::clock::Stopwatch;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read, Write};
 
 /// Versions of the protocol that are understood.
@@ -19,13 +19,14 @@ const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 /// The most calls that wait for their answers at a time.
 const PIPELINE_MAX: usize = 500;
-/// Silence after which an exchange asks for [`FILLER`], in milliseconds; at once where somebody waits.
+/// Silence after which an exchange asks for [`FILLER`], in milliseconds; at once where somebody waits, and where the server
+/// was silent before.
 const SILENCE_MS: u64 = 250;
 /// Headers whose text has more than 1 024 bytes. A server that pads its answers against listeners holds back what is shorter
 /// for up to a second, in case that more comes (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
-/// The most of them in one exchange, one after the other: one that is answered first pushes nothing.
-const FILLERS_MAX: u32 = 20;
+/// The most of them in one exchange, and without an answer: one that is answered first pushes nothing.
+const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// The most notices that wait to be looked at: a server has no reason to send more.
 const NOTICES_MAX: usize = 100_000;
@@ -57,6 +58,10 @@ pub(super) struct Connection {
     pub has_new_block: bool,
     /// `true`: it told of something new, and somebody waits for what that is.
     pub is_urgent: bool,
+    /// `true`: it was silent until it was asked for [`FILLER`].
+    holds_back: bool,
+    /// Calls for [`FILLER`] whose answers nobody waits for.
+    fillers: HashSet<u64>,
     /// SHA-256 of the server's certificate.
     pub fingerprint: Option<[u8; 32]>,
     /// Name and version of the server's program, and the protocol.
@@ -96,6 +101,8 @@ impl Connection {
             changed: HashMap::new(),
             has_new_block: false,
             is_urgent: false,
+            holds_back: false,
+            fillers: HashSet::new(),
             fingerprint,
             software: String::new(),
         };
@@ -163,35 +170,36 @@ impl Connection {
         self.send(&lines)?;
         let mut outcomes: Vec<Option<Outcome>> = Vec::new();
         outcomes.resize_with(params.len(), || None);
-        let (mut missing, mut fillers) = (params.len(), FILLERS_MAX);
-        let silence = if self.is_urgent { 0 } else { SILENCE_MS };
-        // The filler that waits for its answer.
-        let mut filler = None;
-        while missing > 0 || filler.is_some() {
+        let (mut missing, mut sent) = (params.len(), 0_usize);
+        let mut silence = if self.is_urgent || self.holds_back {
+            0
+        } else {
+            SILENCE_MS
+        };
+        while missing > 0 {
             let passed = u64::try_from(since.ms()).unwrap_or(u64::MAX);
             let left = self.limits.timeout_ms.saturating_sub(passed);
-            let may_fill = filler.is_none() && fillers > 0 && left > 0;
+            let may_fill = left > 0 && sent.max(self.fillers.len()) < FILLERS_MAX;
             let wait = if may_fill { left.min(silence) } else { left };
             self.stream.begin(wait);
             let Some(line) = self.line()? else {
                 if !may_fill {
                     return Err(failed(&std::io::Error::from(ErrorKind::TimedOut)));
                 }
-                filler = Some(self.next_id);
-                fillers = fillers.saturating_sub(1);
-                let mut line = String::new();
-                self.write_call("blockchain.block.headers", &json!(FILLER), &mut line);
+                self.holds_back |= silence > 0;
+                silence = SILENCE_MS;
+                sent = sent.saturating_add(1);
                 self.stream.begin(left);
-                self.send(&line)?;
+                self.ask_filler()?;
                 continue;
             };
+            let waiting = self.fillers.len();
             let Some((id, outcome)) = self.heard(&line)? else {
+                if self.is_urgent && self.fillers.len() < waiting {
+                    silence = 0;
+                }
                 continue;
             };
-            if filler == Some(id) {
-                filler = None;
-                continue;
-            }
             let place = id
                 .checked_sub(first)
                 .and_then(|at| usize::try_from(at).ok());
@@ -203,6 +211,13 @@ impl Connection {
             missing = missing.saturating_sub(1);
         }
         Ok(outcomes.into_iter().flatten().collect())
+    }
+
+    fn ask_filler(&mut self) -> Result<(), NodeError> {
+        let mut line = String::new();
+        self.fillers.insert(self.next_id);
+        self.write_call("blockchain.block.headers", &json!(FILLER), &mut line);
+        self.send(&line)
     }
 
     fn send(&mut self, lines: &str) -> Result<(), NodeError> {
@@ -281,7 +296,7 @@ impl Connection {
         }
     }
 
-    /// Reads a line: the answer to a call, or `None` for a notice, which is kept.
+    /// Reads a line: the answer to a call, or `None` for a notice, which is kept, and for a filler.
     fn heard(&mut self, line: &[u8]) -> Result<Option<(u64, Outcome)>, NodeError> {
         let unread = |_| NodeError::Lied("its answer is not what was asked".to_owned());
         let line: Line<'_> = serde_json::from_slice(line).map_err(unread)?;
@@ -308,6 +323,9 @@ impl Connection {
             (None, Some(error)) => return Err(unexpected("a call", error)),
             (None, None) => return Err(NodeError::Lied("an answer to no call".to_owned())),
         };
+        if self.fillers.remove(&id) {
+            return Ok(None);
+        }
         let nothing = || RawValue::from_string("null".to_owned()).map_err(unread);
         Ok(Some((
             id,

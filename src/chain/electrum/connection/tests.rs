@@ -107,6 +107,32 @@ fn answers_that_are_held_back_are_asked_out() {
 }
 
 #[test]
+fn nobody_waits_for_the_answer_that_asks_others_out() {
+    let (url, thread) = server(|read, write| {
+        let answers = |write: &mut TcpStream, call: &Value| {
+            says(write, &json!({"id": call["id"], "result": 1}));
+        };
+        let (call, filler) = (heard(read), heard(read));
+        answers(write, &call);
+        for is_filler_answered in [true, false] {
+            // There may be more fillers, which are never answered.
+            let mut calls = std::iter::repeat_with(|| heard(read));
+            let call = calls.find(|call| call["method"] == "echo").unwrap();
+            if is_filler_answered {
+                answers(write, &filler);
+            }
+            answers(write, &call);
+        }
+    });
+    let mut connection = Connection::open(&url, LIMITS).unwrap();
+    for _ in 0..3 {
+        let outcome = connection.call("echo", json!([])).unwrap().unwrap();
+        assert_eq!(outcome.get(), "1");
+    }
+    thread.join().unwrap();
+}
+
+#[test]
 fn notices_are_heard_without_a_call_and_half_a_line_waits() {
     let (url, thread) = server(|read, write| {
         let call = heard(read);
