@@ -3,7 +3,7 @@
 //! comes to know the same, of which what it never handed out is nobody's.
 //!
 //! What always holds: a history depends on its seed alone, which a failure prints. The environment may say how many there
-//! are (`COFFER_HISTORIES`, half of them of each kind) and which is the first (`COFFER_SEED`).
+//! are (`COFFER_HISTORIES`: half of them on each of Bitcoin and Ethereum) and which is the first (`COFFER_SEED`).
 
 #![expect(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ const XPUB: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrg
 
 /// Steps of one history.
 const STEPS: usize = 60;
-/// Histories of each kind, unless the environment says how many.
+/// Histories on each of Bitcoin and Ethereum, unless the environment says how many.
 const HISTORIES: u64 = 100;
 /// Of so many histories one goes on from an older copy: that derives thousands of addresses.
 const RESTORED_ONCE_IN: u64 = 4;
@@ -105,12 +105,11 @@ fn asked() -> (u64, u64) {
     (many, number("COFFER_SEED").unwrap_or(1))
 }
 
-/// Count of the histories in this coin: what is different about Solana shows in fewer.
+/// Count of the histories in this coin: what is different about Tron and Solana shows in fewer.
 fn of_kind(asset: &str, many: u64) -> u64 {
-    if asset == "SOL" {
-        many.div_ceil(4)
-    } else {
-        many
+    match asset {
+        "TRX" | "SOL" => many.div_ceil(4),
+        _ => many,
     }
 }
 
