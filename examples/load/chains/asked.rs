@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 const BY_NAME: usize = 5_000;
 /// The same at a node of Solana, whose addresses have three accounts each.
 const BY_POOL: usize = 1_000;
+/// What an account may take of a pool in a minute.
+const OF_ONE_ACCOUNT: usize = 10;
 /// Polls of which the cost of one is taken.
 const POLLS: u64 = 3;
 
@@ -61,10 +63,12 @@ pub(super) fn by_name(place: &Place) -> Result<(), Failure> {
 pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     place.remove(FILE);
     let node = Solana::start()?;
-    let live = key(place, &account(place)?, "live")?;
+    let accounts = (0..BY_POOL / OF_ONE_ACCOUNT).map(|_| key(place, &account(place)?, "live"));
+    let keys: Vec<String> = accounts.collect::<Result<_, Failure>>()?;
     let addresses = (0..).map(|index| simulated(Mode::Live, Chain::Solana, index));
     let addresses = addresses.filter(|address| can_sign(address));
-    let addresses: Vec<String> = addresses.take(BY_POOL).collect();
+    // No account may take half of what is left.
+    let addresses: Vec<String> = addresses.take(BY_POOL + 2 * OF_ONE_ACCOUNT).collect();
     place.run(
         FILE,
         &["pool", "import", "solana", "-"],
@@ -74,8 +78,10 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     let settings = ["--test-networks", "--rates", &rates, "--rate-limit", "0"];
     let server = serve(place, &[("solana", node.url())], &settings)?;
     until(&server, "coffer_chain_keeps_up{chain=\"solana\"} 1")?;
-    until_on_offer(&server, &live, "SOL")?;
-    hand_out(&server, &live, (BY_POOL, "SOL"))?;
+    for live in &keys {
+        until_on_offer(&server, live, "SOL")?;
+        hand_out(&server, live, (OF_ONE_ACCOUNT, "SOL"))?;
+    }
     // The first look at each address asks for its history.
     let until_polls = |more: u64| {
         let wanted = node.polls() + more;
