@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Addresses of open invoices at a server that is asked for each by name.
 const BY_NAME: usize = 5_000;
-/// The same at a node of Solana, whose addresses have three accounts each.
+/// The same at a node of Solana, on a network without tokens: an address has one account.
 const BY_POOL: usize = 1_000;
 /// What an account may take of a pool in a minute.
 const OF_ONE_ACCOUNT: usize = 10;
