@@ -6,7 +6,7 @@
 
 use crate::{Failure, wire};
 use serde_json::{Value, json};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -58,20 +58,12 @@ impl Node {
             transactions: transactions(),
             asked: Mutex::default(),
         });
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
         let of_thread = Arc::clone(&state);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let state = Arc::clone(&of_thread);
-                // Whoever hangs up has seen enough.
-                std::thread::spawn(move || state.serve(stream));
-            }
-        });
+        let address = wire::listen(move |stream| of_thread.serve(stream))?;
         Ok(Node { state, address })
     }
 
-    /// Where it is.
+    /// Its url.
     pub fn url(&self) -> String {
         format!("http://u:p@{}", self.address)
     }

@@ -1,13 +1,13 @@
-//! An Electrum server that answers out of memory: what is measured is whoever asks it.
+//! An Electrum server that answers out of memory, so that only its client is measured.
 //!
 //! What lives here: the calls of the protocol 1.4 that watching an address takes, as ElectrumX answers them. What always
 //! holds: nobody was ever paid, and it counts what it is asked.
 
-use crate::Failure;
+use crate::{Failure, wire};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,25 +46,17 @@ impl Electrum {
             told: Vec::new(),
             asked: Asked::default(),
         }));
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
         let of_thread = Arc::clone(&state);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let state = Arc::clone(&of_thread);
-                // Whoever hangs up has seen enough.
-                std::thread::spawn(move || serve(&state, stream));
-            }
-        });
+        let address = wire::listen(move |stream| serve(&of_thread, stream))?;
         Ok(Electrum { address, state })
     }
 
-    /// Where it is.
+    /// Its url.
     pub fn url(&self) -> String {
         format!("electrum://{}", self.address)
     }
 
-    /// What it was asked so far.
+    /// Its counts so far.
     pub fn asked(&self) -> Asked {
         state(&self.state).asked
     }

@@ -1,10 +1,10 @@
-//! A node of Solana that answers out of memory: what is measured is whoever asks it.
+//! A node of Solana that answers out of memory, so that only its client is measured.
 //!
-//! Invariant: nobody was ever paid, there is a block at every slot, and it counts what it is asked.
+//! Invariant: nobody was ever paid, every slot has a block, and each request is counted.
 
 use crate::{Failure, wire};
 use serde_json::{Value, json};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -46,27 +46,19 @@ impl Solana {
             asked: Mutex::default(),
             polls: AtomicU64::new(0),
         });
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
         let of_thread = Arc::clone(&state);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let state = Arc::clone(&of_thread);
-                // Whoever hangs up has seen enough.
-                std::thread::spawn(move || {
-                    wire::serve_json(stream, |call, bytes| state.answer(call, bytes))
-                });
-            }
-        });
+        let address = wire::listen(move |stream| {
+            wire::serve_json(stream, |call, bytes| of_thread.answer(call, bytes))
+        })?;
         Ok(Solana { address, state })
     }
 
-    /// Where it is.
+    /// Its url.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked so far.
+    /// Its counts so far.
     pub fn asked(&self) -> Asked {
         *self
             .state
@@ -75,7 +67,7 @@ impl Solana {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often it was asked for its newest slot.
+    /// Count of the questions for its newest slot.
     pub fn polls(&self) -> u64 {
         self.state.polls.load(Ordering::SeqCst)
     }

@@ -5,7 +5,7 @@
 use crate::Failure;
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The sandbox's secret key of test mode.
@@ -83,7 +83,23 @@ pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Answers the requests of one connection, whose bodies are JSON, until it ends. `answer` is given the body and its length.
+/// Listens at a free port, with a thread for each connection. A client may hang up at any time.
+pub fn listen(
+    serve: impl Fn(TcpStream) -> Result<(), Failure> + Clone + Send + 'static,
+) -> Result<SocketAddr, Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    Ok(address)
+}
+
+/// Answers the requests of one connection until it ends. Their bodies are JSON. `answer` takes a body, and the length of its
+/// request in bytes.
 pub fn serve_json(
     mut stream: TcpStream,
     answer: impl Fn(&Value, usize) -> String,

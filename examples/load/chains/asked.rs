@@ -1,4 +1,4 @@
-//! What it costs to ask a server about addresses: an Electrum server, a node of Solana.
+//! The cost of asking a server about addresses: an Electrum server, and a node of Solana.
 
 use super::{
     BLOCKS, FILE, account, add_wallet, key, order, rates, serve, until, until_height,
@@ -13,16 +13,16 @@ use coffer::domain::asset::Mode;
 use coffer::domain::chain::Chain;
 use std::time::{Duration, Instant};
 
-/// Addresses of open invoices at a server that is asked for each by name.
+/// Addresses of open invoices at an Electrum server.
 const BY_NAME: usize = 5_000;
 /// The same at a node of Solana, on a network without tokens: an address has one account.
 const BY_POOL: usize = 1_000;
-/// What an account may take of a pool in a minute.
+/// The most addresses that an account may take from a pool in a minute.
 const OF_ONE_ACCOUNT: usize = 10;
 /// Polls of which the cost of one is taken.
 const POLLS: u64 = 3;
 
-/// Open invoices, whose addresses an Electrum server is asked to watch.
+/// Measures an Electrum server that watches the addresses of open invoices.
 pub(super) fn by_name(place: &Place) -> Result<(), Failure> {
     place.remove(FILE);
     let node = Electrum::start()?;
@@ -59,7 +59,7 @@ pub(super) fn by_name(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Open invoices with addresses of a pool, about whose accounts a node of Solana is asked.
+/// Measures a node of Solana that is asked about the addresses of open invoices.
 pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     place.remove(FILE);
     let node = Solana::start()?;
@@ -67,7 +67,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     let keys: Vec<String> = accounts.collect::<Result<_, Failure>>()?;
     let addresses = (0..).map(|index| simulated(Mode::Live, Chain::Solana, index));
     let addresses = addresses.filter(|address| can_sign(address));
-    // No account may take half of what is left.
+    // An account may never take more than is left to the others.
     let addresses: Vec<String> = addresses.take(BY_POOL + 2 * OF_ONE_ACCOUNT).collect();
     place.run(
         FILE,
