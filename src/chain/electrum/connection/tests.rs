@@ -133,6 +133,50 @@ fn nobody_waits_for_the_answer_that_asks_others_out() {
 }
 
 #[test]
+fn server_that_never_answers_what_asks_others_out_is_not_asked_for_ever() {
+    let (url, thread) = server(|read, write| {
+        let mut fillers = 0;
+        for place in 0..1_000 {
+            let mut call = heard(read);
+            while call["method"] != "echo" {
+                fillers += 1;
+                call = heard(read);
+            }
+            if fillers < 20 {
+                assert_eq!(heard(read)["method"], "blockchain.block.headers");
+                fillers += 1;
+            }
+            says(write, &json!({"id": call["id"], "result": place}));
+        }
+        assert_eq!(fillers, 20);
+    });
+    let mut connection = Connection::open(&url, LIMITS).unwrap();
+    for place in 0..1_000 {
+        let outcome = connection.call("echo", json!([])).unwrap().unwrap();
+        assert_eq!(outcome.get(), place.to_string());
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn what_asks_others_out_may_be_refused_and_is_answered_once() {
+    let (url, thread) = server(|read, write| {
+        let (call, filler) = (heard(read), heard(read));
+        let refused =
+            json!({"id": filler["id"], "error": {"code": -32601, "message": "no such method"}});
+        for line in [&refused, &json!({"id": call["id"], "result": 1}), &refused] {
+            says(write, line);
+        }
+    });
+    let mut connection = Connection::open(&url, LIMITS).unwrap();
+    let outcome = connection.call("echo", json!([])).unwrap().unwrap();
+    assert_eq!(outcome.get(), "1");
+    thread.join().unwrap();
+    let lied = connection.glance();
+    assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
+}
+
+#[test]
 fn notices_are_heard_without_a_call_and_half_a_line_waits() {
     let (url, thread) = server(|read, write| {
         let call = heard(read);
