@@ -239,7 +239,7 @@ impl Chain {
         matches!(self.row().encoding, Encoding::Utxo(_))
     }
 
-    /// Returns `true` if nodes of every kind are asked about addresses by name, so that reading blocks without money costs
+    /// Returns `true` if every node of the chain is asked about addresses by name. To read blocks without money then costs
     /// nearly nothing.
     pub const fn is_asked_by_name(self) -> bool {
         self.row().has_gaps

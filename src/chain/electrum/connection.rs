@@ -19,13 +19,13 @@ const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 /// The most calls that wait for their answers at a time.
 const PIPELINE_MAX: usize = 500;
-/// Silence after which an exchange asks for [`FILLER`], in milliseconds; at once where somebody waits, and where the server
-/// was silent before.
+/// Silence after which an exchange asks for [`FILLER`], in milliseconds. It asks at once where somebody waits, and where the
+/// server was silent before.
 const SILENCE_MS: u64 = 250;
 /// Headers whose text has more than 1 024 bytes. A server that pads its answers against listeners holds back what is shorter
 /// for up to a second, in case that more comes (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
-/// The most of them in one exchange, and without an answer: one that is answered first pushes nothing.
+/// The most of them in one exchange, and the most without an answer. One that is answered before the others pushes nothing.
 const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// The most notices that wait to be looked at: a server has no reason to send more.
@@ -58,9 +58,9 @@ pub(super) struct Connection {
     pub has_new_block: bool,
     /// `true`: it told of something new, and somebody waits for what that is.
     pub is_urgent: bool,
-    /// `true`: it was silent until it was asked for [`FILLER`].
+    /// `true`: the server was silent before, and was asked for [`FILLER`].
     holds_back: bool,
-    /// Calls for [`FILLER`] whose answers nobody waits for.
+    /// Ids of the calls for [`FILLER`] that have no answer yet. Nobody waits for it.
     fillers: HashSet<u64>,
     /// SHA-256 of the server's certificate.
     pub fingerprint: Option<[u8; 32]>,
@@ -296,7 +296,7 @@ impl Connection {
         }
     }
 
-    /// Reads a line: the answer to a call, or `None` for a notice, which is kept, and for a filler.
+    /// Reads a line: the answer to a call. `None` for a notice, which is kept, and for the answer to a filler.
     fn heard(&mut self, line: &[u8]) -> Result<Option<(u64, Outcome)>, NodeError> {
         let unread = |_| NodeError::Lied("its answer is not what was asked".to_owned());
         let line: Line<'_> = serde_json::from_slice(line).map_err(unread)?;

@@ -106,13 +106,13 @@ impl Solana {
             return Ok(());
         }
         let every_step = accounts.filtered(false);
-        let looked = self.look_besides(Commitment::Confirmed, &every_step, self.head_slot);
+        let looked = self.look_to(Commitment::Confirmed, &every_step, self.head_slot);
         self.step.has_looked = looked.is_ok();
         looked
     }
 
-    /// Looks at accounts, up to a slot.
-    fn look_besides(
+    /// Looks at accounts, up to a slot, as far down as their histories are wanted.
+    fn look_to(
         &mut self,
         commitment: Commitment,
         accounts: &[NamedAccount],
@@ -189,12 +189,12 @@ impl Solana {
         // While blocks are read again, all are asked about there.
         if !daily.is_empty() && !self.step.has_rescan {
             let pending = self.head.pending;
-            self.look_besides(Commitment::Confirmed, &daily, self.head_slot)?;
+            self.look_to(Commitment::Confirmed, &daily, self.head_slot)?;
             self.head.pending = pending;
         }
         if self.finals.pending > 0 && !self.step.has_rescan {
             let to = self.step.complete.unwrap_or(0);
-            self.look_besides(Commitment::Finalized, &accounts.filtered(false), to)?;
+            self.look_to(Commitment::Finalized, &accounts.filtered(false), to)?;
         }
         let mut entries = Vec::new();
         // The newest first: somebody may wait for it.

@@ -12,7 +12,8 @@ const { Surfnet } = load('@solana/surfpool-linux-x64-gnu');
 const web3 = load('@solana/web3.js');
 const spl = load('@solana/spl-token');
 
-// A block for each transaction: nothing happens by itself. Its clock goes by slots: one on a slow machine stays ahead of now.
+// A block for each transaction: nothing happens by itself. Its clock goes by slots. They are so long that it is ahead of the
+// real time on a slow machine, too.
 const net = Surfnet.startWithConfig({
   offline: true, blockProductionMode: 'transaction', slotTimeMs: 400, airdropSol: 10_000e9,
 });
