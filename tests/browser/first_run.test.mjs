@@ -245,13 +245,13 @@ async function sent(page, address, chain) {
   await page.getByRole('button', { name: 'Change transaction…' }).waitFor();
   await looked(page, 'first-run-entered');
   await chain.settle();
-  const isPaid = () => page.getByText('It was sent.').count();
+  const isPaid = page.getByText('It was sent.').first();
   const until = Date.now() + 60_000;
-  while (Date.now() < until && await isPaid() === 0) {
+  while (Date.now() < until && !await isPaid.waitFor({ timeout: 1_000 }).then(() => true, () => false)) {
     await page.reload();
     await page.locator('#content:not([aria-busy])').waitFor();
   }
-  await page.getByText('It was sent.').first().waitFor();
+  await isPaid.waitFor();
   await page.getByText(txid).first().waitFor();
 }
 
