@@ -4,6 +4,8 @@
 //! counted, and the count is logged once somebody reads again.
 
 use super::progress;
+use crate::clock::Clock;
+use env_logger::fmt::Formatter;
 use env_logger::{Builder, Target};
 use log::{LevelFilter, Log, Metadata, Record};
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -27,7 +29,7 @@ pub(super) fn log_to_stderr(filter: &str) {
     };
     let target = Target::Pipe(Box::new(lines.clone()));
     let mut builder = Builder::new();
-    builder.parse_filters(filter).target(target);
+    builder.parse_filters(filter).target(target).format(format);
     for client in ["ureq", "ureq_proto"] {
         // It would tell whole requests, with the logins and keys in them.
         builder.filter_module(client, LevelFilter::Off);
@@ -53,6 +55,15 @@ pub(super) fn log_to_stderr(filter: &str) {
         };
         lines.put(line.as_bytes());
     }));
+}
+
+/// Writes a record as one entry: UTC to the second, level, target, message. Further lines of a message are indented.
+fn format(out: &mut Formatter, record: &Record<'_>) -> std::io::Result<()> {
+    let time = Clock::new(0, None).real_now().to_string();
+    let seconds = time.split('.').next().unwrap_or_default();
+    let (level, target) = (record.level(), record.target());
+    let message = record.args().to_string().replace('\n', "\n    ");
+    writeln!(out, "[{seconds}Z {level:<5} {target}] {message}")
 }
 
 /// Waits, but not for long, until what was logged is written; then says this to standard error.
