@@ -193,3 +193,47 @@ impl Log for Logger {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::format;
+    use env_logger::{Builder, Target};
+    use log::{Level, LevelFilter, Log, Record};
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn message_of_two_lines_cannot_pass_for_two_entries() {
+        let written = Written::default();
+        let logger = Builder::new()
+            .filter_level(LevelFilter::Info)
+            .target(Target::Pipe(Box::new(written.clone())))
+            .format(format)
+            .build();
+        let message = "a\n[2026-11-24T00:00:00Z ERROR coffer] b";
+        let mut record = Record::builder();
+        let record = record.level(Level::Info).target("coffer::cli");
+        logger.log(&record.args(format_args!("{message}")).build());
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let (time, rest) = text.split_at("[2026-11-24T00:00:00Z".len());
+        assert!(time.starts_with('[') && time.ends_with('Z'), "{text}");
+        assert_eq!(
+            rest,
+            " INFO  coffer::cli] a\n    [2026-11-24T00:00:00Z ERROR coffer] b\n"
+        );
+    }
+}
