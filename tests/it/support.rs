@@ -6,6 +6,7 @@ pub mod came;
 pub mod dice;
 pub mod electrumx;
 pub mod exchanges;
+pub mod golden;
 pub mod links;
 pub mod litecoind;
 pub mod looks;

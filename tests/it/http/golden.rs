@@ -1,32 +1,16 @@
 //! What others build on does not change by accident: the OpenAPI document and the bodies of events are kept in
 //! `tests/golden`. After a change that is meant, `COFFER_BLESS=1 cargo test --test it` writes them anew.
 
+use crate::support::golden::is_held;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Command;
 
-/// Compares with a golden file, or writes it.
+/// Compares JSON with a golden file, or writes it.
 #[track_caller]
 fn golden(name: &str, value: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
-    let text = format!("{value:#}\n");
-    if std::env::var_os("COFFER_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-        return;
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    let mut lines = kept.lines().zip(text.lines());
-    let differs = lines.position(|(kept, now)| kept != now);
-    assert!(
-        kept == text,
-        "tests/golden/{name} differs, first in line {:?} from 0; if that is meant: COFFER_BLESS=1 cargo test --test it",
-        differs
-    );
+    is_held(name, &format!("{value:#}\n"));
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! Valid and faulty requests of one operation.
+
+use super::document::Operation;
+use serde_json::{Map, Value, json};
+
+/// One request, apart from its credential and its path.
+#[derive(Clone)]
+pub struct Case {
+    pub name: String,
+    /// Body as it is sent, empty for none.
+    pub body: String,
+    /// Query without its question mark.
+    pub query: String,
+    /// Ids of the path that are replaced.
+    pub id: Option<&'static str>,
+    pub idempotency_key: Option<String>,
+    pub credential: Credential,
+}
+
+/// Who sends a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// Who may call the operation.
+    Right,
+    /// A merchant's user where an operator is asked for, a key of another class elsewhere.
+    Other,
+    /// A key, token or session that was never issued.
+    Unknown,
+    Absent,
+}
+
+/// A value whose type no field has.
+fn wrong_type() -> Value {
+    json!([[{ "a": 1 }]])
+}
+
+/// Returns a case with this body.
+pub fn with_body(name: &str, body: &str) -> Case {
+    Case {
+        name: name.to_owned(),
+        body: body.to_owned(),
+        query: String::new(),
+        id: None,
+        idempotency_key: None,
+        credential: Credential::Right,
+    }
+}
+
+/// Returns the cases of an operation whose valid body this is: all, or those that the order of checks needs.
+pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<Case> {
+    let sent = valid.map_or_else(String::new, Value::to_string);
+    let base = with_body("valid", &sent);
+    let mut all = vec![base.clone()];
+    if let Some(fields) = &operation.fields {
+        all.extend(bodies(fields, valid.and_then(Value::as_object), is_brief));
+    }
+    if !operation.is_read() {
+        all.extend(forms(&sent));
+    }
+    if is_brief {
+        return all;
+    }
+    let queries = operation.query.iter().flat_map(|name| {
+        [
+            format!("{name}="),
+            format!("{name}=%07"),
+            format!("{name}=-1.5"),
+            format!("{name}=99999999999999999999"),
+            format!("{name}={}", "x".repeat(300)),
+            format!("{name}=1&{name}=1"),
+        ]
+    });
+    all.extend(
+        queries
+            .chain(["surprise=1".to_owned(), "%zz".to_owned()])
+            .map(|query| Case {
+                name: format!("?{}", shortened(&query)),
+                query,
+                ..base.clone()
+            }),
+    );
+    if operation.path.contains('{') {
+        let ids = ["x", "%07", "..%2f", "01a1fd55-7a80-7af2-9132-00000000FFFF"];
+        all.extend(ids.map(|id| Case {
+            name: format!("path with {id}"),
+            id: Some(id),
+            ..base.clone()
+        }));
+    }
+    if operation.is_idempotent {
+        let keys = [String::new(), "é".to_owned(), "k".repeat(300)];
+        all.extend(keys.map(|key| Case {
+            name: format!("Idempotency-Key: {}", shortened(&key)),
+            idempotency_key: Some(key),
+            ..base.clone()
+        }));
+    }
+    if operation.scheme.is_some() {
+        let credentials = [
+            ("other credential", Credential::Other),
+            ("unknown credential", Credential::Unknown),
+            ("no credential", Credential::Absent),
+        ];
+        all.extend(credentials.map(|(name, credential)| Case {
+            name: name.to_owned(),
+            credential,
+            ..base.clone()
+        }));
+    }
+    all
+}
+
+/// Bodies with one fault of one field, and one with a field that nobody knows.
+fn bodies(fields: &[String], valid: Option<&Map<String, Value>>, is_brief: bool) -> Vec<Case> {
+    let valid = valid.cloned().unwrap_or_default();
+    let with = |name: &str, value: Value| {
+        let mut body = valid.clone();
+        body.insert(name.to_owned(), value);
+        Value::Object(body).to_string()
+    };
+    let mut all = Vec::new();
+    for field in fields {
+        if valid.contains_key(field) {
+            let mut body = valid.clone();
+            body.remove(field);
+            let body = Value::Object(body).to_string();
+            all.push(with_body(&format!("{field} missing"), &body));
+        }
+        let faults = [
+            ("null", Value::Null),
+            ("of a wrong type", wrong_type()),
+            ("as an object", json!({ "surprise": 1 })),
+            ("as a number", json!(-1.5)),
+            ("empty", json!("")),
+            ("with a control character", json!("a\u{7}")),
+            ("too long", json!("x".repeat(5000))),
+        ];
+        let count = if is_brief { 2 } else { faults.len() };
+        for (name, value) in faults.into_iter().take(count) {
+            all.push(with_body(&format!("{field} {name}"), &with(field, value)));
+        }
+    }
+    all.push(with_body("an unknown field", &with("surprise", json!(1))));
+    if let Some((field, value)) = valid.iter().next() {
+        let body = Value::Object(valid.clone()).to_string();
+        let twice = format!("{{\"{field}\":{value},{}", &body[1..]);
+        all.push(with_body("a field twice", &twice));
+    }
+    all
+}
+
+/// Bodies that are no JSON object.
+fn forms(valid: &str) -> Vec<Case> {
+    let cut = valid.get(..valid.len().saturating_sub(1)).unwrap_or("");
+    vec![
+        with_body("no body", ""),
+        with_body("an empty object", "{}"),
+        with_body("half a body", if cut.is_empty() { "{" } else { cut }),
+        with_body("an array", "[]"),
+        with_body(
+            "a body of 70 000 bytes",
+            &format!("{{\"a\":\"{}\"}}", "x".repeat(70_000)),
+        ),
+    ]
+}
+
+/// A body in which every field is wrong, but those that were named before.
+pub fn faults_but(fields: &[String], valid: Option<&Value>, named: &[String]) -> String {
+    let mut body = Map::new();
+    for field in fields {
+        let value = valid.and_then(|valid| valid.get(field));
+        match (named.contains(field), value) {
+            (false, _) => body.insert(field.clone(), wrong_type()),
+            (true, Some(value)) => body.insert(field.clone(), value.clone()),
+            (true, None) => None,
+        };
+    }
+    Value::Object(body).to_string()
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,136 @@
+//! One object of each kind in a sandbox.
+
+use crate::support::operator_interface::OperatorInterface;
+use crate::support::{Answer, LIVE, TEST};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Address on bitcoin's test network that was never handed out.
+const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+/// Extended public key of a wallet on bitcoin.
+const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
+/// Texts that a path can name without anything being created.
+const NAMED: [(&str, &str); 8] = [
+    ("customers", "ada"),
+    ("pools", "solana"),
+    ("exports", "invoices.csv"),
+    ("payout-addresses", "solana"),
+    ("coins", "LTC"),
+    ("chains", "litecoin"),
+    ("snapshots", "one"),
+    ("inbox", "other"),
+];
+
+/// Ids of the objects.
+pub struct Objects {
+    /// By the collection that a path names, without invoices.
+    pub ids: BTreeMap<&'static str, String>,
+    pub invoice_open: String,
+    pub invoice_paid: String,
+}
+
+/// Returns the id of what was created.
+#[track_caller]
+fn created(answer: &Answer) -> String {
+    assert!(answer.status < 300, "{}", answer.text);
+    answer.json()["id"].as_str().unwrap().to_owned()
+}
+
+/// Returns the id of a list's first item.
+#[track_caller]
+fn first(list: &Value) -> String {
+    list["data"][0]["id"].as_str().unwrap().to_owned()
+}
+
+impl Objects {
+    /// Creates the objects.
+    #[track_caller]
+    pub fn create(interface: &OperatorInterface) -> Objects {
+        let shop = &interface.shop;
+        let endpoint = json!({ "url": format!("{}/sandbox/inbox/shop", shop.url()) });
+        let endpoint = created(&interface.act("POST", "endpoints", &endpoint));
+        let order = json!({ "amount": "2000.00", "currency": "EUR", "asset": "LTC" });
+        let invoice = |key: &str| created(&shop.post("/v1/invoices", Some(key), order.clone()));
+        let [invoice_open, invoice_paid, invoice_live] = [TEST, TEST, LIVE].map(invoice);
+        for id in [&invoice_paid, &invoice_live] {
+            let payment = shop.pay(json!({ "invoice": id }));
+            shop.step(&payment, "confirmed");
+        }
+        let payment = shop.pay(json!({ "invoice": invoice(TEST) }));
+        let mut objects = Objects {
+            ids: BTreeMap::from([("endpoints", endpoint), ("payments", payment)]),
+            invoice_open,
+            invoice_paid,
+        };
+        objects.create_money(interface);
+        objects.create_settings(interface);
+        // All deliveries are done then.
+        let advance = json!({ "advance": "1s" });
+        shop.post("/sandbox/clock", None, advance).expect(200);
+        let lists = [
+            ("events", shop.get("/v1/events", Some(TEST)).json()),
+            ("deposits", shop.get("/v1/deposits", Some(TEST)).json()),
+            ("deliveries", interface.read("deliveries")),
+        ];
+        objects
+            .ids
+            .extend(lists.map(|(name, list)| (name, first(&list))));
+        objects
+            .ids
+            .extend(NAMED.map(|(name, id)| (name, id.to_owned())));
+        objects
+    }
+
+    /// Creates a refund, a deposit, an unmatched payment and a payout.
+    #[track_caller]
+    fn create_money(&mut self, interface: &OperatorInterface) {
+        let shop = &interface.shop;
+        let refund = json!({ "invoice": self.invoice_paid, "amount": "5.00" });
+        let refund = created(&shop.post("/sandbox/refunds", None, refund));
+        let customer = |rest: &str, body: Value| {
+            shop.post(&format!("/v1/customers/ada/{rest}"), Some(TEST), body)
+                .expect(201)
+        };
+        customer("addresses", json!({}));
+        customer("simulate", json!({ "asset": "BTC", "amount": "0.001" }));
+        let unmatched = json!({ "address": ADDRESS_OF_NOBODY, "asset": "BTC", "amount": "0.001" });
+        let payout = json!({ "amount": "50.00", "currency": "EUR" });
+        let payout = created(&shop.post("/v1/payouts", Some(LIVE), payout));
+        self.ids.extend([
+            ("refunds", refund),
+            ("unmatched-payments", shop.pay(unmatched)),
+            ("payouts", payout),
+        ]);
+    }
+
+    /// Creates a key, a token, a link, a user, a server and a wallet.
+    #[track_caller]
+    fn create_settings(&mut self, interface: &OperatorInterface) {
+        let of_account = |rest: &str, body: Value| created(&interface.act("POST", rest, &body));
+        let key = json!({ "class": "secret", "mode": "test" });
+        let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
+        let of_operator = |rest: &str, body: Value| {
+            let path = format!("/dashboard/api/{rest}");
+            created(&interface.send(&interface.operator, "POST", &path, &body))
+        };
+        let user =
+            json!({ "email": "ada@shop.test", "password": "a long password", "role": "operator" });
+        let wallet = json!({ "chain": "bitcoin", "key": WALLET });
+        let token = [("authorization", "Bearer rt_sandbox")];
+        let server = r#"{"type":"kvm","hostname":"a.test","cpu":1,"ramMb":512,"diskGb":5}"#;
+        let server = interface
+            .shop
+            .send("POST", "/reseller/servers", &token, server);
+        self.ids.extend([
+            ("keys", of_account("keys", key)),
+            (
+                "reseller-tokens",
+                of_account("reseller-tokens", Value::Null),
+            ),
+            ("payment-links", of_account("payment-links", link)),
+            ("users", of_operator("users", user)),
+            ("wallets", of_operator("wallets", wallet)),
+            ("servers", created(&server)),
+        ]);
+    }
+}

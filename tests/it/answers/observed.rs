@@ -1,0 +1,135 @@
+//! One answer as the golden files hold it: what differs from run to run is replaced.
+
+use crate::support::Answer;
+use rusqlite::Connection;
+use std::fmt::Write;
+
+/// Longest body that is held as it is. Of a longer one its length and a checksum are held besides its beginning.
+const BODY_BYTES_MAX: usize = 1500;
+/// Length of a time in RFC 3339 with milliseconds.
+const TIME_BYTES: usize = 24;
+/// Headers that say nothing of the operation.
+const LEFT_OUT: [&str; 4] = ["date", "content-length", "connection", "keep-alive"];
+
+/// Returns status, headers and body of an answer, and the audit rows that the request wrote.
+pub fn observed(answer: &Answer, audit: &[String]) -> String {
+    let mut text = format!("{}\n", answer.status);
+    for (name, value) in &answer.headers {
+        if !LEFT_OUT.contains(&name.as_str()) {
+            writeln!(text, "   {name}: {}", normalised(value)).unwrap();
+        }
+    }
+    let body = normalised(&answer.text);
+    if body.len() > BODY_BYTES_MAX {
+        let end = body.floor_char_boundary(BODY_BYTES_MAX);
+        let sum = checksum(&body);
+        writeln!(
+            text,
+            "   {}… ({} bytes, {sum:08x})",
+            body[..end].trim_end(),
+            body.len()
+        )
+        .unwrap();
+    } else if !body.is_empty() {
+        writeln!(text, "   {}", body.trim_end().replace('\n', "\n   ")).unwrap();
+    }
+    for row in audit {
+        writeln!(text, "   audit: {}", normalised(row)).unwrap();
+    }
+    text
+}
+
+/// Returns the position of the last audit row.
+pub fn last_audit_row(file: &Connection) -> i64 {
+    let sql = "select coalesce(max(seq), 0) from audit_log";
+    file.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// Returns the audit rows after this position.
+pub fn audit_rows(file: &Connection, after: i64) -> Vec<String> {
+    let sql =
+        "select concat_ws(' ', actor, action, 'account', account, object_id, detail) from audit_log
+        where seq > ?1 order by seq";
+    let mut rows = file.prepare_cached(sql).unwrap();
+    let rows = rows.query_map([after], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// Replaces what is made at random: ids, keys, tokens, secrets and the ends of keys.
+fn normalised(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let text = without_real_times(text);
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let is_inside =
+            |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+        let end = rest.find(|letter| !is_inside(letter)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        out.push_str(&replaced(word));
+        let next = after.find(is_inside).unwrap_or(after.len());
+        out.push_str(&after[..next]);
+        rest = &after[next..];
+    }
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    for begin in ["\"last4\":\"", "\"latencyMs\":", "127.0.0.1:"] {
+        out = masked(&out, begin, is_word);
+    }
+    for begin in ["whsec_", "\"legacy_"] {
+        out = masked(&out, begin, |letter| letter != '"');
+    }
+    // Headers of a delivery have the real time and a signature.
+    out = masked(&out, "\"headers\":{", |letter| letter != '}');
+    // A QR code is drawn of a secret.
+    masked(&out, "\"path\":\"M", |letter| letter != '"')
+}
+
+/// Returns a text with each time of the real clock replaced. Sandboxes of this test begin in 2030.
+fn without_real_times(text: &str) -> String {
+    let mut parts = text.split_inclusive('Z');
+    parts
+        .by_ref()
+        .map(|part| match part.len().checked_sub(TIME_BYTES) {
+            Some(at)
+                if part.is_char_boundary(at)
+                    && part[at..].starts_with("202")
+                    && part.as_bytes()[at + 10] == b'T' =>
+            {
+                format!("{}<time>", &part[..at])
+            }
+            _ => part.to_owned(),
+        })
+        .collect()
+}
+
+/// Replaces what follows each of these beginnings, as far as its letters are of this kind.
+fn masked(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
+    let mut parts = text.split(begin);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(begin);
+        out.push('*');
+        out.push_str(part.trim_start_matches(is_inside));
+    }
+    out
+}
+
+/// Returns a word, or what stands for it where it was made at random: it is long and has letters and digits.
+fn replaced(word: &str) -> String {
+    let has = |is: fn(&char) -> bool| word.chars().any(|letter| is(&letter));
+    if word.len() < 20 || !has(char::is_ascii_digit) || !has(char::is_ascii_alphabetic) {
+        return word.to_owned();
+    }
+    let is_id = word.len() == 36 && word.bytes().filter(|byte| *byte == b'-').count() == 4;
+    let prefix = word.rfind('_').filter(|at| *at < 10);
+    match prefix {
+        _ if is_id => "<id>".to_owned(),
+        Some(at) => format!("{}<random>", &word[..=at]),
+        None => "<random>".to_owned(),
+    }
+}
+
+/// Returns the 32-bit FNV-1a checksum of a text.
+fn checksum(text: &str) -> u32 {
+    let step = |sum: u32, byte: u8| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    text.bytes().fold(0x811c_9dc5, step)
+}

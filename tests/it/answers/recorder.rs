@@ -1,0 +1,289 @@
+//! The requests of some operations in every situation, and the text of the golden file that holds the answers.
+
+use super::case::{Case, cases, faults_but, with_body};
+use super::document::Operation;
+use super::observed::{audit_rows, last_audit_row, observed};
+use super::world::{Owner, World};
+use crate::support::{Answer, looks};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// What a request meets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Situation {
+    /// An active account of one's own.
+    Plain,
+    /// The account is suspended.
+    Suspended,
+    /// The service is under maintenance.
+    Maintenance,
+    /// A valid request with the same idempotency key came before.
+    Replay,
+    /// No account or object has the ids of the path.
+    Unknown,
+    /// The caller belongs to another account.
+    Foreign,
+    /// Another program holds the file locked.
+    Locked,
+}
+
+impl Situation {
+    const ALL: [Situation; 7] = [
+        Situation::Plain,
+        Situation::Suspended,
+        Situation::Maintenance,
+        Situation::Replay,
+        Situation::Unknown,
+        Situation::Foreign,
+        Situation::Locked,
+    ];
+
+    /// Returns `true` if an operation can meet the situation.
+    fn can_meet(self, operation: &Operation) -> bool {
+        let scheme = operation.scheme.as_deref();
+        match self {
+            Situation::Plain => true,
+            Situation::Suspended | Situation::Maintenance => scheme.is_some(),
+            Situation::Replay => operation.is_idempotent,
+            Situation::Unknown => operation.path.contains('{'),
+            Situation::Foreign => matches!(scheme, Some("session" | "apiKey")),
+            // These wait until the file is free.
+            Situation::Locked => !matches!(
+                operation.id.as_str(),
+                "sandboxClock" | "sandboxReset" | "sandboxSnapshot" | "sandboxRestore"
+            ),
+        }
+    }
+
+    fn owner(self) -> Owner {
+        match self {
+            Situation::Unknown => Owner::Unknown,
+            Situation::Foreign => Owner::Foreign,
+            _ => Owner::Own,
+        }
+    }
+}
+
+/// Operations whose answer is a stream that goes on until somebody ends it.
+const STREAMS: [&str; 2] = ["sandboxStream", "streamCheckout"];
+
+/// Answers of one operation: which case had which, in each situation.
+struct Table {
+    heading: String,
+    /// Name of a case, and the number of its answer in each situation.
+    rows: Vec<(String, [Option<usize>; Situation::ALL.len()])>,
+    answers: Vec<String>,
+}
+
+impl Table {
+    fn note(&mut self, case: &str, situation: Situation, answer: String) {
+        let number = match self.answers.iter().position(|known| *known == answer) {
+            Some(at) => at,
+            None => {
+                self.answers.push(answer);
+                self.answers.len() - 1
+            }
+        };
+        let at = match self.rows.iter().position(|(name, _)| name == case) {
+            Some(at) => at,
+            None => {
+                self.rows
+                    .push((case.to_owned(), [None; Situation::ALL.len()]));
+                self.rows.len() - 1
+            }
+        };
+        self.rows[at].1[situation as usize] = Some(number + 1);
+    }
+
+    fn write(&self, text: &mut String) {
+        writeln!(text, "\n== {}\n", self.heading).unwrap();
+        for situation in Situation::ALL {
+            write!(text, "{:>12}", format!("{situation:?}").to_lowercase()).unwrap();
+        }
+        text.push('\n');
+        for (name, numbers) in &self.rows {
+            for number in numbers {
+                let number = number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+                write!(text, "{number:>12}").unwrap();
+            }
+            writeln!(text, "  {name}").unwrap();
+        }
+        text.push('\n');
+        for (answer, number) in self.answers.iter().zip(1..) {
+            write!(text, "{number}. {answer}").unwrap();
+        }
+    }
+}
+
+/// Sends requests to one sandbox.
+pub struct Recorder {
+    world: World,
+    file: Connection,
+}
+
+impl Recorder {
+    pub fn new() -> Recorder {
+        let world = World::open();
+        let recorder = Recorder {
+            file: Connection::open(world.interface.shop.file()).unwrap(),
+            world,
+        };
+        recorder.post("/sandbox/snapshots/plain").expect(200);
+        recorder
+    }
+
+    /// Returns the text of the golden file of these operations.
+    pub fn record(&self, operations: &[&Operation]) -> String {
+        let operations: Vec<&Operation> = operations
+            .iter()
+            .copied()
+            .filter(|one| !STREAMS.contains(&one.id.as_str()))
+            .collect();
+        let heading = |one: &&Operation| Table {
+            heading: format!("{}: {} {}", one.id, one.method, one.path),
+            rows: Vec::new(),
+            answers: Vec::new(),
+        };
+        let mut tables: Vec<Table> = operations.iter().map(heading).collect();
+        for situation in Situation::ALL {
+            self.enter(situation);
+            for (operation, table) in operations.iter().zip(&mut tables) {
+                if situation.can_meet(operation) {
+                    self.fill(table, operation, situation);
+                }
+            }
+            if situation == Situation::Locked {
+                self.file.execute_batch("rollback").unwrap();
+                let shop = &self.world.interface.shop;
+                assert!(looks::until(|| shop.get("/readyz", None).status == 200));
+            }
+        }
+        let mut text = String::from(
+            "Answers by situation: the number below stands for the answer of this number after the table.\n",
+        );
+        for table in &tables {
+            table.write(&mut text);
+        }
+        text
+    }
+
+    /// Brings the situation about.
+    fn enter(&self, situation: Situation) {
+        self.restore("plain");
+        let by_operator = |method: &str, path: String, body: Value| {
+            let interface = &self.world.interface;
+            interface
+                .send(&interface.operator, method, &path, &body)
+                .expect(200);
+        };
+        let account = &self.world.interface.account;
+        match situation {
+            Situation::Suspended => {
+                let path = format!("/dashboard/api/accounts/{account}/status");
+                by_operator("POST", path, json!({ "status": "suspended" }));
+            }
+            Situation::Maintenance => {
+                by_operator(
+                    "PUT",
+                    "/dashboard/api/settings".to_owned(),
+                    json!({ "maintenance": true }),
+                );
+            }
+            _ => (),
+        }
+        self.post("/sandbox/snapshots/situation").expect(200);
+        if situation == Situation::Locked {
+            self.file.execute_batch("begin immediate").unwrap();
+        }
+    }
+
+    fn fill(&self, table: &mut Table, operation: &Operation, situation: Situation) {
+        let valid = self.world.valid_body(operation);
+        for case in cases(operation, valid.as_ref(), situation != Situation::Plain) {
+            let answer = self.answer(operation, &case, situation);
+            table.note(&case.name, situation, answer.1);
+        }
+        // Each answer names the next fault in the order of the checks.
+        let fields = operation.fields.as_deref().unwrap_or_default();
+        let mut named = Vec::new();
+        for turn in 1..=fields.len() + 1 {
+            let body = faults_but(fields, valid.as_ref(), &named);
+            let case = with_body(&format!("every field wrong, fault {turn}"), &body);
+            let (answer, observed) = self.answer(operation, &case, situation);
+            table.note(&case.name, situation, observed);
+            let param = serde_json::from_str(&answer.text).ok();
+            let param = param.and_then(|body: Value| Some(body["param"].as_str()?.to_owned()));
+            match param.filter(|param| fields.contains(param) && !named.contains(param)) {
+                Some(param) => named.push(param),
+                None => break,
+            }
+        }
+    }
+
+    /// Sends one request in a situation and returns the answer and its text. The file is afterwards as it was.
+    fn answer(&self, operation: &Operation, case: &Case, situation: Situation) -> (Answer, String) {
+        let is_locked = situation == Situation::Locked;
+        let mut case = case.clone();
+        if !is_locked {
+            self.world.prepare(operation);
+            if operation.id == "signIn" || operation.tag.contains("sign-in") {
+                self.restore("situation");
+            }
+        }
+        if situation == Situation::Replay {
+            let key = case
+                .idempotency_key
+                .get_or_insert_with(|| "replay".to_owned())
+                .clone();
+            let mut first = with_body(
+                "",
+                &operation
+                    .example
+                    .as_ref()
+                    .map(Value::to_string)
+                    .unwrap_or_default(),
+            );
+            first.body = self
+                .world
+                .valid_body(operation)
+                .map(|body| body.to_string())
+                .unwrap_or_default();
+            first.idempotency_key = Some(key);
+            self.world.send(operation, &first, Owner::Own);
+        }
+        let before = last_audit_row(&self.file);
+        let answer = self.world.send(operation, &case, situation.owner());
+        let audit = audit_rows(&self.file, before);
+        let text = observed(&answer, &audit);
+        if !is_locked
+            && (answer.status < 400 || situation == Situation::Replay || !operation.is_read())
+        {
+            if operation.tag.starts_with("Sandbox") {
+                self.world
+                    .interface
+                    .shop
+                    .send("DELETE", "/sandbox/faults", &[], "")
+                    .expect(204);
+                self.world
+                    .interface
+                    .shop
+                    .send("DELETE", "/sandbox/inbox/other", &[], "");
+            }
+            if !operation.is_read() {
+                self.restore("situation");
+            }
+        }
+        (answer, text)
+    }
+
+    fn restore(&self, snapshot: &str) {
+        self.post(&format!("/sandbox/snapshots/{snapshot}/restore"))
+            .expect(200);
+    }
+
+    #[track_caller]
+    fn post(&self, path: &str) -> Answer {
+        self.world.interface.shop.post(path, None, json!({}))
+    }
+}

@@ -1,0 +1,190 @@
+//! A sandbox that has one of everything an operation can act on, and everybody who may call.
+
+use super::case::{Case, Credential};
+use super::document::Operation;
+use super::objects::Objects;
+use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
+use crate::support::{Answer, LIVE, TEST};
+use serde_json::{Value, json};
+
+/// Id of nothing.
+const NOTHING: &str = "01a1fd55-7a80-7af2-9132-000000000000";
+
+pub struct World {
+    pub interface: OperatorInterface,
+    objects: Objects,
+    foreign_key: String,
+}
+
+/// Whose things a request names, and who sends it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    Own,
+    /// Nothing has the ids of the path.
+    Unknown,
+    /// The caller belongs to another account.
+    Foreign,
+}
+
+impl World {
+    #[track_caller]
+    pub fn open() -> World {
+        let mut interface = OperatorInterface::open();
+        let set = json!({ "set": "2030-01-01T00:00:00.000Z" });
+        interface.shop.post("/sandbox/clock", None, set).expect(200);
+        interface.sign_in_again();
+        let objects = Objects::create(&interface);
+        let path = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
+        let body = json!({ "class": "secret", "mode": "test" });
+        let key = interface.send(&interface.operator, "POST", &path, &body);
+        World {
+            foreign_key: key.json()["key"].as_str().unwrap().to_owned(),
+            objects,
+            interface,
+        }
+    }
+
+    /// Returns a valid body of the operation, `None` where it takes none.
+    pub fn valid_body(&self, operation: &Operation) -> Option<Value> {
+        let mut body = match operation.id.as_str() {
+            "createUser" => {
+                json!({ "email": "ben@shop.test", "password": "a long password", "role": "operator" })
+            }
+            "changeOwnPassword" => {
+                json!({ "password": "sandbox", "newPassword": "staple correct horse" })
+            }
+            "resendSince" => {
+                json!({ "since": "2029-12-31T09:00:00.000Z", "endpoint": self.objects.ids["endpoints"] })
+            }
+            "selectCoin" => json!({ "asset": "BTC" }),
+            "sandboxClock" => json!({ "advance": "1s" }),
+            _ => operation.example.clone()?,
+        };
+        for name in ["invoice", "invoiceId"] {
+            let is_to_pay = matches!(
+                operation.id.as_str(),
+                "sandboxPutPayment" | "createCheckoutSession"
+            );
+            let id = if is_to_pay {
+                &self.objects.invoice_open
+            } else {
+                &self.objects.invoice_paid
+            };
+            if let Some(value) = body.get_mut(name) {
+                *value = json!(id);
+            }
+        }
+        Some(body)
+    }
+
+    /// Does what has to come before the operation.
+    pub fn prepare(&self, operation: &Operation) {
+        let shop = &self.interface.shop;
+        match operation.id.as_str() {
+            // Only one payout may be open.
+            "createPayout" | "createAccountPayout" => {
+                let path = format!("/sandbox/payouts/{}", self.objects.ids["payouts"]);
+                shop.post(&path, None, json!({ "action": "reject" }));
+            }
+            // Guesses are counted in memory, which nothing but a reset forgets. The caller restores the file.
+            "signIn"
+            | "confirmSecondFactor"
+            | "endSecondFactor"
+            | "confirmPassword"
+            | "changeOwnPassword"
+            | "setUp" => {
+                shop.post("/sandbox/reset", None, json!({})).expect(200);
+            }
+            _ => (),
+        }
+    }
+
+    /// Sends a request.
+    pub fn send(&self, operation: &Operation, case: &Case, owner: Owner) -> Answer {
+        let live = operation.path.contains("payout") && operation.path.contains("/v1/")
+            || operation.id == "createAccountPayout"
+            || operation.id == "getAccountPayout";
+        let mut path = self.path(operation, case, owner);
+        let mode = if live { "mode=live" } else { "mode=test" };
+        let has_mode =
+            operation.query.iter().any(|name| name == "mode") && !case.query.starts_with("mode");
+        let query: Vec<&str> = [if has_mode { mode } else { "" }, &case.query]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
+        if !query.is_empty() {
+            path = format!("{path}?{}", query.join("&"));
+        }
+        let mut headers = Vec::new();
+        let credential = self.credential(operation, case.credential, owner, live);
+        if let Some((name, value)) = &credential {
+            headers.push((*name, value.as_str()));
+        }
+        if let Some(key) = &case.idempotency_key {
+            headers.push(("Idempotency-Key", key));
+        }
+        self.interface
+            .shop
+            .send(&operation.method, &path, &headers, &case.body)
+    }
+
+    fn credential(
+        &self,
+        operation: &Operation,
+        credential: Credential,
+        owner: Owner,
+        is_live: bool,
+    ) -> Option<(&'static str, String)> {
+        let scheme = operation.scheme.as_deref()?;
+        let cookie = |value: &str| ("cookie", value.to_owned());
+        let key = |value: &str| ("x-api-key", value.to_owned());
+        let interface = &self.interface;
+        Some(match (credential, scheme) {
+            (Credential::Absent, _) => return None,
+            (Credential::Right, "session") if owner == Owner::Foreign => {
+                cookie(&interface.stranger)
+            }
+            (Credential::Right, "session") => cookie(&interface.operator),
+            (Credential::Other, "session") => cookie(&interface.merchant),
+            (Credential::Unknown, "session") => cookie("coffer_session=unknown"),
+            (Credential::Right, "reseller") => ("authorization", "Bearer rt_sandbox".to_owned()),
+            (Credential::Other, "reseller") => ("authorization", format!("Bearer {TEST}")),
+            (Credential::Unknown, "reseller") => ("authorization", "Bearer rt_unknown".to_owned()),
+            (Credential::Right, "publicKey") => key("pk_test_sandbox"),
+            (Credential::Other, "publicKey") => key(TEST),
+            (Credential::Right, _) if owner == Owner::Foreign => key(&self.foreign_key),
+            (Credential::Right, _) => key(if is_live { LIVE } else { TEST }),
+            (Credential::Other, _) => key("pk_test_sandbox"),
+            (Credential::Unknown, _) => key("sk_test_unknown"),
+        })
+    }
+
+    /// Returns the path with its ids.
+    fn path(&self, operation: &Operation, case: &Case, owner: Owner) -> String {
+        let mut collection = "";
+        let parts = operation.path.split('/').map(|part| {
+            let before = std::mem::replace(&mut collection, part);
+            match part {
+                "{account}" if owner == Owner::Unknown => NOTHING.to_owned(),
+                "{account}" => self.interface.account.clone(),
+                part if !part.starts_with('{') => part.to_owned(),
+                _ if case.id.is_some() => case.id.unwrap_or_default().to_owned(),
+                _ if owner == Owner::Unknown => NOTHING.to_owned(),
+                _ => self.id(operation, before),
+            }
+        });
+        parts.collect::<Vec<_>>().join("/")
+    }
+
+    fn id(&self, operation: &Operation, collection: &str) -> String {
+        let is_open = matches!(
+            operation.id.as_str(),
+            "selectCoin" | "simulatePayment" | "cancelInvoice" | "sandboxCancelInvoice"
+        );
+        match collection {
+            "invoices" if is_open => self.objects.invoice_open.clone(),
+            "invoices" => self.objects.invoice_paid.clone(),
+            _ => self.objects.ids[collection].clone(),
+        }
+    }
+}
