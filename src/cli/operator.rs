@@ -274,8 +274,8 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
         Some(_) | None => {
             let all = store.read(crate::service::keys::list)?;
             let shown = |key| {
-                let shown = keys::shown(key).map_err(|error| Error::Failed(error.to_string()));
-                Ok(shown?.get().to_owned())
+                let shown = serde_json::to_string(&keys::view(key));
+                shown.map_err(|error| Error::Failed(error.to_string()))
             };
             list(all.iter().map(shown), as_json)
         }

@@ -1,7 +1,21 @@
-//! Reading a JSON object field by field.
+//! Reading a JSON object field by field, and declaring bodies and answers.
 //!
 //! What lives here: typed getters whose refusals name the field and say what would be right. What does not: what
 //! any particular body may hold. What always holds: a field that is null counts as absent.
+
+mod component;
+mod input;
+pub mod rule;
+pub mod view;
+
+pub use component::{
+    CamelCase, Component, ComponentKind, Keywords, Property, object_example, object_schema,
+    with_default,
+};
+pub(crate) use input::input;
+pub use rule::{Rule, keywords_of};
+pub(crate) use view::view;
+pub use view::{Shown, object_keywords};
 
 use super::refusal::{Code, Refusal};
 use super::url::{Destination, Fault, Site};

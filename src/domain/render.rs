@@ -12,6 +12,7 @@ pub(crate) mod claims;
 pub mod customer;
 pub(crate) mod deliveries;
 mod invoice_detail;
+pub mod keys;
 mod links;
 pub(crate) mod operator;
 mod public;

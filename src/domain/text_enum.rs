@@ -3,6 +3,8 @@
 //! What lives here is the macro and its error, not the enumerations. What always holds: `ALL`, `as_str` and
 //! `from_str` come from the same list, so none of them can forget a value.
 
+use std::str::FromStr;
+
 /// The text is none of the enumeration's; [`Display`](std::fmt::Display) lists what would be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownText {
@@ -17,6 +19,12 @@ impl std::fmt::Display for UnknownText {
 }
 
 impl std::error::Error for UnknownText {}
+
+/// An enumeration with one text for each value.
+pub trait TextEnum: FromStr<Err = UnknownText> + 'static {
+    /// Text of every value, in the order of the documentation.
+    const TEXTS: &'static [&'static str];
+}
 
 /// Declares an enumeration with one text for each value.
 macro_rules! text_enum {
@@ -46,6 +54,10 @@ macro_rules! text_enum {
                     _ => Err($crate::domain::text_enum::UnknownText { known: Self::TEXTS }),
                 }
             }
+        }
+
+        impl $crate::domain::text_enum::TextEnum for $name {
+            const TEXTS: &'static [&'static str] = $name::TEXTS;
         }
 
         impl std::fmt::Display for $name {

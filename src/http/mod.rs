@@ -26,6 +26,7 @@ mod long_reads;
 mod merchant;
 mod metrics;
 mod openapi;
+mod operations;
 mod operator;
 mod pages;
 mod params;
@@ -46,7 +47,6 @@ mod sandbox;
 mod server;
 mod stream;
 mod subscribers;
-mod tag;
 mod throttle;
 
 pub use auth::Auth;

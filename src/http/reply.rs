@@ -1,6 +1,7 @@
 //! What a handler answers with.
 
 use super::stream::Outgoing;
+use crate::api::operation::Success;
 use crate::service::events::Page;
 use crate::service::idempotency::Outcome;
 use crate::service::{Error, Json};
@@ -49,6 +50,15 @@ struct PageBody<'a> {
     data: &'a [&'a RawValue],
     has_more: bool,
     next_before: Option<&'a str>,
+}
+
+/// Returns the status of a success.
+pub(super) const fn status(success: Success) -> StatusCode {
+    match success {
+        Success::Shown => StatusCode::OK,
+        Success::Created => StatusCode::CREATED,
+        Success::Nothing => StatusCode::NO_CONTENT,
+    }
 }
 
 impl Reply {

@@ -7,10 +7,11 @@ use super::auth::{Auth, Operator, PublicKey, Reseller, Scraper};
 use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
 use super::policy::Policy;
-use super::reply::Reply;
+use super::reply::{Reply, status};
 use super::request::{Call, Param};
-pub(super) use super::tag::Tag;
-use crate::domain::fields::Fields;
+pub use crate::api::operation::RecentPassword;
+use crate::api::operation::{self, Operation as Declared, Run};
+pub(super) use crate::api::tag::Tag;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
 use crate::service::{Caller, Error, Member};
@@ -79,31 +80,6 @@ pub struct Route {
     pub(super) handler: Handler,
 }
 
-/// Need of a password that was given in the last 15 minutes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecentPassword {
-    /// It moves no money, widens no limit and hands out no secret.
-    Never,
-    /// Each time.
-    Always,
-    /// If its body names one of these fields, with whatever value.
-    ForFields(&'static [&'static str]),
-}
-
-impl RecentPassword {
-    /// Returns `true` if a request with this body needs one. A body that cannot be read changes nothing.
-    pub(super) fn is_needed(self, body: &[u8]) -> bool {
-        match self {
-            RecentPassword::Never => false,
-            RecentPassword::Always => true,
-            RecentPassword::ForFields(fields) => Fields::parse(body, true).is_ok_and(|body| {
-                let body = Fields::of(&body);
-                fields.iter().any(|field| body.names(field))
-            }),
-        }
-    }
-}
-
 /// What answers are to whoever gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
@@ -160,9 +136,61 @@ pub(super) enum Handler {
     Metrics(fn(Call, Scraper) -> Answering),
     /// For callers on this machine that are no foreign page.
     Sandbox(fn(Call, Arc<Sandbox>) -> Answering),
+    /// An operation of `api`.
+    Declared(&'static Declared),
 }
 
 impl Route {
+    /// Returns the routes of declared operations.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "evaluated by the compiler, which refuses what overflows"
+    )]
+    pub(super) const fn all_of<const N: usize>(operations: [&'static Declared; N]) -> [Route; N] {
+        let mut routes = [PRIVATE; N];
+        let mut at = 0;
+        while at < N {
+            routes[at] = Route::of(operations[at]);
+            at += 1;
+        }
+        routes
+    }
+
+    /// Returns the route of a declared operation.
+    const fn of(operation: &'static Declared) -> Route {
+        Route {
+            operation: operation.id,
+            method: operation.method,
+            path: operation.path,
+            summary: operation.summary,
+            tag: Some(operation.tag),
+            query: operation.query,
+            body: match operation.body {
+                Some(body) => Some(Body {
+                    schema: body.component.name,
+                    required: body.is_required,
+                }),
+                None => None,
+            },
+            refusals: operation.refusals,
+            recent_password: operation.recent_password,
+            handler: Handler::Declared(operation),
+            ..PRIVATE
+        }
+    }
+
+    /// Returns the answers that are no refusals.
+    pub(super) fn answers(&self) -> Vec<Answer> {
+        match self.handler {
+            Handler::Declared(operation) => {
+                let answers = operation.answers.iter();
+                answers.map(Answer::of).collect()
+            }
+            _ => self.answers.to_vec(),
+        }
+    }
+
     /// What it is called, and where it is.
     pub(super) fn named(&self) -> Operation {
         Operation {
@@ -184,12 +212,15 @@ impl Route {
             Handler::Reseller(_) => Auth::Reseller,
             Handler::Metrics(_) => Auth::Metrics,
             Handler::Sandbox(_) => Auth::Sandbox,
+            Handler::Declared(operation) => match operation.run {
+                Run::Session(_) => Auth::Session(Role::Merchant),
+            },
         }
     }
 
     /// Is it in the document? What is only for browsers is not.
     pub fn is_documented(&self) -> bool {
-        !self.answers.is_empty()
+        !self.answers().is_empty()
     }
 }
 
@@ -212,6 +243,7 @@ impl Body {
 }
 
 /// An answer that is no refusal.
+#[derive(Clone, Copy)]
 pub(super) struct Answer {
     /// The status.
     pub(super) status: u16,
@@ -222,6 +254,17 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// Returns the answer of a declared operation.
+    fn of(declared: &operation::Answer) -> Answer {
+        Answer {
+            status: status(declared.success).as_u16(),
+            about: declared.about,
+            content: declared
+                .component
+                .map_or(Content::Empty, |component| Content::Json(component.name)),
+        }
+    }
+
     /// JSON of this schema.
     pub(super) const fn json(status: u16, about: &'static str, schema: &'static str) -> Answer {
         Answer {
@@ -242,6 +285,7 @@ impl Answer {
 }
 
 /// What an answer holds.
+#[derive(Clone, Copy)]
 pub(super) enum Content {
     /// JSON of the schema with this name.
     Json(&'static str),

@@ -6,6 +6,7 @@
 use super::auth::Auth;
 use super::route::{Resource, Route};
 use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
+use crate::api;
 
 /// Every resource, in the order of the document.
 pub(super) static RESOURCES: [&Resource; 50] = [
@@ -41,7 +42,9 @@ pub(super) static RESOURCES: [&Resource; 50] = [
     &reseller::RESOURCE,
     &operator::servers::RESOURCE,
     &operator::accounts::RESOURCE,
-    &operator::keys::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::keys::OPERATIONS),
+    },
     &operator::tokens::RESOURCE,
     &operator::summary::RESOURCE,
     &operator::endpoints::RESOURCE,

@@ -28,7 +28,7 @@ impl Scope {
     }
 
     /// Whose data is meant.
-    pub(super) fn account(&self) -> i64 {
+    pub(crate) fn account(&self) -> i64 {
         self.account
     }
 

@@ -141,8 +141,16 @@ impl Service {
         }
     }
 
+    /// Returns the kind of the file.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// A short read.
-    fn read<T>(&self, work: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.store.read(work)
     }
 
@@ -169,7 +177,7 @@ impl Service {
     }
 
     /// One transaction.
-    async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

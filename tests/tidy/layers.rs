@@ -59,8 +59,13 @@ const LAYERS: &[Layer] = &[
         crates: &[VALUES, LOG, &["argon2", "getrandom"]],
     },
     Layer {
+        room: "api",
+        rooms: &["domain", "store", "service"],
+        crates: &[VALUES, &["percent_encoding"]],
+    },
+    Layer {
         room: "http",
-        rooms: &["service", "domain", "clock", "web"],
+        rooms: &["api", "service", "domain", "clock", "web"],
         crates: &[VALUES, HYPER, LOG, &["askama::Template"]],
     },
     Layer {

@@ -1,14 +1,15 @@
 //! Every operation is exercised: its path, or its name, is said somewhere in tests/it/.
 //!
-//! An operation is read from `operation: "…"` and `path: "…"` in the same brackets, wherever that stands in a table.
+//! An operation is read from `operation: "…"`, or in `src/api` from `id: "…"`, and `path: "…"` in the same brackets.
 
 use crate::scan::{Kind, Token};
 use crate::tree::{File, Tree};
 
 /// Where operations stand.
-const TABLES: &[&str] = &["src/http/", "src/web/"];
+const TABLES: &[&str] = &["src/http/", "src/api/", "src/web/"];
 const TESTS: &str = "tests/it/";
 const OPERATION: &str = "operation";
+const ID: &str = "id";
 const PATH: &str = "path";
 
 struct Route {
@@ -113,7 +114,7 @@ fn routes(file: &File) -> Vec<Route> {
 
 fn route(group: &Group) -> Option<Route> {
     let field = |name: &str| group.iter().find(|(field, _)| *field == name);
-    let (path, operation) = (field(PATH)?.1, field(OPERATION)?.1);
+    let (path, operation) = (field(PATH)?.1, field(OPERATION).or_else(|| field(ID))?.1);
     Some(Route {
         operation: operation.text.clone(),
         path: path.text.clone(),

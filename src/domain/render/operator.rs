@@ -5,7 +5,6 @@
 
 use super::Rendered;
 use crate::domain::account::{Account, Endpoint};
-use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::confirmations::Tiers;
 use crate::domain::event::{EventType, Format};
@@ -16,23 +15,6 @@ use crate::domain::user::{Role, User};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
-
-/// A key.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "key", rename_all = "camelCase")]
-pub(crate) struct Key<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) class: KeyClass,
-    pub(crate) mode: Mode,
-    pub(crate) last4: &'a str,
-    pub(crate) created_at: Time,
-    pub(crate) last_used_at: Option<Time>,
-    pub(crate) expires_at: Option<Time>,
-    pub(crate) revoked_at: Option<Time>,
-    /// Its text, where it was just made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) key: Option<&'a str>,
-}
 
 /// A reseller's token.
 #[derive(Serialize)]

@@ -3,11 +3,13 @@
 //! What lives here: one line for each kind of handler. What does not: the proofs (`auth`). What always holds: no
 //! handler runs without the proof that it takes.
 
+use crate::api::operation::{Context, Job, Run};
 use crate::domain::refusal::Refusal;
 use crate::http::auth::{self, Operator, PublicKey, Reseller, Scraper};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::limit;
+use crate::http::operations;
 use crate::http::request::Call;
 use crate::http::route::{Answering, Handler, Route};
 use crate::service::{Asker, Caller, Error, Member};
@@ -25,7 +27,11 @@ pub(super) enum Admitted {
     Reseller(fn(Call, Reseller) -> Answering, Reseller),
     Metrics(fn(Call, Scraper) -> Answering, Scraper),
     Sandbox(fn(Call, Arc<Sandbox>) -> Answering, Arc<Sandbox>),
+    DeclaredSession(&'static Route, SessionFunction, Member),
 }
+
+/// Function of a declared operation for everybody who is signed in.
+type SessionFunction = fn(&Context<'_>, &Member) -> Result<Job, Error>;
 
 impl Admitted {
     /// Whose share of what is scarce it uses; nobody's where it asks neither for a key nor for a session.
@@ -33,7 +39,9 @@ impl Admitted {
         match self {
             Admitted::Secret(_, caller) => Some(caller.asker()),
             Admitted::Public(_, key) => Some(key.asker()),
-            Admitted::Session(_, member) => Some(member.asker()),
+            Admitted::Session(_, member) | Admitted::DeclaredSession(_, _, member) => {
+                Some(member.asker())
+            }
             Admitted::Operator(_, operator) => Some(operator.asker()),
             Admitted::Reseller(_, reseller) => Some(reseller.asker()),
             Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
@@ -51,6 +59,10 @@ impl Admitted {
             Admitted::Reseller(handler, reseller) => handler(call, reseller),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
             Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
+            Admitted::DeclaredSession(route, function, member) => {
+                let run = move |context: &Context<'_>| function(context, &member);
+                Box::pin(operations::perform(call, route, run))
+            }
         }
     }
 }
@@ -88,6 +100,13 @@ pub(super) fn admit(
         Handler::Reseller(handler) => Admitted::Reseller(handler, auth::reseller(front, headers)?),
         Handler::Metrics(handler) => Admitted::Metrics(handler, auth::scraper(front, headers)?),
         Handler::Sandbox(handler) => Admitted::Sandbox(handler, auth::sandbox(front, headers)?),
+        Handler::Declared(operation) => match operation.run {
+            Run::Session(function) => {
+                let member = auth::member(front, method, headers)?;
+                ask_for_password(front, route, &member, body)?;
+                Admitted::DeclaredSession(route, function, member)
+            }
+        },
     })
 }
 

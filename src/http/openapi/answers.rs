@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// Every answer: what the route does, and every refusal, gathered by status.
 pub(super) fn responses(route: &Route, subject: Subject, examples: &Map<String, Value>) -> Value {
     let mut responses = Map::new();
-    for answer in route.answers {
+    for answer in route.answers() {
         let status = if answer.status == 0 {
             "default".to_owned()
         } else {
@@ -114,7 +114,7 @@ fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
 fn links(route: &Route, subject: Subject) -> Map<String, Value> {
     let creates = route.method == "POST"
         && !route.path.contains('{')
-        && route.answers.iter().any(|answer| answer.status == 201);
+        && route.answers().iter().any(|answer| answer.status == 201);
     let Some((_, kind)) = route.path.rsplit_once('/').filter(|_| creates) else {
         return Map::new();
     };

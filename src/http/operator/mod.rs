@@ -10,7 +10,6 @@ pub(super) mod deliveries;
 pub(super) mod endpoints;
 pub(super) mod exports;
 pub(super) mod invoices;
-pub(super) mod keys;
 pub(super) mod ledger;
 pub(super) mod links;
 pub(super) mod pools;

@@ -5,20 +5,18 @@
 
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
-use crate::domain::fields::Fields;
+use crate::domain::fields::view::UuidView;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::operator::Key;
+use crate::domain::render::keys::Key;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
-use crate::service::{Error, Json, Member, Scope, Service, keys as rules, sandbox};
+use crate::service::{Error, keys as rules, sandbox};
 use crate::store::keys::{self, KeyRow};
 use crate::store::{Kind, Tx};
-use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use serde_json::json;
 
 /// How long a rolled key works on where nobody says: a day.
-const OVERLAP_SECONDS_DEFAULT: i64 = 86_400;
+pub const OVERLAP_SECONDS_DEFAULT: i64 = 86_400;
 /// The longest a rolled key works on: a week.
 pub const OVERLAP_SECONDS_MAX: i64 = 604_800;
 
@@ -35,98 +33,6 @@ pub struct Made {
     pub mode: Mode,
     /// Its text, which is kept nowhere.
     pub text: String,
-}
-
-impl Service {
-    /// Every key of an account, oldest first.
-    pub fn keys_of(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
-        self.read(|db| {
-            let all = keys::of_account(db, scope.account())?;
-            all.iter().map(shown).collect()
-        })
-    }
-
-    /// Makes a key, or imports one of the older form.
-    ///
-    /// # Errors
-    /// `invalid_request`, `forbidden` where somebody else than an operator imports.
-    pub async fn create_key(
-        self: &Arc<Self>,
-        now: Time,
-        scope: &Scope,
-        member: &Member,
-        body: Map<String, Value>,
-    ) -> Result<Json, Error> {
-        let (scope, actor, is_operator) = (*scope, member.actor(), member.is_operator());
-        self.write(move |service, tx| {
-            let fields = Fields::of(&body);
-            fields.only(&["class", "mode", "import"])?;
-            let missing = |name: &str| Refusal::field(name, "must be given");
-            let mode: Mode = fields.choice("mode")?.ok_or_else(|| missing("mode"))?;
-            let class: Option<KeyClass> = fields.choice("class")?;
-            let account = scope.account();
-            let Some(text) = fields.text("import", 1..=apikey::IMPORT_CHARS_MAX)? else {
-                let class = class.ok_or_else(|| missing("class"))?;
-                let made = make(tx, &actor, account, class, mode, now)?;
-                return with_text(tx, &made.id, Some(&made.text));
-            };
-            if !is_operator {
-                let message = "keys are imported by operators only";
-                return Err(Refusal::of(Code::Forbidden, "import", message).into());
-            }
-            if class.is_some_and(|class| class != KeyClass::Legacy) {
-                return Err(
-                    Refusal::field("class", "must be legacy where a key is imported").into(),
-                );
-            }
-            let id = import(tx, service.kind, &actor, account, mode, text, now)?;
-            with_text(tx, &id, None)
-        })
-        .await
-    }
-
-    /// Makes the successor of a key, which works on for a while.
-    ///
-    /// # Errors
-    /// `not_found`, `invalid_request`, `invalid_transition` where it was rolled already.
-    pub async fn roll_key(
-        self: &Arc<Self>,
-        now: Time,
-        scope: &Scope,
-        member: &Member,
-        id: &str,
-        body: Map<String, Value>,
-    ) -> Result<Json, Error> {
-        let (scope, actor, id) = (*scope, member.actor(), id.to_owned());
-        self.write(move |_, tx| {
-            let account = Some(scope.account());
-            let old = in_use(tx, account, &id, now)?;
-            let fields = Fields::of(&body);
-            fields.only(&["overlapSeconds"])?;
-            let seconds = fields
-                .integer("overlapSeconds", 0..=OVERLAP_SECONDS_MAX)?
-                .unwrap_or(OVERLAP_SECONDS_DEFAULT);
-            let made = roll(tx, &actor, &old, seconds, now)?;
-            with_text(tx, &made.id, Some(&made.text))
-        })
-        .await
-    }
-
-    /// Revokes a key of an account.
-    ///
-    /// # Errors
-    /// `not_found` where there is no such key in use.
-    pub async fn revoke_key(
-        self: &Arc<Self>,
-        now: Time,
-        scope: &Scope,
-        member: &Member,
-        id: &str,
-    ) -> Result<(), Error> {
-        let (scope, actor, id) = (*scope, member.actor(), id.to_owned());
-        self.write(move |_, tx| revoke(tx, &actor, Some(scope.account()), &id, now))
-            .await
-    }
 }
 
 /// Is there room for one more key of this account?
@@ -283,18 +189,10 @@ pub fn revoke(
     audit_log::record(tx, now, actor, &noted)
 }
 
-/// A key as it is answered.
-///
-/// # Errors
-/// [`Error::Failed`], which no key causes.
-pub fn shown(key: &KeyRow) -> Result<Json, Error> {
-    Ok(to_raw_value(&view(key, None))?)
-}
-
-/// A key as it is answered, with its text where it was just made here.
-fn view<'a>(key: &'a KeyRow, text: Option<&'a str>) -> Key<'a> {
+/// Returns a key as it is answered.
+pub fn view(key: &KeyRow) -> Key<'_> {
     Key {
-        id: &key.id,
+        id: UuidView(&key.id),
         class: key.class,
         mode: key.mode,
         last4: &key.last4,
@@ -302,13 +200,5 @@ fn view<'a>(key: &'a KeyRow, text: Option<&'a str>) -> Key<'a> {
         last_used_at: key.last_used_at,
         expires_at: key.expires_at,
         revoked_at: key.revoked_at,
-        key: text,
     }
-}
-
-/// A key that was just made, with its text where it was made here.
-fn with_text(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Json, Error> {
-    let key = keys::by_id(tx, id)?;
-    let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
-    Ok(to_raw_value(&view(&key, text))?)
 }

@@ -5,7 +5,7 @@
 
 /// A group of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
+pub enum Tag {
     Invoices,
     Customers,
     Account,
@@ -29,7 +29,7 @@ pub(super) enum Tag {
 
 impl Tag {
     /// All, in the order of the documents.
-    pub(super) const ALL: [Tag; 19] = [
+    pub const ALL: [Tag; 19] = [
         Tag::Invoices,
         Tag::Customers,
         Tag::Account,
@@ -52,7 +52,7 @@ impl Tag {
     ];
 
     /// Its name, and a sentence about it.
-    pub(super) const fn told(self) -> (&'static str, &'static str) {
+    pub const fn told(self) -> (&'static str, &'static str) {
         match self {
             Tag::Invoices => ("Invoices", "What customers pay."),
             Tag::Customers => (

@@ -1,0 +1,9 @@
+//! Operations: one file for each resource, found by its path.
+//!
+//! A file has the inputs of its operations, their declarations and their functions. `http` authenticates the caller,
+//! calls the function of an operation and answers its outcome.
+
+pub mod operation;
+pub mod operator;
+pub mod query;
+pub mod tag;

@@ -1,0 +1,165 @@
+//! Keys of an account: `/dashboard/api/accounts/{account}/keys`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::tag::Tag;
+use crate::domain::apikey::{self, KeyClass};
+use crate::domain::asset::Mode;
+use crate::domain::fields::rule::{choice, integer, text};
+use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::{Component, ComponentKind, input};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::keys::{CreatedKey, Key};
+use crate::service::operator::keys::{self, OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX};
+use crate::service::{Error, Member};
+use crate::store;
+use crate::store::Tx;
+
+input! {
+    /// A new key. class is needed unless a key is imported.
+    pub CreateKey, checked mode, class, import {
+        /// What it opens.
+        optional class: KeyClass = choice(), "secret";
+        /// Live or test.
+        required mode: Mode = choice(), "test";
+        /// A legacy key that a shop has, to be taken over. Operators only.
+        optional import: String = text(1..=apikey::IMPORT_CHARS_MAX).of_form(18, "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]{16,}$");
+    }
+}
+
+input! {
+    /// How a key is rolled.
+    pub RollKey, checked overlap_seconds {
+        /// How long the old key works on.
+        or(OVERLAP_SECONDS_DEFAULT) overlap_seconds: i64 = integer(0..=OVERLAP_SECONDS_MAX), 3600;
+    }
+}
+
+const KEY_LIST: Component = Component {
+    name: "KeyList",
+    kind: ComponentKind::List {
+        item: &Key::COMPONENT,
+        about: "A list of keys.",
+        about_data: "All of them, oldest first.",
+    },
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [&LIST, &CREATE, &ROLL, &REVOKE];
+
+const LIST: Operation = Operation {
+    id: "listKeys",
+    path: "/dashboard/api/accounts/{account}/keys",
+    tag: Tag::OperatorAccounts,
+    summary: "Lists an account's keys of both modes, oldest first, by their last four characters.",
+    answers: &[Answer::shown("The keys.", &KEY_LIST)],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+const CREATE: Operation = Operation {
+    id: "createKey",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/keys",
+    tag: Tag::OperatorAccounts,
+    summary: "Makes a key and shows it, once; or takes over a legacy one that a shop has.",
+    body: Body::required(&CreateKey::COMPONENT),
+    answers: &[Answer::created("The key.", &CreatedKey::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(create),
+    ..PLAIN
+};
+
+const ROLL: Operation = Operation {
+    id: "rollKey",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/keys/{id}/roll",
+    tag: Tag::OperatorAccounts,
+    summary: "Makes the successor of a key and shows it, once; the old one works on for a while.",
+    body: Body::optional(&RollKey::COMPONENT),
+    answers: &[Answer::created("The new key.", &CreatedKey::COMPONENT)],
+    refusals: &[Code::InvalidTransition],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(roll),
+    ..PLAIN
+};
+
+const REVOKE: Operation = Operation {
+    id: "revokeKey",
+    method: "DELETE",
+    path: "/dashboard/api/accounts/{account}/keys/{id}",
+    tag: Tag::OperatorAccounts,
+    summary: "Revokes a key at once.",
+    answers: &[Answer::nothing("Revoked.")],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(revoke),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let rows = context
+        .service
+        .read(|db| Ok(store::keys::of_account(db, account)?))?;
+    let views: Vec<Key> = rows.iter().map(keys::view).collect();
+    Job::list(&views)
+}
+
+fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let CreateKey {
+        class,
+        mode,
+        import,
+    } = CreateKey::read(&context.object()?)?;
+    let (now, actor, is_operator) = (context.now, member.actor(), member.is_operator());
+    Job::write(move |service, tx| {
+        let Some(text) = import else {
+            let class = class.ok_or_else(|| Refusal::field("class", "must be given"))?;
+            let made = keys::make(tx, &actor, account, class, mode, now)?;
+            return created(tx, &made.id, Some(&made.text));
+        };
+        if !is_operator {
+            let message = "keys are imported by operators only";
+            return Err(Refusal::of(Code::Forbidden, "import", message).into());
+        }
+        if class.is_some_and(|class| class != KeyClass::Legacy) {
+            return Err(Refusal::field("class", "must be legacy where a key is imported").into());
+        }
+        let id = keys::import(tx, service.kind(), &actor, account, mode, &text, now)?;
+        created(tx, &id, None)
+    })
+}
+
+fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    // Reported after a key that is not in use.
+    let input = RollKey::read(&context.object()?);
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |_, tx| {
+        let old = keys::in_use(tx, Some(account), &id, now)?;
+        let made = keys::roll(tx, &actor, &old, input?.overlap_seconds, now)?;
+        created(tx, &made.id, Some(&made.text))
+    })
+}
+
+fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |_, tx| {
+        keys::revoke(tx, &actor, Some(account), &id, now)?;
+        Ok(Outcome::NOTHING)
+    })
+}
+
+/// Returns a key that was just created, with its text unless it was imported.
+fn created(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
+    let key = store::keys::by_id(tx, id)?;
+    let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
+    let view = CreatedKey {
+        base: keys::view(&key),
+        key: Sometimes(text),
+    };
+    Outcome::created(&view)
+}

@@ -1,0 +1,3 @@
+//! Operations of the operator interface, `/dashboard/api/…`.
+
+pub mod keys;

@@ -1,0 +1,191 @@
+//! Schemas of the OpenAPI documents that have a name, each with an example.
+
+use serde_json::{Map, Value, json};
+
+/// A JSON Schema, or a part of one, by its keywords.
+pub type Keywords = Map<String, Value>;
+
+/// A schema that operations refer to by its name.
+pub struct Component {
+    /// Name in the document.
+    pub name: &'static str,
+    /// ComponentKind of value that it describes.
+    pub kind: ComponentKind,
+}
+
+/// Kinds of values that have a schema of their own.
+pub enum ComponentKind {
+    /// An object, by functions that return its schema and an example.
+    Object {
+        /// Returns the schema.
+        schema: fn() -> Value,
+        /// Returns the example.
+        example: fn() -> Value,
+    },
+    /// An object whose only field `data` has all items of a list.
+    List {
+        /// Schema of an item.
+        item: &'static Component,
+        /// Description of the list.
+        about: &'static str,
+        /// Description of `data`, which says the order.
+        about_data: &'static str,
+    },
+}
+
+impl Component {
+    /// Returns the JSON Schema.
+    pub fn schema(&self) -> Value {
+        match &self.kind {
+            ComponentKind::Object { schema, .. } => schema(),
+            ComponentKind::List {
+                item,
+                about,
+                about_data,
+            } => {
+                let reference = format!("#/components/schemas/{}", item.name);
+                let data = json!({
+                    "type": "array", "items": { "$ref": reference }, "description": about_data
+                });
+                json!({
+                    "type": "object", "description": about, "additionalProperties": false,
+                    "required": ["data"], "properties": { "data": data },
+                })
+            }
+        }
+    }
+
+    /// Returns an example of a value.
+    pub fn example(&self) -> Value {
+        match &self.kind {
+            ComponentKind::Object { example, .. } => example(),
+            ComponentKind::List { item, .. } => json!({ "data": [item.example()] }),
+        }
+    }
+
+    /// Returns this component and those that its schema refers to.
+    pub fn with_parts(&'static self) -> Vec<&'static Component> {
+        match &self.kind {
+            ComponentKind::Object { .. } => vec![self],
+            ComponentKind::List { item, .. } => vec![self, *item],
+        }
+    }
+}
+
+/// A property of an object's schema.
+pub struct Property {
+    /// Name in JSON.
+    pub name: &'static str,
+    /// Lines of the description, as the field's documentation has them.
+    pub about: &'static [&'static str],
+    /// Keywords of the value's schema, without the description.
+    pub keywords: Keywords,
+    /// Whether the object has the field always.
+    pub is_required: bool,
+    /// Value of the field in the object's example.
+    pub example: Option<Value>,
+}
+
+/// Returns the schema of a field that has this value if it is absent.
+pub fn with_default(mut keywords: Keywords, value: Value) -> Keywords {
+    keywords.insert("default".to_owned(), value);
+    keywords
+}
+
+/// Returns the schema of an object that has these properties and no others.
+pub fn object_schema(about: &[&str], properties: Vec<Property>) -> Value {
+    let required = properties.iter().filter(|property| property.is_required);
+    let required: Vec<&str> = required.map(|property| property.name).collect();
+    let mut schema = Keywords::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("description".to_owned(), json!(joined(about)));
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    let properties = properties.into_iter().map(|property| {
+        let mut keywords = property.keywords;
+        keywords.insert("description".to_owned(), json!(joined(property.about)));
+        (property.name.to_owned(), Value::Object(keywords))
+    });
+    schema.insert("properties".to_owned(), properties.collect());
+    Value::Object(schema)
+}
+
+/// Returns the example of an object that has these properties.
+pub fn object_example(properties: Vec<Property>) -> Value {
+    let examples = properties.into_iter();
+    let examples =
+        examples.filter_map(|property| Some((property.name.to_owned(), property.example?)));
+    Value::Object(examples.collect())
+}
+
+/// Returns the lines of a documentation comment as one text.
+fn joined(lines: &[&str]) -> String {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    lines.join(" ")
+}
+
+/// A field's name in JSON, made of its name in Rust: `overlap_seconds` becomes `overlapSeconds`.
+pub struct CamelCase {
+    bytes: [u8; CamelCase::BYTES_MAX],
+    length: usize,
+}
+
+impl CamelCase {
+    /// Length of the longest name.
+    const BYTES_MAX: usize = 40;
+
+    /// Returns the name of a field. A longer name than 40 bytes does not compile.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "evaluated by the compiler, which refuses what overflows"
+    )]
+    pub const fn of(name: &str) -> CamelCase {
+        let name = name.as_bytes();
+        let (mut bytes, mut length, mut at) = ([0; CamelCase::BYTES_MAX], 0, 0);
+        let mut is_first_of_word = false;
+        while at < name.len() {
+            if name[at] == b'_' {
+                is_first_of_word = true;
+            } else {
+                let letter = name[at];
+                bytes[length] = if is_first_of_word {
+                    letter.to_ascii_uppercase()
+                } else {
+                    letter
+                };
+                is_first_of_word = false;
+                length += 1;
+            }
+            at += 1;
+        }
+        CamelCase { bytes, length }
+    }
+
+    /// Returns the name as text.
+    pub const fn as_str(&self) -> &str {
+        let (name, _) = self.bytes.split_at(self.length);
+        match std::str::from_utf8(name) {
+            Ok(name) => name,
+            Err(_) => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CamelCase;
+
+    #[test]
+    fn name_in_json_has_no_underscores() {
+        for (rust, json) in [
+            ("id", "id"),
+            ("last4", "last4"),
+            ("last_used_at", "lastUsedAt"),
+        ] {
+            assert_eq!(CamelCase::of(rust).as_str(), json);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `input!`: declares the body of a request, each field once.
+
+/// Declares the body of a request: a struct, its reader and its schema.
+///
+/// A field is `required`, `optional` (an `Option`) or has a default, `or(…)`. Its documentation is its description, its
+/// rule is a value of [`Rule`](super::rule::Rule), and an example of the body has the value after it, if there is one.
+/// Properties are in the order of the fields, which are checked in the order that `checked` gives.
+macro_rules! input {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis $name:ident, checked $($checked:ident),+ {
+            $(
+                $(#[doc = $field_about:literal])+
+                $kind:ident $(($default:expr))? $field:ident: $type:ty = $rule:expr $(, $example:expr)?;
+            )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone)]
+        $vis struct $name {
+            $($(#[doc = $field_about])+ $vis $field: $crate::domain::fields::input!(@type $kind $type),)+
+        }
+
+        impl $name {
+            /// Schema of the body.
+            $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component {
+                name: stringify!($name),
+                kind: $crate::domain::fields::ComponentKind::Object {
+                    schema: || $crate::domain::fields::object_schema(&[$($about),+], $name::properties()),
+                    example: || $crate::domain::fields::object_example($name::properties()),
+                },
+            };
+
+            /// Reads a body.
+            ///
+            /// # Errors
+            /// `invalid_request` that names the first field that is wrong, or that no such body has.
+            $vis fn read(
+                body: &serde_json::Map<String, serde_json::Value>,
+            ) -> Result<$name, $crate::domain::refusal::Refusal> {
+                let fields = $crate::domain::fields::Fields::of(body);
+                fields.only(&[$($crate::domain::fields::input!(@name $field)),+])?;
+                $(let $checked = $name::$checked(fields)?;)+
+                Ok($name { $($field),+ })
+            }
+
+            $(
+                fn $field(
+                    fields: $crate::domain::fields::Fields<'_>,
+                ) -> Result<$crate::domain::fields::input!(@type $kind $type), $crate::domain::refusal::Refusal> {
+                    let name = $crate::domain::fields::input!(@name $field);
+                    let value: Option<$type> = $crate::domain::fields::Rule::read(&$rule, fields, name)?;
+                    $crate::domain::fields::input!(@value $kind $(($default))? name, value)
+                }
+            )+
+
+            fn properties() -> Vec<$crate::domain::fields::Property> {
+                vec![$($crate::domain::fields::Property {
+                    name: $crate::domain::fields::input!(@name $field),
+                    about: &[$($field_about),+],
+                    keywords: $crate::domain::fields::input!(
+                        @keywords $crate::domain::fields::keywords_of::<$type>(&$rule) $(, $default)?
+                    ),
+                    is_required: $crate::domain::fields::input!(@is_required $kind),
+                    example: $crate::domain::fields::input!(@example $($example)?),
+                }),+]
+            }
+        }
+    };
+    (@type required $type:ty) => { $type };
+    (@type or $type:ty) => { $type };
+    (@type optional $type:ty) => { Option<$type> };
+    (@is_required required) => { true };
+    (@is_required $kind:ident) => { false };
+    (@value required $name:ident, $value:ident) => {
+        $value.ok_or_else(|| $crate::domain::refusal::Refusal::field($name, "must be given"))
+    };
+    (@value or ($default:expr) $name:ident, $value:ident) => { Ok($value.unwrap_or($default)) };
+    (@value optional $name:ident, $value:ident) => { Ok($value) };
+    (@keywords $keywords:expr) => { $keywords };
+    (@keywords $keywords:expr, $default:expr) => {
+        $crate::domain::fields::with_default($keywords, serde_json::json!($default))
+    };
+    (@example $example:expr) => { Some(serde_json::json!($example)) };
+    (@example) => { None };
+    (@name $field:ident) => {{
+        const NAME: $crate::domain::fields::CamelCase = $crate::domain::fields::CamelCase::of(stringify!($field));
+        const TEXT: &str = NAME.as_str();
+        TEXT
+    }};
+}
+
+pub(crate) use input;

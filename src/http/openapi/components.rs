@@ -1,0 +1,184 @@
+//! Schemas and examples of the OpenAPI documents: those of declared operations, and those in JSON files.
+//!
+//! A schema in a file can extend another, and have an enumeration of the code by its name.
+
+use super::bodies;
+use crate::domain::account::AccountStatus;
+use crate::domain::apikey::KeyClass;
+use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
+use crate::domain::claim::ClaimOutcome;
+use crate::domain::customer::Family;
+use crate::domain::deposit::DepositStatus;
+use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::fields::Component;
+use crate::domain::invoice::draft::PaymentCase;
+use crate::domain::ledger::{LedgerKind, RefType};
+use crate::domain::money::Currency;
+use crate::domain::payment::PaymentState;
+use crate::domain::rate;
+use crate::domain::refusal::Code;
+use crate::domain::server::order::ServerType;
+use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
+use crate::domain::status::InvoiceStatus;
+use crate::domain::timeline;
+use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::on_chain::{OnChainState, ReviewKind};
+use crate::domain::transfer::sender::SentBy;
+use crate::domain::transfer::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, TransferAction};
+use crate::domain::transfer::{Sending, TransferStatus};
+use crate::domain::unmatched::{Resolution, UnmatchedReason};
+use crate::domain::user::Role;
+use crate::http::route::Handler;
+use crate::http::routes::routes;
+use crate::service::sandbox::payments::{SHOWN_STATES, Step};
+use crate::web::packed::Packed;
+use serde_json::{Map, Value, json};
+
+/// The JSON files beside the operations, a line for each: components by name, each with its `schema` and an `example`.
+pub(super) const COMPONENTS: Packed =
+    Packed(include_bytes!(concat!(env!("OUT_DIR"), "/components.gz")));
+
+/// The schemas, with the code's own lists put in.
+pub(super) fn filled(mut schemas: Map<String, Value>) -> Map<String, Value> {
+    let written = schemas.clone();
+    for schema in schemas.values_mut() {
+        extend(schema, &written);
+        fill_lists(schema);
+    }
+    for body in routes(true).filter_map(|route| route.body.as_ref()) {
+        if let Some(schema) = schemas.get_mut(body.schema) {
+            bodies::let_optional_be_null(schema);
+        }
+    }
+    schemas
+}
+
+/// The schema and the example of every component.
+pub(super) fn components() -> (Map<String, Value>, Map<String, Value>) {
+    let (mut schemas, mut examples) = (Map::new(), Map::new());
+    // What cannot be parsed is missing, which the test of the document tells.
+    let text = COMPONENTS.text();
+    let files = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    for component in declared() {
+        schemas.insert(component.name.to_owned(), component.schema());
+        examples.insert(component.name.to_owned(), component.example());
+    }
+    for (name, mut component) in files.flat_map(|file: Map<String, Value>| file) {
+        let mut take = |part: &str| component.get_mut(part).map(Value::take);
+        let (schema, example) = (take("schema"), take("example"));
+        examples.extend(example.map(|example| (name.clone(), example)));
+        schemas.extend(schema.map(|schema| (name, schema)));
+    }
+    (schemas, examples)
+}
+
+/// Returns the components of all declared operations.
+fn declared() -> impl Iterator<Item = &'static Component> {
+    let operations = routes(true).filter_map(|route| match route.handler {
+        Handler::Declared(operation) => Some(operation),
+        _ => None,
+    });
+    let components = operations.flat_map(|operation| {
+        let body = operation.body.iter().map(|body| body.component);
+        let answers = operation
+            .answers
+            .iter()
+            .filter_map(|answer| answer.component);
+        body.chain(answers)
+    });
+    components.flat_map(Component::with_parts)
+}
+
+/// A schema that says `@extends` has what the other has, and its own besides.
+fn extend(schema: &mut Value, all: &Map<String, Value>) {
+    let Some(base) = schema
+        .get("@extends")
+        .and_then(Value::as_str)
+        .and_then(|name| all.get(name))
+        .cloned()
+    else {
+        return;
+    };
+    let own = std::mem::replace(schema, base);
+    for (name, value) in own
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| *name != "@extends")
+    {
+        match (schema.get_mut(name), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
+            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
+            (Some(known), value) => *known = value.clone(),
+            (None, _) => {}
+        }
+    }
+}
+
+/// Puts the code's lists where a schema says `"enum": "@Name"`, or `"examples"` of a list that grows.
+fn fill_lists(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str().and_then(|text| text.strip_prefix('@')) {
+                    Some(list) if name == "enum" || name == "examples" => {
+                        *value = json!(texts(list))
+                    }
+                    _ => fill_lists(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(fill_lists),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The texts of an enumeration of the code; none where there is no such enumeration.
+fn texts(name: &str) -> Vec<&'static str> {
+    match name {
+        "InvoiceStatus" => InvoiceStatus::TEXTS.to_vec(),
+        "Currency" => Currency::TEXTS.to_vec(),
+        "AssetId" => Asset::ids(),
+        "AssetKind" => AssetKind::TEXTS.to_vec(),
+        "Chain" => Chain::TEXTS.to_vec(),
+        "DepositStatus" => DepositStatus::TEXTS.to_vec(),
+        "Family" => Family::TEXTS.to_vec(),
+        "DeliveryState" => DeliveryState::TEXTS.to_vec(),
+        "EndpointFormat" => Format::TEXTS.to_vec(),
+        "ErrorCode" => Code::TEXTS.to_vec(),
+        "EventType" => EventType::TEXTS.to_vec(),
+        "LedgerKind" => LedgerKind::TEXTS.to_vec(),
+        "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
+        "KeyClass" => KeyClass::TEXTS.to_vec(),
+        "Mode" => Mode::TEXTS.to_vec(),
+        "PaymentCase" => PaymentCase::TEXTS.to_vec(),
+        "PaymentState" => PaymentState::TEXTS.to_vec(),
+        "SandboxPaymentState" => SHOWN_STATES.to_vec(),
+        "UnmatchedReason" => UnmatchedReason::TEXTS.to_vec(),
+        "Resolution" => Resolution::TEXTS.to_vec(),
+        "ClaimOutcome" => ClaimOutcome::TEXTS.to_vec(),
+        "PaymentStep" => Step::TEXTS.to_vec(),
+        "Role" => Role::TEXTS.to_vec(),
+        "Sending" => Sending::TEXTS.to_vec(),
+        "SentBy" => SentBy::TEXTS.to_vec(),
+        "FeeSource" => FeeSource::TEXTS.to_vec(),
+        "RateSource" => rate::RateSource::TEXTS.to_vec(),
+        "RateTeller" => rate::Source::TEXTS.to_vec(),
+        "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
+        "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
+        "TransferAction" => OF_OPERATOR.map(TransferAction::as_str).to_vec(),
+        "SandboxTransferAction" => OF_SANDBOX.map(TransferAction::as_str).to_vec(),
+        "ChainCase" => ChainCase::TEXTS.to_vec(),
+        "OnChainState" => OnChainState::TEXTS.to_vec(),
+        "ReviewKind" => ReviewKind::TEXTS.to_vec(),
+        "TransferStatus" => TransferStatus::TEXTS.to_vec(),
+        "RefType" => RefType::TEXTS.to_vec(),
+        "ServerAction" => OperatorStep::TEXTS.to_vec(),
+        "ServerCommand" => CommandState::TEXTS.to_vec(),
+        "ServerStatus" => ServerStatus::TEXTS.to_vec(),
+        "ServerType" => ServerType::TEXTS.to_vec(),
+        _ => Vec::new(),
+    }
+}
