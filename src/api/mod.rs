@@ -3,7 +3,9 @@
 //! A file has the inputs of its operations, their declarations and their functions. `http` authenticates the caller,
 //! calls the function of an operation and answers its outcome.
 
+pub mod invoices;
 pub mod operation;
 pub mod operator;
+pub mod params;
 pub mod query;
 pub mod tag;

@@ -4,13 +4,15 @@ use super::query::{Param, Query};
 use super::tag::Tag;
 use crate::domain::asset::Mode;
 use crate::domain::fields::{Component, Fields};
+use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::service::{Error, Json, Member, Scope, Service};
+use crate::service::{Caller, Error, Json, Member, Scope, Service, idempotency};
 use crate::store::Tx;
 use serde::Serialize;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// One operation of the interface. The router, the document, the metrics and the checks of callers follow from it.
@@ -35,6 +37,10 @@ pub struct Operation {
     pub refusals: &'static [Code],
     /// Requests that need a password given in the last 15 minutes.
     pub recent_password: RecentPassword,
+    /// Whether a request counts against the rate of its key.
+    pub is_rate_limited: bool,
+    /// Whether a request can have an Idempotency-Key.
+    pub is_idempotent: bool,
     /// Function that does it, by who may call.
     pub run: Run,
 }
@@ -42,6 +48,8 @@ pub struct Operation {
 /// Functions of operations, by who may call them.
 #[derive(Clone, Copy)]
 pub enum Run {
+    /// A server with a secret or legacy key.
+    Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
     /// Everybody who is signed in.
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
 }
@@ -60,6 +68,8 @@ pub struct Context<'a> {
     pub body: &'a [u8],
     /// Whether an empty body stands for `{}`.
     pub may_body_be_empty: bool,
+    /// The Idempotency-Key, or why it is refused.
+    pub idempotency_key: Result<Option<String>, Refusal>,
 }
 
 impl Context<'_> {
@@ -69,8 +79,20 @@ impl Context<'_> {
     /// `not_found` if the account does not exist or is not the member's.
     pub fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
-        let account = self.path.first().map_or("", String::as_str);
-        self.service.scope(member, account, mode)
+        self.service.scope(member, self.first(), mode)
+    }
+
+    /// Returns the path's first parameter, mostly an id.
+    pub fn first(&self) -> &str {
+        self.path.first().map_or("", String::as_str)
+    }
+
+    /// Returns the path's first parameter, which must be a UUID.
+    ///
+    /// # Errors
+    /// `not_found` if it is none, with what is sought.
+    pub fn uuid(&self, sought: &str) -> Result<String, Error> {
+        id::parse(self.first()).ok_or_else(|| Refusal::not_found(sought).into())
     }
 
     /// Returns the path's second parameter: of a path about an account, the id of one of its things.
@@ -93,17 +115,36 @@ pub enum Job {
     Done(Outcome),
     /// One transaction.
     Write(Write),
+    /// A step of the service that others take, too.
+    Wait(Wait),
 }
 
 /// One transaction of an operation.
 pub type Write = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
+
+/// A step of the service.
+pub type Wait = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Result of an operation that was not refused.
 pub struct Outcome {
     /// Kind of success.
     pub success: Success,
     /// Resource or list that is answered.
-    pub json: Option<Json>,
+    pub body: OutcomeBody,
+}
+
+/// JSON that is answered.
+pub enum OutcomeBody {
+    /// None.
+    Empty,
+    /// Rendered for this answer.
+    Own(Json),
+    /// Rendered for this answer and others.
+    Shared(Arc<RawValue>),
+    /// Kept under an Idempotency-Key.
+    Kept(String),
+    /// A page of a list, and the position of the next page.
+    Page(Vec<Arc<RawValue>>, Option<String>),
 }
 
 impl Outcome {
@@ -112,10 +153,43 @@ impl Outcome {
     /// # Errors
     /// [`Error::Failed`], which no view causes.
     pub fn shown(view: &impl Serialize) -> Result<Outcome, Error> {
-        Ok(Outcome {
+        Ok(Outcome::resource(to_raw_value(view)?))
+    }
+
+    /// Returns the outcome that shows a rendered resource.
+    pub fn resource(json: Json) -> Outcome {
+        Outcome {
             success: Success::Shown,
-            json: Some(to_raw_value(view)?),
-        })
+            body: OutcomeBody::Own(json),
+        }
+    }
+
+    /// Returns the outcome that shows a resource which others hold, too.
+    pub fn shared(json: Arc<RawValue>) -> Outcome {
+        Outcome {
+            success: Success::Shown,
+            body: OutcomeBody::Shared(json),
+        }
+    }
+
+    /// Returns the outcome that shows a page of a list, and the position of the next page.
+    pub fn page(data: Vec<Arc<RawValue>>, next_before: Option<String>) -> Outcome {
+        Outcome {
+            success: Success::Shown,
+            body: OutcomeBody::Page(data, next_before),
+        }
+    }
+
+    /// Returns the outcome of an operation that creates at most once for each Idempotency-Key.
+    pub fn once((outcome, text): (idempotency::Outcome, String)) -> Outcome {
+        let success = match outcome {
+            idempotency::Outcome::Created => Success::Created,
+            idempotency::Outcome::Existing => Success::Shown,
+        };
+        Outcome {
+            success,
+            body: OutcomeBody::Kept(text),
+        }
     }
 
     /// Returns the outcome that shows a resource that was created.
@@ -125,14 +199,14 @@ impl Outcome {
     pub fn created(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome {
             success: Success::Created,
-            json: Some(to_raw_value(view)?),
+            body: OutcomeBody::Own(to_raw_value(view)?),
         })
     }
 
     /// Outcome that shows nothing.
     pub const NOTHING: Outcome = Outcome {
         success: Success::Nothing,
-        json: None,
+        body: OutcomeBody::Empty,
     };
 }
 
@@ -147,6 +221,16 @@ impl Job {
             data: &'a [T],
         }
         Outcome::shown(&List { data }).map(Job::Done)
+    }
+
+    /// Leaves a step of the service to be done.
+    ///
+    /// # Errors
+    /// None: the type is that of an operation's function.
+    pub fn wait(
+        step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
+    ) -> Result<Job, Error> {
+        Ok(Job::Wait(Box::pin(step)))
     }
 
     /// Leaves a transaction to be done.
@@ -275,5 +359,7 @@ pub const PLAIN: Operation = Operation {
     answers: &[],
     refusals: &[],
     recent_password: RecentPassword::Never,
+    is_rate_limited: false,
+    is_idempotent: false,
     run: Run::Session(|_, _| Err(Refusal::not_found("path").into())),
 };

@@ -14,8 +14,8 @@ pub use component::{
 };
 pub(crate) use input::input;
 pub use rule::{Rule, keywords_of};
+pub use view::Shown;
 pub(crate) use view::view;
-pub use view::{Shown, object_keywords};
 
 use super::refusal::{Code, Refusal};
 use super::url::{Destination, Fault, Site};

@@ -11,6 +11,7 @@ pub mod chains;
 pub(crate) mod claims;
 pub mod customer;
 pub(crate) mod deliveries;
+mod invoice;
 mod invoice_detail;
 pub mod keys;
 mod links;
@@ -23,6 +24,7 @@ pub mod transfers;
 pub mod unmatched;
 pub(crate) mod wallets;
 
+pub use invoice::{CreatedInvoiceView, InvoiceView, invoice};
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub use links::payment_link;
 pub use public::{checkout_session, checkout_state, public_config};
@@ -31,7 +33,6 @@ pub use transfers::{transfer, transfer_for_operator};
 
 use super::account::Account;
 use super::asset::{Asset, Mode};
-use super::invoice::Invoice;
 use super::ledger::{Balance, Entry};
 use super::money::Cents;
 use super::signature::{checkout_token, is_checkout_token};
@@ -90,69 +91,6 @@ pub fn version(json: &RawValue) -> String {
 
 /// A rendered resource.
 pub type Rendered = serde_json::Result<Box<RawValue>>;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct InvoiceView<'a> {
-    id: &'a str,
-    object: &'static str,
-    order_id: Option<&'a str>,
-    status: super::status::InvoiceStatus,
-    paid: bool,
-    livemode: bool,
-    amount: Cents,
-    currency: super::money::Currency,
-    description: Option<&'a str>,
-    asset: Option<&'static str>,
-    asset_symbol: Option<&'static str>,
-    amount_expected: Option<String>,
-    amount_received: Option<String>,
-    rate: Option<String>,
-    deposit_address: Option<&'a str>,
-    checkout_url: String,
-    customer_email: Option<&'a str>,
-    metadata: &'a RawValue,
-    payment_link_id: Option<&'a str>,
-    refunded_amount: Option<Cents>,
-    created_at: Time,
-    expires_at: Time,
-    confirmed_at: Option<Time>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    warnings: &'a [String],
-}
-
-/// An invoice; `warnings` only where there are some, which only its creation has.
-pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendered {
-    let coin = invoice.coin.as_ref();
-    to_raw_value(&InvoiceView {
-        id: &invoice.id,
-        object: "invoice",
-        order_id: invoice.order_id.as_deref(),
-        status: invoice.status,
-        paid: invoice.status.is_paid(),
-        livemode: invoice.mode.is_live(),
-        amount: invoice.amount,
-        currency: invoice.currency,
-        description: invoice.description.as_deref(),
-        asset: coin.map(|coin| coin.asset.id),
-        asset_symbol: coin.map(|coin| coin.asset.symbol),
-        amount_expected: coin.map(|coin| coin.asset.text(coin.amount_expected)),
-        amount_received: coin
-            .zip(invoice.amount_received)
-            .map(|(coin, amount)| coin.asset.text(amount)),
-        rate: coin.map(|coin| coin.rate.to_string()),
-        deposit_address: coin.map(|coin| coin.address.as_str()),
-        checkout_url: links.checkout(&invoice.id),
-        customer_email: invoice.customer_email.as_deref(),
-        metadata: &invoice.metadata,
-        payment_link_id: invoice.payment_link_id.as_deref(),
-        refunded_amount: invoice.refunded,
-        created_at: invoice.created_at,
-        expires_at: invoice.expires_at,
-        confirmed_at: invoice.confirmed_at,
-        warnings,
-    })
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -29,7 +29,6 @@ mod openapi;
 mod operations;
 mod operator;
 mod pages;
-mod params;
 mod password;
 mod places;
 mod policy;

@@ -87,14 +87,6 @@ impl Call {
     pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
         Fields::parse(&self.body, false)
     }
-
-    /// The body, which may be left out.
-    ///
-    /// # Errors
-    /// `invalid_request` where it is there and no JSON object.
-    pub(super) fn optional_object(&self) -> Result<Map<String, Value>, Refusal> {
-        Fields::parse(&self.body, true)
-    }
 }
 
 /// The values of a route's path, ids in the small letters that they are stored in.

@@ -175,6 +175,8 @@ impl Route {
             },
             refusals: operation.refusals,
             recent_password: operation.recent_password,
+            is_rate_limited: operation.is_rate_limited,
+            is_idempotent: operation.is_idempotent,
             handler: Handler::Declared(operation),
             ..PRIVATE
         }
@@ -213,6 +215,7 @@ impl Route {
             Handler::Metrics(_) => Auth::Metrics,
             Handler::Sandbox(_) => Auth::Sandbox,
             Handler::Declared(operation) => match operation.run {
+                Run::Secret(_) => Auth::Secret,
                 Run::Session(_) => Auth::Session(Role::Merchant),
             },
         }

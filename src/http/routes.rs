@@ -10,7 +10,9 @@ use crate::api;
 
 /// Every resource, in the order of the document.
 pub(super) static RESOURCES: [&Resource; 50] = [
-    &merchant::invoices::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::invoices::OPERATIONS),
+    },
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
     &merchant::events::RESOURCE,

@@ -7,7 +7,7 @@ use super::invoices::{may_be_made, new_invoice};
 use super::{Error, Service};
 use crate::domain::account::Account;
 use crate::domain::event::EventType;
-use crate::domain::invoice::draft::Draft;
+use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::link::{OPEN_INVOICES_MAX, PaymentLink};
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
@@ -114,12 +114,12 @@ fn has_room(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error>
 }
 
 /// What is wanted of the invoice of a link.
-fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<Draft, Error> {
+fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Error> {
     let description = link
         .description
         .clone()
         .unwrap_or_else(|| link.name.clone());
-    Ok(Draft {
+    Ok(CreateInvoice {
         amount,
         currency: link.currency,
         order_id: None,
@@ -131,7 +131,6 @@ fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<Draft, Error> {
         metadata: RawValue::from_string("{}".to_owned())?,
         ttl_seconds: None,
         customer_email: None,
-        warnings: Vec::new(),
     })
 }
 

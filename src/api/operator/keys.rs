@@ -10,7 +10,7 @@ use crate::domain::fields::rule::{choice, integer, text};
 use crate::domain::fields::view::Sometimes;
 use crate::domain::fields::{Component, ComponentKind, input};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::keys::{CreatedKey, Key};
+use crate::domain::render::keys::{CreatedKeyView, KeyView};
 use crate::service::operator::keys::{self, OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX};
 use crate::service::{Error, Member};
 use crate::store;
@@ -18,7 +18,7 @@ use crate::store::Tx;
 
 input! {
     /// A new key. class is needed unless a key is imported.
-    pub CreateKey, checked mode, class, import {
+    pub CreateKey, checked mode, class, import; unknown refused {
         /// What it opens.
         optional class: KeyClass = choice(), "secret";
         /// Live or test.
@@ -30,7 +30,7 @@ input! {
 
 input! {
     /// How a key is rolled.
-    pub RollKey, checked overlap_seconds {
+    pub RollKey, checked overlap_seconds; unknown refused {
         /// How long the old key works on.
         or(OVERLAP_SECONDS_DEFAULT) overlap_seconds: i64 = integer(0..=OVERLAP_SECONDS_MAX), 3600;
     }
@@ -39,7 +39,7 @@ input! {
 const KEY_LIST: Component = Component {
     name: "KeyList",
     kind: ComponentKind::List {
-        item: &Key::COMPONENT,
+        item: &KeyView::COMPONENT,
         about: "A list of keys.",
         about_data: "All of them, oldest first.",
     },
@@ -65,7 +65,7 @@ const CREATE: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Makes a key and shows it, once; or takes over a legacy one that a shop has.",
     body: Body::required(&CreateKey::COMPONENT),
-    answers: &[Answer::created("The key.", &CreatedKey::COMPONENT)],
+    answers: &[Answer::created("The key.", &CreatedKeyView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(create),
     ..PLAIN
@@ -78,7 +78,7 @@ const ROLL: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Makes the successor of a key and shows it, once; the old one works on for a while.",
     body: Body::optional(&RollKey::COMPONENT),
-    answers: &[Answer::created("The new key.", &CreatedKey::COMPONENT)],
+    answers: &[Answer::created("The new key.", &CreatedKeyView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: Run::Session(roll),
@@ -102,7 +102,7 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let rows = context
         .service
         .read(|db| Ok(store::keys::of_account(db, account)?))?;
-    let views: Vec<Key> = rows.iter().map(keys::view).collect();
+    let views: Vec<KeyView> = rows.iter().map(keys::view).collect();
     Job::list(&views)
 }
 
@@ -157,7 +157,7 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn created(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
     let key = store::keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
-    let view = CreatedKey {
+    let view = CreatedKeyView {
         base: keys::view(&key),
         key: Sometimes(text),
     };

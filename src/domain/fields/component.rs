@@ -31,6 +31,13 @@ pub enum ComponentKind {
         /// Description of `data`, which says the order.
         about_data: &'static str,
     },
+    /// A page of a list: `data`, `hasMore` and `nextBefore`.
+    Page {
+        /// Schema of an item.
+        item: &'static Component,
+        /// Descriptions of the page, and of its fields in their order.
+        about: [&'static str; 4],
+    },
 }
 
 impl Component {
@@ -43,13 +50,24 @@ impl Component {
                 about,
                 about_data,
             } => {
-                let reference = format!("#/components/schemas/{}", item.name);
-                let data = json!({
-                    "type": "array", "items": { "$ref": reference }, "description": about_data
-                });
+                let data = list_of(item, about_data);
                 json!({
                     "type": "object", "description": about, "additionalProperties": false,
                     "required": ["data"], "properties": { "data": data },
+                })
+            }
+            ComponentKind::Page { item, about } => {
+                let [about, about_data, about_more, about_next] = about;
+                let properties = json!({
+                    "data": list_of(item, about_data),
+                    "hasMore": { "type": "boolean", "description": about_more },
+                    "nextBefore": {
+                        "type": ["string", "null"], "format": "uuid", "description": about_next
+                    },
+                });
+                json!({
+                    "type": "object", "description": about, "additionalProperties": false,
+                    "required": ["data", "hasMore", "nextBefore"], "properties": properties,
                 })
             }
         }
@@ -60,6 +78,9 @@ impl Component {
         match &self.kind {
             ComponentKind::Object { example, .. } => example(),
             ComponentKind::List { item, .. } => json!({ "data": [item.example()] }),
+            ComponentKind::Page { item, .. } => {
+                json!({ "data": [item.example()], "hasMore": false, "nextBefore": null })
+            }
         }
     }
 
@@ -67,9 +88,17 @@ impl Component {
     pub fn with_parts(&'static self) -> Vec<&'static Component> {
         match &self.kind {
             ComponentKind::Object { .. } => vec![self],
-            ComponentKind::List { item, .. } => vec![self, *item],
+            ComponentKind::List { item, .. } | ComponentKind::Page { item, .. } => {
+                vec![self, *item]
+            }
         }
     }
+}
+
+/// Returns the schema of a list of such items.
+fn list_of(item: &Component, about: &str) -> Value {
+    let reference = format!("#/components/schemas/{}", item.name);
+    json!({ "type": "array", "items": { "$ref": reference }, "description": about })
 }
 
 /// A property of an object's schema.
@@ -92,14 +121,14 @@ pub fn with_default(mut keywords: Keywords, value: Value) -> Keywords {
     keywords
 }
 
-/// Returns the schema of an object that has these properties and no others.
-pub fn object_schema(about: &[&str], properties: Vec<Property>) -> Value {
+/// Returns the schema of an object that has these properties, and others only if it is open.
+pub fn object_schema(about: &[&str], is_open: bool, properties: Vec<Property>) -> Value {
     let required = properties.iter().filter(|property| property.is_required);
     let required: Vec<&str> = required.map(|property| property.name).collect();
     let mut schema = Keywords::new();
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("description".to_owned(), json!(joined(about)));
-    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema.insert("additionalProperties".to_owned(), json!(is_open));
     if !required.is_empty() {
         schema.insert("required".to_owned(), json!(required));
     }
@@ -112,11 +141,12 @@ pub fn object_schema(about: &[&str], properties: Vec<Property>) -> Value {
     Value::Object(schema)
 }
 
-/// Returns the example of an object that has these properties.
-pub fn object_example(properties: Vec<Property>) -> Value {
-    let examples = properties.into_iter();
-    let examples =
-        examples.filter_map(|property| Some((property.name.to_owned(), property.example?)));
+/// Returns the example of an object that has these properties, with the values that differ from theirs.
+pub fn object_example(properties: Vec<Property>, differs: &Value) -> Value {
+    let examples = properties.into_iter().filter_map(|property| {
+        let value = differs.get(property.name).cloned().or(property.example)?;
+        Some((property.name.to_owned(), value))
+    });
     Value::Object(examples.collect())
 }
 

@@ -2,13 +2,15 @@
 
 /// Declares the body of a request: a struct, its reader and its schema.
 ///
-/// A field is `required`, `optional` (an `Option`) or has a default, `or(…)`. Its documentation is its description, its
-/// rule is a value of [`Rule`](super::rule::Rule), and an example of the body has the value after it, if there is one.
-/// Properties are in the order of the fields, which are checked in the order that `checked` gives.
+/// A field is `required`, `optional` (an `Option`), has a default, `or(…)`, or is `filled` by its rule where it is absent.
+/// Its documentation is its description, its rule is a value of [`Rule`](super::rule::Rule), and an example of the body
+/// has the value after it, if there is one. Properties are in the order of the fields, which are checked in the order that
+/// `checked` gives. Unknown fields are `refused`, `ignored`, or
+/// ignored and `named` by the function `unknown_fields`.
 macro_rules! input {
     (
         $(#[doc = $about:literal])+
-        $vis:vis $name:ident, checked $($checked:ident),+ {
+        $vis:vis $name:ident, checked $($checked:ident),+; unknown $unknown:ident {
             $(
                 $(#[doc = $field_about:literal])+
                 $kind:ident $(($default:expr))? $field:ident: $type:ty = $rule:expr $(, $example:expr)?;
@@ -26,10 +28,16 @@ macro_rules! input {
             $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component {
                 name: stringify!($name),
                 kind: $crate::domain::fields::ComponentKind::Object {
-                    schema: || $crate::domain::fields::object_schema(&[$($about),+], $name::properties()),
-                    example: || $crate::domain::fields::object_example($name::properties()),
+                    schema: || $crate::domain::fields::object_schema(
+                        &[$($about),+],
+                        $crate::domain::fields::input!(@is_open $unknown),
+                        $name::properties(),
+                    ),
+                    example: || $crate::domain::fields::object_example($name::properties(), &serde_json::json!({})),
                 },
             };
+
+            $crate::domain::fields::input!(@unknown_fields $unknown [$($field),+] $vis);
 
             /// Reads a body.
             ///
@@ -39,7 +47,7 @@ macro_rules! input {
                 body: &serde_json::Map<String, serde_json::Value>,
             ) -> Result<$name, $crate::domain::refusal::Refusal> {
                 let fields = $crate::domain::fields::Fields::of(body);
-                fields.only(&[$($crate::domain::fields::input!(@name $field)),+])?;
+                $crate::domain::fields::input!(@unknown $unknown fields, [$($field),+])?;
                 $(let $checked = $name::$checked(fields)?;)+
                 Ok($name { $($field),+ })
             }
@@ -67,12 +75,30 @@ macro_rules! input {
             }
         }
     };
+    (@is_open refused) => { false };
+    (@is_open $other:ident) => { true };
+    (@unknown refused $fields:ident, [$($field:ident),+]) => {
+        $fields.only(&[$($crate::domain::fields::input!(@name $field)),+])
+    };
+    (@unknown $other:ident $fields:ident, $names:tt) => { Ok::<(), $crate::domain::refusal::Refusal>(()) };
+    (@unknown_fields named [$($field:ident),+] $vis:vis) => {
+        /// Returns the names of a body's fields that are none of these.
+        $vis fn unknown_fields(body: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
+            let known = [$($crate::domain::fields::input!(@name $field)),+];
+            $crate::domain::fields::Fields::of(body).unknown(&known)
+        }
+    };
+    (@unknown_fields $other:ident $names:tt $vis:vis) => {};
     (@type required $type:ty) => { $type };
     (@type or $type:ty) => { $type };
+    (@type filled $type:ty) => { $type };
     (@type optional $type:ty) => { Option<$type> };
     (@is_required required) => { true };
     (@is_required $kind:ident) => { false };
     (@value required $name:ident, $value:ident) => {
+        $value.ok_or_else(|| $crate::domain::refusal::Refusal::field($name, "must be given"))
+    };
+    (@value filled $name:ident, $value:ident) => {
         $value.ok_or_else(|| $crate::domain::refusal::Refusal::field($name, "must be given"))
     };
     (@value or ($default:expr) $name:ident, $value:ident) => { Ok($value.unwrap_or($default)) };

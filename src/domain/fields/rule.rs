@@ -1,7 +1,8 @@
 //! Rules for the fields of bodies: each reads a field and describes it in the document.
 
-use super::Fields;
 use super::component::Keywords;
+use super::{Fields, URL_CHARS_MAX};
+use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::TextEnum;
 use serde_json::json;
@@ -29,22 +30,52 @@ pub fn keywords_of<T>(rule: &impl Rule<Value = T>) -> Keywords {
 }
 
 /// One of an enumeration's texts.
-pub struct ChoiceRule<T>(PhantomData<T>);
+pub struct ChoiceRule<T> {
+    problem_if_absent: Option<&'static str>,
+    is_one_of: bool,
+    kind: PhantomData<T>,
+}
 
 /// Returns the rule for one of an enumeration's texts.
 pub const fn choice<T: TextEnum>() -> ChoiceRule<T> {
-    ChoiceRule(PhantomData)
+    ChoiceRule {
+        problem_if_absent: None,
+        is_one_of: false,
+        kind: PhantomData,
+    }
+}
+
+impl<T> ChoiceRule<T> {
+    /// Refuses a body without the field for this problem.
+    pub const fn or_refused(mut self, problem: &'static str) -> ChoiceRule<T> {
+        self.problem_if_absent = Some(problem);
+        self
+    }
+
+    /// Describes the field by `oneOf`.
+    pub const fn by_one_of(mut self) -> ChoiceRule<T> {
+        self.is_one_of = true;
+        self
+    }
 }
 
 impl<T: TextEnum> Rule for ChoiceRule<T> {
     type Value = T;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<T>, Refusal> {
-        fields.choice(name)
+        match (fields.choice(name)?, self.problem_if_absent) {
+            (None, Some(problem)) => Err(Refusal::field(name, problem)),
+            (value, _) => Ok(value),
+        }
     }
 
     fn keywords(&self) -> Keywords {
-        keywords([("type", json!("string")), ("enum", json!(T::TEXTS))])
+        let one = keywords([("type", json!("string")), ("enum", json!(T::TEXTS))]);
+        if self.is_one_of {
+            keywords([("oneOf", json!([one]))])
+        } else {
+            one
+        }
     }
 }
 
@@ -79,15 +110,33 @@ impl Rule for TextRule {
         let chars_min = self
             .form
             .map_or(*self.chars.start(), |(chars_min, _)| chars_min);
-        let mut all = keywords([
-            ("type", json!("string")),
-            ("minLength", json!(chars_min)),
-            ("maxLength", json!(self.chars.end())),
-        ]);
+        let mut all = keywords([("type", json!("string"))]);
+        if chars_min > 0 {
+            all.insert("minLength".to_owned(), json!(chars_min));
+        }
+        all.insert("maxLength".to_owned(), json!(self.chars.end()));
         if let Some((_, pattern)) = self.form {
             all.insert("pattern".to_owned(), json!(pattern));
         }
         all
+    }
+}
+
+/// Id of a coin that must be given.
+pub struct AssetRule;
+
+impl Rule for AssetRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let asset = fields.text(name, 1..=40)?;
+        let problem = "must be given: an asset id of the currencies list";
+        let asset = asset.ok_or_else(|| Refusal::field(name, problem))?;
+        Ok(Some(asset.to_owned()))
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([("type", json!("string")), ("examples", json!(Asset::ids()))])
     }
 }
 
@@ -115,8 +164,77 @@ impl Rule for IntegerRule {
     }
 }
 
+/// A URL.
+pub struct UrlRule {
+    takes_apps: bool,
+}
+
+/// Returns the rule for an absolute http or https URL.
+pub const fn url() -> UrlRule {
+    UrlRule { takes_apps: false }
+}
+
+/// Returns the rule for where a customer goes: an http or https URL, or one of an app.
+pub const fn site_or_app() -> UrlRule {
+    UrlRule { takes_apps: true }
+}
+
+impl Rule for UrlRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let url = if self.takes_apps {
+            fields.site_or_app(name)?
+        } else {
+            fields.url(name)?
+        };
+        Ok(url.map(str::to_owned))
+    }
+
+    fn keywords(&self) -> Keywords {
+        let pattern = if self.takes_apps {
+            "^[A-Za-z][A-Za-z0-9+.-]*://"
+        } else {
+            "^[Hh][Tt][Tt][Pp][Ss]?://"
+        };
+        keywords([
+            ("type", json!("string")),
+            ("format", json!("uri")),
+            ("pattern", json!(pattern)),
+            ("maxLength", json!(URL_CHARS_MAX)),
+        ])
+    }
+}
+
+/// An e-mail address.
+pub struct EmailRule {
+    chars_max: usize,
+}
+
+/// Returns the rule for one e-mail address of at most so many characters.
+pub const fn email(chars_max: usize) -> EmailRule {
+    EmailRule { chars_max }
+}
+
+impl Rule for EmailRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let email = fields.email(name, self.chars_max)?;
+        Ok(email.map(str::to_owned))
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([
+            ("type", json!("string")),
+            ("format", json!("idn-email")),
+            ("maxLength", json!(self.chars_max)),
+        ])
+    }
+}
+
 /// Returns a schema of these keywords.
-pub(super) fn keywords<const N: usize>(all: [(&str, serde_json::Value); N]) -> Keywords {
+pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, serde_json::Value); N]) -> Keywords {
     all.into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()

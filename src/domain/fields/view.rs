@@ -2,10 +2,12 @@
 
 use super::component::Keywords;
 use super::rule::keywords;
+use crate::domain::money::Cents;
 use crate::domain::text_enum::TextEnum;
 use crate::domain::time::Time;
 use serde::{Serialize, Serializer};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 /// A type that a field of an answer can have.
 pub trait Shown {
@@ -27,9 +29,37 @@ impl Shown for &str {
     }
 }
 
+impl Shown for String {
+    fn keywords() -> Keywords {
+        <&str>::keywords()
+    }
+}
+
+impl Shown for bool {
+    fn keywords() -> Keywords {
+        keywords([("type", json!("boolean"))])
+    }
+}
+
 impl Shown for Time {
     fn keywords() -> Keywords {
         keywords([("type", json!("string")), ("format", json!("date-time"))])
+    }
+}
+
+impl Shown for Cents {
+    fn keywords() -> Keywords {
+        decimal("^-?[0-9]+\\.[0-9]{2}$")
+    }
+}
+
+/// A JSON object of somebody else's.
+impl Shown for &RawValue {
+    fn keywords() -> Keywords {
+        keywords([
+            ("type", json!("object")),
+            ("additionalProperties", json!(true)),
+        ])
     }
 }
 
@@ -42,22 +72,7 @@ impl<T: TextEnum> Shown for T {
 /// `null` for `None`.
 impl<T: Shown> Shown for Option<T> {
     fn keywords() -> Keywords {
-        let mut all = T::keywords();
-        if let Some(kind) = all.get_mut("type") {
-            *kind = json!([kind, "null"]);
-        }
-        all
-    }
-}
-
-/// An id of a row, a UUID.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(transparent)]
-pub struct UuidView<'a>(pub &'a str);
-
-impl Shown for UuidView<'_> {
-    fn keywords() -> Keywords {
-        keywords([("type", json!("string")), ("format", json!("uuid"))])
+        nullable(T::keywords())
     }
 }
 
@@ -83,20 +98,54 @@ impl<T: Serialize> Serialize for Sometimes<T> {
     }
 }
 
-/// Returns the keywords of the field `object`, which names the kind of a resource.
-pub fn object_keywords(object: &str) -> Keywords {
-    keywords([("type", json!("string")), ("const", json!(object))])
+impl<T: Shown> Shown for &[T] {
+    fn keywords() -> Keywords {
+        keywords([("type", json!("array")), ("items", json!(T::keywords()))])
+    }
+}
+
+/// Returns the schema of a value that may be null.
+pub fn nullable(mut all: Keywords) -> Keywords {
+    if let Some(kind) = all.get_mut("type") {
+        *kind = json!([kind, "null"]);
+    }
+    all
+}
+
+/// Returns the schema of a text that is always the same, like the `object` of a resource.
+pub fn constant(text: &str) -> Keywords {
+    keywords([("type", json!("string")), ("const", json!(text))])
+}
+
+/// Returns the schema of an id.
+pub fn uuid() -> Keywords {
+    keywords([("type", json!("string")), ("format", json!("uuid"))])
+}
+
+/// Returns the schema of a URL.
+pub fn url() -> Keywords {
+    keywords([("type", json!("string")), ("format", json!("uri"))])
+}
+
+/// Returns the schema of an amount in whole coins, or of a rate.
+pub fn coins() -> Keywords {
+    decimal("^[0-9]+(\\.[0-9]+)?$")
+}
+
+fn decimal(pattern: &str) -> Keywords {
+    keywords([("type", json!("string")), ("pattern", json!(pattern))])
 }
 
 /// Declares a resource: a struct, its JSON and its schema.
 ///
-/// The documentation of a field is its description; the value after its type is in the example. A resource has `object`,
-/// its kind, first. One that extends another has the other's fields first.
+/// The documentation of a field is its description; the value after its type is in the example. Its schema follows from
+/// its type, unless brackets give another. A resource may have `object`, its kind, before all fields, or extend another,
+/// whose fields then come first.
 macro_rules! view {
     (
         $(#[doc = $about:literal])+
-        $vis:vis $name:ident<'a>, object $object:literal {
-            $($(#[doc = $field_about:literal])+ $field:ident: $type:ty = $example:expr;)+
+        $vis:vis $name:ident<'a> as $title:literal, object $object:literal {
+            $($(#[doc = $field_about:literal])+ $field:ident: $type:ty $([$keywords:expr])? $(= $example:expr)?;)+
         }
     ) => {
         $(#[doc = $about])+
@@ -111,28 +160,59 @@ macro_rules! view {
         }
 
         impl<'a> $name<'a> {
-            $crate::domain::fields::view!(@component $vis $name $($about),+);
+            $crate::domain::fields::view!(@component $vis $name $title [$($about),+] serde_json::json!({}));
 
             fn properties() -> Vec<$crate::domain::fields::Property> {
-                let mut all = vec![$crate::domain::fields::Property {
-                    name: "object",
-                    about: &[concat!("Always ", $object, ".")],
-                    keywords: $crate::domain::fields::object_keywords($object),
-                    is_required: true,
-                    example: Some(serde_json::json!($object)),
-                }];
-                all.extend([
-                    $($crate::domain::fields::view!(@property $field $type, $example, $($field_about),+)),+
-                ]);
-                all
+                vec![
+                    $crate::domain::fields::Property {
+                        name: "object",
+                        about: &[concat!("Always ", $object, ".")],
+                        keywords: $crate::domain::fields::view::constant($object),
+                        is_required: true,
+                        example: Some(serde_json::json!($object)),
+                    },
+                    $($crate::domain::fields::view!(
+                        @property $field $type, [$($keywords)?] [$($example)?] [$($field_about),+]
+                    )),+
+                ]
             }
         }
     };
     (
         $(#[doc = $about:literal])+
-        $vis:vis $name:ident<'a>, extends $base:ident {
-            $($(#[doc = $field_about:literal])+ $field:ident: $type:ty $(= $example:expr)?;)+
+        $vis:vis $name:ident<'a> as $title:literal {
+            $($(#[doc = $field_about:literal])+ $field:ident: $type:ty $([$keywords:expr])? $(= $example:expr)?;)+
         }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(serde::Serialize)]
+        #[serde(rename_all = "camelCase")]
+        $vis struct $name<'a> {
+            $(
+                $(#[doc = $field_about])+
+                #[serde(skip_serializing_if = "crate::domain::fields::Shown::is_absent")]
+                $vis $field: $type,
+            )+
+        }
+
+        impl<'a> $name<'a> {
+            $crate::domain::fields::view!(@component $vis $name $title [$($about),+] serde_json::json!({}));
+
+            fn properties() -> Vec<$crate::domain::fields::Property> {
+                vec![
+                    $($crate::domain::fields::view!(
+                        @property $field $type, [$($keywords)?] [$($example)?] [$($field_about),+]
+                    )),+
+                ]
+            }
+        }
+    };
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis $name:ident<'a> as $title:literal, extends $base:ident {
+            $($(#[doc = $field_about:literal])+ $field:ident: $type:ty $([$keywords:expr])? $(= $example:expr)?;)+
+        }
+        $(example differs $differs:expr)?
     ) => {
         $(#[doc = $about])+
         #[derive(serde::Serialize)]
@@ -149,36 +229,44 @@ macro_rules! view {
         }
 
         impl<'a> $name<'a> {
-            $crate::domain::fields::view!(@component $vis $name $($about),+);
+            $crate::domain::fields::view!(
+                @component $vis $name $title [$($about),+] $crate::domain::fields::view!(@differs $($differs)?)
+            );
 
             fn properties() -> Vec<$crate::domain::fields::Property> {
                 let mut all = $base::properties();
                 all.extend([
-                    $($crate::domain::fields::view!(@property $field $type, $($example)?, $($field_about),+)),+
+                    $($crate::domain::fields::view!(
+                        @property $field $type, [$($keywords)?] [$($example)?] [$($field_about),+]
+                    )),+
                 ]);
                 all
             }
         }
     };
-    (@component $vis:vis $name:ident $($about:literal),+) => {
+    (@differs) => { serde_json::json!({}) };
+    (@differs $differs:expr) => { $differs };
+    (@component $vis:vis $name:ident $title:literal [$($about:literal),+] $differs:expr) => {
         /// Schema of the resource.
         $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component {
-            name: stringify!($name),
+            name: $title,
             kind: $crate::domain::fields::ComponentKind::Object {
-                schema: || $crate::domain::fields::object_schema(&[$($about),+], $name::properties()),
-                example: || $crate::domain::fields::object_example($name::properties()),
+                schema: || $crate::domain::fields::object_schema(&[$($about),+], false, $name::properties()),
+                example: || $crate::domain::fields::object_example($name::properties(), &$differs),
             },
         };
     };
-    (@property $field:ident $type:ty, $($example:expr)?, $($about:literal),+) => {
+    (@property $field:ident $type:ty, [$($keywords:expr)?] [$($example:expr)?] [$($about:literal),+]) => {
         $crate::domain::fields::Property {
             name: $crate::domain::fields::input!(@name $field),
             about: &[$($about),+],
-            keywords: <$type as $crate::domain::fields::Shown>::keywords(),
+            keywords: $crate::domain::fields::view!(@keywords $type, $($keywords)?),
             is_required: <$type as $crate::domain::fields::Shown>::IS_REQUIRED,
             example: $crate::domain::fields::input!(@example $($example)?),
         }
     };
+    (@keywords $type:ty,) => { <$type as $crate::domain::fields::Shown>::keywords() };
+    (@keywords $type:ty, $keywords:expr) => { $keywords };
 }
 
 pub(crate) use view;

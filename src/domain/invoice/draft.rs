@@ -3,27 +3,13 @@
 //! What lives here: every rule on the fields of `POST /v1/invoices`. What does not: rules that need the account or
 //! the file. What always holds: every draft is within the documented limits.
 
-use crate::domain::fields::Fields;
+use crate::domain::fields::rule::{choice, email, integer, keywords, site_or_app, text, url};
+use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
-
-/// The fields that mean something.
-const KNOWN: [&str; 11] = [
-    "amount",
-    "currency",
-    "orderId",
-    "description",
-    "asset",
-    "redirectUrl",
-    "cancelUrl",
-    "webhookUrl",
-    "metadata",
-    "ttlSeconds",
-    "customerEmail",
-];
+use serde_json::{Map, Value, json};
 
 text_enum! {
     /// What a simulated payment pays, of what is still due.
@@ -41,63 +27,82 @@ text_enum! {
 /// and events carry metadata deeper than a request does.
 const METADATA_LEVELS_MAX: usize = 64;
 
-/// A wanted invoice.
-#[derive(Clone, Debug)]
-pub struct Draft {
-    /// The price; nothing where it is a number larger than can be counted.
-    pub amount: Option<Cents>,
-    /// What the price is in.
-    pub currency: Currency,
-    /// The merchant's own reference.
-    pub order_id: Option<String>,
-    /// For people.
-    pub description: Option<String>,
-    /// The coin to preselect.
-    pub asset: Option<String>,
-    /// Where the customer goes after paying.
-    pub redirect_url: Option<String>,
-    /// Where the customer goes who gives up.
-    pub cancel_url: Option<String>,
-    /// An extra receiver of its events; its form is checked here, its address when it is called.
-    pub webhook_url: Option<String>,
-    /// The merchant's own JSON object.
-    pub metadata: Box<RawValue>,
-    /// Time to pay.
-    pub ttl_seconds: Option<i64>,
-    /// The customer's address.
-    pub customer_email: Option<String>,
-    /// What the merchant should know although the invoice is made.
-    pub warnings: Vec<String>,
+input! {
+    /// An invoice to create; null in an optional field means absent, unknown fields are ignored and named in warnings.
+    pub CreateInvoice, checked amount, currency, order_id, description, asset, redirect_url, cancel_url, webhook_url,
+    metadata, ttl_seconds, customer_email; unknown named {
+        /// The price, above zero, with at most two decimals.
+        required amount: Option<Cents> = PriceRule, "20.00";
+        /// Currency of the price.
+        required currency: Currency = choice().or_refused("must be EUR or USD"), "EUR";
+        /// The merchant's own reference; creating again with the same orderId returns the existing invoice.
+        optional order_id: String = text(1..=200), "order-1001";
+        /// What is paid for, as the customer reads it.
+        optional description: String = text(0..=500), "Two tickets";
+        /// Asset id from currencies; preselects the coin and skips the picker; where that fails the invoice is still
+        /// created and warnings explains.
+        optional asset: String = text(1..=40);
+        /// Where the customer goes after paying: a site, or an app by a scheme of its own, like myshop://paid; default:
+        /// success URL of the checkout settings.
+        optional redirect_url: String = site_or_app(), "https://shop.example.com/thanks";
+        /// Where the customer goes instead of paying, likewise; default: cancel URL of the checkout settings.
+        optional cancel_url: String = site_or_app(), "https://shop.example.com/cart";
+        /// Extra URL receiving this invoice's events, signed with the legacy account secret; https only, except http to
+        /// loopback in the sandbox and to networks the operator allowed.
+        optional webhook_url: String = url();
+        /// Free-form key/values, returned with the invoice and in webhooks; nested at most 64 levels deep.
+        filled metadata: Box<RawValue> = MetadataRule, json!({ "cart": "c-77" });
+        /// Time to pay, in seconds; default: time-to-pay of the checkout settings (20 minutes unless changed).
+        optional ttl_seconds: i64 = integer(60..=86_400), 1200;
+        /// The customer's e-mail address: one, by the rule of HTML's <input type=email>, letters beyond ASCII allowed.
+        optional customer_email: String = email(200), "ada@example.com";
+    }
 }
 
-impl Draft {
-    /// Checks a body.
-    ///
-    /// # Errors
-    /// `invalid_request` that names the first field that is wrong.
-    pub fn parse(body: &Map<String, Value>) -> Result<Draft, Refusal> {
-        let fields = Fields::of(body);
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        Ok(Draft {
-            amount: amount(&fields)?,
-            currency: fields
-                .choice("currency")?
-                .ok_or_else(|| Refusal::field("currency", "must be EUR or USD"))?,
-            order_id: owned(fields.text("orderId", 1..=200)?),
-            description: owned(fields.text("description", 0..=500)?),
-            asset: owned(fields.text("asset", 1..=40)?),
-            redirect_url: owned(fields.site_or_app("redirectUrl")?),
-            cancel_url: owned(fields.site_or_app("cancelUrl")?),
-            webhook_url: owned(fields.url("webhookUrl")?),
-            metadata: metadata(&fields)?,
-            ttl_seconds: fields.integer("ttlSeconds", 60..=86_400)?,
-            customer_email: owned(fields.email("customerEmail", 200)?),
-            warnings: fields
-                .unknown(&KNOWN)
-                .iter()
-                .map(|name| format!("unknown field {name:?} was ignored"))
-                .collect(),
-        })
+/// Returns a warning for each field of a body that `CreateInvoice` does not have.
+pub fn warnings(body: &Map<String, Value>) -> Vec<String> {
+    let unknown = CreateInvoice::unknown_fields(body).into_iter();
+    let warnings = unknown.map(|name| format!("unknown field {name:?} was ignored"));
+    warnings.collect()
+}
+
+/// A price: `None` if it is larger than can be counted.
+struct PriceRule;
+
+impl Rule for PriceRule {
+    type Value = Option<Cents>;
+
+    fn read(&self, fields: Fields<'_>, _: &str) -> Result<Option<Option<Cents>>, Refusal> {
+        amount(&fields).map(Some)
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([
+            ("type", json!(["string", "number"])),
+            (
+                "pattern",
+                json!("^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$"),
+            ),
+            ("exclusiveMinimum", json!(0)),
+        ])
+    }
+}
+
+/// Metadata as JSON text, `{}` if there is none.
+struct MetadataRule;
+
+impl Rule for MetadataRule {
+    type Value = Box<RawValue>;
+
+    fn read(&self, fields: Fields<'_>, _: &str) -> Result<Option<Box<RawValue>>, Refusal> {
+        metadata(&fields).map(Some)
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([
+            ("type", json!("object")),
+            ("additionalProperties", json!(true)),
+        ])
     }
 }
 
@@ -156,7 +161,7 @@ fn fits(value: &Value, levels: usize) -> bool {
     reason = "a test fails by panicking"
 )]
 mod tests {
-    use super::{Cents, Draft};
+    use super::{Cents, CreateInvoice, warnings};
     use crate::domain::refusal::{Code, Refusal};
     use serde_json::{Map, Value};
 
@@ -166,8 +171,8 @@ mod tests {
 
     #[track_caller]
     fn refused(text: &str) -> Refusal {
-        match Draft::parse(&body(text)) {
-            Ok(draft) => panic!("{text} was taken: {draft:?}"),
+        match CreateInvoice::read(&body(text)) {
+            Ok(_) => panic!("{text} was taken"),
             Err(refusal) => refusal,
         }
     }
@@ -181,7 +186,7 @@ mod tests {
             ("20", 2000),
             ("9999999999.99", 999_999_999_999),
         ] {
-            let draft = Draft::parse(&body(&format!(
+            let draft = CreateInvoice::read(&body(&format!(
                 "{{\"amount\":{amount},\"currency\":\"EUR\"}}"
             )))
             .unwrap();
@@ -198,7 +203,7 @@ mod tests {
             );
         }
         let huge = format!("{{\"amount\":1{},\"currency\":\"EUR\"}}", "0".repeat(30));
-        assert_eq!(Draft::parse(&body(&huge)).unwrap().amount, None);
+        assert_eq!(CreateInvoice::read(&body(&huge)).unwrap().amount, None);
     }
 
     #[test]
@@ -252,7 +257,7 @@ mod tests {
         let text = format!(
             "{{\"amount\":1,\"currency\":\"USD\",\"orderId\":\"{order}\",\"asset\":null,\"ttlSeconds\":60.0,\"metadata\":{{\"b\":1.10,\"a\":[]}},\"colour\":1}}"
         );
-        let draft = Draft::parse(&body(&text)).unwrap();
+        let draft = CreateInvoice::read(&body(&text)).unwrap();
         assert_eq!(draft.order_id, Some(order));
         assert_eq!((draft.asset, draft.ttl_seconds), (None, Some(60)));
         assert_eq!(
@@ -260,6 +265,9 @@ mod tests {
             "{\"b\":1.10,\"a\":[]}",
             "kept as sent"
         );
-        assert_eq!(draft.warnings, ["unknown field \"colour\" was ignored"]);
+        assert_eq!(
+            warnings(&body(&text)),
+            ["unknown field \"colour\" was ignored"]
+        );
     }
 }

@@ -3,15 +3,15 @@
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::fields::view;
-use crate::domain::fields::view::{Sometimes, UuidView};
+use crate::domain::fields::view::{Sometimes, uuid};
 use crate::domain::time::Time;
 use serde_json::Value;
 
 view! {
     /// A key, without its text.
-    pub Key<'a>, object "key" {
+    pub KeyView<'a> as "Key", object "key" {
         /// Key id.
-        id: UuidView<'a> = "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10";
+        id: &'a str [uuid()] = "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10";
         /// What it opens.
         class: KeyClass = "secret";
         /// Live or test.
@@ -31,7 +31,7 @@ view! {
 
 view! {
     /// A key that was just made.
-    pub CreatedKey<'a>, extends Key {
+    pub CreatedKeyView<'a> as "CreatedKey", extends KeyView {
         /// Its text, which is shown only here; absent where the key was imported.
         key: Sometimes<&'a str>;
     }

@@ -13,6 +13,7 @@ use crate::http::operations;
 use crate::http::request::Call;
 use crate::http::route::{Answering, Handler, Route};
 use crate::service::{Asker, Caller, Error, Member};
+use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use std::sync::Arc;
@@ -27,17 +28,20 @@ pub(super) enum Admitted {
     Reseller(fn(Call, Reseller) -> Answering, Reseller),
     Metrics(fn(Call, Scraper) -> Answering, Scraper),
     Sandbox(fn(Call, Arc<Sandbox>) -> Answering, Arc<Sandbox>),
-    DeclaredSession(&'static Route, SessionFunction, Member),
+    DeclaredSecret(&'static Route, Function<Arc<Caller>>, Arc<Caller>),
+    DeclaredSession(&'static Route, Function<Member>, Member),
 }
 
-/// Function of a declared operation for everybody who is signed in.
-type SessionFunction = fn(&Context<'_>, &Member) -> Result<Job, Error>;
+/// Function of a declared operation, by what its caller has proved.
+type Function<P> = fn(&Context<'_>, &P) -> Result<Job, Error>;
 
 impl Admitted {
     /// Whose share of what is scarce it uses; nobody's where it asks neither for a key nor for a session.
     pub(super) fn asker(&self) -> Option<Asker> {
         match self {
-            Admitted::Secret(_, caller) => Some(caller.asker()),
+            Admitted::Secret(_, caller) | Admitted::DeclaredSecret(_, _, caller) => {
+                Some(caller.asker())
+            }
             Admitted::Public(_, key) => Some(key.asker()),
             Admitted::Session(_, member) | Admitted::DeclaredSession(_, _, member) => {
                 Some(member.asker())
@@ -59,6 +63,10 @@ impl Admitted {
             Admitted::Reseller(handler, reseller) => handler(call, reseller),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
             Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
+            Admitted::DeclaredSecret(route, function, caller) => {
+                let run = move |context: &Context<'_>| function(context, &caller);
+                Box::pin(operations::perform(call, route, run))
+            }
             Admitted::DeclaredSession(route, function, member) => {
                 let run = move |context: &Context<'_>| function(context, &member);
                 Box::pin(operations::perform(call, route, run))
@@ -80,10 +88,7 @@ pub(super) fn admit(
     Ok(match route.handler {
         Handler::Open(handler) => Admitted::Open(handler),
         Handler::Secret(handler) => {
-            let caller = auth::secret(front, headers)?;
-            if route.is_rate_limited {
-                rate(front, caller.key(), limits)?;
-            }
+            let caller = caller(front, route, headers, limits)?;
             Admitted::Secret(handler, caller)
         }
         Handler::Public(handler) => Admitted::Public(handler, auth::public(front, headers)?),
@@ -101,6 +106,10 @@ pub(super) fn admit(
         Handler::Metrics(handler) => Admitted::Metrics(handler, auth::scraper(front, headers)?),
         Handler::Sandbox(handler) => Admitted::Sandbox(handler, auth::sandbox(front, headers)?),
         Handler::Declared(operation) => match operation.run {
+            Run::Secret(function) => {
+                let caller = caller(front, route, headers, limits)?;
+                Admitted::DeclaredSecret(route, function, caller)
+            }
             Run::Session(function) => {
                 let member = auth::member(front, method, headers)?;
                 ask_for_password(front, route, &member, body)?;
@@ -108,6 +117,20 @@ pub(super) fn admit(
             }
         },
     })
+}
+
+/// Authenticates a secret key, and counts the request against its rate where the route says so.
+fn caller(
+    front: &Front,
+    route: &Route,
+    headers: &HeaderMap,
+    limits: &mut Vec<(HeaderName, HeaderValue)>,
+) -> Result<Arc<Caller>, Error> {
+    let caller = auth::secret(front, headers)?;
+    if route.is_rate_limited {
+        rate(front, caller.key(), limits)?;
+    }
+    Ok(caller)
 }
 
 /// Refuses what is sensitive unless the password was given lately.

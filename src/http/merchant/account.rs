@@ -1,7 +1,7 @@
 //! `/v1/merchant`, `/v1/balances` and `/v1/ledger`.
 
+use crate::api::params::BEFORE_ID;
 use crate::domain::money::Currency;
-use crate::http::params::BEFORE_ID;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};

@@ -1,7 +1,7 @@
 //! `/v1/events`.
 
+use crate::api::params::BEFORE_ID;
 use crate::domain::event::EventType;
-use crate::http::params::BEFORE_ID;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};

@@ -7,5 +7,4 @@ pub(super) mod currencies;
 pub(super) mod customers;
 pub(super) mod deposits;
 pub(super) mod events;
-pub(super) mod invoices;
 pub(super) mod transfers;

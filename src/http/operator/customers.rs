@@ -2,9 +2,9 @@
 //!
 //! What always holds: they are shown as the operations of the same name under `/v1` show them.
 
+use crate::api::params::MODE;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::merchant::deposits;
-use crate::http::params::MODE;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};

@@ -1,8 +1,8 @@
 //! Deliveries in the operator interface: listing, reading, and sending again.
 
+use crate::api::params::{BEFORE, MODE};
 use crate::domain::event::DeliveryState;
 use crate::domain::refusal::Code;
-use crate::http::params::{BEFORE, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};

@@ -1,9 +1,9 @@
 //! Exports in the operator interface.
 
+use crate::api::params::{FROM, MODE, TO};
 use crate::domain::export::{Export, header};
 use crate::domain::refusal::Refusal;
 use crate::http::long_reads;
-use crate::http::params::{FROM, MODE, TO};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route, Tag};

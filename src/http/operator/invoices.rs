@@ -1,8 +1,8 @@
 //! Invoices in the operator interface: searching, reading, the timeline, cancelling.
 
+use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
-use crate::http::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};

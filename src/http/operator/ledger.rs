@@ -1,10 +1,10 @@
 //! Balances, ledger and events of an account in the operator interface, and correcting its ledger.
 
+use crate::api::params::{BEFORE, CURRENCY, MODE};
 use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
 use crate::http::auth::Operator;
 use crate::http::merchant::{account, events};
-use crate::http::params::{BEFORE, CURRENCY, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};

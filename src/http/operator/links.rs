@@ -1,7 +1,7 @@
 //! Payment links in the operator interface.
 
+use crate::api::params::MODE;
 use crate::domain::refusal::Code;
-use crate::http::params::MODE;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};

@@ -1,8 +1,8 @@
 //! What concerns the whole service in the operator interface: settings, coins, the audit log.
 
+use crate::api::params::BEFORE;
 use crate::domain::refusal::Code;
 use crate::http::auth::Operator;
-use crate::http::params::BEFORE;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};

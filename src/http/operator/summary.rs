@@ -2,9 +2,9 @@
 //!
 //! What always holds: counting never makes other requests wait.
 
+use crate::api::params::MODE;
 use crate::domain::asset::Mode;
 use crate::http::auth::Operator;
-use crate::http::params::MODE;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};

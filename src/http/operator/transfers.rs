@@ -1,5 +1,6 @@
 //! Payouts and refunds in the operator interface: listing, reading, requesting, and each step.
 
+use crate::api::params::{BEFORE_ID as BEFORE, MODE};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
 use crate::domain::render::approvals::ApprovalView;
@@ -9,7 +10,6 @@ use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::http::auth::Operator;
 use crate::http::merchant::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
 use crate::http::operator::qr_code;
-use crate::http::params::{BEFORE_ID as BEFORE, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};

@@ -7,7 +7,7 @@ use crate::domain::account::Account;
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::EventType;
 use crate::domain::invoice::Invoice;
-use crate::domain::invoice::draft::Draft;
+use crate::domain::invoice::draft::{self, CreateInvoice};
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::scanned::Scanned;
@@ -29,7 +29,9 @@ use std::sync::Arc;
 struct Drawn {
     /// By whose settings.
     account: Arc<Account>,
-    draft: Draft,
+    draft: CreateInvoice,
+    /// Warnings that the body brings about.
+    warnings: Vec<String>,
     /// It, unless its price is refused; and its JSON, unless a coin is still to be picked.
     invoice: Result<(Invoice, Option<Json>), Refusal>,
 }
@@ -53,9 +55,12 @@ impl Service {
             route: "createInvoice",
             client_key,
         });
-        let draft = Draft::parse(&body).and_then(|draft| self.checked(draft));
+        let draft = CreateInvoice::read(&body).and_then(|draft| self.checked(draft));
         let drawn = match draft {
-            Ok(draft) => self.draw(now, self.recent_account(account)?, mode, draft)?,
+            Ok(draft) => {
+                let draft = (draft, draft::warnings(&body));
+                self.draw(now, self.recent_account(account)?, mode, draft)?
+            }
             Err(refusal) => {
                 let check = |db: &Reader<'_>| {
                     may_be_made(db, &accounts::by_seq(db, account)?, mode)?;
@@ -78,7 +83,7 @@ impl Service {
     }
 
     /// Refuses a webhookUrl that may not be called.
-    fn checked(&self, draft: Draft) -> Result<Draft, Refusal> {
+    fn checked(&self, draft: CreateInvoice) -> Result<CreateInvoice, Refusal> {
         let url = draft.webhook_url.as_deref();
         match url.map_or(Ok(()), |url| (self.webhook_check)(url)) {
             Ok(()) => Ok(draft),
@@ -92,7 +97,7 @@ impl Service {
         now: Time,
         account: Arc<Account>,
         mode: Mode,
-        draft: Draft,
+        (draft, warnings): (CreateInvoice, Vec<String>),
     ) -> Result<Drawn, Error> {
         let invoice = match account.check_price(draft.amount) {
             Err(refusal) => Err(refusal),
@@ -108,6 +113,7 @@ impl Service {
         Ok(Drawn {
             account,
             draft,
+            warnings,
             invoice,
         })
     }
@@ -126,7 +132,8 @@ impl Service {
         let again = if account == *drawn.account {
             None
         } else {
-            Some(self.draw(now, Arc::new(account), mode, drawn.draft.clone())?)
+            let draft = (drawn.draft.clone(), drawn.warnings.clone());
+            Some(self.draw(now, Arc::new(account), mode, draft)?)
         };
         let drawn = again.as_ref().unwrap_or(drawn);
         let (invoice, object) = match &drawn.invoice {
@@ -145,7 +152,7 @@ impl Service {
             return made.ok_or_else(not_written);
         }
         self.record_invoice(tx, now, invoice, object, EventType::InvoiceCreated)?;
-        let mut warnings = drawn.draft.warnings.clone();
+        let mut warnings = drawn.warnings.clone();
         warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
         let answer = self.with_warnings(invoice, object, &warnings)?;
         Ok((Outcome::Created, answer))
@@ -164,7 +171,7 @@ impl Service {
         if let Some(made) = self.made_before(tx, invoice.mode, drawn)? {
             return Ok(made);
         }
-        let (mut invoice, mut warnings) = (invoice.clone(), drawn.draft.warnings.clone());
+        let (mut invoice, mut warnings) = (invoice.clone(), drawn.warnings.clone());
         let quote = match self.first_quote(tx, now, &invoice, asset) {
             Ok(quote) => Some(quote),
             Err(Error::Refused(refusal)) => {
@@ -224,7 +231,8 @@ impl Service {
         let Some(existing) = invoices::by_order(tx, drawn.account.seq, mode, order_id)? else {
             return Ok(None);
         };
-        let warnings = differences(&drawn.draft, &existing);
+        let mut warnings = drawn.warnings.clone();
+        warnings.extend(differences(&drawn.draft, &existing));
         let json = render::invoice(&existing, &self.links, &warnings)?;
         Ok(Some((
             Outcome::Existing,
@@ -252,8 +260,8 @@ fn not_written() -> Error {
 }
 
 /// What the merchant should know who made an orderId again.
-fn differences(draft: &Draft, existing: &Invoice) -> Vec<String> {
-    let mut warnings = draft.warnings.clone();
+fn differences(draft: &CreateInvoice, existing: &Invoice) -> Vec<String> {
+    let mut warnings = Vec::new();
     if draft.amount != Some(existing.amount) {
         warnings.push(format!(
             "this orderId exists with another amount: {}",
@@ -274,7 +282,7 @@ pub(in crate::service) fn new_invoice(
     account: &Account,
     mode: Mode,
     amount: Cents,
-    draft: &Draft,
+    draft: &CreateInvoice,
     now: Time,
 ) -> Invoice {
     let ttl_seconds = draft.ttl_seconds.unwrap_or(account.ttl_seconds);

@@ -5,9 +5,8 @@
 
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
-use crate::domain::fields::view::UuidView;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::keys::Key;
+use crate::domain::render::keys::KeyView;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, keys as rules, sandbox};
@@ -190,9 +189,9 @@ pub fn revoke(
 }
 
 /// Returns a key as it is answered.
-pub fn view(key: &KeyRow) -> Key<'_> {
-    Key {
-        id: UuidView(&key.id),
+pub fn view(key: &KeyRow) -> KeyView<'_> {
+    KeyView {
+        id: &key.id,
         class: key.class,
         mode: key.mode,
         last4: &key.last4,

@@ -1,0 +1,197 @@
+//! Invoices of a shop: `/v1/invoices`.
+
+use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::params::BEFORE_ID;
+use super::query::{Param, ParamKind};
+use super::tag::Tag;
+use crate::domain::fields::rule::{AssetRule, choice, text};
+use crate::domain::fields::{Component, ComponentKind, input};
+use crate::domain::invoice::draft::{CreateInvoice, PaymentCase};
+use crate::domain::refusal::Code;
+use crate::domain::render::{CreatedInvoiceView, InvoiceView};
+use crate::domain::status::InvoiceStatus;
+use crate::service::invoices::Wanted;
+use crate::service::{Caller, Error};
+use std::sync::Arc;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 25;
+
+input! {
+    /// The coin to pay an invoice in; unknown fields are ignored.
+    pub SelectCoin, checked asset; unknown ignored {
+        /// Asset id from currencies.
+        required asset: String = AssetRule, "LTC";
+    }
+}
+
+input! {
+    /// How to pay a test invoice; null means absent, unknown fields are ignored.
+    pub SimulatePayment, checked case, asset; unknown ignored {
+        /// Whether what is still due is paid exactly, half of it, or one and a half times; default exact.
+        or(PaymentCase::Exact) case: PaymentCase = choice().by_one_of(), "exact";
+        /// Asset id of the coin to simulate with when none is picked; default: the first coin that takes this amount.
+        optional asset: String = text(1..=40), "LTC";
+    }
+}
+
+const INVOICE_LIST: Component = Component {
+    name: "InvoiceList",
+    kind: ComponentKind::Page {
+        item: &InvoiceView::COMPONENT,
+        about: [
+            "One page of the invoices in the mode of the key, newest first.",
+            "The invoices of this page, newest first.",
+            "Whether older invoices follow.",
+            "Value of before that answers the next page; null on the last page.",
+        ],
+    },
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 5] = [&CREATE, &LIST, &GET, &SELECT, &SIMULATE];
+
+const CREATE: Operation = Operation {
+    id: "createInvoice",
+    method: "POST",
+    path: "/v1/invoices",
+    tag: Tag::Invoices,
+    summary: "Creates an invoice. The same orderId again answers 200 with the invoice as it is now.",
+    body: Body::required(&CreateInvoice::COMPONENT),
+    answers: &[
+        Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
+        Answer::shown(
+            "An invoice with this orderId exists; nothing was changed.",
+            &CreatedInvoiceView::COMPONENT,
+        ),
+    ],
+    refusals: &[
+        Code::AmountTooLarge,
+        Code::AccountNotApproved,
+        Code::AccountSuspended,
+        Code::IdempotencyConflict,
+        Code::RateLimited,
+        Code::Maintenance,
+    ],
+    is_rate_limited: true,
+    is_idempotent: true,
+    run: Run::Secret(create),
+    ..PLAIN
+};
+
+const LIST: Operation = Operation {
+    id: "listInvoices",
+    path: "/v1/invoices",
+    tag: Tag::Invoices,
+    summary: "Pages through the invoices, newest first.",
+    query: &[
+        Param::limit(100, LIMIT_DEFAULT),
+        BEFORE_ID,
+        Param {
+            name: "status",
+            about: "Only invoices of this status.",
+            kind: ParamKind::OneOf(InvoiceStatus::TEXTS),
+        },
+        Param {
+            name: "orderId",
+            about: "Only the invoice with this reference.",
+            kind: ParamKind::Text { chars_max: 200 },
+        },
+    ],
+    answers: &[Answer::shown("A page of invoices.", &INVOICE_LIST)],
+    run: Run::Secret(list),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getInvoice",
+    path: "/v1/invoices/{id}",
+    tag: Tag::Invoices,
+    summary: "Reads an invoice; usable for polling where webhooks cannot be received.",
+    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
+    run: Run::Secret(get),
+    ..PLAIN
+};
+
+const SELECT: Operation = Operation {
+    id: "selectCoin",
+    method: "POST",
+    path: "/v1/invoices/{id}/select",
+    tag: Tag::Invoices,
+    summary: "Picks the coin: locks the rate, claims a deposit address, sets amountExpected.",
+    body: Body::required(&SelectCoin::COMPONENT),
+    answers: &[Answer::shown(
+        "The invoice with depositAddress and amountExpected.",
+        &InvoiceView::COMPONENT,
+    )],
+    refusals: &[
+        Code::CoinUnavailable,
+        Code::PaymentInFlight,
+        Code::InvoiceClosed,
+    ],
+    run: Run::Secret(select),
+    ..PLAIN
+};
+
+const SIMULATE: Operation = Operation {
+    id: "simulatePayment",
+    method: "POST",
+    path: "/v1/invoices/{id}/simulate",
+    tag: Tag::Invoices,
+    summary: "Pays a test invoice: status changes, ledger and webhooks as for a real payment.",
+    body: Body::optional(&SimulatePayment::COMPONENT),
+    answers: &[Answer::shown(
+        "The invoice after the payment.",
+        &InvoiceView::COMPONENT,
+    )],
+    refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
+    run: Run::Secret(simulate),
+    ..PLAIN
+};
+
+fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let body = context.object()?;
+    let client_key = context.idempotency_key.clone()?;
+    let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
+    Job::wait(async move {
+        let created = service.create_invoice(now, &caller, body, client_key);
+        Ok(Outcome::once(created.await?))
+    })
+}
+
+fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let query = context.query;
+    let wanted = Wanted {
+        status: query.choice("status")?,
+        order_id: query.text("orderId").map(str::to_owned),
+        before: query.text("before").map(str::to_owned),
+        limit: query.limit(LIMIT_DEFAULT),
+    };
+    let page = context.service.invoices(caller, &wanted)?;
+    Ok(Job::Done(Outcome::page(page.data, page.next_before)))
+}
+
+fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let invoice = context.service.invoice(caller, &context.uuid("invoice")?)?;
+    Ok(Job::Done(Outcome::shared(invoice)))
+}
+
+fn select(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let SelectCoin { asset } = SelectCoin::read(&context.object()?)?;
+    let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
+    let id = context.first().to_owned();
+    Job::wait(async move {
+        let invoice = service.select(now, &caller, &id, asset).await?;
+        Ok(Outcome::resource(invoice))
+    })
+}
+
+fn simulate(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let SimulatePayment { case, asset } = SimulatePayment::read(&context.object()?)?;
+    let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
+    let id = context.first().to_owned();
+    Job::wait(async move {
+        let invoice = service.simulate(now, &caller, &id, case, asset).await?;
+        Ok(Outcome::resource(invoice))
+    })
+}
