@@ -8,10 +8,7 @@ mod input;
 pub mod rule;
 pub mod view;
 
-pub use component::{
-    CamelCase, Component, ComponentKind, Keywords, Property, object_example, object_schema,
-    with_default,
-};
+pub use component::{CamelCase, Component, ComponentKind, Keywords, Property, with_default};
 pub(crate) use input::input;
 pub use rule::{Rule, keywords_of};
 pub use view::Shown;

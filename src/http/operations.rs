@@ -1,17 +1,19 @@
-//! Does the operations of `api`: one asynchronous function for all of them.
+//! Does the operations of `api`: one way for all of them.
 
 use super::reply::{Reply, status};
 use super::request::{Call, idempotency_key};
-use super::route::Route;
+use super::route::{Answering, Route};
 use crate::api::operation::{Context, Job, Outcome, OutcomeBody};
 use crate::service::Error;
+use std::future::ready;
+use std::sync::Arc;
 
-/// Calls the function of an operation, does the transaction that it leaves, and returns the answer.
-pub(super) async fn perform(
-    call: Call,
-    route: &'static Route,
+/// Calls the function of an operation and returns the answer, which waits for what the function has left to do.
+pub(super) fn perform(
+    call: &Call,
+    route: &Route,
     run: impl FnOnce(&Context<'_>) -> Result<Job, Error>,
-) -> Result<Reply, Error> {
+) -> Answering {
     let service = &call.front.service;
     let job = run(&Context {
         service,
@@ -25,12 +27,19 @@ pub(super) async fn perform(
             Ok(None)
         },
         may_body_be_empty: route.body.as_ref().is_none_or(|body| !body.required),
-    })?;
-    let Outcome { success, body } = match job {
-        Job::Done(outcome) => outcome,
-        Job::Write(work) => service.write(work).await?,
-        Job::Wait(step) => step.await?,
-    };
+    });
+    match job {
+        Err(error) => Box::pin(ready(Err(error))),
+        Ok(Job::Done(outcome)) => Box::pin(ready(reply(outcome))),
+        Ok(Job::Wait(step)) => Box::pin(async move { reply(step.await?) }),
+        Ok(Job::Write(work)) => {
+            let service = Arc::clone(service);
+            Box::pin(async move { reply(service.write(work).await?) })
+        }
+    }
+}
+
+fn reply(Outcome { success, body }: Outcome) -> Result<Reply, Error> {
     let status = status(success);
     Ok(match body {
         OutcomeBody::Empty => Reply::json(status, ""),

@@ -9,18 +9,22 @@ pub type Keywords = Map<String, Value>;
 pub struct Component {
     /// Name in the document.
     pub name: &'static str,
-    /// ComponentKind of value that it describes.
+    /// Kind of the value that it describes.
     pub kind: ComponentKind,
 }
 
 /// Kinds of values that have a schema of their own.
 pub enum ComponentKind {
-    /// An object, by functions that return its schema and an example.
+    /// An object.
     Object {
-        /// Returns the schema.
-        schema: fn() -> Value,
-        /// Returns the example.
-        example: fn() -> Value,
+        /// Lines of the description.
+        about: &'static [&'static str],
+        /// Whether it may have fields besides these.
+        is_open: bool,
+        /// Properties, first those of the object that it extends.
+        properties: &'static [&'static [Property]],
+        /// Returns the fields whose values in the example are not those of the properties.
+        differs: fn() -> Value,
     },
     /// An object whose only field `data` has all items of a list.
     List {
@@ -44,7 +48,12 @@ impl Component {
     /// Returns the JSON Schema.
     pub fn schema(&self) -> Value {
         match &self.kind {
-            ComponentKind::Object { schema, .. } => schema(),
+            ComponentKind::Object {
+                about,
+                is_open,
+                properties,
+                ..
+            } => object_schema(about, *is_open, properties),
             ComponentKind::List {
                 item,
                 about,
@@ -76,7 +85,11 @@ impl Component {
     /// Returns an example of a value.
     pub fn example(&self) -> Value {
         match &self.kind {
-            ComponentKind::Object { example, .. } => example(),
+            ComponentKind::Object {
+                properties,
+                differs,
+                ..
+            } => object_example(properties, &differs()),
             ComponentKind::List { item, .. } => json!({ "data": [item.example()] }),
             ComponentKind::Page { item, .. } => {
                 json!({ "data": [item.example()], "hasMore": false, "nextBefore": null })
@@ -107,12 +120,12 @@ pub struct Property {
     pub name: &'static str,
     /// Lines of the description, as the field's documentation has them.
     pub about: &'static [&'static str],
-    /// Keywords of the value's schema, without the description.
-    pub keywords: Keywords,
+    /// Returns the keywords of the value's schema, without the description.
+    pub keywords: fn() -> Keywords,
     /// Whether the object has the field always.
     pub is_required: bool,
-    /// Value of the field in the object's example.
-    pub example: Option<Value>,
+    /// Returns the value of the field in the object's example.
+    pub example: fn() -> Option<Value>,
 }
 
 /// Returns the schema of a field that has this value if it is absent.
@@ -121,9 +134,9 @@ pub fn with_default(mut keywords: Keywords, value: Value) -> Keywords {
     keywords
 }
 
-/// Returns the schema of an object that has these properties, and others only if it is open.
-pub fn object_schema(about: &[&str], is_open: bool, properties: Vec<Property>) -> Value {
-    let required = properties.iter().filter(|property| property.is_required);
+fn object_schema(about: &[&str], is_open: bool, properties: &[&[Property]]) -> Value {
+    let all = || properties.iter().copied().flatten();
+    let required = all().filter(|property| property.is_required);
     let required: Vec<&str> = required.map(|property| property.name).collect();
     let mut schema = Keywords::new();
     schema.insert("type".to_owned(), json!("object"));
@@ -132,8 +145,8 @@ pub fn object_schema(about: &[&str], is_open: bool, properties: Vec<Property>) -
     if !required.is_empty() {
         schema.insert("required".to_owned(), json!(required));
     }
-    let properties = properties.into_iter().map(|property| {
-        let mut keywords = property.keywords;
+    let properties = all().map(|property| {
+        let mut keywords = (property.keywords)();
         keywords.insert("description".to_owned(), json!(joined(property.about)));
         (property.name.to_owned(), Value::Object(keywords))
     });
@@ -141,10 +154,11 @@ pub fn object_schema(about: &[&str], is_open: bool, properties: Vec<Property>) -
     Value::Object(schema)
 }
 
-/// Returns the example of an object that has these properties, with the values that differ from theirs.
-pub fn object_example(properties: Vec<Property>, differs: &Value) -> Value {
-    let examples = properties.into_iter().filter_map(|property| {
-        let value = differs.get(property.name).cloned().or(property.example)?;
+fn object_example(properties: &[&[Property]], differs: &Value) -> Value {
+    let all = properties.iter().copied().flatten();
+    let examples = all.filter_map(|property| {
+        let differing = differs.get(property.name).cloned();
+        let value = differing.or_else(property.example)?;
         Some((property.name.to_owned(), value))
     });
     Value::Object(examples.collect())

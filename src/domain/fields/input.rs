@@ -28,12 +28,18 @@ macro_rules! input {
             $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component {
                 name: stringify!($name),
                 kind: $crate::domain::fields::ComponentKind::Object {
-                    schema: || $crate::domain::fields::object_schema(
-                        &[$($about),+],
-                        $crate::domain::fields::input!(@is_open $unknown),
-                        $name::properties(),
-                    ),
-                    example: || $crate::domain::fields::object_example($name::properties(), &serde_json::json!({})),
+                    about: &[$($about),+],
+                    is_open: $crate::domain::fields::input!(@is_open $unknown),
+                    properties: &[&[$($crate::domain::fields::Property {
+                        name: $crate::domain::fields::input!(@name $field),
+                        about: &[$($field_about),+],
+                        keywords: || $crate::domain::fields::input!(
+                            @keywords $crate::domain::fields::keywords_of::<$type>(&$rule) $(, $default)?
+                        ),
+                        is_required: $crate::domain::fields::input!(@is_required $kind),
+                        example: || $crate::domain::fields::input!(@example $($example)?),
+                    }),+]],
+                    differs: || serde_json::Value::Null,
                 },
             };
 
@@ -61,18 +67,6 @@ macro_rules! input {
                     $crate::domain::fields::input!(@value $kind $(($default))? name, value)
                 }
             )+
-
-            fn properties() -> Vec<$crate::domain::fields::Property> {
-                vec![$($crate::domain::fields::Property {
-                    name: $crate::domain::fields::input!(@name $field),
-                    about: &[$($field_about),+],
-                    keywords: $crate::domain::fields::input!(
-                        @keywords $crate::domain::fields::keywords_of::<$type>(&$rule) $(, $default)?
-                    ),
-                    is_required: $crate::domain::fields::input!(@is_required $kind),
-                    example: $crate::domain::fields::input!(@example $($example)?),
-                }),+]
-            }
         }
     };
     (@is_open refused) => { false };

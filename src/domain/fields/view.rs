@@ -49,7 +49,7 @@ impl Shown for Time {
 
 impl Shown for Cents {
     fn keywords() -> Keywords {
-        decimal("^-?[0-9]+\\.[0-9]{2}$")
+        of_form("^-?[0-9]+\\.[0-9]{2}$")
     }
 }
 
@@ -129,10 +129,11 @@ pub fn url() -> Keywords {
 
 /// Returns the schema of an amount in whole coins, or of a rate.
 pub fn coins() -> Keywords {
-    decimal("^[0-9]+(\\.[0-9]+)?$")
+    of_form("^[0-9]+(\\.[0-9]+)?$")
 }
 
-fn decimal(pattern: &str) -> Keywords {
+/// Returns the schema of a text that matches a regular expression.
+pub fn of_form(pattern: &str) -> Keywords {
     keywords([("type", json!("string")), ("pattern", json!(pattern))])
 }
 
@@ -144,83 +145,21 @@ fn decimal(pattern: &str) -> Keywords {
 macro_rules! view {
     (
         $(#[doc = $about:literal])+
-        $vis:vis $name:ident<'a> as $title:literal, object $object:literal {
-            $($(#[doc = $field_about:literal])+ $field:ident: $type:ty $([$keywords:expr])? $(= $example:expr)?;)+
-        }
-    ) => {
-        $(#[doc = $about])+
-        #[derive(serde::Serialize)]
-        #[serde(tag = "object", rename = $object, rename_all = "camelCase")]
-        $vis struct $name<'a> {
-            $(
-                $(#[doc = $field_about])+
-                #[serde(skip_serializing_if = "crate::domain::fields::Shown::is_absent")]
-                $vis $field: $type,
-            )+
-        }
-
-        impl<'a> $name<'a> {
-            $crate::domain::fields::view!(@component $vis $name $title [$($about),+] serde_json::json!({}));
-
-            fn properties() -> Vec<$crate::domain::fields::Property> {
-                vec![
-                    $crate::domain::fields::Property {
-                        name: "object",
-                        about: &[concat!("Always ", $object, ".")],
-                        keywords: $crate::domain::fields::view::constant($object),
-                        is_required: true,
-                        example: Some(serde_json::json!($object)),
-                    },
-                    $($crate::domain::fields::view!(
-                        @property $field $type, [$($keywords)?] [$($example)?] [$($field_about),+]
-                    )),+
-                ]
-            }
-        }
-    };
-    (
-        $(#[doc = $about:literal])+
-        $vis:vis $name:ident<'a> as $title:literal {
-            $($(#[doc = $field_about:literal])+ $field:ident: $type:ty $([$keywords:expr])? $(= $example:expr)?;)+
-        }
-    ) => {
-        $(#[doc = $about])+
-        #[derive(serde::Serialize)]
-        #[serde(rename_all = "camelCase")]
-        $vis struct $name<'a> {
-            $(
-                $(#[doc = $field_about])+
-                #[serde(skip_serializing_if = "crate::domain::fields::Shown::is_absent")]
-                $vis $field: $type,
-            )+
-        }
-
-        impl<'a> $name<'a> {
-            $crate::domain::fields::view!(@component $vis $name $title [$($about),+] serde_json::json!({}));
-
-            fn properties() -> Vec<$crate::domain::fields::Property> {
-                vec![
-                    $($crate::domain::fields::view!(
-                        @property $field $type, [$($keywords)?] [$($example)?] [$($field_about),+]
-                    )),+
-                ]
-            }
-        }
-    };
-    (
-        $(#[doc = $about:literal])+
-        $vis:vis $name:ident<'a> as $title:literal, extends $base:ident {
+        $vis:vis $name:ident<'a> as $title:literal $(, object $object:literal)? $(, extends $base:ident)? {
             $($(#[doc = $field_about:literal])+ $field:ident: $type:ty $([$keywords:expr])? $(= $example:expr)?;)+
         }
         $(example differs $differs:expr)?
     ) => {
         $(#[doc = $about])+
         #[derive(serde::Serialize)]
+        $(#[serde(tag = "object", rename = $object)])?
         #[serde(rename_all = "camelCase")]
         $vis struct $name<'a> {
-            /// The fields that both have.
-            #[serde(flatten)]
-            $vis base: $base<'a>,
+            $(
+                /// The fields that both have.
+                #[serde(flatten)]
+                $vis base: $base<'a>,
+            )?
             $(
                 $(#[doc = $field_about])+
                 #[serde(skip_serializing_if = "crate::domain::fields::Shown::is_absent")]
@@ -229,42 +168,37 @@ macro_rules! view {
         }
 
         impl<'a> $name<'a> {
-            $crate::domain::fields::view!(
-                @component $vis $name $title [$($about),+] $crate::domain::fields::view!(@differs $($differs)?)
-            );
+            const PROPERTIES: &'static [$crate::domain::fields::Property] = &[
+                $($crate::domain::fields::Property {
+                    name: "object",
+                    about: &[concat!("Always ", $object, ".")],
+                    keywords: || $crate::domain::fields::view::constant($object),
+                    is_required: true,
+                    example: || Some(serde_json::json!($object)),
+                },)?
+                $($crate::domain::fields::Property {
+                    name: $crate::domain::fields::input!(@name $field),
+                    about: &[$($field_about),+],
+                    keywords: || $crate::domain::fields::view!(@keywords $type, $($keywords)?),
+                    is_required: <$type as $crate::domain::fields::Shown>::IS_REQUIRED,
+                    example: || $crate::domain::fields::input!(@example $($example)?),
+                }),+
+            ];
 
-            fn properties() -> Vec<$crate::domain::fields::Property> {
-                let mut all = $base::properties();
-                all.extend([
-                    $($crate::domain::fields::view!(
-                        @property $field $type, [$($keywords)?] [$($example)?] [$($field_about),+]
-                    )),+
-                ]);
-                all
-            }
+            /// Schema of the resource.
+            $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component {
+                name: $title,
+                kind: $crate::domain::fields::ComponentKind::Object {
+                    about: &[$($about),+],
+                    is_open: false,
+                    properties: &[$($base::PROPERTIES,)? $name::PROPERTIES],
+                    differs: || $crate::domain::fields::view!(@differs $($differs)?),
+                },
+            };
         }
     };
-    (@differs) => { serde_json::json!({}) };
+    (@differs) => { serde_json::Value::Null };
     (@differs $differs:expr) => { $differs };
-    (@component $vis:vis $name:ident $title:literal [$($about:literal),+] $differs:expr) => {
-        /// Schema of the resource.
-        $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component {
-            name: $title,
-            kind: $crate::domain::fields::ComponentKind::Object {
-                schema: || $crate::domain::fields::object_schema(&[$($about),+], false, $name::properties()),
-                example: || $crate::domain::fields::object_example($name::properties(), &$differs),
-            },
-        };
-    };
-    (@property $field:ident $type:ty, [$($keywords:expr)?] [$($example:expr)?] [$($about:literal),+]) => {
-        $crate::domain::fields::Property {
-            name: $crate::domain::fields::input!(@name $field),
-            about: &[$($about),+],
-            keywords: $crate::domain::fields::view!(@keywords $type, $($keywords)?),
-            is_required: <$type as $crate::domain::fields::Shown>::IS_REQUIRED,
-            example: $crate::domain::fields::input!(@example $($example)?),
-        }
-    };
     (@keywords $type:ty,) => { <$type as $crate::domain::fields::Shown>::keywords() };
     (@keywords $type:ty, $keywords:expr) => { $keywords };
 }

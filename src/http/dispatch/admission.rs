@@ -64,12 +64,10 @@ impl Admitted {
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
             Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
             Admitted::DeclaredSecret(route, function, caller) => {
-                let run = move |context: &Context<'_>| function(context, &caller);
-                Box::pin(operations::perform(call, route, run))
+                operations::perform(&call, route, |context| function(context, &caller))
             }
             Admitted::DeclaredSession(route, function, member) => {
-                let run = move |context: &Context<'_>| function(context, &member);
-                Box::pin(operations::perform(call, route, run))
+                operations::perform(&call, route, |context| function(context, &member))
             }
         }
     }
