@@ -20,6 +20,7 @@ mod public;
 pub(crate) mod rates;
 pub mod sandbox;
 pub mod summary;
+pub mod tokens;
 pub mod transfers;
 pub mod unmatched;
 pub(crate) mod wallets;

@@ -47,7 +47,9 @@ pub(super) static RESOURCES: [&Resource; 50] = [
     &Resource {
         routes: &Route::all_of(api::operator::keys::OPERATIONS),
     },
-    &operator::tokens::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::tokens::OPERATIONS),
+    },
     &operator::summary::RESOURCE,
     &operator::endpoints::RESOURCE,
     &operator::settings::RESOURCE,

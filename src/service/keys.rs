@@ -177,7 +177,7 @@ pub fn create(
 ///
 /// # Errors
 /// [`Error::Failed`] where there is no randomness, or not enough.
-pub(super) fn from_chance(
+pub(crate) fn from_chance(
     make: impl FnOnce(&mut dyn FnMut() -> u8) -> String,
 ) -> Result<String, Error> {
     let mut pool = random::<128>()?.into_iter();

@@ -1,3 +1,4 @@
 //! Operations of the operator interface, `/dashboard/api/…`.
 
 pub mod keys;
+pub mod tokens;

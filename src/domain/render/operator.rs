@@ -16,20 +16,6 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
-/// A reseller's token.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "reseller_token", rename_all = "camelCase")]
-pub(crate) struct ResellerToken<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) last4: &'a str,
-    pub(crate) created_at: Time,
-    pub(crate) last_used_at: Option<Time>,
-    pub(crate) revoked_at: Option<Time>,
-    /// Its text, where it was just made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) token: Option<&'a str>,
-}
-
 /// An endpoint.
 #[derive(Serialize)]
 #[serde(tag = "object", rename = "endpoint", rename_all = "camelCase")]

@@ -19,7 +19,6 @@ pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod settings;
 pub(super) mod summary;
-pub(super) mod tokens;
 pub(super) mod transfers;
 pub(super) mod unmatched;
 pub(super) mod users;

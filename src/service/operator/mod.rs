@@ -20,7 +20,6 @@ pub mod second_factor;
 mod servers;
 mod settings;
 mod summary;
-mod tokens;
 pub mod transfers;
 pub mod unmatched;
 pub mod users;

@@ -1,0 +1,135 @@
+//! Reseller tokens of an account: `/dashboard/api/accounts/{account}/reseller-tokens`.
+
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run};
+use crate::api::tag::Tag;
+use crate::domain::apikey;
+use crate::domain::fields::{Component, ComponentKind};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
+use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Member, keys, reseller};
+use crate::store::Tx;
+use crate::store::reseller_tokens::{self, TokenRow};
+use serde_json::json;
+
+/// The most tokens of an account that work at a time.
+const TOKENS_MAX: i64 = 100;
+
+const TOKEN_LIST: Component = Component {
+    name: "ResellerTokenList",
+    kind: ComponentKind::List {
+        item: &ResellerTokenView::COMPONENT,
+        about: "A list of reseller tokens.",
+        about_data: "All of them, oldest first.",
+    },
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&LIST, &CREATE, &REVOKE];
+
+const LIST: Operation = Operation {
+    id: "listResellerTokens",
+    path: "/dashboard/api/accounts/{account}/reseller-tokens",
+    tag: Tag::OperatorServers,
+    summary: "Lists an account's reseller tokens, oldest first, by their last four characters.",
+    answers: &[Answer::shown("The tokens.", &TOKEN_LIST)],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+const CREATE: Operation = Operation {
+    id: "createResellerToken",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/reseller-tokens",
+    tag: Tag::OperatorServers,
+    summary: "Makes a token of the reseller interface and shows it, once.",
+    answers: &[Answer::created(
+        "The token.",
+        &CreatedResellerTokenView::COMPONENT,
+    )],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(create),
+    ..PLAIN
+};
+
+const REVOKE: Operation = Operation {
+    id: "revokeResellerToken",
+    method: "DELETE",
+    path: "/dashboard/api/accounts/{account}/reseller-tokens/{id}",
+    tag: Tag::OperatorServers,
+    summary: "Revokes a reseller token at once; the servers that were ordered with it stay.",
+    answers: &[Answer::nothing("Revoked.")],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(revoke),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let rows = context
+        .service
+        .read(|db| Ok(reseller_tokens::of_account(db, account)?))?;
+    let views: Vec<ResellerTokenView> = rows.iter().map(view).collect();
+    Job::list(&views)
+}
+
+fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor) = (context.now, member.actor());
+    Job::write(move |_, tx| {
+        if reseller_tokens::count_in_use(tx, account)? >= TOKENS_MAX {
+            let message = format!(
+                "the account has {TOKENS_MAX} reseller tokens that work, which is the most; revoke one first"
+            );
+            return Err(Refusal::new(Code::InvalidRequest, message).into());
+        }
+        let text = keys::from_chance(apikey::generate_token)?;
+        let id = reseller::keep(tx, account, &text, now)?;
+        record(tx, (now, &actor), "reseller_token.create", (account, &id))?;
+        let token = reseller_tokens::by_id(tx, account, &id)?;
+        let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
+        Outcome::created(&CreatedResellerTokenView {
+            base: view(&token),
+            token: &text,
+        })
+    })
+}
+
+fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |_, tx| {
+        if !reseller_tokens::revoke(tx, account, &id, now)? {
+            return Err(Refusal::not_found("reseller token").into());
+        }
+        record(tx, (now, &actor), "reseller_token.revoke", (account, &id))?;
+        Ok(Outcome::NOTHING)
+    })
+}
+
+/// Records what was done to a token.
+fn record(
+    tx: &Tx<'_>,
+    (now, actor): (Time, &str),
+    action: &str,
+    (account, id): (i64, &str),
+) -> Result<(), Error> {
+    let entry = Entry {
+        action,
+        account: Some(account),
+        object: Some(id),
+        detail: &json!({}),
+    };
+    audit_log::record(tx, now, actor, &entry)
+}
+
+fn view(token: &TokenRow) -> ResellerTokenView<'_> {
+    ResellerTokenView {
+        id: &token.id,
+        last4: &token.last4,
+        created_at: token.created_at,
+        last_used_at: token.last_used_at,
+        revoked_at: token.revoked_at,
+    }
+}
