@@ -7,6 +7,7 @@ mod bodies;
 mod components;
 mod parameters;
 mod refused;
+mod shared;
 mod used;
 mod webhooks;
 
@@ -18,6 +19,7 @@ use answers::{headers, responses};
 use components::{components, filled};
 use parameters::parameters;
 use serde_json::{Map, Value, json};
+use shared::share_refusals;
 
 impl Subject {
     /// Its operations.
@@ -59,6 +61,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
             );
         }
     }
+    let refusals = share_refusals(&mut paths);
     let (title, description) = subject.told();
     let has_webhooks = subject == Subject::Interface;
     let mut document = json!({
@@ -75,6 +78,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     });
     let components = json!({
         "schemas": filled(schemas),
+        "responses": refusals,
         "headers": headers(),
         "securitySchemes": {
             "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },

@@ -26,7 +26,8 @@ pub(super) fn reference(
     documents: &[&[u8]],
 ) -> Result<Reference, serde_json::Error> {
     let documents = documents.iter().map(|text| serde_json::from_slice(text));
-    let documents: Vec<Value> = documents.collect::<Result<_, _>>()?;
+    let mut documents: Vec<Value> = documents.collect::<Result<_, _>>()?;
+    documents.iter_mut().for_each(inline_shared);
     let mut schemas = Map::new();
     for document in &documents {
         let own = document.pointer("/components/schemas");
@@ -62,6 +63,26 @@ pub(super) fn reference(
         objects: server.objects(&groups, &webhooks),
         groups,
     })
+}
+
+/// Puts the refusals that operations of a document share into each of them.
+fn inline_shared(document: &mut Value) {
+    let shared = document.pointer("/components/responses").cloned();
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    let operations = paths.into_iter().flat_map(Map::values_mut);
+    let operations = operations.filter_map(Value::as_object_mut);
+    for operation in operations.flat_map(Map::values_mut) {
+        let responses = operation
+            .get_mut("responses")
+            .and_then(Value::as_object_mut);
+        for response in responses.into_iter().flat_map(Map::values_mut) {
+            let reference = response.get("$ref").and_then(Value::as_str);
+            let name = reference.and_then(|reference| reference.rsplit('/').next());
+            if let Some(found) = name.and_then(|name| shared.as_ref()?.get(name)) {
+                *response = found.clone();
+            }
+        }
+    }
 }
 
 /// The server that a reference is of.

@@ -21,4 +21,5 @@ mod openapi;
 mod opener_policy;
 mod probes;
 mod secrets;
+mod shared_refusals;
 mod urls;

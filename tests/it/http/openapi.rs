@@ -1,17 +1,13 @@
 //! The OpenAPI documents: what each has, that its examples can occur, and what published clients count on.
 
+use super::shared_refusals::read;
 use crate::support::{Shop, TEST};
 use coffer::domain::event::EventType;
-use coffer::http::{Auth, Route, Subject, document};
+use coffer::http::{Auth, Route, Subject};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SUBJECTS: [Subject; 2] = [Subject::Interface, Subject::Sandbox];
-
-/// A document.
-fn read(subject: Subject) -> Value {
-    serde_json::from_str(&document("http://127.0.0.1:1", subject)).unwrap()
-}
 
 /// Each route with its operation in its document.
 fn operations(subject: Subject) -> Vec<(&'static Route, Value)> {

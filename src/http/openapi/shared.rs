@@ -1,0 +1,146 @@
+//! Refusals that several operations answer alike: each stands once in the document, as a component.
+
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// Lowest status of a refusal.
+const REFUSED_MIN: u16 = 400;
+/// Most codes that a name lists.
+const CODES_IN_NAME_MAX: usize = 3;
+
+/// Replaces refusals that two or more operations answer alike by references, and returns them by their names.
+pub(super) fn share_refusals(paths: &mut Map<String, Value>) -> Map<String, Value> {
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for_each(paths, |_, response| {
+        let count = uses.entry(response.to_string()).or_default();
+        *count = count.saturating_add(1);
+    });
+    let mut names: HashMap<String, String> = HashMap::new();
+    let mut shared = Map::new();
+    for_each(paths, |scheme, response| {
+        let text = response.to_string();
+        if uses.get(&text).is_none_or(|count| *count < 2) {
+            return;
+        }
+        let name = names.entry(text).or_insert_with(|| {
+            let name = free_name(&name(scheme, response), &shared);
+            shared.insert(name.clone(), response.clone());
+            name
+        });
+        *response = json!({ "$ref": format!("#/components/responses/{name}") });
+    });
+    shared
+}
+
+/// Calls a function with every refusal of every operation, and with the name of the operation's security scheme.
+fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
+    let operations = paths.values_mut().filter_map(Value::as_object_mut);
+    for operation in operations.flat_map(Map::values_mut) {
+        let scheme = operation.pointer("/security/0").and_then(Value::as_object);
+        let scheme = scheme.and_then(|scheme| scheme.keys().next().cloned());
+        let responses = operation
+            .get_mut("responses")
+            .and_then(Value::as_object_mut);
+        for (status, response) in responses.into_iter().flatten() {
+            if status
+                .parse()
+                .is_ok_and(|status: u16| status >= REFUSED_MIN)
+            {
+                visit(scheme.as_deref().unwrap_or_default(), response);
+            }
+        }
+    }
+}
+
+/// Returns the name of a refusal: its codes, and what tells it from others of the same codes.
+fn name(scheme: &str, response: &Value) -> String {
+    let examples = response.pointer("/content/application~1json/examples");
+    let examples = examples.and_then(Value::as_object);
+    let codes: Vec<&str> = examples
+        .into_iter()
+        .flat_map(Map::keys)
+        .map(String::as_str)
+        .collect();
+    let mut name: String = codes
+        .iter()
+        .take(CODES_IN_NAME_MAX)
+        .map(|code| pascal_case(code))
+        .collect();
+    if codes.len() > CODES_IN_NAME_MAX {
+        name.push_str("OrOthers");
+    }
+    if let [code] = codes.as_slice() {
+        let value = examples.and_then(|examples| examples.get(*code)?.get("value"));
+        let text = |field: &str| value.and_then(|value| value.get(field)?.as_str());
+        let qualifier = match *code {
+            "unauthorized" => Some(scheme),
+            "not_found" => text("message").and_then(|message| message.strip_prefix("no such ")),
+            _ => text("param"),
+        };
+        name.push_str(&pascal_case(qualifier.unwrap_or_default()));
+    }
+    let has_header = |header: &str| response.pointer(&format!("/headers/{header}")).is_some();
+    if has_header("Access-Control-Allow-Methods") {
+        name.push_str("Preflight");
+    } else if has_header("Access-Control-Allow-Origin") {
+        name.push_str("FromPages");
+    }
+    name
+}
+
+/// Returns a name that no component has yet: this one, or this one with a number.
+fn free_name(name: &str, taken: &Map<String, Value>) -> String {
+    let numbered = (2..).map(|number| format!("{name}{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names
+        .find(|name| !taken.contains_key(name))
+        .unwrap_or_default()
+}
+
+/// Returns words as one name: `not_found` and `not found` become `NotFound`.
+fn pascal_case(words: &str) -> String {
+    let words = words.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words
+        .map(|word| match word.split_at_checked(1) {
+            Some((first, rest)) => first.to_ascii_uppercase() + rest,
+            None => String::new(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_refusals;
+    use serde_json::{Map, Value, json};
+
+    fn refusal(code: &str, message: &str) -> Value {
+        let value = json!({ "error": code, "message": message });
+        json!({ "content": { "application/json": { "examples": { code: { "value": value } } } } })
+    }
+
+    #[test]
+    fn refusal_of_two_operations_becomes_a_component() {
+        let operation = |message: &str| {
+            let responses = json!({ "200": {}, "404": refusal("not_found", message), "409": refusal("payout_open", message) });
+            json!({ "security": [{ "session": [] }], "responses": responses })
+        };
+        let paths = json!({
+            "/a": { "get": operation("no such payment link"), "post": operation("no such payment link") },
+            "/b": { "get": operation("no such key") },
+        });
+        let mut paths: Map<String, Value> = paths.as_object().cloned().unwrap_or_default();
+        let shared = share_refusals(&mut paths);
+        let names: Vec<&String> = shared.keys().collect();
+        assert_eq!(names, ["NotFoundPaymentLink", "PayoutOpen"]);
+        let reference = json!({ "$ref": "#/components/responses/NotFoundPaymentLink" });
+        let paths = Value::Object(paths);
+        for pointer in ["/~1a/get", "/~1a/post"] {
+            assert_eq!(
+                paths.pointer(&format!("{pointer}/responses/404")),
+                Some(&reference)
+            );
+        }
+        let own = paths.pointer("/~1b/get/responses/404");
+        assert_eq!(own, Some(&refusal("not_found", "no such key")));
+    }
+}

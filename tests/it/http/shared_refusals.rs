@@ -1,0 +1,55 @@
+//! Refusals that are components of the OpenAPI documents.
+
+use coffer::http::{Subject, document};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A document as it is served.
+fn served(subject: Subject) -> Value {
+    serde_json::from_str(&document("http://127.0.0.1:1", subject)).unwrap()
+}
+
+/// Every answer of every operation of a document.
+fn responses(document: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let paths = document["paths"].as_object_mut().unwrap().values_mut();
+    let operations = paths.flat_map(|path| path.as_object_mut().unwrap().values_mut());
+    operations.flat_map(|operation| operation["responses"].as_object_mut().unwrap().values_mut())
+}
+
+/// A document in which each operation has its refusals itself.
+pub fn read(subject: Subject) -> Value {
+    let mut document = served(subject);
+    let shared = document["components"]["responses"].clone();
+    for response in responses(&mut document) {
+        if let Some(reference) = response["$ref"].as_str() {
+            *response = shared[reference.rsplit('/').next().unwrap()].clone();
+        }
+    }
+    document
+}
+
+#[test]
+fn refusals_that_are_alike_are_components() {
+    for subject in [Subject::Interface, Subject::Sandbox] {
+        let mut document = served(subject);
+        let shared = document["components"]["responses"].clone();
+        let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+        for response in responses(&mut document) {
+            let is_refusal = !response["content"]["application/json"]["examples"].is_null();
+            if is_refusal || !response["$ref"].is_null() {
+                *uses.entry(response.to_string()).or_default() += 1;
+            }
+        }
+        for (response, count) in &uses {
+            assert_eq!(
+                response.starts_with("{\"$ref\""),
+                *count > 1,
+                "{count}: {response}"
+            );
+        }
+        let references = uses
+            .keys()
+            .filter(|response| response.starts_with("{\"$ref\""));
+        assert_eq!(references.count(), shared.as_object().unwrap().len());
+    }
+}
