@@ -30,7 +30,7 @@ impl World {
     #[track_caller]
     pub fn open() -> World {
         let mut interface = OperatorInterface::open();
-        let set = json!({ "set": "2030-01-01T00:00:00.000Z" });
+        let set = json!({ "set": "2099-01-01T00:00:00.000Z" });
         interface.shop.post("/sandbox/clock", None, set).expect(200);
         interface.sign_in_again();
         let objects = Objects::create(&interface);
@@ -54,7 +54,7 @@ impl World {
                 json!({ "password": "sandbox", "newPassword": "staple correct horse" })
             }
             "resendSince" => {
-                json!({ "since": "2029-12-31T09:00:00.000Z", "endpoint": self.objects.ids["endpoints"] })
+                json!({ "since": "2098-12-31T09:00:00.000Z", "endpoint": self.objects.ids["endpoints"] })
             }
             "selectCoin" => json!({ "asset": "BTC" }),
             "sandboxClock" => json!({ "advance": "1s" }),
