@@ -111,7 +111,7 @@ impl Context<'_> {
 
 /// Work that is left when the function of an operation returns.
 pub enum Job {
-    /// None.
+    /// Nothing: the outcome is known.
     Done(Outcome),
     /// One transaction.
     Write(Write),
@@ -135,7 +135,7 @@ pub struct Outcome {
 
 /// JSON that is answered.
 pub enum OutcomeBody {
-    /// None.
+    /// An empty body.
     Empty,
     /// Rendered for this answer.
     Own(Json),
@@ -226,7 +226,7 @@ impl Job {
     /// Leaves a step of the service to be done.
     ///
     /// # Errors
-    /// None: the type is that of an operation's function.
+    /// It never fails. The type is that of an operation's function.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -236,7 +236,7 @@ impl Job {
     /// Leaves a transaction to be done.
     ///
     /// # Errors
-    /// None: the type is that of an operation's function.
+    /// It never fails. The type is that of an operation's function.
     pub fn write(
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -247,11 +247,11 @@ impl Job {
 /// Requests that need a password given in the last 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentPassword {
-    /// None: the operation moves no money, widens no limit and hands out no secret.
+    /// No request: the operation moves no money, widens no limit and hands out no secret.
     Never,
-    /// All.
+    /// Every request.
     Always,
-    /// Those whose body has one of these fields.
+    /// Requests whose body has one of these fields.
     ForFields(&'static [&'static str]),
 }
 

@@ -28,7 +28,7 @@ impl Param {
     }
 }
 
-/// What a parameter may be.
+/// Kind of a parameter's values.
 pub enum ParamKind {
     /// A whole number from 1 to `max`.
     Limit { max: u32, default: u32 },
@@ -123,7 +123,7 @@ impl Query {
 }
 
 impl ParamKind {
-    /// What is said of a value that it does not take; nothing where it takes every one.
+    /// Returns the problem with a value that the parameter does not take, `None` if it takes every value.
     pub fn problem(&self) -> Option<String> {
         ["?", ""].iter().find_map(|wrong| self.check(wrong).err())
     }

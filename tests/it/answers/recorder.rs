@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What a request meets.
+/// Situation that a request meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Situation {
     /// An active account of one's own.
