@@ -11,7 +11,7 @@
 //! | [`domain`] | the rules, pure: money, coins, the status of an invoice, what is booked, how events are signed | libraries that compute |
 //! | [`store`] | SQLite: one writer that commits in groups, connections that read, one module for each table | domain |
 //! | [`service`] | the use cases: each takes `now` and writes in one transaction. Money comes in by [`service::intake`] and every change of an invoice ends in `settle`; what the operator interface asks for is in [`service::operator`], what only a sandbox does in [`service::sandbox`] | domain, store |
-//! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions. So far: a shop's invoices and an account's keys | domain, store, service |
+//! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions. So far: a shop's invoices, an account's keys and its reseller tokens | domain, store, service |
 //! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, handlers of what is not in `api` | api, service, domain, clock, web |
 //! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | domain, askama, flate2 |
 //! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |

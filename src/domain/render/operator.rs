@@ -1,4 +1,4 @@
-//! The JSON of what the operator interface has besides money: keys, tokens, endpoints, accounts, settings, pools, users.
+//! The JSON of what the operator interface has besides money: endpoints, accounts, settings, pools, users.
 //!
 //! What lives here: which fields they have, in their order. What does not: where these come from. What always holds: a
 //! secret is in one of them only where its field is filled, which is when it was just made.

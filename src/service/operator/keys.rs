@@ -1,4 +1,4 @@
-//! Keys in the operator interface and on the command line: making, importing, rolling, revoking, listing them.
+//! Keys in the operator interface and on the command line: making, importing, rolling, revoking them.
 //!
 //! What does not live here: telling a caller by the key (`service::keys`). What always holds: a key's text is
 //! answered once, when the key is made, and is neither stored nor logged.
