@@ -5,7 +5,7 @@ use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind};
 use super::tag::Tag;
 use crate::domain::fields::rule::{AssetRule, choice, text};
-use crate::domain::fields::{Component, ComponentKind, input};
+use crate::domain::fields::{Component, Schema, input};
 use crate::domain::invoice::draft::{CreateInvoice, PaymentCase};
 use crate::domain::refusal::Code;
 use crate::domain::render::{CreatedInvoiceView, InvoiceView};
@@ -35,17 +35,16 @@ input! {
     }
 }
 
-const INVOICE_LIST: Component = Component {
+const INVOICE_LIST: Component = Component::Page {
     name: "InvoiceList",
-    kind: ComponentKind::Page {
-        item: &InvoiceView::COMPONENT,
-        about: [
-            "One page of the invoices in the mode of the key, newest first.",
-            "The invoices of this page, newest first.",
-            "Whether older invoices follow.",
-            "Value of before that answers the next page; null on the last page.",
-        ],
-    },
+    item: &InvoiceView::COMPONENT,
+    about: [
+        "One page of the invoices in the mode of the key, newest first.",
+        "The invoices of this page, newest first.",
+        "Whether older invoices follow.",
+        "Value of before that answers the next page; null on the last page.",
+    ],
+    before: &Schema::UUID,
 };
 
 /// Operations of this resource.

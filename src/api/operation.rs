@@ -48,6 +48,8 @@ pub struct Operation {
 /// Functions of operations, by who may call them.
 #[derive(Clone, Copy)]
 pub enum Run {
+    /// Everybody.
+    Open(fn(&Context<'_>) -> Result<Job, Error>),
     /// A server with a secret or legacy key.
     Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
     /// Everybody who is signed in.
@@ -361,5 +363,5 @@ pub const PLAIN: Operation = Operation {
     recent_password: RecentPassword::Never,
     is_rate_limited: false,
     is_idempotent: false,
-    run: Run::Session(|_, _| Err(Refusal::not_found("path").into())),
+    run: Run::Open(|_| Err(Refusal::not_found("path").into())),
 };

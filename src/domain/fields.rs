@@ -3,14 +3,22 @@
 //! What lives here: typed getters whose refusals name the field and say what would be right. What does not: what
 //! any particular body may hold. What always holds: a field that is null counts as absent.
 
+mod camel_case;
 mod component;
 mod input;
+mod object;
 pub mod rule;
+mod schema;
 pub mod view;
 
-pub use component::{CamelCase, Component, ComponentKind, Keywords, Property, with_default};
+pub use camel_case::CamelCase;
+pub use component::Component;
 pub(crate) use input::input;
-pub use rule::{Rule, keywords_of};
+pub use object::{Object, Property};
+pub use rule::{Rule, keywords_of, with_default};
+pub(in crate::domain) use schema::keywords;
+pub(crate) use schema::schema;
+pub use schema::{Keywords, Schema};
 pub use view::Shown;
 pub(crate) use view::view;
 

@@ -168,7 +168,7 @@ impl Route {
             query: operation.query,
             body: match operation.body {
                 Some(body) => Some(Body {
-                    schema: body.component.name,
+                    schema: body.component.name(),
                     required: body.is_required,
                 }),
                 None => None,
@@ -215,6 +215,7 @@ impl Route {
             Handler::Metrics(_) => Auth::Metrics,
             Handler::Sandbox(_) => Auth::Sandbox,
             Handler::Declared(operation) => match operation.run {
+                Run::Open(_) => Auth::Open,
                 Run::Secret(_) => Auth::Secret,
                 Run::Session(_) => Auth::Session(Role::Merchant),
             },
@@ -264,7 +265,7 @@ impl Answer {
             about: declared.about,
             content: declared
                 .component
-                .map_or(Content::Empty, |component| Content::Json(component.name)),
+                .map_or(Content::Empty, |component| Content::Json(component.name())),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::fields::rule::{choice, integer, text};
 use crate::domain::fields::view::Sometimes;
-use crate::domain::fields::{Component, ComponentKind, input};
+use crate::domain::fields::{Component, input};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::keys::{CreatedKeyView, KeyView};
 use crate::service::operator::keys::{self, OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX};
@@ -36,13 +36,11 @@ input! {
     }
 }
 
-const KEY_LIST: Component = Component {
+const KEY_LIST: Component = Component::List {
     name: "KeyList",
-    kind: ComponentKind::List {
-        item: &KeyView::COMPONENT,
-        about: "A list of keys.",
-        about_data: "All of them, oldest first.",
-    },
+    item: &KeyView::COMPONENT,
+    about: "A list of keys.",
+    about_data: "All of them, oldest first.",
 };
 
 /// Operations of this resource.

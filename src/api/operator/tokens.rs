@@ -3,7 +3,7 @@
 use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run};
 use crate::api::tag::Tag;
 use crate::domain::apikey;
-use crate::domain::fields::{Component, ComponentKind};
+use crate::domain::fields::Component;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
 use crate::domain::time::Time;
@@ -16,13 +16,11 @@ use serde_json::json;
 /// The most tokens of an account that work at a time.
 const TOKENS_MAX: i64 = 100;
 
-const TOKEN_LIST: Component = Component {
+const TOKEN_LIST: Component = Component::List {
     name: "ResellerTokenList",
-    kind: ComponentKind::List {
-        item: &ResellerTokenView::COMPONENT,
-        about: "A list of reseller tokens.",
-        about_data: "All of them, oldest first.",
-    },
+    item: &ResellerTokenView::COMPONENT,
+    about: "A list of reseller tokens.",
+    about_data: "All of them, oldest first.",
 };
 
 /// Operations of this resource.

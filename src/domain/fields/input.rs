@@ -2,45 +2,50 @@
 
 /// Declares the body of a request: a struct, its reader and its schema.
 ///
-/// A field is `required`, `optional` (an `Option`), has a default, `or(…)`, or is `filled` by its rule where it is absent.
-/// Its documentation is its description, its rule is a value of [`Rule`](super::rule::Rule), and an example of the body
-/// has the value after it, if there is one. Properties are in the order of the fields, which are checked in the order that
+/// A field is `required`, `optional` (an `Option`), has a default, `or(…)`, is `filled` by its rule where it is absent, or
+/// is a `change`: `None` if it is absent, `Some(None)` if it is null. Its documentation is its description, its rule is a
+/// value of [`Rule`](super::rule::Rule), and an example of the body has the JSON after it, if there is some. Properties are in the order of the fields, which are checked in the order that
 /// `checked` gives. Unknown fields are `refused`, `ignored`, or
 /// ignored and `named` by the function `unknown_fields`.
 macro_rules! input {
     (
-        $(#[doc = $about:literal])+
-        $vis:vis $name:ident, checked $($checked:ident),+; unknown $unknown:ident {
+        $(#[doc = $about:literal])*
+        $vis:vis $name:ident, checked $($checked:ident),+; unknown $unknown:ident $(, besides $besides:tt)? {
             $(
-                $(#[doc = $field_about:literal])+
-                $kind:ident $(($default:expr))? $field:ident: $type:ty = $rule:expr $(, $example:expr)?;
+                $(#[doc = $field_about:literal])*
+                $kind:ident $(($default:expr))? $field:ident: $type:ty = $rule:expr $(, $example:tt)?;
             )+
         }
     ) => {
-        $(#[doc = $about])+
+        $(#[doc = $about])*
         #[derive(Clone)]
         $vis struct $name {
-            $($(#[doc = $field_about])+ $vis $field: $crate::domain::fields::input!(@type $kind $type),)+
+            $($(#[doc = $field_about])* $vis $field: $crate::domain::fields::input!(@type $kind $type),)+
         }
 
         impl $name {
-            /// Schema of the body.
-            $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component {
+            /// Object of the documents.
+            $vis const OBJECT: $crate::domain::fields::Object = $crate::domain::fields::Object {
+                about: &[$($about),*],
+                is_open: $crate::domain::fields::input!(@is_open $unknown),
+                properties: &[$($crate::domain::fields::Property {
+                    name: $crate::domain::fields::input!(@name $field),
+                    about: &[$($field_about),*],
+                    schema: $crate::domain::fields::Schema::Rule(|| $crate::domain::fields::input!(
+                        @keywords $crate::domain::fields::keywords_of::<$type>(&$rule) $(, $default)?
+                    )),
+                    is_required: $crate::domain::fields::input!(@is_required $kind),
+                    is_flattened: false,
+                    example: $crate::domain::fields::input!(@example $($example)?),
+                }),+],
+                besides: $crate::domain::fields::input!(@besides $($besides)?),
+                differs: "{}",
+            };
+
+            /// Component of the documents.
+            $vis const COMPONENT: $crate::domain::fields::Component = $crate::domain::fields::Component::Object {
                 name: stringify!($name),
-                kind: $crate::domain::fields::ComponentKind::Object {
-                    about: &[$($about),+],
-                    is_open: $crate::domain::fields::input!(@is_open $unknown),
-                    properties: &[&[$($crate::domain::fields::Property {
-                        name: $crate::domain::fields::input!(@name $field),
-                        about: &[$($field_about),+],
-                        keywords: || $crate::domain::fields::input!(
-                            @keywords $crate::domain::fields::keywords_of::<$type>(&$rule) $(, $default)?
-                        ),
-                        is_required: $crate::domain::fields::input!(@is_required $kind),
-                        example: || $crate::domain::fields::input!(@example $($example)?),
-                    }),+]],
-                    differs: || serde_json::Value::Null,
-                },
+                object: &$name::OBJECT,
             };
 
             $crate::domain::fields::input!(@unknown_fields $unknown [$($field),+] $vis);
@@ -64,7 +69,7 @@ macro_rules! input {
                 ) -> Result<$crate::domain::fields::input!(@type $kind $type), $crate::domain::refusal::Refusal> {
                     let name = $crate::domain::fields::input!(@name $field);
                     let value: Option<$type> = $crate::domain::fields::Rule::read(&$rule, fields, name)?;
-                    $crate::domain::fields::input!(@value $kind $(($default))? name, value)
+                    $crate::domain::fields::input!(@value $kind $(($default))? fields, name, value)
                 }
             )+
         }
@@ -87,22 +92,26 @@ macro_rules! input {
     (@type or $type:ty) => { $type };
     (@type filled $type:ty) => { $type };
     (@type optional $type:ty) => { Option<$type> };
+    (@type change $type:ty) => { Option<Option<$type>> };
     (@is_required required) => { true };
     (@is_required $kind:ident) => { false };
-    (@value required $name:ident, $value:ident) => {
+    (@value required $fields:ident, $name:ident, $value:ident) => {
         $value.ok_or_else(|| $crate::domain::refusal::Refusal::field($name, "must be given"))
     };
-    (@value filled $name:ident, $value:ident) => {
+    (@value filled $fields:ident, $name:ident, $value:ident) => {
         $value.ok_or_else(|| $crate::domain::refusal::Refusal::field($name, "must be given"))
     };
-    (@value or ($default:expr) $name:ident, $value:ident) => { Ok($value.unwrap_or($default)) };
-    (@value optional $name:ident, $value:ident) => { Ok($value) };
+    (@value or ($default:expr) $fields:ident, $name:ident, $value:ident) => { Ok($value.unwrap_or($default)) };
+    (@value optional $fields:ident, $name:ident, $value:ident) => { Ok($value) };
+    (@value change $fields:ident, $name:ident, $value:ident) => { Ok($fields.names($name).then_some($value)) };
     (@keywords $keywords:expr) => { $keywords };
     (@keywords $keywords:expr, $default:expr) => {
         $crate::domain::fields::with_default($keywords, serde_json::json!($default))
     };
-    (@example $example:expr) => { Some(serde_json::json!($example)) };
+    (@example $example:tt) => { Some(stringify!($example)) };
     (@example) => { None };
+    (@besides $besides:tt) => { stringify!($besides) };
+    (@besides) => { "{}" };
     (@name $field:ident) => {{
         const NAME: $crate::domain::fields::CamelCase = $crate::domain::fields::CamelCase::of(stringify!($field));
         const TEXT: &str = NAME.as_str();

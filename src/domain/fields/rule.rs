@@ -1,11 +1,11 @@
 //! Rules for the fields of bodies: each reads a field and describes it in the document.
 
-use super::component::Keywords;
+use super::schema::{Keywords, keywords};
 use super::{Fields, URL_CHARS_MAX};
 use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::TextEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
@@ -27,6 +27,12 @@ pub trait Rule {
 /// Returns the JSON Schema of a field of this type by its rule.
 pub fn keywords_of<T>(rule: &impl Rule<Value = T>) -> Keywords {
     rule.keywords()
+}
+
+/// Returns the schema of a field that has this value if it is absent.
+pub fn with_default(mut keywords: Keywords, value: Value) -> Keywords {
+    keywords.insert("default".to_owned(), value);
+    keywords
 }
 
 /// One of an enumeration's texts.
@@ -231,11 +237,4 @@ impl Rule for EmailRule {
             ("maxLength", json!(self.chars_max)),
         ])
     }
-}
-
-/// Returns a schema of these keywords.
-pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, serde_json::Value); N]) -> Keywords {
-    all.into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }

@@ -3,7 +3,8 @@
 //! What lives here: every rule on the fields of `POST /v1/invoices`. What does not: rules that need the account or
 //! the file. What always holds: every draft is within the documented limits.
 
-use crate::domain::fields::rule::{choice, email, integer, keywords, site_or_app, text, url};
+use crate::domain::fields::keywords;
+use crate::domain::fields::rule::{choice, email, integer, site_or_app, text, url};
 use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::Refusal;
@@ -51,7 +52,7 @@ input! {
         /// loopback in the sandbox and to networks the operator allowed.
         optional webhook_url: String = url();
         /// Free-form key/values, returned with the invoice and in webhooks; nested at most 64 levels deep.
-        filled metadata: Box<RawValue> = MetadataRule, json!({ "cart": "c-77" });
+        filled metadata: Box<RawValue> = MetadataRule, { "cart": "c-77" };
         /// Time to pay, in seconds; default: time-to-pay of the checkout settings (20 minutes unless changed).
         optional ttl_seconds: i64 = integer(60..=86_400), 1200;
         /// The customer's e-mail address: one, by the rule of HTML's <input type=email>, letters beyond ASCII allowed.

@@ -1,24 +1,21 @@
 //! An invoice as it is answered and told of in events.
 
 use super::{Links, Rendered};
-use crate::domain::asset::Asset;
-use crate::domain::fields::rule::keywords;
-use crate::domain::fields::view::{Sometimes, coins, constant, nullable, url, uuid};
-use crate::domain::fields::{Keywords, view};
+use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
 
 view! {
     /// A price that a customer pays in a coin.
     pub InvoiceView<'a> as "Invoice" {
         /// Invoice id.
-        id: &'a str [uuid()] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
+        id: &'a str [Schema::UUID] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
         /// Always invoice.
-        object: &'static str [constant("invoice")] = "invoice";
+        object: &'static str [schema!({ "type": "string", "const": "invoice" })] = "invoice";
         /// The merchant's own reference, unique per merchant.
         order_id: Option<&'a str> = "order-1001";
         /// Where the invoice stands.
@@ -34,28 +31,27 @@ view! {
         /// What is paid for, as the customer reads it.
         description: Option<&'a str> = "Two tickets";
         /// Coin picked by the customer (asset id from the currencies list); null until picked.
-        asset: Option<&'static str> [nullable_asset()] = "LTC";
+        asset: Option<&'static str> [Schema::OrNull(&Schema::ASSET)] = "LTC";
         /// Symbol of the picked coin; null until picked.
         asset_symbol: Option<&'static str> = "LTC";
         /// Amount to pay in the picked coin, in whole coins; null until picked.
-        amount_expected: Option<String> [nullable(coins())] = "0.25";
+        amount_expected: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.25";
         /// Amount seen or confirmed in the invoice's coin, in whole coins; null while there is none.
-        amount_received: Option<String> [nullable(coins())] = "0.25";
+        amount_received: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.25";
         /// Fiat per whole coin, frozen when the coin is picked; null until then.
-        rate: Option<String> [nullable(coins())] = "80";
+        rate: Option<String> [Schema::Nullable(&Schema::COINS)] = "80";
         /// Address to pay to, on the chain of the picked coin; null until picked.
         deposit_address: Option<&'a str> = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
         /// Where to send the customer: the hosted checkout.
-        checkout_url: String [url()] = "http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946\
-            ?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU";
+        checkout_url: String [Schema::URL] = "http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU";
         /// The customer's e-mail address.
         customer_email: Option<&'a str> = "ada@example.com";
         /// Free-form key/values, kept as sent and returned in webhooks.
-        metadata: &'a RawValue = json!({ "cart": "c-77" });
+        metadata: &'a RawValue = { "cart": "c-77" };
         /// Set when the invoice came from a payment link.
-        payment_link_id: Option<&'a str> [nullable(uuid())] = Value::Null;
+        payment_link_id: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
         /// Sum of the refunds not failed, rejected or cancelled, in the invoice's currency; null while there is none.
-        refunded_amount: Option<Cents> = Value::Null;
+        refunded_amount: Option<Cents> = null;
         /// When the invoice was created, in UTC.
         created_at: Time = "2026-11-21T09:30:00.000Z";
         /// Until when a payment is on time, in UTC.
@@ -67,29 +63,21 @@ view! {
 
 view! {
     /// The invoice as its creation answers it: every field of Invoice, and warnings.
-    pub CreatedInvoiceView<'a> as "CreatedInvoice", extends InvoiceView {
+    pub CreatedInvoiceView<'a> as "CreatedInvoice" {
+        /// Fields of the key.
+        [flatten] base: InvoiceView<'a>;
         /// What was ignored or did not work although the invoice was created; absent where there is nothing to say.
-        warnings: Sometimes<&'a [String]> [warnings()];
+        warnings: Sometimes<&'a [String]> [WARNINGS];
     }
-    example differs json!({
+    example differs {
         "status": "created", "paid": false, "asset": null, "assetSymbol": null, "amountExpected": null,
-        "amountReceived": null, "rate": null, "depositAddress": null, "confirmedAt": null,
-    })
+        "amountReceived": null, "rate": null, "depositAddress": null, "confirmedAt": null
+    }
 }
 
-/// Returns the schema of a coin, or of null while none is picked.
-fn nullable_asset() -> Keywords {
-    let asset = json!({ "type": "string", "examples": Asset::ids() });
-    keywords([("oneOf", json!([asset, { "type": "null" }]))])
-}
-
-fn warnings() -> Keywords {
-    keywords([
-        ("type", json!("array")),
-        ("items", json!({ "type": "string" })),
-        ("examples", json!([["Unknown field ignored: colour."]])),
-    ])
-}
+const WARNINGS: Schema = schema!({
+    "type": "array", "items": { "type": "string" }, "examples": [["Unknown field ignored: colour."]]
+});
 
 /// Returns the JSON of an invoice, with warnings if there are some. Only its creation has any.
 pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendered {

@@ -28,24 +28,20 @@ pub(super) enum Admitted {
     Reseller(fn(Call, Reseller) -> Answering, Reseller),
     Metrics(fn(Call, Scraper) -> Answering, Scraper),
     Sandbox(fn(Call, Arc<Sandbox>) -> Answering, Arc<Sandbox>),
-    DeclaredSecret(&'static Route, Function<Arc<Caller>>, Arc<Caller>),
-    DeclaredSession(&'static Route, Function<Member>, Member),
+    Declared(&'static Route, Option<Asker>, Function),
 }
 
-/// Function of a declared operation, by what its caller has proved.
-type Function<P> = fn(&Context<'_>, &P) -> Result<Job, Error>;
+/// Function of a declared operation, with what its caller has proved.
+type Function = Box<dyn FnOnce(&Context<'_>) -> Result<Job, Error> + Send>;
 
 impl Admitted {
     /// Whose share of what is scarce it uses; nobody's where it asks neither for a key nor for a session.
     pub(super) fn asker(&self) -> Option<Asker> {
         match self {
-            Admitted::Secret(_, caller) | Admitted::DeclaredSecret(_, _, caller) => {
-                Some(caller.asker())
-            }
+            Admitted::Declared(_, asker, _) => *asker,
+            Admitted::Secret(_, caller) => Some(caller.asker()),
             Admitted::Public(_, key) => Some(key.asker()),
-            Admitted::Session(_, member) | Admitted::DeclaredSession(_, _, member) => {
-                Some(member.asker())
-            }
+            Admitted::Session(_, member) => Some(member.asker()),
             Admitted::Operator(_, operator) => Some(operator.asker()),
             Admitted::Reseller(_, reseller) => Some(reseller.asker()),
             Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
@@ -63,12 +59,7 @@ impl Admitted {
             Admitted::Reseller(handler, reseller) => handler(call, reseller),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
             Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
-            Admitted::DeclaredSecret(route, function, caller) => {
-                operations::perform(&call, route, |context| function(context, &caller))
-            }
-            Admitted::DeclaredSession(route, function, member) => {
-                operations::perform(&call, route, |context| function(context, &member))
-            }
+            Admitted::Declared(route, _, function) => operations::perform(&call, route, function),
         }
     }
 }
@@ -103,17 +94,38 @@ pub(super) fn admit(
         Handler::Reseller(handler) => Admitted::Reseller(handler, auth::reseller(front, headers)?),
         Handler::Metrics(handler) => Admitted::Metrics(handler, auth::scraper(front, headers)?),
         Handler::Sandbox(handler) => Admitted::Sandbox(handler, auth::sandbox(front, headers)?),
-        Handler::Declared(operation) => match operation.run {
-            Run::Secret(function) => {
-                let caller = caller(front, route, headers, limits)?;
-                Admitted::DeclaredSecret(route, function, caller)
-            }
-            Run::Session(function) => {
-                let member = auth::member(front, method, headers)?;
-                ask_for_password(front, route, &member, body)?;
-                Admitted::DeclaredSession(route, function, member)
-            }
-        },
+        Handler::Declared(operation) => {
+            let (asker, function) = declared(front, route, operation.run, parts, body, limits)?;
+            Admitted::Declared(route, asker, function)
+        }
+    })
+}
+
+/// Lets a caller of a declared operation in or not.
+fn declared(
+    front: &Front,
+    route: &'static Route,
+    run: Run,
+    parts: &Parts,
+    body: &[u8],
+    limits: &mut Vec<(HeaderName, HeaderValue)>,
+) -> Result<(Option<Asker>, Function), Error> {
+    let (method, headers) = (&parts.method, &parts.headers);
+    Ok(match run {
+        Run::Open(function) => (None, Box::new(function)),
+        Run::Secret(function) => {
+            let caller = caller(front, route, headers, limits)?;
+            let asker = caller.asker();
+            let work = move |context: &Context<'_>| function(context, &caller);
+            (Some(asker), Box::new(work))
+        }
+        Run::Session(function) => {
+            let member = auth::member(front, method, headers)?;
+            ask_for_password(front, route, &member, body)?;
+            let asker = member.asker();
+            let work = move |context: &Context<'_>| function(context, &member);
+            (Some(asker), Box::new(work))
+        }
     })
 }
 

@@ -62,8 +62,9 @@ pub(super) fn components() -> (Map<String, Value>, Map<String, Value>) {
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok());
     for component in declared() {
-        schemas.insert(component.name.to_owned(), component.schema());
-        examples.insert(component.name.to_owned(), component.example());
+        let name = component.name().to_owned();
+        schemas.insert(name.clone(), Value::Object(component.keywords()));
+        examples.insert(name, component.example());
     }
     for (name, mut component) in files.flat_map(|file: Map<String, Value>| file) {
         let mut take = |part: &str| component.get_mut(part).map(Value::take);
@@ -75,20 +76,21 @@ pub(super) fn components() -> (Map<String, Value>, Map<String, Value>) {
 }
 
 /// Returns the components of all declared operations.
-fn declared() -> impl Iterator<Item = &'static Component> {
-    let operations = routes(true).filter_map(|route| match route.handler {
-        Handler::Declared(operation) => Some(operation),
-        _ => None,
-    });
-    let components = operations.flat_map(|operation| {
+fn declared() -> Vec<&'static Component> {
+    let mut all = Vec::new();
+    for route in routes(true) {
+        let Handler::Declared(operation) = route.handler else {
+            continue;
+        };
         let body = operation.body.iter().map(|body| body.component);
         let answers = operation
             .answers
             .iter()
             .filter_map(|answer| answer.component);
         body.chain(answers)
-    });
-    components.flat_map(Component::with_parts)
+            .for_each(|component| component.add_components(&mut all));
+    }
+    all
 }
 
 /// A schema that says `@extends` has what the other has, and its own besides.

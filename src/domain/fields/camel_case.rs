@@ -1,0 +1,65 @@
+//! Names of fields in JSON, made by the compiler.
+
+/// A field's name in JSON, made of its name in Rust: `overlap_seconds` becomes `overlapSeconds`.
+pub struct CamelCase {
+    bytes: [u8; CamelCase::BYTES_MAX],
+    length: usize,
+}
+
+impl CamelCase {
+    /// Length of the longest name.
+    const BYTES_MAX: usize = 40;
+
+    /// Returns the name of a field. A longer name than 40 bytes does not compile.
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "evaluated by the compiler, which refuses what overflows"
+    )]
+    pub const fn of(name: &str) -> CamelCase {
+        let name = name.as_bytes();
+        let (mut bytes, mut length, mut at) = ([0; CamelCase::BYTES_MAX], 0, 0);
+        let mut is_first_of_word = false;
+        while at < name.len() {
+            if name[at] == b'_' {
+                is_first_of_word = true;
+            } else {
+                let letter = name[at];
+                bytes[length] = if is_first_of_word {
+                    letter.to_ascii_uppercase()
+                } else {
+                    letter
+                };
+                is_first_of_word = false;
+                length += 1;
+            }
+            at += 1;
+        }
+        CamelCase { bytes, length }
+    }
+
+    /// Returns the name as text.
+    pub const fn as_str(&self) -> &str {
+        let (name, _) = self.bytes.split_at(self.length);
+        match std::str::from_utf8(name) {
+            Ok(name) => name,
+            Err(_) => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CamelCase;
+
+    #[test]
+    fn name_in_json_has_no_underscores() {
+        for (rust, json) in [
+            ("id", "id"),
+            ("last4", "last4"),
+            ("last_used_at", "lastUsedAt"),
+        ] {
+            assert_eq!(CamelCase::of(rust).as_str(), json);
+        }
+    }
+}

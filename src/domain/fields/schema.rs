@@ -1,0 +1,130 @@
+//! JSON Schemas as data, so that a declared field adds no code to the program.
+
+use super::component::Component;
+use super::object::Object;
+use crate::domain::asset::{Asset, Chain};
+use serde_json::{Map, Value, json};
+
+/// A JSON Schema, or a part of one, by its keywords.
+pub type Keywords = Map<String, Value>;
+
+/// A JSON Schema.
+#[derive(Clone, Copy)]
+pub enum Schema {
+    /// This JSON text.
+    Text(&'static str),
+    /// A text of a list.
+    Choice(&'static [&'static str]),
+    /// A text of a list that grows: its present entries are examples.
+    Example(fn() -> Vec<&'static str>),
+    /// A value, or null.
+    Nullable(&'static Schema),
+    /// A value, or null, described apart.
+    OrNull(&'static Schema),
+    /// A list.
+    List(&'static Schema),
+    /// An object whose names are free.
+    Map(&'static Schema),
+    /// An object, described where it stands.
+    Object(&'static Object),
+    /// A component, by its name.
+    Component(&'static Component),
+    /// Keywords of a rule.
+    Rule(fn() -> Keywords),
+}
+
+/// Returns the schema that this JSON object is.
+macro_rules! schema {
+    ($json:tt) => {
+        $crate::domain::fields::Schema::Text(stringify!($json))
+    };
+}
+
+pub(crate) use schema;
+
+impl Schema {
+    /// A text.
+    pub const STRING: Schema = schema!({ "type": "string" });
+    /// An id.
+    pub const UUID: Schema = schema!({ "type": "string", "format": "uuid" });
+    /// A URL.
+    pub const URL: Schema = schema!({ "type": "string", "format": "uri" });
+    /// A moment, in UTC.
+    pub const MOMENT: Schema = schema!({ "type": "string", "format": "date-time" });
+    /// A number that is not negative, like a count or a height.
+    pub const COUNT: Schema = schema!({ "type": "integer", "minimum": 0 });
+    /// Id of a coin.
+    pub const ASSET: Schema = Schema::Example(Asset::ids);
+    /// Name of a chain.
+    pub const CHAIN: Schema = Schema::Example(|| Chain::TEXTS.to_vec());
+    /// An amount in whole coins, or a rate.
+    pub const COINS: Schema = schema!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?$" });
+    /// An amount of money that is not negative.
+    pub const PRICE: Schema = schema!({ "type": "string", "pattern": "^[0-9]+\\.[0-9]{2}$" });
+
+    /// Returns the JSON Schema.
+    pub fn keywords(&self) -> Keywords {
+        match self {
+            Schema::Text(text) => parsed(text),
+            Schema::Choice(texts) => keywords([("type", json!("string")), ("enum", json!(texts))]),
+            Schema::Example(texts) => {
+                keywords([("type", json!("string")), ("examples", json!(texts()))])
+            }
+            Schema::Nullable(schema) => nullable(schema.keywords()),
+            Schema::OrNull(schema) => one_of_null(schema.keywords()),
+            Schema::List(items) => {
+                keywords([("type", json!("array")), ("items", json!(items.keywords()))])
+            }
+            Schema::Map(values) => keywords([
+                ("type", json!("object")),
+                ("additionalProperties", json!(values.keywords())),
+            ]),
+            Schema::Object(object) => object.keywords(),
+            Schema::Component(component) => keywords([("$ref", json!(component.reference()))]),
+            Schema::Rule(of_rule) => of_rule(),
+        }
+    }
+
+    /// Adds the components that this schema refers to, and those that they refer to.
+    pub fn add_components(&self, all: &mut Vec<&'static Component>) {
+        match self {
+            Schema::Nullable(inner)
+            | Schema::OrNull(inner)
+            | Schema::List(inner)
+            | Schema::Map(inner) => inner.add_components(all),
+            Schema::Object(object) => object.add_components(all),
+            Schema::Component(component) => component.add_components(all),
+            Schema::Text(_) | Schema::Choice(_) | Schema::Example(_) | Schema::Rule(_) => {}
+        }
+    }
+}
+
+/// Returns the schema of a value that may be null, too.
+fn nullable(mut all: Keywords) -> Keywords {
+    let is_simple = ["enum", "properties"]
+        .iter()
+        .all(|word| !all.contains_key(*word));
+    match all.get_mut("type") {
+        Some(kind) if is_simple => {
+            *kind = json!([kind, "null"]);
+            all
+        }
+        _ => one_of_null(all),
+    }
+}
+
+fn one_of_null(all: Keywords) -> Keywords {
+    keywords([("oneOf", json!([all, { "type": "null" }]))])
+}
+
+/// Returns the object that JSON text of a declaration is. A test parses every declaration.
+pub(super) fn parsed(text: &str) -> Keywords {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Returns a schema of these keywords.
+pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
+    all.into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
