@@ -16,16 +16,16 @@ pub const TXID_CHARS_MAX: usize = 128;
 /// Fields that the operator interface takes.
 pub const OPERATOR_FIELDS: [&str; 11] = [
     "action",
+    "rate",
+    "acceptRate",
+    "networkFee",
+    "acceptFee",
+    "sentBy",
     "txid",
     "reason",
     "force",
     "unverified",
     "review",
-    "rate",
-    "networkFee",
-    "acceptRate",
-    "acceptFee",
-    "sentBy",
 ];
 /// Fields that the sandbox's controls take.
 pub const SANDBOX_FIELDS: [&str; 4] = ["action", "txid", "reason", "state"];
