@@ -7,6 +7,7 @@ use crate::domain::fields::{Component, Fields};
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::service::events::Page;
 use crate::service::{Caller, Error, Json, Member, Scope, Service, idempotency};
 use crate::store::Tx;
 use serde::Serialize;
@@ -54,6 +55,10 @@ pub enum Run {
     Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
     /// Everybody who is signed in.
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
+    /// An operator who is signed in.
+    Operator(fn(&Context<'_>, &Member) -> Result<Job, Error>),
+    /// A caller of a sandbox on this machine that is no foreign page.
+    Sandbox(fn(&Context<'_>) -> Result<Job, Error>),
 }
 
 /// A request for an operation whose caller was admitted.
@@ -147,6 +152,8 @@ pub enum OutcomeBody {
     Kept(String),
     /// A page of a list, and the position of the next page.
     Page(Vec<Arc<RawValue>>, Option<String>),
+    /// A page of a list that was rendered for this answer.
+    OwnPage(Page),
 }
 
 impl Outcome {
@@ -179,6 +186,14 @@ impl Outcome {
         Outcome {
             success: Success::Shown,
             body: OutcomeBody::Page(data, next_before),
+        }
+    }
+
+    /// Returns the outcome that shows a page that was rendered for it.
+    pub fn own_page(page: Page) -> Outcome {
+        Outcome {
+            success: Success::Shown,
+            body: OutcomeBody::OwnPage(page),
         }
     }
 

@@ -8,6 +8,7 @@ use super::address::{self, Encoding};
 use super::customer::Family;
 use super::money::coin::Units;
 use super::text_enum::text_enum;
+use crate::domain::fields::{Schema, Shown, schema};
 use serde::{Serialize, Serializer};
 
 /// How many blocks make a payment final.
@@ -17,6 +18,11 @@ pub enum Depth {
     Blocks(u32),
     /// The chain itself says that the block is final.
     Final,
+}
+
+impl Shown for Depth {
+    const SCHEMA: Schema =
+        schema!({ "type": ["integer", "string"], "minimum": 1, "pattern": "^final$" });
 }
 
 impl Serialize for Depth {

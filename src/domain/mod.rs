@@ -31,6 +31,7 @@ pub mod observation;
 pub mod payment;
 pub mod payment_uri;
 pub mod progress;
+pub mod qr;
 pub mod quote;
 pub mod rate;
 pub mod refusal;

@@ -29,8 +29,8 @@ pub use invoice::{CreatedInvoiceView, InvoiceView, invoice};
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub use links::payment_link;
 pub use public::{checkout_session, checkout_state, public_config};
-pub(crate) use transfers::{Begun, ToSend, transfer_to_send};
-pub use transfers::{transfer, transfer_for_operator};
+pub use transfers::transfer;
+pub(crate) use transfers::{ToSend, transfer_for_operator, transfer_to_send};
 
 use super::account::Account;
 use super::asset::{Asset, Mode};

@@ -5,6 +5,7 @@
 //! changes nothing.
 
 pub mod approval;
+pub mod inputs;
 pub mod on_chain;
 pub mod outgoing;
 pub mod request;

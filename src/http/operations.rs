@@ -47,5 +47,6 @@ fn reply(Outcome { success, body }: Outcome) -> Result<Reply, Error> {
         OutcomeBody::Shared(json) => Reply::shared(json),
         OutcomeBody::Kept(text) => Reply::json(status, text),
         OutcomeBody::Page(data, next_before) => Reply::page_of(&data, next_before.as_deref())?,
+        OutcomeBody::OwnPage(page) => Reply::page(&page)?,
     })
 }

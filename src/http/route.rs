@@ -177,8 +177,12 @@ impl Route {
             recent_password: operation.recent_password,
             is_rate_limited: operation.is_rate_limited,
             is_idempotent: operation.is_idempotent,
+            form: match operation.run {
+                Run::Sandbox(_) => FOR_ALL,
+                _ => PRIVATE.form,
+            },
             handler: Handler::Declared(operation),
-            ..PRIVATE
+            ..PLAIN
         }
     }
 
@@ -218,6 +222,8 @@ impl Route {
                 Run::Open(_) => Auth::Open,
                 Run::Secret(_) => Auth::Secret,
                 Run::Session(_) => Auth::Session(Role::Merchant),
+                Run::Operator(_) => Auth::Session(Role::Operator),
+                Run::Sandbox(_) => Auth::Sandbox,
             },
         }
     }

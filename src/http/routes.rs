@@ -9,7 +9,7 @@ use super::{checkout_events, files, merchant, operator, pages, probes, public, r
 use crate::api;
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 50] = [
+pub(super) static RESOURCES: [&Resource; 51] = [
     &Resource {
         routes: &Route::all_of(api::invoices::OPERATIONS),
     },
@@ -18,7 +18,12 @@ pub(super) static RESOURCES: [&Resource; 50] = [
     &merchant::events::RESOURCE,
     &merchant::customers::RESOURCE,
     &merchant::deposits::RESOURCE,
-    &merchant::transfers::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::payouts::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::refunds::OPERATIONS),
+    },
     &public::RESOURCE,
     &checkout_events::RESOURCE,
     &pages::checkout::RESOURCE,
@@ -31,7 +36,9 @@ pub(super) static RESOURCES: [&Resource; 50] = [
     &operator::session::RESOURCE,
     &operator::second_factor::RESOURCE,
     &operator::users::RESOURCE,
-    &operator::transfers::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::transfers::OPERATIONS),
+    },
     &operator::pools::RESOURCE,
     &operator::wallets::RESOURCE,
     &operator::unmatched::RESOURCE,
@@ -65,7 +72,9 @@ pub(super) static RESOURCES: [&Resource; 50] = [
     &sandbox::payments::RESOURCE,
     &sandbox::webhooks::RESOURCE,
     &sandbox::inbox::RESOURCE,
-    &sandbox::transfers::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::sandbox::transfers::OPERATIONS),
+    },
 ];
 
 /// Every operation; those of the sandbox only where they exist.

@@ -8,10 +8,10 @@ use super::transfers::request;
 use super::{Error, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
-use crate::domain::fields::Fields;
-use crate::domain::money::{AmountError, Cents, Currency};
+use crate::domain::money::{Cents, Currency};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{DAY_MS, Time};
+use crate::domain::transfer::inputs::{CreatePayout, PayoutAmount};
 use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
@@ -20,15 +20,6 @@ use std::sync::Arc;
 
 /// How long a new payout address waits before it is paid to.
 pub(super) const COOLING_MS: i64 = DAY_MS;
-
-/// How much is to be paid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Amount {
-    /// Everything that is available.
-    All,
-    /// So much.
-    Of(Cents),
-}
 
 /// Who asks for a payout.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +56,15 @@ impl Service {
             client_key,
         });
         let is_person = matches!(requester, Requester::Person(_));
-        let check = |db: &Reader<'_>| readable(db, account, mode, &Fields::of(&body)).map(drop);
+        let input = CreatePayout::read(&body);
+        let check = |db: &Reader<'_>| readable(db, account, mode, &input).map(drop);
         if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
         }
         self.derive_upcoming()?;
         self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
-                let payout = checked(service, tx, now, account, mode, &Fields::of(&body))?;
+                let payout = checked(service, tx, now, (account, mode), &input)?;
                 let payout = request(tx, now, &actor, payout)?;
                 let json = if is_person {
                     service.for_operator(tx, now, &payout)?
@@ -91,17 +83,17 @@ fn checked(
     service: &Service,
     tx: &Tx<'_>,
     now: Time,
-    account: i64,
-    mode: Mode,
-    fields: &Fields<'_>,
+    (account, mode): (i64, Mode),
+    input: &Result<CreatePayout, Refusal>,
 ) -> Result<Transfer, Error> {
-    let (account, (wanted, currency)) = readable(tx, account, mode, fields)?;
+    let (account, input) = readable(tx, account, mode, input)?;
+    let currency = input.currency;
     if transfers::has_open_payout(tx, account.seq)? {
         let message = "a payout is under way; the next one can be requested when it is done";
         return Err(Refusal::new(Code::PayoutOpen, message).into());
     }
     let to_address = payout_address(service, tx, now, &account)?;
-    let amount = affordable(tx, &account, currency, wanted)?;
+    let amount = affordable(tx, &account, currency, input.amount)?;
     within_the_day(tx, now, &account, currency, amount)?;
     Ok(Transfer {
         seq: 0,
@@ -131,13 +123,13 @@ fn checked(
     })
 }
 
-/// The account, and amount and currency of the body: the first of the checks.
-fn readable(
+/// Returns the account and the body, whose refusal comes after those of the account.
+fn readable<'a>(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
-    fields: &Fields<'_>,
-) -> Result<(Account, (Amount, Currency)), Error> {
+    input: &'a Result<CreatePayout, Refusal>,
+) -> Result<(Account, &'a CreatePayout), Error> {
     if !mode.is_live() {
         let message = "payouts exist in live mode only; test money is not paid out";
         return Err(Refusal::new(Code::TestMode, message).into());
@@ -148,29 +140,7 @@ fn readable(
         let message = "payouts are paused for maintenance";
         return Err(Refusal::new(Code::Maintenance, message).into());
     }
-    Ok((account, read(fields)?))
-}
-
-/// Amount and currency of the body.
-fn read(fields: &Fields<'_>) -> Result<(Amount, Currency), Refusal> {
-    fields.only(&["amount", "currency"])?;
-    let text = fields.get("amount").and_then(Value::as_str);
-    let text = text
-        .ok_or_else(|| Refusal::field("amount", "must be a string like \"25.00\", or \"all\""))?;
-    let currency = fields.choice("currency")?.unwrap_or(Currency::Eur);
-    if text == "all" {
-        return Ok((Amount::All, currency));
-    }
-    let amount = Cents::parse(text).map_err(|error| {
-        let problem = match error {
-            AmountError::Malformed => {
-                "must be more than zero with at most two decimals, or \"all\""
-            }
-            AmountError::TooLarge => "is too large",
-        };
-        Refusal::of(Code::InvalidAmount, "amount", format!("amount {problem}"))
-    })?;
-    Ok((Amount::Of(amount), currency))
+    Ok((account, input.as_ref().map_err(Refusal::clone)?))
 }
 
 /// Where the account is paid out to in its payout coin: still an address of the network that is followed.
@@ -204,14 +174,14 @@ fn affordable(
     db: &Reader<'_>,
     account: &Account,
     currency: Currency,
-    wanted: Amount,
+    wanted: PayoutAmount,
 ) -> Result<Cents, Error> {
     let balances = balances::of_account(db, account.seq, Mode::Live)?;
     let balance = balances.iter().find(|balance| balance.currency == currency);
     let available = balance.map_or(Cents::ZERO, |balance| balance.available);
     let amount = match wanted {
-        Amount::All => available,
-        Amount::Of(amount) => amount,
+        PayoutAmount::All => available,
+        PayoutAmount::Exactly(amount) => amount,
     };
     let refuse = |code, message| Err(Refusal::of(code, "amount", message).into());
     if amount < account.payout_min {

@@ -12,11 +12,11 @@ use crate::domain::address;
 use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
-use crate::domain::money::{AmountError, Cents, Total};
+use crate::domain::money::{Cents, Total};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::transfer::step::REASON_CHARS_MAX;
+use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
 use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::{Reader, accounts, payments, transfers};
@@ -28,10 +28,6 @@ use std::sync::Arc;
 pub(super) const REFUNDS_MAX: u32 = 1000;
 /// Where the sandbox's refunds go that name no address; nobody is known to hold its key.
 const SANDBOX_LABEL: &str = "coffer sandbox refund";
-/// The longest address that is read.
-const ADDRESS_CHARS_MAX: usize = 128;
-/// What a request may say.
-const FIELDS: [&str; 5] = ["invoice", "amount", "asset", "toAddress", "reason"];
 
 impl Service {
     /// Requests a refund of one of the caller's invoices, or finds the one that its Idempotency-Key already requested.
@@ -56,9 +52,9 @@ impl Service {
         let (scope, actor) = (*scope, person.to_owned());
         let check = |db: &Reader<'_>| {
             let fields = Fields::of(&body);
-            fields.only(&FIELDS)?;
-            let invoice = owned(db, &scope, invoice_id(&fields)?)?;
-            self.refund(db, now, &invoice, &fields, None).map(drop)
+            fields.only(RequestRefund::NAMES)?;
+            let invoice = owned(db, &scope, &RequestRefund::invoice(fields)?)?;
+            self.refund(db, now, &invoice, fields, None).map(drop)
         };
         if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
@@ -67,9 +63,9 @@ impl Service {
         self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
                 let fields = Fields::of(&body);
-                fields.only(&FIELDS)?;
-                let invoice = owned(tx, &scope, invoice_id(&fields)?)?;
-                let refund = service.refund(tx, now, &invoice, &fields, None)?;
+                fields.only(RequestRefund::NAMES)?;
+                let invoice = owned(tx, &scope, &RequestRefund::invoice(fields)?)?;
+                let refund = service.refund(tx, now, &invoice, fields, None)?;
                 let refund = request(tx, now, &actor, refund)?;
                 let json = service.for_operator(tx, now, &refund)?;
                 Ok((Outcome::Created, json.get().to_owned()))
@@ -90,8 +86,8 @@ impl Service {
     ) -> Result<(Outcome, String), Error> {
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
-            fields.only(&FIELDS)?;
-            let invoice = by_id(tx, invoice_id(&fields)?)?;
+            fields.only(SandboxRefund::NAMES)?;
+            let invoice = by_id(tx, &SandboxRefund::invoice(fields)?)?;
             let slot = client_key.map(|client_key| Slot {
                 account: invoice.account,
                 mode: invoice.mode,
@@ -99,7 +95,7 @@ impl Service {
                 client_key,
             });
             once(tx, now, slot.as_ref(), &body, || {
-                let refund = service.refund(tx, now, &invoice, &fields, Some(SANDBOX_LABEL))?;
+                let refund = service.refund(tx, now, &invoice, fields, Some(SANDBOX_LABEL))?;
                 let refund = request(tx, now, "sandbox", refund)?;
                 let json = render::transfer(&refund)?;
                 Ok((Outcome::Created, json.get().to_owned()))
@@ -115,7 +111,7 @@ impl Service {
         db: &Reader<'_>,
         now: Time,
         invoice: &Invoice,
-        fields: &Fields<'_>,
+        fields: Fields<'_>,
         label: Option<&str>,
     ) -> Result<Transfer, Error> {
         if transfers::refunds(db, invoice.seq)? >= REFUNDS_MAX {
@@ -126,9 +122,9 @@ impl Service {
             return Err(Refusal::new(Code::InvoiceNotRefundable, message).into());
         }
         let asset = asset(invoice, fields)?;
-        let to_address = match (fields.text("toAddress", 1..=ADDRESS_CHARS_MAX)?, label) {
+        let to_address = match (RequestRefund::to_address(fields)?, label) {
             (Some(text), _) => self
-                .outside_destination(db, invoice.mode, asset.chain, text)?
+                .outside_destination(db, invoice.mode, asset.chain, &text)?
                 .map_err(|problem| Refusal::field("toAddress", problem))?,
             (None, Some(label)) => address::test_address(asset.chain, label, 0),
             (None, None) => {
@@ -136,8 +132,8 @@ impl Service {
                 return Err(Refusal::field("toAddress", problem).into());
             }
         };
-        let reason = fields.text("reason", 1..=REASON_CHARS_MAX)?;
-        let wanted = amount(fields)?;
+        let reason = RequestRefund::reason(fields)?;
+        let wanted = RequestRefund::amount(fields)?;
         let left = left(db, invoice)?;
         let amount = wanted.unwrap_or(left);
         if amount > left || amount <= Cents::ZERO {
@@ -163,7 +159,7 @@ impl Service {
             sent_by: None,
             signer_at: None,
             txid: None,
-            reason: reason.map(str::to_owned),
+            reason,
             failure_reason: None,
             sending: None,
             dispatch: Dispatch::default(),
@@ -174,40 +170,17 @@ impl Service {
     }
 }
 
-/// The invoice that a body names.
-fn invoice_id<'a>(fields: &Fields<'a>) -> Result<&'a str, Refusal> {
-    let invoice = fields.text("invoice", 1..=36)?;
-    invoice.ok_or_else(|| Refusal::field("invoice", "must be given: the id of what is refunded"))
-}
-
 /// The coin it is sent in: the one given, else the invoice's.
-fn asset(invoice: &Invoice, fields: &Fields<'_>) -> Result<&'static Asset, Refusal> {
+fn asset(invoice: &Invoice, fields: Fields<'_>) -> Result<&'static Asset, Refusal> {
     let own = invoice.coin.as_ref().map(|coin| coin.asset);
-    match fields.text("asset", 1..=40)? {
-        Some(id) => Asset::find(id).ok_or_else(|| {
+    match RequestRefund::asset(fields)? {
+        Some(id) => Asset::find(&id).ok_or_else(|| {
             let ids = Asset::ids().join(", ");
             Refusal::field("asset", format!("must be one of {ids}"))
         }),
         // Without a coin nothing can have been paid.
         None => own.ok_or_else(not_refundable),
     }
-}
-
-/// The amount of a body, where it names one.
-fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
-    let Some(value) = fields.get("amount") else {
-        return Ok(None);
-    };
-    let text = value
-        .as_str()
-        .ok_or_else(|| Refusal::field("amount", "must be a string like \"5.00\""))?;
-    Cents::parse(text).map(Some).map_err(|error| {
-        let problem = match error {
-            AmountError::Malformed => "must be more than zero with at most two decimals",
-            AmountError::TooLarge => "is too large",
-        };
-        Refusal::of(Code::InvalidAmount, "amount", format!("amount {problem}"))
-    })
 }
 
 /// What is left to refund: what is confirmed, less the refunds that were not put back.

@@ -1,4 +1,4 @@
-//! What payouts and refunds share: reading them, requesting them, and every step of the machine.
+//! What payouts and refunds share: requesting them, and every step of the machine.
 //!
 //! What does not live here: what may be requested (`payouts`, `refunds`), what an operator asks for
 //! (`operator::transfers`), what the worker that sends reports (`sending`). What always holds: the amount leaves
@@ -25,13 +25,13 @@ use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::domain::transfer::request::{MoveRequest, SANDBOX_FIELDS};
-use crate::domain::transfer::step::{OF_SANDBOX, Step};
+use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::step::Step;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, Source, book, unreversed};
 use crate::store::{Reader, Tx, balances, invoices, transfers};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Who moves a transfer.
@@ -60,40 +60,7 @@ impl By<'_> {
 }
 
 impl Service {
-    /// One payout or refund, as the merchant sees it.
-    ///
-    /// # Errors
-    /// `not_found` where it is not the caller's.
-    pub fn transfer(&self, scope: &Scope, kind: TransferKind, id: &str) -> Result<Json, Error> {
-        self.read(|db| {
-            let transfer = owned(db, scope, kind, id)?;
-            Ok(render::transfer(&transfer)?)
-        })
-    }
-
-    /// The newest payouts or refunds, as the merchant sees them.
-    pub fn transfers(
-        &self,
-        scope: &Scope,
-        kind: TransferKind,
-        invoice: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<Json>, Error> {
-        let wanted = transfers::Wanted {
-            kind,
-            invoice,
-            status: None,
-            before: i64::MAX,
-            limit,
-        };
-        self.read(|db| {
-            let found = transfers::list(db, scope.account(), scope.mode(), &wanted)?;
-            let rendered = found.iter().map(|found| Ok(render::transfer(found)?));
-            rendered.collect()
-        })
-    }
-
-    /// Does a step that the sandbox is told to: `action`, and `txid` or `reason` as it needs them.
+    /// Does a step that the sandbox is told to.
     ///
     /// # Errors
     /// `not_found`, `invalid_request`, `invalid_transition`.
@@ -102,9 +69,8 @@ impl Service {
         now: Time,
         kind: TransferKind,
         id: &str,
-        body: Map<String, Value>,
+        request: MoveRequest,
     ) -> Result<Json, Error> {
-        let request = MoveRequest::parse(&body, &OF_SANDBOX, &SANDBOX_FIELDS)?;
         let id = id.to_owned();
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
@@ -259,7 +225,7 @@ pub(super) fn find(db: &Reader<'_>, kind: TransferKind, id: &str) -> Result<Tran
 }
 
 /// The same where it is the caller's.
-pub(super) fn owned(
+pub fn owned(
     db: &Reader<'_>,
     scope: &Scope,
     kind: TransferKind,

@@ -6,7 +6,6 @@
 
 pub mod guides;
 pub mod packed;
-pub mod qr;
 pub mod reference;
 pub mod templates;
 pub mod words;

@@ -25,6 +25,7 @@ const RULES: &[&str] = &[
     "curve25519_dalek",
     "hmac",
     "k256",
+    "qrcodegen",
     "ripemd",
     "rust_decimal",
     "sha2",
@@ -103,7 +104,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "web",
         rooms: &["domain"],
-        crates: &[&["askama", "flate2", "qrcodegen"]],
+        crates: &[&["askama", "flate2"]],
     },
     Layer {
         room: "config",

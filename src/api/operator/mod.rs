@@ -2,3 +2,4 @@
 
 pub mod keys;
 pub mod tokens;
+pub mod transfers;

@@ -2,8 +2,8 @@
 
 /// Declares the body of a request: a struct, its reader and its schema.
 ///
-/// A field is `required`, `optional` (an `Option`), has a default, `or(…)`, is `filled` by its rule where it is absent, or
-/// is a `change`: `None` if it is absent, `Some(None)` if it is null. Its documentation is its description, its rule is a
+/// A field is `required`, `optional` (an `Option`), has a default, `or(…)`, is `filled` by its rule where it is absent,
+/// is `expected` (an `Option` whose absence the operation refuses), or is a `change`: `None` if it is absent, `Some(None)` if it is null. Its documentation is its description, its rule is a
 /// value of [`Rule`](super::rule::Rule), and an example of the body has the JSON after it, if there is some. Properties are in the order of the fields, which are checked in the order that
 /// `checked` gives. Unknown fields are `refused`, `ignored`, or
 /// ignored and `named` by the function `unknown_fields`.
@@ -48,7 +48,9 @@ macro_rules! input {
                 object: &$name::OBJECT,
             };
 
-            $crate::domain::fields::input!(@unknown_fields $unknown [$($field),+] $vis);
+            $crate::domain::fields::input!(@names $unknown $vis, [$($field),+]);
+
+            $crate::domain::fields::input!(@unknown_fields $unknown $name $vis);
 
             /// Reads a body.
             ///
@@ -58,13 +60,17 @@ macro_rules! input {
                 body: &serde_json::Map<String, serde_json::Value>,
             ) -> Result<$name, $crate::domain::refusal::Refusal> {
                 let fields = $crate::domain::fields::Fields::of(body);
-                $crate::domain::fields::input!(@unknown $unknown fields, [$($field),+])?;
+                $crate::domain::fields::input!(@unknown $unknown fields, $name)?;
                 $(let $checked = $name::$checked(fields)?;)+
                 Ok($name { $($field),+ })
             }
 
             $(
-                fn $field(
+                /// Reads this field alone.
+                ///
+                /// # Errors
+                /// `invalid_request` that names it.
+                $vis fn $field(
                     fields: $crate::domain::fields::Fields<'_>,
                 ) -> Result<$crate::domain::fields::input!(@type $kind $type), $crate::domain::refusal::Refusal> {
                     let name = $crate::domain::fields::input!(@name $field);
@@ -76,24 +82,28 @@ macro_rules! input {
     };
     (@is_open refused) => { false };
     (@is_open $other:ident) => { true };
-    (@unknown refused $fields:ident, [$($field:ident),+]) => {
-        $fields.only(&[$($crate::domain::fields::input!(@name $field)),+])
+    (@unknown refused $fields:ident, $name:ident) => { $fields.only($name::NAMES) };
+    (@unknown $other:ident $fields:ident, $name:ident) => { Ok::<(), $crate::domain::refusal::Refusal>(()) };
+    (@names ignored $vis:vis, $fields:tt) => {};
+    (@names $other:ident $vis:vis, [$($field:ident),+]) => {
+        /// Names of the fields in JSON.
+        $vis const NAMES: &'static [&'static str] = &[$($crate::domain::fields::input!(@name $field)),+];
     };
-    (@unknown $other:ident $fields:ident, $names:tt) => { Ok::<(), $crate::domain::refusal::Refusal>(()) };
-    (@unknown_fields named [$($field:ident),+] $vis:vis) => {
+    (@unknown_fields named $name:ident $vis:vis) => {
         /// Returns the names of a body's fields that are none of these.
         $vis fn unknown_fields(body: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
-            let known = [$($crate::domain::fields::input!(@name $field)),+];
-            $crate::domain::fields::Fields::of(body).unknown(&known)
+            $crate::domain::fields::Fields::of(body).unknown($name::NAMES)
         }
     };
-    (@unknown_fields $other:ident $names:tt $vis:vis) => {};
+    (@unknown_fields $other:ident $name:ident $vis:vis) => {};
     (@type required $type:ty) => { $type };
     (@type or $type:ty) => { $type };
     (@type filled $type:ty) => { $type };
     (@type optional $type:ty) => { Option<$type> };
+    (@type expected $type:ty) => { Option<$type> };
     (@type change $type:ty) => { Option<Option<$type>> };
     (@is_required required) => { true };
+    (@is_required expected) => { true };
     (@is_required $kind:ident) => { false };
     (@value required $fields:ident, $name:ident, $value:ident) => {
         $value.ok_or_else(|| $crate::domain::refusal::Refusal::field($name, "must be given"))
@@ -103,6 +113,7 @@ macro_rules! input {
     };
     (@value or ($default:expr) $fields:ident, $name:ident, $value:ident) => { Ok($value.unwrap_or($default)) };
     (@value optional $fields:ident, $name:ident, $value:ident) => { Ok($value) };
+    (@value expected $fields:ident, $name:ident, $value:ident) => { Ok($value) };
     (@value change $fields:ident, $name:ident, $value:ident) => { Ok($fields.names($name).then_some($value)) };
     (@keywords $keywords:expr) => { $keywords };
     (@keywords $keywords:expr, $default:expr) => {

@@ -1,6 +1,6 @@
 //! Rules for the fields of bodies: each reads a field and describes it in the document.
 
-use super::schema::{Keywords, keywords};
+use super::schema::{Keywords, Schema, keywords};
 use super::{Fields, URL_CHARS_MAX};
 use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;
@@ -89,11 +89,16 @@ impl<T: TextEnum> Rule for ChoiceRule<T> {
 pub struct TextRule {
     chars: RangeInclusive<usize>,
     form: Option<(usize, &'static str)>,
+    problem_if_absent: Option<&'static str>,
 }
 
 /// Returns the rule for a text of so many characters.
 pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
-    TextRule { chars, form: None }
+    TextRule {
+        chars,
+        form: None,
+        problem_if_absent: None,
+    }
 }
 
 impl TextRule {
@@ -102,14 +107,25 @@ impl TextRule {
         self.form = Some((chars_min, pattern));
         self
     }
+
+    /// Refuses a body without the field for this problem.
+    pub const fn or_refused(mut self, problem: &'static str) -> TextRule {
+        self.problem_if_absent = Some(problem);
+        self
+    }
 }
 
 impl Rule for TextRule {
     type Value = String;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        let text = fields.text(name, self.chars.clone())?;
-        Ok(text.map(str::to_owned))
+        match (
+            fields.text(name, self.chars.clone())?,
+            self.problem_if_absent,
+        ) {
+            (None, Some(problem)) => Err(Refusal::field(name, problem)),
+            (text, _) => Ok(text.map(str::to_owned)),
+        }
     }
 
     fn keywords(&self) -> Keywords {
@@ -143,6 +159,41 @@ impl Rule for AssetRule {
 
     fn keywords(&self) -> Keywords {
         keywords([("type", json!("string")), ("examples", json!(Asset::ids()))])
+    }
+}
+
+/// A rule that is described by another schema.
+pub struct DescribedRule<R>(R, Schema);
+
+/// Returns a rule with another schema.
+pub const fn described<R: Rule>(rule: R, schema: Schema) -> DescribedRule<R> {
+    DescribedRule(rule, schema)
+}
+
+impl<R: Rule> Rule for DescribedRule<R> {
+    type Value = R::Value;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<R::Value>, Refusal> {
+        self.0.read(fields, name)
+    }
+
+    fn keywords(&self) -> Keywords {
+        self.1.keywords()
+    }
+}
+
+/// True, or false where the field is absent.
+pub struct SwitchRule;
+
+impl Rule for SwitchRule {
+    type Value = bool;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<bool>, Refusal> {
+        Ok(Some(fields.flag(name)?.unwrap_or(false)))
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([("type", json!("boolean"))])
     }
 }
 

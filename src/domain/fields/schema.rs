@@ -106,7 +106,10 @@ fn nullable(mut all: Keywords) -> Keywords {
         .all(|word| !all.contains_key(*word));
     match all.get_mut("type") {
         Some(kind) if is_simple => {
-            *kind = json!([kind, "null"]);
+            match kind {
+                Value::Array(kinds) => kinds.push(json!("null")),
+                _ => *kind = json!([kind, "null"]),
+            }
             all
         }
         _ => one_of_null(all),

@@ -34,6 +34,7 @@ shown! {
     &str = Schema::STRING;
     String = Schema::STRING;
     bool = schema!({ "type": "boolean" });
+    i32 = schema!({ "type": "integer" });
     i64 = schema!({ "type": "integer" });
     u8 = Schema::COUNT;
     u16 = Schema::COUNT;
@@ -149,6 +150,10 @@ macro_rules! view {
         }
 
         impl $(<$life>)? $crate::domain::fields::Shown for $name $(<$life>)? {
+            const SCHEMA: $crate::domain::fields::Schema = $crate::domain::fields::view!(@of $name $($title)?);
+        }
+
+        impl<$($life)?> $crate::domain::fields::Shown for &$name $(<$life>)? {
             const SCHEMA: $crate::domain::fields::Schema = $crate::domain::fields::view!(@of $name $($title)?);
         }
     };

@@ -4,6 +4,7 @@
 //! dollar is a dollar, so no figure takes USDT for USD; and a number is read from its digits.
 
 use crate::domain::asset::symbols;
+use crate::domain::fields::{Schema, Shown, schema};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
 use crate::domain::text_enum::text_enum;
@@ -92,6 +93,10 @@ pub struct Figure {
     pub via: String,
     /// Of which moment it is.
     pub at: Time,
+}
+
+impl Shown for Figure {
+    const SCHEMA: Schema = schema!({ "$ref": "#/components/schemas/RateFigure" });
 }
 
 impl Serialize for Figure {

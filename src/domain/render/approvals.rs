@@ -1,5 +1,6 @@
 //! The JSON of what an approval would fix, for the person who approves.
 
+use crate::domain::fields::{Schema, view};
 use crate::domain::money::Cents;
 use crate::domain::rate::{Figure, RateSource};
 use crate::domain::time::{SECOND_MS, Time};
@@ -7,25 +8,40 @@ use crate::domain::transfer::Transfer;
 use crate::domain::transfer::approval::{FeeSource, Proposal};
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
 use crate::domain::transfer::terms::Terms;
-use serde::Serialize;
 
-/// Terms of an approval that names none.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ApprovalView<'a> {
-    rate: Option<String>,
-    rate_source: Option<RateSource>,
-    rate_at: Option<Time>,
-    rate_age_seconds: Option<i64>,
-    rate_figures: &'a [Figure],
-    rate_problem: Option<String>,
-    network_fee_crypto: String,
-    network_fee_from: FeeSource,
-    network_fee_at: Option<Time>,
-    network_fee: Option<Cents>,
-    amount_crypto: Option<String>,
-    sent_by: SentBy,
-    signer_problem: Option<String>,
+view! {
+    /// What an approval that says nothing would fix now.
+    pub(crate) ApprovalView<'a> as "TransferApproval" {
+        /// The market rate, fiat per whole coin; null where none is fresh: then approving asks for rate and acceptRate.
+        rate: Option<String> [Schema::Nullable(&Schema::COINS)] = "80";
+        /// What the rate follows from.
+        rate_source: Option<RateSource> = "median";
+        /// Of which moment the rate is.
+        rate_at: Option<Time> = "2026-11-21T10:00:10.000Z";
+        /// How old the rate is.
+        rate_age_seconds: Option<i64> [Schema::Nullable(&Schema::COUNT)] = 42;
+        /// What each source said last.
+        rate_figures: &'a [Figure] = [
+            { "source": "kraken", "rate": "80.1", "via": "LTC/EUR", "at": "2026-11-21T10:00:10.000Z" },
+            { "source": "coinbase", "rate": "79.9", "via": "LTC/EUR", "at": "2026-11-21T10:00:20.000Z" }
+        ];
+        /// Why no rate is fresh.
+        rate_problem: Option<String> = null;
+        /// What sending costs, in whole coins.
+        network_fee_crypto: String [Schema::COINS] = "0.0001";
+        /// Where that comes from.
+        network_fee_from: FeeSource = "estimate";
+        /// When the chain's node estimated it.
+        network_fee_at: Option<Time> = "2026-11-21T10:00:30.000Z";
+        /// The same in the transfer's currency.
+        network_fee: Option<Cents> [Schema::Nullable(&Schema::PRICE)] = "0.01";
+        /// What would be sent; null where there is no rate, or nothing would be left.
+        amount_crypto: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.0624";
+        /// Who would send it.
+        sent_by: SentBy = "signer";
+        /// Why the signer may not send it.
+        signer_problem: Option<String> = null;
+    }
 }
 
 impl<'a> ApprovalView<'a> {

@@ -9,6 +9,7 @@ use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::confirmations::Tiers;
 use crate::domain::event::{EventType, Format};
 use crate::domain::money::Cents;
+use crate::domain::qr::Qr;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
 use crate::domain::user::{Role, User};
@@ -184,16 +185,7 @@ struct SecondFactor {
 pub(crate) struct NewSecondFactor<'a> {
     pub(crate) secret: &'a str,
     pub(crate) uri: &'a str,
-    pub(crate) qr: Option<QrCode>,
-}
-
-/// A QR code, as what an SVG path is drawn by.
-#[derive(Serialize)]
-pub(crate) struct QrCode {
-    /// Its width and height in modules, the quiet zone included.
-    pub(crate) size: i32,
-    /// The path of its dark modules.
-    pub(crate) path: String,
+    pub(crate) qr: Option<Qr>,
 }
 
 /// The recovery codes of a second factor that was just turned on.

@@ -1,167 +1,254 @@
-//! The JSON of payouts and refunds.
+//! Payouts and refunds as they are answered.
 //!
-//! What always holds: the merchant's interface shows what it documents; the operator interface shows that, and what
-//! else helps to decide.
+//! Invariant: the operator interface shows the fields of the merchant's interface, and more that helps to decide.
 
 use super::Rendered;
 use super::approvals::ApprovalView;
-use super::operator::QrCode;
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
+use crate::domain::fields::{Schema, view};
 use crate::domain::money::{Cents, Currency};
+use crate::domain::qr::Qr;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
 use crate::domain::transfer::on_chain::{OnChainState, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus};
-use serde::Serialize;
 use serde_json::value::to_raw_value;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PayoutView<'a> {
-    id: &'a str,
-    status: TransferStatus,
-    #[serde(flatten)]
-    money: MoneyView<'a>,
-    #[serde(flatten)]
-    end: EndView<'a>,
+view! {
+    /// Part of the balance sent to the merchant's own wallet. The amount leaves the balance when it is requested and is put
+    /// back when it fails, is rejected or cancelled.
+    pub(crate) PayoutView<'a> as "Payout" {
+        /// Payout id.
+        id: &'a str [Schema::UUID] = "01a1fd8c-6a00-7c3e-8a55-0d2f4c9be111";
+        /// Where it stands.
+        status: TransferStatus = "paid";
+        [flatten] money: MoneyView<'a>;
+        [flatten] end: EndView<'a>;
+    }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RefundView<'a> {
-    object: &'static str,
-    id: &'a str,
-    invoice_id: Option<&'a str>,
-    status: TransferStatus,
-    livemode: bool,
-    #[serde(flatten)]
-    money: MoneyView<'a>,
-    reason: Option<&'a str>,
-    #[serde(flatten)]
-    end: EndView<'a>,
+view! {
+    /// Part of a paid invoice sent back to the customer. The amount leaves the balance when it is requested and is put back
+    /// when it fails, is rejected or cancelled.
+    pub(crate) RefundView<'a> as "Refund", object "refund" {
+        /// Refund id.
+        id: &'a str [Schema::UUID] = "01a1fd8d-2c10-7b41-9e07-5a1c33f0d222";
+        /// Invoice that is refunded.
+        invoice_id: Option<&'a str> [Schema::UUID] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
+        /// Where it stands.
+        status: TransferStatus = "requested";
+        /// False when it belongs to test mode.
+        livemode: bool = false;
+        [flatten] money: MoneyView<'a>;
+        /// Why it was requested.
+        reason: Option<&'a str> = "One ticket too many";
+        [flatten] end: EndView<'a>;
+    }
+    example differs {
+        "amount": "5.00", "asset": "LTC", "assetSymbol": "LTC", "chain": "litecoin",
+        "toAddress": "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl", "amountCrypto": null, "networkFeeCrypto": null,
+        "rate": null, "txid": null, "requestedAt": "2026-11-21T10:00:50.000Z", "approvedAt": null, "finalizedAt": null
+    }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MoneyView<'a> {
-    currency: Currency,
-    amount: Cents,
-    asset: &'static str,
-    asset_symbol: &'static str,
-    chain: Chain,
-    to_address: &'a str,
-    amount_crypto: Option<String>,
-    network_fee_crypto: Option<String>,
-    rate: Option<String>,
-    txid: Option<&'a str>,
+view! {
+    pub(crate) MoneyView<'a> {
+        /// Currency of the amount.
+        currency: Currency = "EUR";
+        /// Amount taken from the balance.
+        amount: Cents [Schema::PRICE] = "150.00";
+        /// Coin it is sent in (asset id from currencies).
+        asset: &'static str [Schema::ASSET] = "SOL";
+        /// Ticker of that coin.
+        asset_symbol: &'static str = "SOL";
+        /// Chain it is sent on.
+        chain: Chain [Schema::CHAIN] = "solana";
+        /// Where it is sent.
+        to_address: &'a str = "GsbwXfJraMomNxBcjYLcG3mxkBUiyWXAB32fGbSkQRdW";
+        /// What is sent, in whole coins, the network fee already taken out; null until approved.
+        amount_crypto: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.999995";
+        /// Fee taken out, in whole coins; null until approved.
+        network_fee_crypto: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.000005";
+        /// Fiat per whole coin, fixed at approval; null until then.
+        rate: Option<String> [Schema::Nullable(&Schema::COINS)] = "150";
+        /// Transaction on the chain; null until paid.
+        txid: Option<&'a str> = "5wHu1qwD7q3j6dRk6MMmBxcT4bSnbGvQ5dUo6oyhJq4EJzv6dUo6oyhJq4EJzv5wHu1qwD7q3j6dRk6MMmBxcT4b";
+    }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EndView<'a> {
-    failure_reason: Option<&'a str>,
-    requested_at: Time,
-    approved_at: Option<Time>,
-    finalized_at: Option<Time>,
+view! {
+    pub(crate) EndView<'a> {
+        /// Why it failed, was rejected or cancelled, where that was said.
+        failure_reason: Option<&'a str> = null;
+        /// When it was requested, in UTC.
+        requested_at: Time = "2026-11-21T10:00:00.000Z";
+        /// When it was approved, in UTC; null until then.
+        approved_at: Option<Time> = "2026-11-21T10:05:00.000Z";
+        /// When it was paid, failed, rejected or cancelled, in UTC; null until then.
+        finalized_at: Option<Time> = "2026-11-21T10:06:30.000Z";
+    }
 }
 
-/// A view with what only the operator interface tells.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OperatorView<'a, T> {
-    #[serde(flatten)]
-    of: T,
-    account: &'a str,
-    sending: Option<Sending>,
-    sent_by: Option<SentBy>,
-    network_fee_from: Option<FeeSource>,
-    sending_reason: Option<&'a str>,
-    #[serde(flatten)]
-    chain_told: &'a TransferOnChain,
-    /// Where one is read by itself.
-    #[serde(flatten)]
-    to_send: Option<ToSend<'a>>,
+view! {
+    /// A payout, with whose it is and what its sending is at.
+    pub(crate) DashboardPayoutView<'a> as "DashboardPayout" {
+        [flatten] base: PayoutView<'a>;
+        [flatten] sending: SendingView<'a>;
+    }
 }
 
-/// State of a transfer on its chain.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TransferOnChain {
-    /// State on its chain.
-    pub on_chain: OnChainView,
-    /// Arrivals that a person may attach.
-    pub proposals: Vec<ProposalView>,
-    /// Reviews by a person, open and ended.
-    pub reviews: Vec<ReviewView>,
+view! {
+    /// A refund, with whose it is and what its sending is at.
+    pub(crate) DashboardRefundView<'a> as "DashboardRefund" {
+        [flatten] base: RefundView<'a>;
+        [flatten] sending: SendingView<'a>;
+    }
+    example differs { "sentBy": null, "networkFeeFrom": null }
 }
 
-/// State of a transfer on its chain.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OnChainView {
-    /// State.
-    pub state: OnChainState,
-    /// Attached transaction.
-    pub txid: Option<String>,
-    /// Blocks that confirm it, while it is not settled.
-    pub confirmations: Option<u32>,
-    /// Blocks that it needs.
-    pub confirmations_needed: Option<Depth>,
-    /// Sum of the outputs that count for the transfer, in its coin.
-    pub amount_seen: Option<String>,
-    /// Problem, or event that is waited for.
-    pub problem: Option<String>,
+view! {
+    /// A payout, with whose it is, what its sending is at, and what a wallet is given to send it.
+    pub(crate) DashboardPayoutDetailView<'a> as "DashboardPayoutDetail" {
+        [flatten] base: PayoutView<'a>;
+        [flatten] sending: SendingView<'a>;
+        [flatten] to_send: ToSend<'a>;
+    }
+    example differs {
+        "status": "processing", "txid": null, "finalizedAt": null, "sentBy": "hand", "approval": null,
+        "paymentUri": "solana:GsbwXfJraMomNxBcjYLcG3mxkBUiyWXAB32fGbSkQRdW?amount=0.999995",
+        "qr": { "size": 41, "path": "M4 4h7v1h-7z" },
+        "begun": { "by": "ada@example.com", "at": "2026-11-21T10:05:30.000Z" }
+    }
 }
 
-/// An arrival that a person may attach.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProposalView {
-    /// Its transaction.
-    pub txid: String,
-    /// Its amount, in the coin of the transfer.
-    pub amount_crypto: String,
-    /// Time of its first sighting.
-    pub seen_at: Time,
-    /// Height of its block.
-    pub block_height: Option<u32>,
+view! {
+    /// A refund, with whose it is, what its sending is at, and what a wallet is given to send it.
+    pub(crate) DashboardRefundDetailView<'a> as "DashboardRefundDetail" {
+        [flatten] base: RefundView<'a>;
+        [flatten] sending: SendingView<'a>;
+        [flatten] to_send: ToSend<'a>;
+    }
+    example differs { "sentBy": null, "networkFeeFrom": null }
 }
 
-/// Something that a person has, or had, to look at.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReviewView {
-    /// Its id.
-    pub id: String,
-    /// Kind of its subject.
-    pub kind: ReviewKind,
-    /// Finding that opened it.
-    pub problem: String,
-    /// When.
-    pub opened_at: Time,
-    /// Time of its end.
-    pub ended_at: Option<Time>,
-    /// Reason of its end.
-    pub reason: Option<String>,
+view! {
+    pub(crate) SendingView<'a> {
+        /// Account whose balance it leaves.
+        account: &'a str [Schema::UUID] = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
+        /// State of the signer, or the hold of a restore: unknown, declined and restored wait for a person.
+        sending: Option<Sending> = null;
+        /// Who sends it, once it is approved: a person from a wallet, or the signer; null where that was not kept.
+        sent_by: Option<SentBy> = "signer";
+        /// Where its network fee comes from: given at approval, an estimate of the chain's node, the setting of the coin, or
+        /// the built-in fee; null before approval.
+        network_fee_from: Option<FeeSource> = "estimate";
+        /// Why the signer did not send it, or why that is unknown.
+        sending_reason: Option<&'a str> = null;
+        [flatten] chain: &'a TransferOnChain;
+    }
 }
 
-/// Additions to one transfer by itself: its approval, the input of a wallet, and the person who has begun to send it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ToSend<'a> {
-    pub(crate) approval: Option<ApprovalView<'a>>,
-    pub(crate) payment_uri: Option<&'a str>,
-    pub(crate) qr: Option<QrCode>,
-    pub(crate) begun: Option<Begun<'a>>,
+view! {
+    /// State of a transfer on its chain.
+    pub(crate) TransferOnChain {
+        on_chain: OnChainView = {
+            "state": "waiting", "txid": null, "confirmations": null, "confirmationsNeeded": null, "amountSeen": null,
+            "problem": null
+        };
+        /// Arrivals at its destination that a person may attach with pay, or dismiss; the newest 20.
+        proposals: Vec<ProposalView> = [];
+        /// Reviews of it, the newest first; an open one has no endedAt.
+        reviews: Vec<ReviewView> = [];
+    }
 }
 
-/// Who began to send a transfer.
-#[derive(Serialize)]
-pub(crate) struct Begun<'a> {
-    pub(crate) by: &'a str,
-    pub(crate) at: Time,
+view! {
+    /// What the chain of a payout or refund tells.
+    pub(crate) OnChainView as "TransferOnChain" {
+        /// waiting: no transaction is attached, or no node has it; seen: it is in the mempool or in a block and pays the
+        /// amount; needs_review: a person has to look; settled: nothing more is waited for; unwatched: no node tells.
+        state: OnChainState = "waiting";
+        /// Attached transaction.
+        txid: Option<String> = null;
+        /// Blocks that confirm it, until it is settled.
+        confirmations: Option<u32> = null;
+        /// Blocks that it needs, or final.
+        confirmations_needed: Option<Depth> = null;
+        /// Sum of its outputs that count for this payout or refund, in its coin.
+        amount_seen: Option<String> = null;
+        /// What is wrong, or what is waited for.
+        problem: Option<String> = null;
+    }
+}
+
+view! {
+    /// An arrival at the destination of a payout or refund that a person may attach.
+    pub(crate) ProposalView as "TransferProposal" {
+        /// Its transaction.
+        txid: String = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        /// Its amount, in the coin of the payout or refund.
+        amount_crypto: String = "0.25";
+        /// When it was first seen.
+        seen_at: Time = "2026-11-21T10:07:00.000Z";
+        /// Height of its block; null in the mempool.
+        block_height: Option<u32> = null;
+    }
+}
+
+view! {
+    /// Something that a person has, or had, to look at after a payout or refund had ended.
+    pub(crate) ReviewView as "TransferReview" {
+        /// Its id, for resolve and adjust.
+        id: String [Schema::UUID] = "01a1fd8c-6a00-7c3e-8a55-0d2f4c9be333";
+        /// overpaid: more than 1 % too much was sent; gone: the transaction is not confirmed any more; arrived: money
+        /// arrived after failed or cancelled; beyond_reach: the approval is older than the blocks that are read back.
+        kind: ReviewKind = "gone";
+        /// What was found.
+        problem: String = "transaction 9f86d081 is not confirmed any more, after it was paid";
+        /// When it was found.
+        opened_at: Time = "2026-11-21T11:07:00.000Z";
+        /// When it ended.
+        ended_at: Option<Time> = null;
+        /// How it ended.
+        reason: Option<String> = null;
+    }
+}
+
+view! {
+    /// Additions to one transfer by itself.
+    pub(crate) ToSend<'a> {
+        /// What an approval that says nothing would fix now, for operators while it is requested.
+        approval: Option<ApprovalView<'a>> = {
+            "rate": "80", "rateSource": "median", "rateAt": "2026-11-21T10:00:10.000Z", "rateAgeSeconds": 42,
+            "rateFigures": [
+                { "source": "kraken", "rate": "80.1", "via": "LTC/EUR", "at": "2026-11-21T10:00:10.000Z" },
+                { "source": "coinbase", "rate": "79.9", "via": "LTC/EUR", "at": "2026-11-21T10:00:20.000Z" }
+            ],
+            "rateProblem": null, "networkFeeCrypto": "0.0001", "networkFeeFrom": "estimate",
+            "networkFeeAt": "2026-11-21T10:00:30.000Z", "networkFee": "0.01", "amountCrypto": "0.0624",
+            "sentBy": "signer", "signerProblem": null
+        };
+        /// The payment as wallets read it (BIP 321, EIP-681, Solana Pay), while it is processing and no command sends it;
+        /// null for tron, where there is no standard, and where chains are simulated.
+        payment_uri: Option<&'a str> = null;
+        /// The QR code of that; of the address where there is no such text. Null while it is not sent by hand, and where
+        /// chains are simulated.
+        qr: Option<Qr> = null;
+        /// Who began to send it, while it is processing: nobody else sends it.
+        begun: Option<BegunView<'a>> = null;
+    }
+}
+
+view! {
+    /// Who began to send a payout or refund.
+    pub(crate) BegunView<'a> as "TransferBegun" {
+        /// The person's email; signer command or sandbox where that began.
+        by: &'a str = "ada@example.com";
+        /// When.
+        at: Time = "2026-11-21T10:05:30.000Z";
+    }
 }
 
 impl<'a> PayoutView<'a> {
@@ -178,7 +265,6 @@ impl<'a> PayoutView<'a> {
 impl<'a> RefundView<'a> {
     fn of(transfer: &'a Transfer) -> RefundView<'a> {
         RefundView {
-            object: "refund",
             id: &transfer.id,
             invoice_id: transfer.invoice.as_ref().map(|(_, id)| id.as_str()),
             status: transfer.status,
@@ -219,7 +305,20 @@ impl<'a> EndView<'a> {
     }
 }
 
-/// A payout or a refund, as `GET /v1/payouts/{id}` or `GET /v1/refunds/{id}` answers it.
+impl<'a> SendingView<'a> {
+    fn of(transfer: &'a Transfer, chain: &'a TransferOnChain) -> SendingView<'a> {
+        SendingView {
+            account: &transfer.account_id,
+            sending: transfer.sending,
+            sent_by: transfer.sent_by,
+            network_fee_from: transfer.fee_source,
+            sending_reason: transfer.dispatch.sending_reason.as_deref(),
+            chain,
+        }
+    }
+}
+
+/// Returns the JSON of a payout or refund for the merchant.
 pub fn transfer(transfer: &Transfer) -> Rendered {
     match transfer.kind {
         TransferKind::Payout => to_raw_value(&PayoutView::of(transfer)),
@@ -227,53 +326,38 @@ pub fn transfer(transfer: &Transfer) -> Rendered {
     }
 }
 
-/// The same with its account, with the state of the signer, and with what its chain tells.
-pub fn transfer_for_operator(transfer: &Transfer, chain_told: &TransferOnChain) -> Rendered {
-    for_operator(transfer, chain_told, None)
-}
-
-/// The same with what a wallet is given to send it.
-pub(crate) fn transfer_to_send(
-    transfer: &Transfer,
-    chain_told: &TransferOnChain,
-    to_send: ToSend<'_>,
-) -> Rendered {
-    for_operator(transfer, chain_told, Some(to_send))
-}
-
-fn for_operator(
-    transfer: &Transfer,
-    chain_told: &TransferOnChain,
-    to_send: Option<ToSend<'_>>,
-) -> Rendered {
+/// Returns the JSON of a payout or refund for the operator interface.
+pub(crate) fn transfer_for_operator(transfer: &Transfer, chain: &TransferOnChain) -> Rendered {
+    let sending = SendingView::of(transfer, chain);
     match transfer.kind {
-        TransferKind::Payout => {
-            let of = PayoutView::of(transfer);
-            to_raw_value(&OperatorView::of(of, transfer, chain_told, to_send))
-        }
-        TransferKind::Refund => {
-            let of = RefundView::of(transfer);
-            to_raw_value(&OperatorView::of(of, transfer, chain_told, to_send))
-        }
+        TransferKind::Payout => to_raw_value(&DashboardPayoutView {
+            base: PayoutView::of(transfer),
+            sending,
+        }),
+        TransferKind::Refund => to_raw_value(&DashboardRefundView {
+            base: RefundView::of(transfer),
+            sending,
+        }),
     }
 }
 
-impl<'a, T> OperatorView<'a, T> {
-    fn of(
-        of: T,
-        transfer: &'a Transfer,
-        chain_told: &'a TransferOnChain,
-        to_send: Option<ToSend<'a>>,
-    ) -> OperatorView<'a, T> {
-        OperatorView {
-            of,
-            account: &transfer.account_id,
-            sending: transfer.sending,
-            sent_by: transfer.sent_by,
-            network_fee_from: transfer.fee_source,
-            sending_reason: transfer.dispatch.sending_reason.as_deref(),
-            chain_told,
+/// Returns the same with what a wallet is given to send it.
+pub(crate) fn transfer_to_send(
+    transfer: &Transfer,
+    chain: &TransferOnChain,
+    to_send: ToSend<'_>,
+) -> Rendered {
+    let sending = SendingView::of(transfer, chain);
+    match transfer.kind {
+        TransferKind::Payout => to_raw_value(&DashboardPayoutDetailView {
+            base: PayoutView::of(transfer),
+            sending,
             to_send,
-        }
+        }),
+        TransferKind::Refund => to_raw_value(&DashboardRefundDetailView {
+            base: RefundView::of(transfer),
+            sending,
+            to_send,
+        }),
     }
 }

@@ -7,7 +7,6 @@ use super::Transfer;
 use super::sender::SentBy;
 use super::terms::Terms;
 use crate::domain::asset::Asset;
-use crate::domain::fields::Fields;
 use crate::domain::money::Bps;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::rate::Market;
@@ -64,10 +63,10 @@ pub struct Proposal {
 /// Fields of a body that approves.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalRequest {
-    rate: Option<String>,
-    network_fee: Option<String>,
-    accepts_rate: bool,
-    accepts_fee: bool,
+    pub(super) rate: Option<String>,
+    pub(super) network_fee: Option<String>,
+    pub(super) accepts_rate: bool,
+    pub(super) accepts_fee: bool,
     /// Sender of the transfer; `None` leaves the choice to the service.
     pub sent_by: Option<SentBy>,
 }
@@ -86,21 +85,6 @@ pub struct Approval {
 }
 
 impl ApprovalRequest {
-    /// Reads the fields that go with `approve`.
-    ///
-    /// # Errors
-    /// `invalid_request` that names the field.
-    pub fn parse(fields: &Fields<'_>) -> Result<ApprovalRequest, Refusal> {
-        let text = |name, chars_max| Ok(fields.text(name, 1..=chars_max)?.map(str::to_owned));
-        Ok(ApprovalRequest {
-            rate: text("rate", 40)?,
-            network_fee: text("networkFee", 60)?,
-            accepts_rate: fields.flag("acceptRate")?.unwrap_or(false),
-            accepts_fee: fields.flag("acceptFee")?.unwrap_or(false),
-            sent_by: fields.choice("sentBy")?,
-        })
-    }
-
     /// Fixes the terms of a transfer.
     ///
     /// # Errors

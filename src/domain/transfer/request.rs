@@ -3,32 +3,14 @@
 //! Invariant: a field that does not go with the action is refused, because somebody meant something by it.
 
 use super::approval::{APPROVAL_FIELDS, ApprovalRequest};
-use super::step::{ChainCase, REASON_CHARS_MAX, TransferAction};
+use super::inputs::{MoveTransfer, SandboxMoveTransfer};
+use super::step::{ChainCase, TransferAction};
 use crate::domain::address::Encoding;
 use crate::domain::chain::Chain;
-use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
-use serde_json::{Map, Value};
 
 /// The longest transaction id.
 pub const TXID_CHARS_MAX: usize = 128;
-
-/// Fields that the operator interface takes.
-pub const OPERATOR_FIELDS: [&str; 11] = [
-    "action",
-    "rate",
-    "acceptRate",
-    "networkFee",
-    "acceptFee",
-    "sentBy",
-    "txid",
-    "reason",
-    "force",
-    "unverified",
-    "review",
-];
-/// Fields that the sandbox's controls take.
-pub const SANDBOX_FIELDS: [&str; 4] = ["action", "txid", "reason", "state"];
 
 /// A step as somebody asks for it.
 #[derive(Clone, Debug)]
@@ -51,58 +33,44 @@ pub struct MoveRequest {
     pub state: Option<ChainCase>,
 }
 
-impl MoveRequest {
-    /// Reads a request for one of these actions, with these fields.
-    ///
-    /// # Errors
-    /// `invalid_request` that names the field.
-    pub fn parse(
-        body: &Map<String, Value>,
-        actions: &[TransferAction],
-        known: &[&str],
-    ) -> Result<MoveRequest, Refusal> {
-        let fields = Fields::of(body);
-        fields.only(known)?;
-        let action = action(&fields, actions)?;
-        let mut stray = known
-            .iter()
-            .filter(|name| **name != "action" && !goes_with(action, name));
-        if let Some(name) = stray.find(|name| fields.get(name).is_some()) {
-            let problem = format!("does not go with action \"{action}\"");
-            return Err(Refusal::field(name, problem));
+impl From<MoveTransfer> for MoveRequest {
+    fn from(body: MoveTransfer) -> MoveRequest {
+        MoveRequest {
+            action: body.action,
+            approval: ApprovalRequest {
+                rate: body.rate,
+                network_fee: body.network_fee,
+                accepts_rate: body.accept_rate,
+                accepts_fee: body.accept_fee,
+                sent_by: body.sent_by,
+            },
+            txid: body.txid,
+            reason: body.reason,
+            force: body.force,
+            unverified: body.unverified,
+            review: body.review,
+            state: None,
         }
-        let text = |name: &str, chars_max: usize| {
-            let text = fields.text(name, 1..=chars_max)?;
-            Ok::<_, Refusal>(text.map(str::to_owned))
-        };
-        let flag = |name: &str| Ok::<_, Refusal>(fields.flag(name)?.unwrap_or(false));
-        Ok(MoveRequest {
-            action,
-            approval: ApprovalRequest::parse(&fields)?,
-            txid: text("txid", TXID_CHARS_MAX)?,
-            reason: text("reason", REASON_CHARS_MAX)?,
-            force: flag("force")?,
-            unverified: flag("unverified")?,
-            review: text("review", 64)?,
-            state: fields.choice("state")?,
-        })
     }
 }
 
-fn action(fields: &Fields<'_>, actions: &[TransferAction]) -> Result<TransferAction, Refusal> {
-    let texts: Vec<&str> = actions.iter().map(|action| action.as_str()).collect();
-    let wrong = || Refusal::field("action", format!("must be one of {}", texts.join(", ")));
-    let action = match fields.choice::<TransferAction>("action") {
-        Ok(action) => action.ok_or_else(wrong)?,
-        Err(_) => return Err(wrong()),
-    };
-    Some(action)
-        .filter(|action| actions.contains(action))
-        .ok_or_else(wrong)
+impl From<SandboxMoveTransfer> for MoveRequest {
+    fn from(body: SandboxMoveTransfer) -> MoveRequest {
+        MoveRequest {
+            action: body.action,
+            approval: ApprovalRequest::default(),
+            txid: body.txid,
+            reason: body.reason,
+            force: false,
+            unverified: false,
+            review: None,
+            state: body.state,
+        }
+    }
 }
 
 /// Returns `true` if a field goes with an action.
-fn goes_with(action: TransferAction, name: &str) -> bool {
+pub(super) fn goes_with(action: TransferAction, name: &str) -> bool {
     match action {
         TransferAction::Approve => APPROVAL_FIELDS.contains(&name),
         TransferAction::Reassign | TransferAction::Release => name == "sentBy",
@@ -166,15 +134,15 @@ fn is_hash(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::step::{OF_OPERATOR, OF_SANDBOX};
-    use super::{
-        Chain, MoveRequest, OPERATOR_FIELDS, SANDBOX_FIELDS, TransferAction, txid, txid_on,
-    };
+    use super::{Chain, MoveTransfer, SandboxMoveTransfer, txid, txid_on};
+    use crate::domain::refusal::Refusal;
     use serde_json::{Value, json};
 
-    fn refused(body: &Value, (actions, known): (&[TransferAction], &[&str])) -> Option<String> {
-        let body = body.as_object()?;
-        MoveRequest::parse(body, actions, known).err()?.param
+    fn refused<T>(
+        body: &Value,
+        read: fn(&serde_json::Map<String, Value>) -> Result<T, Refusal>,
+    ) -> Option<String> {
+        read(body.as_object()?).err()?.param
     }
 
     #[test]
@@ -218,14 +186,14 @@ mod tests {
             (json!({ "action": "approve", "txid": "a" }), "txid"),
         ];
         for (body, param) in wrong {
-            let refused = refused(&body, (&OF_OPERATOR, &OPERATOR_FIELDS));
+            let refused = refused(&body, MoveTransfer::read);
             assert_eq!(refused.as_deref(), Some(param), "{body}");
         }
         for action in ["reassign", "detach", "dismiss", "resolve", "adjust"] {
-            let refused = refused(&json!({ "action": action }), (&OF_SANDBOX, &SANDBOX_FIELDS));
+            let refused = refused(&json!({ "action": action }), SandboxMoveTransfer::read);
             assert_eq!(refused.as_deref(), Some("action"), "{action}");
         }
         let seen = json!({ "action": "chain", "state": "seen" });
-        assert_eq!(refused(&seen, (&OF_SANDBOX, &SANDBOX_FIELDS)), None);
+        assert_eq!(refused(&seen, SandboxMoveTransfer::read), None);
     }
 }

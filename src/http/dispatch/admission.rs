@@ -126,6 +126,17 @@ fn declared(
             let work = move |context: &Context<'_>| function(context, &member);
             (Some(asker), Box::new(work))
         }
+        Run::Operator(function) => {
+            let operator = auth::operator(front, method, headers)?;
+            ask_for_password(front, route, &operator, body)?;
+            let asker = operator.asker();
+            let work = move |context: &Context<'_>| function(context, &operator);
+            (Some(asker), Box::new(work))
+        }
+        Run::Sandbox(function) => {
+            auth::sandbox(front, headers)?;
+            (None, Box::new(function))
+        }
     })
 }
 

@@ -7,4 +7,3 @@ pub(super) mod currencies;
 pub(super) mod customers;
 pub(super) mod deposits;
 pub(super) mod events;
-pub(super) mod transfers;

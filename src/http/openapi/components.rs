@@ -4,14 +4,12 @@
 
 use super::bodies;
 use crate::domain::account::AccountStatus;
-use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
 use crate::domain::claim::ClaimOutcome;
 use crate::domain::customer::Family;
 use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::fields::Component;
-use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
@@ -21,11 +19,7 @@ use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
-use crate::domain::transfer::approval::FeeSource;
-use crate::domain::transfer::on_chain::{OnChainState, ReviewKind};
-use crate::domain::transfer::sender::SentBy;
-use crate::domain::transfer::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, TransferAction};
-use crate::domain::transfer::{Sending, TransferStatus};
+use crate::domain::transfer::TransferStatus;
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::http::route::Handler;
@@ -153,9 +147,7 @@ fn texts(name: &str) -> Vec<&'static str> {
         "EventType" => EventType::TEXTS.to_vec(),
         "LedgerKind" => LedgerKind::TEXTS.to_vec(),
         "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
-        "KeyClass" => KeyClass::TEXTS.to_vec(),
         "Mode" => Mode::TEXTS.to_vec(),
-        "PaymentCase" => PaymentCase::TEXTS.to_vec(),
         "PaymentState" => PaymentState::TEXTS.to_vec(),
         "SandboxPaymentState" => SHOWN_STATES.to_vec(),
         "UnmatchedReason" => UnmatchedReason::TEXTS.to_vec(),
@@ -163,18 +155,10 @@ fn texts(name: &str) -> Vec<&'static str> {
         "ClaimOutcome" => ClaimOutcome::TEXTS.to_vec(),
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
-        "Sending" => Sending::TEXTS.to_vec(),
-        "SentBy" => SentBy::TEXTS.to_vec(),
-        "FeeSource" => FeeSource::TEXTS.to_vec(),
         "RateSource" => rate::RateSource::TEXTS.to_vec(),
         "RateTeller" => rate::Source::TEXTS.to_vec(),
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
         "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
-        "TransferAction" => OF_OPERATOR.map(TransferAction::as_str).to_vec(),
-        "SandboxTransferAction" => OF_SANDBOX.map(TransferAction::as_str).to_vec(),
-        "ChainCase" => ChainCase::TEXTS.to_vec(),
-        "OnChainState" => OnChainState::TEXTS.to_vec(),
-        "ReviewKind" => ReviewKind::TEXTS.to_vec(),
         "TransferStatus" => TransferStatus::TEXTS.to_vec(),
         "RefType" => RefType::TEXTS.to_vec(),
         "ServerAction" => OperatorStep::TEXTS.to_vec(),

@@ -19,16 +19,6 @@ pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod settings;
 pub(super) mod summary;
-pub(super) mod transfers;
 pub(super) mod unmatched;
 pub(super) mod users;
 pub(super) mod wallets;
-
-use crate::domain::render::operator::QrCode;
-use crate::web::qr::Qr;
-
-/// The QR code of a text, as a page draws it; nothing where the text is longer than a code can be.
-fn qr_code(text: &str) -> Option<QrCode> {
-    let Qr { size, path } = Qr::of(text)?;
-    Some(QrCode { size, path })
-}

@@ -3,11 +3,11 @@
 //! What does not live here: asking for it (`session`, `users`), and turning off another user's (`users`).
 
 use crate::domain::fields::Fields;
+use crate::domain::qr::Qr;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{NewSecondFactor, RecoveryCodes};
 use crate::domain::second_factor::{self, NEEDED};
 use crate::http::code::{CodeAttempt, code};
-use crate::http::operator::qr_code;
 use crate::http::password::Turn;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -84,7 +84,7 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
     let json = to_raw_value(&NewSecondFactor {
         secret: &begun.secret,
         uri: &begun.uri,
-        qr: qr_code(&begun.uri),
+        qr: Qr::of(&begun.uri),
     })?;
     Ok(Reply {
         status: StatusCode::CREATED,

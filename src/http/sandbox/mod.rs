@@ -12,7 +12,6 @@ pub(super) mod inbox;
 mod masked;
 pub(super) mod payments;
 pub(super) mod state;
-pub(super) mod transfers;
 pub(super) mod webhooks;
 
 use super::route::Answer;

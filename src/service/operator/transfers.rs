@@ -9,15 +9,14 @@ use crate::domain::payment_uri::payment_uri;
 use crate::domain::render::transfers::TransferOnChain;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::Proposal;
-use crate::domain::transfer::request::{MoveRequest, OPERATOR_FIELDS};
+use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::sender::SenderConditions;
-use crate::domain::transfer::step::{OF_OPERATOR, TransferAction};
+use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::events::{self, Page, unknown_before};
 use crate::service::transfers::{By, find, noted_as, owned};
 use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{Reader, audit_log, transfers};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Which page of payouts or refunds is asked for.
@@ -70,7 +69,7 @@ pub struct Opened {
     /// The transfer.
     pub transfer: Transfer,
     /// What its chain tells.
-    pub chain_told: TransferOnChain,
+    pub(crate) chain_told: TransferOnChain,
     /// How it is sent by hand, where it is to be sent now.
     pub to_send: Option<ToSend>,
     /// Who began to send it and when, while it is being sent.
@@ -240,8 +239,7 @@ impl Service {
         }))
     }
 
-    /// Does a step that the operator asks for: `action`, and the fields that go with it. Where chains are simulated what is
-    /// left out is made up.
+    /// Does a step that the operator asks for. What it lacks is made up where chains are simulated.
     ///
     /// # Errors
     /// `not_found`, `invalid_request`, `invalid_transition`.
@@ -251,9 +249,8 @@ impl Service {
         actor: &str,
         kind: TransferKind,
         id: &str,
-        body: Map<String, Value>,
+        request: MoveRequest,
     ) -> Result<Json, Error> {
-        let request = MoveRequest::parse(&body, &OF_OPERATOR, &OPERATOR_FIELDS)?;
         if request.action == TransferAction::Approve {
             self.derive_upcoming()?;
         }

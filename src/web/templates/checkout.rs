@@ -3,8 +3,8 @@
 //! What always holds: its texts come whole, with everything put in, in the language of its words.
 
 use super::{Moment, WayOut};
+use crate::domain::qr::Qr;
 use crate::domain::url::Site;
-use crate::web::qr::Qr;
 use crate::web::words::Words;
 use askama::Template;
 

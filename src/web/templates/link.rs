@@ -1,6 +1,6 @@
 //! The fields of a payment link: its page, and its QR code for a counter.
 
-use crate::web::qr::Qr;
+use crate::domain::qr::Qr;
 use crate::web::words::Words;
 use askama::Template;
 

@@ -5,9 +5,9 @@ use super::{
     Pay, Price, Problem, Setup, SetupDone, Shop, State, Trial, Unconfirmed, Updates, WayOut,
 };
 use crate::domain::language::Language;
+use crate::domain::qr::Qr;
 use crate::domain::url::{Destination, Site};
 use crate::web::STYLE;
-use crate::web::qr::Qr;
 use crate::web::words::Words;
 use askama::Template;
 

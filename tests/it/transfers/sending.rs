@@ -5,6 +5,7 @@ use coffer::domain::progress::unheard;
 use coffer::domain::render::Links;
 use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
+use coffer::domain::transfer::inputs::MoveTransfer;
 use coffer::domain::transfer::{Sending, TransferKind, TransferStatus};
 use coffer::service::chains::live::Live;
 use coffer::service::operator::members::Given;
@@ -109,7 +110,11 @@ fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
     let serde_json::Value::Object(body) = body else {
         unreachable!("{body} is no object")
     };
-    match done(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, id, body)) {
+    let request = match MoveTransfer::read(&body) {
+        Ok(body) => body.into(),
+        Err(refusal) => return refusal.message,
+    };
+    match done(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, id, request)) {
         Ok(payout) => payout.get().to_owned(),
         Err(Error::Refused(refusal)) => refusal.message,
         Err(Error::Failed(cause)) => cause,

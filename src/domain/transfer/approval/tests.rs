@@ -1,14 +1,13 @@
 //! Approvals, case by case: which rate and fee are taken, and which have to be insisted on.
 
-use super::{
-    ApprovalRequest, FeeSource, Fields, Fixed, Market, Proposal, ProposedFee, Rate, Refusal, Time,
-    Transfer,
-};
+use super::{FeeSource, Fixed, Market, Proposal, ProposedFee, Rate, Refusal, Time, Transfer};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::rate::{Figure, Quoted, Source};
 use crate::domain::time::MINUTE_MS;
+use crate::domain::transfer::inputs::MoveTransfer;
+use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::{Dispatch, TransferKind, TransferStatus};
 use serde_json::{Value, json};
 
@@ -68,8 +67,10 @@ fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
 }
 
 fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusal> {
-    let request = ApprovalRequest::parse(&Fields::of(body.as_object().unwrap()));
-    request.unwrap().fix(of, proposal)
+    let mut body = body.as_object().unwrap().clone();
+    body.insert("action".to_owned(), json!("approve"));
+    let request = MoveRequest::from(MoveTransfer::read(&body).unwrap());
+    request.approval.fix(of, proposal)
 }
 
 /// What is sent, at which rate, with which fee, and what was insisted on.

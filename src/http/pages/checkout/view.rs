@@ -11,12 +11,12 @@ use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::payment_uri::payment_uri;
+use crate::domain::qr::Qr;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::url::Site;
 use crate::http::pages::{Speech, moment, said, way_out};
 use crate::service::checkout::{Checkout, Due};
-use crate::web::qr::Qr;
 use crate::web::templates::{
     self, Choose, Coins, Hidden, Left, Pay, State, Trial, Unconfirmed, Updates, WayOut,
 };

@@ -16,6 +16,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::Spent;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::TransferKind;
+use crate::domain::transfer::inputs::MoveTransfer;
 use crate::service::chains::take::Part;
 use crate::service::tests::{NOW, done, found_by_audit, refund};
 use crate::worker::watch_chain::{Came, Failed, Watch};
@@ -122,12 +123,9 @@ impl MoneyOut {
 
     /// Does a step of the operator; the refund afterwards, where it was taken.
     fn act(&self, id: &str, body: &Value) -> Option<Value> {
-        let body = body.as_object().unwrap().clone();
-        let moved = done(
-            self.shop
-                .service
-                .move_transfer(self.now, "op", KIND, id, body),
-        );
+        let body = MoveTransfer::read(body.as_object().unwrap()).ok()?;
+        let service = &self.shop.service;
+        let moved = done(service.move_transfer(self.now, "op", KIND, id, body.into()));
         moved
             .ok()
             .map(|json| serde_json::from_str(json.get()).unwrap())

@@ -8,6 +8,7 @@ use crate::domain::asset::{Asset, Chain};
 use crate::domain::observation::Block;
 use crate::domain::time::{DAY_MS, MINUTE_MS, SECOND_MS};
 use crate::domain::transfer::TransferKind;
+use crate::domain::transfer::inputs::MoveTransfer;
 use crate::service::Service;
 use crate::service::tests::{
     File, NOW, done, expecting, invoice_address, live, live_invoice, refund, with_nodes,
@@ -215,8 +216,8 @@ fn refund_in_processing_is_looked_for_at_once() {
         let waker = scene.chain_wakers.of(scene.chain());
         waker.take_money();
         let body = json!({ "action": action });
-        let body = body.as_object().unwrap().clone();
-        done(service.move_transfer(NOW, "op", TransferKind::Refund, &id, body)).unwrap();
+        let body = MoveTransfer::read(body.as_object().unwrap()).unwrap();
+        done(service.move_transfer(NOW, "op", TransferKind::Refund, &id, body.into())).unwrap();
         assert_eq!(waker.take_money(), is_woken, "{action}");
     }
 }

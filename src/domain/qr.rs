@@ -1,23 +1,24 @@
-//! QR codes, as what an SVG path is drawn by.
-//!
-//! What always holds: around the code is the quiet zone that readers need.
+//! QR codes as SVG paths, with the quiet zone that readers need.
 
+use crate::domain::fields::{schema, view};
 use qrcodegen::{QrCode, QrCodeEcc};
 use std::fmt::Write as _;
 
 /// Modules that are left white on each side.
 const QUIET: i32 = 4;
 
-/// A QR code.
-pub struct Qr {
-    /// Its width and height in modules, the quiet zone included.
-    pub size: i32,
-    /// The path of its dark modules.
-    pub path: String,
+view! {
+    /// A QR code that a page draws: one SVG path in a square of `size` units.
+    pub Qr as "QrCode" {
+        /// Its width and height in modules, the white margin included.
+        size: i32 [schema!({ "type": "integer", "minimum": 29, "maximum": 185 })] = 53;
+        /// The path of its dark modules, as in `d` of SVG; what is not dark is to be white.
+        path: String = "M4 4h7v1h-7z";
+    }
 }
 
 impl Qr {
-    /// The code of a text; nothing where it is longer than a code can be.
+    /// Returns the code of a text, `None` if the text is longer than a code can be.
     #[must_use]
     pub fn of(text: &str) -> Option<Qr> {
         let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;

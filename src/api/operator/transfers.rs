@@ -1,0 +1,301 @@
+//! Payouts and refunds in the operator interface: `/dashboard/api/…/payouts`, `/dashboard/api/…/refunds`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::params::{BEFORE_ID, MODE};
+use crate::api::query::{Param, ParamKind};
+use crate::api::tag::Tag;
+use crate::api::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
+use crate::domain::asset::Mode;
+use crate::domain::fields::{Component, Schema};
+use crate::domain::qr::Qr;
+use crate::domain::refusal::Code;
+use crate::domain::render::approvals::ApprovalView;
+use crate::domain::render::transfers::{
+    BegunView, DashboardPayoutDetailView, DashboardPayoutView, DashboardRefundDetailView,
+    DashboardRefundView,
+};
+use crate::domain::render::{self, ToSend};
+use crate::domain::transfer::inputs::{CreatePayout, MoveTransfer, RequestRefund};
+use crate::domain::transfer::on_chain::OnChainState;
+use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::service::operator::transfers::TransfersWanted;
+use crate::service::payouts::Requester;
+use crate::service::{Error, Member};
+use std::sync::Arc;
+
+const STATUS: Param = Param {
+    name: "status",
+    about: "Only those with this status.",
+    kind: ParamKind::OneOf(TransferStatus::TEXTS),
+};
+
+const ON_CHAIN: Param = Param {
+    name: "onChain",
+    about: "needs_review: only those that a person has to look at.",
+    kind: ParamKind::OneOf(&[NEEDS_REVIEW]),
+};
+const NEEDS_REVIEW: &str = OnChainState::NeedsReview.as_str();
+
+const PAYOUT_PAGE: Component = Component::Page {
+    name: "DashboardPayoutPage",
+    item: &DashboardPayoutView::COMPONENT,
+    about: [
+        "One page of payouts, newest first.",
+        "The payouts of this page, newest first.",
+        "Whether older payouts follow.",
+        "Value of before that answers the next page; null on the last page.",
+    ],
+    before: &Schema::STRING,
+};
+
+const REFUND_PAGE: Component = Component::Page {
+    name: "DashboardRefundPage",
+    item: &DashboardRefundView::COMPONENT,
+    about: [
+        "One page of refunds, newest first.",
+        "The refunds of this page, newest first.",
+        "Whether older refunds follow.",
+        "Value of before that answers the next page; null on the last page.",
+    ],
+    before: &Schema::STRING,
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 10] = [
+    &LIST_PAYOUTS,
+    &GET_PAYOUT,
+    &CREATE_PAYOUT,
+    &LIST_REFUNDS,
+    &GET_REFUND,
+    &REQUEST_REFUND,
+    &LIST_ALL_PAYOUTS,
+    &MOVE_PAYOUT,
+    &LIST_ALL_REFUNDS,
+    &MOVE_REFUND,
+];
+
+const LIST_PAYOUTS: Operation = Operation {
+    id: "listAccountPayouts",
+    path: "/dashboard/api/accounts/{account}/payouts",
+    tag: Tag::OperatorTransfers,
+    summary: "Pages through an account's payouts, newest first.",
+    query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
+    answers: &[Answer::shown("A page of payouts.", &PAYOUT_PAGE)],
+    run: Run::Session(|context, member| list(context, member, TransferKind::Payout)),
+    ..PLAIN
+};
+
+const GET_PAYOUT: Operation = Operation {
+    id: "getAccountPayout",
+    path: "/dashboard/api/accounts/{account}/payouts/{id}",
+    tag: Tag::OperatorTransfers,
+    summary: "Reads a payout; while it is sent by hand, with what a wallet is given to send it.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The payout.",
+        &DashboardPayoutDetailView::COMPONENT,
+    )],
+    run: Run::Session(|context, member| get(context, member, TransferKind::Payout)),
+    ..PLAIN
+};
+
+const CREATE_PAYOUT: Operation = Operation {
+    id: "createAccountPayout",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/payouts",
+    tag: Tag::OperatorTransfers,
+    summary: "Requests a payout, with the checks of POST /v1/payouts.",
+    query: &[MODE],
+    body: Body::required(&CreatePayout::COMPONENT),
+    answers: &[Answer::created(
+        "The payout was requested.",
+        &DashboardPayoutView::COMPONENT,
+    )],
+    refusals: PAYOUT_REFUSALS,
+    is_idempotent: true,
+    recent_password: RecentPassword::Always,
+    run: Run::Session(create_payout),
+    ..PLAIN
+};
+
+const LIST_REFUNDS: Operation = Operation {
+    id: "listAccountRefunds",
+    path: "/dashboard/api/accounts/{account}/refunds",
+    tag: Tag::OperatorTransfers,
+    summary: "Pages through an account's refunds, newest first.",
+    query: &[LIMIT, BEFORE_ID, INVOICE_ID, STATUS, ON_CHAIN, MODE],
+    answers: &[Answer::shown("A page of refunds.", &REFUND_PAGE)],
+    run: Run::Session(|context, member| list(context, member, TransferKind::Refund)),
+    ..PLAIN
+};
+
+const GET_REFUND: Operation = Operation {
+    id: "getAccountRefund",
+    path: "/dashboard/api/accounts/{account}/refunds/{id}",
+    tag: Tag::OperatorTransfers,
+    summary: "Reads a refund; while it is sent by hand, with what a wallet is given to send it.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The refund.",
+        &DashboardRefundDetailView::COMPONENT,
+    )],
+    run: Run::Session(|context, member| get(context, member, TransferKind::Refund)),
+    ..PLAIN
+};
+
+const REQUEST_REFUND: Operation = Operation {
+    id: "requestRefund",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/refunds",
+    tag: Tag::OperatorTransfers,
+    summary: "Requests a refund of an invoice: at most what was confirmed on it, less its other refunds.",
+    query: &[MODE],
+    body: Body::required(&RequestRefund::COMPONENT),
+    answers: &[Answer::created(
+        "The refund was requested.",
+        &DashboardRefundView::COMPONENT,
+    )],
+    refusals: &[
+        Code::InvoiceNotRefundable,
+        Code::InvalidAmount,
+        Code::IdempotencyConflict,
+    ],
+    is_idempotent: true,
+    recent_password: RecentPassword::Always,
+    run: Run::Session(request_refund),
+    ..PLAIN
+};
+
+const LIST_ALL_PAYOUTS: Operation = Operation {
+    id: "listAllPayouts",
+    path: "/dashboard/api/payouts",
+    tag: Tag::OperatorTransfers,
+    summary: "Pages through the payouts of all accounts, newest first.",
+    query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
+    answers: &[Answer::shown("A page of payouts.", &PAYOUT_PAGE)],
+    run: Run::Operator(|context, _| list_all(context, TransferKind::Payout)),
+    ..PLAIN
+};
+
+const MOVE_PAYOUT: Operation = Operation {
+    id: "movePayout",
+    method: "POST",
+    path: "/dashboard/api/payouts/{id}",
+    tag: Tag::OperatorTransfers,
+    summary: "Moves a payout: approves, sends, attaches or checks its transaction, or ends it.",
+    body: Body::required(&MoveTransfer::COMPONENT),
+    answers: &[Answer::shown(
+        "The payout.",
+        &DashboardPayoutView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidTransition],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(|context, operator| step(context, operator, TransferKind::Payout)),
+    ..PLAIN
+};
+
+const LIST_ALL_REFUNDS: Operation = Operation {
+    id: "listAllRefunds",
+    path: "/dashboard/api/refunds",
+    tag: Tag::OperatorTransfers,
+    summary: "Pages through the refunds of all accounts, newest first.",
+    query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
+    answers: &[Answer::shown("A page of refunds.", &REFUND_PAGE)],
+    run: Run::Operator(|context, _| list_all(context, TransferKind::Refund)),
+    ..PLAIN
+};
+
+const MOVE_REFUND: Operation = Operation {
+    id: "moveRefund",
+    method: "POST",
+    path: "/dashboard/api/refunds/{id}",
+    tag: Tag::OperatorTransfers,
+    summary: "Moves a refund: approves, sends, attaches or checks its transaction, or ends it.",
+    body: Body::required(&MoveTransfer::COMPONENT),
+    answers: &[Answer::shown(
+        "The refund.",
+        &DashboardRefundView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidTransition],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(|context, operator| step(context, operator, TransferKind::Refund)),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job, Error> {
+    let (scope, wanted) = (context.scope(member)?, wanted(context, kind)?);
+    let service = context.service;
+    let page = service.transfers_for_operator(context.now, &scope, &wanted)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}
+
+fn list_all(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
+    let mode = context.query.choice("mode")?.unwrap_or(Mode::Live);
+    let wanted = wanted(context, kind)?;
+    let service = context.service;
+    let page = service.transfers_of_all(context.now, mode, &wanted)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}
+
+/// Returns the page that a query asks for.
+fn wanted(context: &Context<'_>, kind: TransferKind) -> Result<TransfersWanted, Error> {
+    let query = context.query;
+    Ok(TransfersWanted {
+        kind,
+        invoice: query.text("invoiceId").map(str::to_owned),
+        status: query.choice("status")?,
+        needs_review: query.text("onChain") == Some(NEEDS_REVIEW),
+        before: query.text("before").map(str::to_owned),
+        limit: query.limit(LIMIT_DEFAULT),
+    })
+}
+
+fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job, Error> {
+    let (scope, service) = (context.scope(member)?, context.service);
+    let opened = service.transfer_to_send(context.now, member, &scope, (kind, context.second()))?;
+    let to_send = opened.to_send.as_ref();
+    let begun = opened.begun.as_ref();
+    let approval = opened.approval.as_ref();
+    let shown = ToSend {
+        approval: approval
+            .map(|(proposal, conditions)| ApprovalView::of(&opened.transfer, proposal, conditions)),
+        payment_uri: to_send.and_then(|to_send| to_send.uri.as_deref()),
+        qr: to_send.and_then(|to_send| Qr::of(&to_send.code)),
+        begun: begun.map(|(by, at)| BegunView { by, at: *at }),
+    };
+    let json = render::transfer_to_send(&opened.transfer, &opened.chain_told, shown)?;
+    Ok(Job::Done(Outcome::resource(json)))
+}
+
+fn create_payout(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, body) = (context.scope(member)?, context.object()?);
+    let client_key = context.idempotency_key.clone()?;
+    let (service, now, person) = (Arc::clone(context.service), context.now, member.actor());
+    Job::wait(async move {
+        let requester = Requester::Person(&person);
+        let made = service.create_payout(now, &scope, requester, body, client_key);
+        made.await.map(Outcome::once)
+    })
+}
+
+fn request_refund(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, body) = (context.scope(member)?, context.object()?);
+    let client_key = context.idempotency_key.clone()?;
+    let (service, now, person) = (Arc::clone(context.service), context.now, member.actor());
+    Job::wait(async move {
+        let made = service.create_refund(now, &scope, &person, body, client_key);
+        made.await.map(Outcome::once)
+    })
+}
+
+fn step(context: &Context<'_>, operator: &Member, kind: TransferKind) -> Result<Job, Error> {
+    let request = MoveTransfer::read(&context.object()?)?.into();
+    let (service, now) = (Arc::clone(context.service), context.now);
+    let (actor, id) = (operator.actor(), context.first().to_owned());
+    Job::wait(async move {
+        let moved = service.move_transfer(now, &actor, kind, &id, request);
+        moved.await.map(Outcome::resource)
+    })
+}

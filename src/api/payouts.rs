@@ -1,0 +1,70 @@
+//! Payouts of a shop: `/v1/payouts`.
+
+use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::tag::Tag;
+use super::transfers::{LIMIT, PAYOUT_REFUSALS, get, list};
+use crate::domain::fields::Component;
+use crate::domain::render::transfers::PayoutView;
+use crate::domain::transfer::TransferKind;
+use crate::domain::transfer::inputs::CreatePayout;
+use crate::service::payouts::Requester;
+use crate::service::{Caller, Error};
+use std::sync::Arc;
+
+const PAYOUT_LIST: Component = Component::List {
+    name: "PayoutList",
+    item: &PayoutView::COMPONENT,
+    about: "The account's payouts.",
+    about_data: "Newest first.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&CREATE, &LIST, &GET];
+
+const CREATE: Operation = Operation {
+    id: "createPayout",
+    method: "POST",
+    path: "/v1/payouts",
+    tag: Tag::Transfers,
+    summary: "Requests a payout of the balance to the account's payout address. Live keys only.",
+    body: Body::required(&CreatePayout::COMPONENT),
+    answers: &[Answer::created(
+        "The payout was requested.",
+        &PayoutView::COMPONENT,
+    )],
+    refusals: PAYOUT_REFUSALS,
+    is_idempotent: true,
+    run: Run::Secret(create),
+    ..PLAIN
+};
+
+const LIST: Operation = Operation {
+    id: "listPayouts",
+    path: "/v1/payouts",
+    tag: Tag::Transfers,
+    summary: "Lists payouts, newest first.",
+    query: &[LIMIT],
+    answers: &[Answer::shown("The payouts.", &PAYOUT_LIST)],
+    run: Run::Secret(|context, caller| list(context, caller, TransferKind::Payout)),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getPayout",
+    path: "/v1/payouts/{id}",
+    tag: Tag::Transfers,
+    summary: "Reads a payout.",
+    answers: &[Answer::shown("The payout.", &PayoutView::COMPONENT)],
+    run: Run::Secret(|context, caller| get(context, caller, TransferKind::Payout)),
+    ..PLAIN
+};
+
+fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let (body, client_key) = (context.object()?, context.idempotency_key.clone()?);
+    let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
+    Job::wait(async move {
+        let requester = Requester::Key(caller.key());
+        let made = service.create_payout(now, &caller, requester, body, client_key);
+        made.await.map(Outcome::once)
+    })
+}

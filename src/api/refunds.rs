@@ -1,0 +1,39 @@
+//! Refunds of a shop: `/v1/refunds`.
+
+use super::operation::{Answer, Operation, PLAIN, Run};
+use super::tag::Tag;
+use super::transfers::{INVOICE_ID, LIMIT, get, list};
+use crate::domain::fields::Component;
+use crate::domain::render::transfers::RefundView;
+use crate::domain::transfer::TransferKind;
+
+const REFUND_LIST: Component = Component::List {
+    name: "RefundList",
+    item: &RefundView::COMPONENT,
+    about: "The account's refunds, in the mode of the key.",
+    about_data: "Newest first.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&LIST, &GET];
+
+const LIST: Operation = Operation {
+    id: "listRefunds",
+    path: "/v1/refunds",
+    tag: Tag::Transfers,
+    summary: "Lists refunds, newest first. They are requested in the operator interface.",
+    query: &[LIMIT, INVOICE_ID],
+    answers: &[Answer::shown("The refunds.", &REFUND_LIST)],
+    run: Run::Secret(|context, caller| list(context, caller, TransferKind::Refund)),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getRefund",
+    path: "/v1/refunds/{id}",
+    tag: Tag::Transfers,
+    summary: "Reads a refund.",
+    answers: &[Answer::shown("The refund.", &RefundView::COMPONENT)],
+    run: Run::Secret(|context, caller| get(context, caller, TransferKind::Refund)),
+    ..PLAIN
+};

@@ -1,0 +1,3 @@
+//! Operations of a sandbox: `/sandbox`.
+
+pub mod transfers;

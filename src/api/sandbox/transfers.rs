@@ -1,0 +1,83 @@
+//! Payouts and refunds of either mode in a sandbox: `/sandbox/payouts`, `/sandbox/refunds`.
+
+use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::tag::Tag;
+use crate::domain::refusal::Code;
+use crate::domain::render::transfers::{PayoutView, RefundView};
+use crate::domain::transfer::TransferKind;
+use crate::domain::transfer::inputs::{SandboxMoveTransfer, SandboxRefund};
+use crate::service::Error;
+use std::sync::Arc;
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&MOVE_PAYOUT, &PUT_REFUND, &MOVE_REFUND];
+
+const MOVE_PAYOUT: Operation = Operation {
+    id: "sandboxMovePayout",
+    method: "POST",
+    path: "/sandbox/payouts/{id}",
+    tag: Tag::SandboxMoney,
+    summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
+    body: Body::required(&SandboxMoveTransfer::COMPONENT),
+    answers: &[Answer::shown("The payout.", &PayoutView::COMPONENT)],
+    refusals: &[Code::InvalidTransition],
+    run: Run::Sandbox(|context| step(context, TransferKind::Payout)),
+    ..PLAIN
+};
+
+const PUT_REFUND: Operation = Operation {
+    id: "sandboxPutRefund",
+    method: "POST",
+    path: "/sandbox/refunds",
+    tag: Tag::SandboxMoney,
+    summary: "Requests a refund of an invoice of either mode.",
+    body: Body::required(&SandboxRefund::COMPONENT),
+    answers: &[Answer::created(
+        "The refund was requested.",
+        &RefundView::COMPONENT,
+    )],
+    refusals: &[
+        Code::NotFound,
+        Code::InvoiceNotRefundable,
+        Code::InvalidAmount,
+        Code::IdempotencyConflict,
+    ],
+    is_idempotent: true,
+    run: Run::Sandbox(put_refund),
+    ..PLAIN
+};
+
+const MOVE_REFUND: Operation = Operation {
+    id: "sandboxMoveRefund",
+    method: "POST",
+    path: "/sandbox/refunds/{id}",
+    tag: Tag::SandboxMoney,
+    summary: "Approves, processes, pays, fails, rejects or cancels a refund.",
+    body: Body::required(&SandboxMoveTransfer::COMPONENT),
+    answers: &[Answer::shown("The refund.", &RefundView::COMPONENT)],
+    refusals: &[Code::InvalidTransition],
+    run: Run::Sandbox(|context| step(context, TransferKind::Refund)),
+    ..PLAIN
+};
+
+fn step(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
+    let request = SandboxMoveTransfer::read(&context.object()?)?.into();
+    let (service, now, id) = (
+        Arc::clone(context.service),
+        context.now,
+        context.first().to_owned(),
+    );
+    Job::wait(async move {
+        let moved = service.move_sandbox_transfer(now, kind, &id, request);
+        moved.await.map(Outcome::resource)
+    })
+}
+
+fn put_refund(context: &Context<'_>) -> Result<Job, Error> {
+    let (body, client_key) = (context.object()?, context.idempotency_key.clone()?);
+    let (service, now) = (Arc::clone(context.service), context.now);
+    Job::wait(async move {
+        let made = service.create_sandbox_refund(now, body, client_key);
+        made.await.map(Outcome::once)
+    })
+}

@@ -1,0 +1,63 @@
+//! Parts that the operations of payouts and refunds share.
+
+use super::operation::{Context, Job, Outcome};
+use super::query::{Param, ParamKind};
+use crate::domain::refusal::Code;
+use crate::domain::render;
+use crate::domain::transfer::TransferKind;
+use crate::service::{Caller, Error, transfers};
+use crate::store;
+
+/// `limit` where none is given.
+pub const LIMIT_DEFAULT: u32 = 25;
+
+/// `limit` of a list.
+pub const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
+
+/// `invoiceId` of a list of refunds.
+pub const INVOICE_ID: Param = Param {
+    name: "invoiceId",
+    about: "Only refunds of the invoice with this id.",
+    kind: ParamKind::Uuid,
+};
+
+/// Refusals of a request for a payout, besides those of its body.
+pub const PAYOUT_REFUSALS: &[Code] = &[
+    Code::TestMode,
+    Code::AccountNotActive,
+    Code::Maintenance,
+    Code::InvalidAmount,
+    Code::PayoutOpen,
+    Code::NoAddress,
+    Code::BelowMinimum,
+    Code::InsufficientBalance,
+    Code::DailyLimit,
+    Code::IdempotencyConflict,
+];
+
+/// Lists the newest payouts or refunds of a shop.
+pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Result<Job, Error> {
+    let wanted = store::transfers::Wanted {
+        kind,
+        invoice: context.query.text("invoiceId"),
+        status: None,
+        before: i64::MAX,
+        limit: context.query.limit(LIMIT_DEFAULT),
+    };
+    let (account, mode) = (caller.account(), caller.mode());
+    let found = context
+        .service
+        .read(|db| Ok(store::transfers::list(db, account, mode, &wanted)?))?;
+    let rendered: Result<Vec<_>, _> = found.iter().map(render::transfer).collect();
+    Job::list(&rendered?)
+}
+
+/// Shows a payout or refund of a shop.
+pub fn get(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Result<Job, Error> {
+    let id = context.first();
+    let found = context
+        .service
+        .read(|db| transfers::owned(db, caller, kind, id))?;
+    let json = render::transfer(&found)?;
+    Ok(Job::Done(Outcome::resource(json)))
+}

@@ -1,0 +1,221 @@
+//! Bodies of requests about payouts and refunds.
+
+use super::request::{TXID_CHARS_MAX, goes_with};
+use super::sender::SentBy;
+use super::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, TransferAction};
+use crate::domain::fields::rule::{DescribedRule, SwitchRule, TextRule, choice, described, text};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::money::{AmountError, Cents, Currency};
+use crate::domain::refusal::{Code, Refusal};
+use serde_json::Value;
+
+input! {
+    /// A payout to request.
+    pub CreatePayout, checked amount, currency; unknown refused {
+        /// Fiat amount with at most two decimals, or all for the whole available balance.
+        required amount: PayoutAmount = PayoutAmountRule, "150.00";
+        /// Which balance; default EUR.
+        or(Currency::Eur) currency: Currency = choice().by_one_of(), "EUR";
+    }
+}
+
+input! {
+    /// A refund to request.
+    pub RequestRefund, checked invoice, amount, asset, to_address, reason; unknown refused {
+        /// Invoice to refund.
+        required invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
+        /// Amount to refund, in the invoice's currency; default: all that is left.
+        optional amount: Cents = RefundAmountRule, "5.00";
+        /// Coin it is sent in; default: the coin of the invoice.
+        optional asset: String = ASSET;
+        /// Where it is sent, on the coin's chain; addresses of test networks only in test mode and in the sandbox.
+        expected to_address: String = ADDRESS, "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
+        /// Why, for a person to read.
+        optional reason: String = REASON, "One ticket too many";
+    }
+}
+
+input! {
+    /// A refund to request, of an invoice of either mode.
+    pub SandboxRefund, checked invoice, amount, asset, to_address, reason; unknown refused {
+        /// Invoice to refund.
+        required invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
+        /// Amount to refund, in the invoice's currency; default: all that is left.
+        optional amount: Cents = RefundAmountRule, "5.00";
+        /// Coin it is sent in; default: the coin of the invoice.
+        optional asset: String = ASSET;
+        /// Where it is sent, on the coin's chain; default: a fixed address.
+        optional to_address: String = ADDRESS;
+        /// Why, for a person to read.
+        optional reason: String = REASON, "One ticket too many";
+    }
+}
+
+input! {
+    /// One step of a payout or refund.
+    pub MoveTransfer, checked
+        action, rate, network_fee, accept_rate, accept_fee, sent_by, txid, reason, force, unverified, review;
+    unknown refused {
+        /// What is done to it.
+        required action: TransferAction = ActionRule { actions: &OF_OPERATOR, fields: MoveTransfer::NAMES }, "approve";
+        /// Fiat per whole coin; only with approve. Without it the fresh market rate is taken.
+        optional rate: String = text(1..=40).of_form(0, "^[0-9]+(\\.[0-9]{1,10})?$");
+        /// Takes a rate that is more than 2 % from the market's, or any where none is fresh; only with approve.
+        filled accept_rate: bool = SwitchRule;
+        /// What sending costs, in whole coins; only with approve. Without it the estimate of the chain's node is
+        /// taken, else the setting of the coin.
+        optional network_fee: String = text(1..=60).of_form(0, "^[0-9]+(\\.[0-9]+)?$");
+        /// Takes a network fee above a quarter of the amount; only with approve.
+        filled accept_fee: bool = SwitchRule;
+        /// Who sends it; only with approve, reassign and the release of an approved one, and needed with reassign.
+        /// Without it the signer sends it where one is set, the chain has a node and signerLimit allows it, else a
+        /// person; a release leaves hand as it is.
+        optional sent_by: SentBy = choice().by_one_of(), "hand";
+        /// Id of a transaction, in the form of its chain: with pay the one that sent it, which is attached until the
+        /// chain has settled it; with dismiss the one of a proposal.
+        optional txid: String = TXID;
+        /// Why, for a person to read; with fail, reject, cancel, resolve and adjust. With pay it counts the transfer as
+        /// paid at once, with or without a txid.
+        optional reason: String = REASON;
+        /// Puts the amount back although the transfer was handed over and is not proved gone; only with fail.
+        filled force: bool = SwitchRule;
+        /// Counts it as paid although its chain has no node; only with pay.
+        filled unverified: bool = SwitchRule;
+        /// Id of an open review; only with resolve and adjust, and needed there.
+        optional review: String = text(1..=64);
+    }
+}
+
+input! {
+    /// One step of a payout or refund.
+    pub SandboxMoveTransfer, checked action, txid, reason, state; unknown refused {
+        /// What is done to it.
+        required action: TransferAction = ActionRule { actions: &OF_SANDBOX, fields: SandboxMoveTransfer::NAMES }, "approve";
+        /// Transaction that sent it; only with pay; default: a new one.
+        optional txid: String = TXID;
+        /// Why, for a person to read; with fail, reject and cancel.
+        optional reason: String = REASON;
+        /// What its simulated chain tells; only with chain, and needed there. seen: its transaction is in the mempool and
+        /// pays the amount; confirmed: it is settled; short: it pays half; dropped: it is gone; other_address: it pays
+        /// another address.
+        optional state: ChainCase = choice().by_one_of();
+    }
+}
+
+const TXID: TextRule = text(1..=TXID_CHARS_MAX).of_form(1, "^[!-~]+$");
+const REASON: TextRule = text(1..=REASON_CHARS_MAX);
+const ADDRESS: TextRule = text(1..=128);
+const ASSET: DescribedRule<TextRule> = described(text(1..=40), Schema::OrNull(&Schema::ASSET));
+const INVOICE: DescribedRule<TextRule> = described(
+    text(1..=36).or_refused("must be given: the id of what is refunded"),
+    Schema::UUID,
+);
+
+/// Amount of a payout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayoutAmount {
+    /// The whole available balance.
+    All,
+    /// This amount.
+    Exactly(Cents),
+}
+
+struct PayoutAmountRule;
+
+impl Rule for PayoutAmountRule {
+    type Value = PayoutAmount;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<PayoutAmount>, Refusal> {
+        let text = fields.get(name).and_then(Value::as_str);
+        let text = text
+            .ok_or_else(|| Refusal::field(name, "must be a string like \"25.00\", or \"all\""))?;
+        if text == "all" {
+            return Ok(Some(PayoutAmount::All));
+        }
+        let form = "must be more than zero with at most two decimals, or \"all\"";
+        Ok(Some(PayoutAmount::Exactly(cents(name, text, form)?)))
+    }
+
+    fn keywords(&self) -> Keywords {
+        const SCHEMA: Schema = schema!({
+            "type": "string",
+            "pattern": "^(all|[0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$"
+        });
+        SCHEMA.keywords()
+    }
+}
+
+struct RefundAmountRule;
+
+impl Rule for RefundAmountRule {
+    type Value = Cents;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
+        let Some(value) = fields.get(name) else {
+            return Ok(None);
+        };
+        let text = value
+            .as_str()
+            .ok_or_else(|| Refusal::field(name, "must be a string like \"5.00\""))?;
+        let form = "must be more than zero with at most two decimals";
+        cents(name, text, form).map(Some)
+    }
+
+    fn keywords(&self) -> Keywords {
+        const SCHEMA: Schema = schema!({
+            "type": "string", "pattern": "^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$"
+        });
+        SCHEMA.keywords()
+    }
+}
+
+/// Reads an amount, `invalid_amount` if it has another form.
+fn cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
+    Cents::parse(text).map_err(|error| {
+        let problem = match error {
+            AmountError::Malformed => form,
+            AmountError::TooLarge => "is too large",
+        };
+        Refusal::of(Code::InvalidAmount, name, format!("{name} {problem}"))
+    })
+}
+
+/// One of these actions. A field that does not go with it is refused, because somebody meant something by it.
+struct ActionRule {
+    actions: &'static [TransferAction],
+    /// Fields of the body.
+    fields: &'static [&'static str],
+}
+
+impl ActionRule {
+    fn texts(&self) -> Vec<&'static str> {
+        self.actions.iter().map(|action| action.as_str()).collect()
+    }
+}
+
+impl Rule for ActionRule {
+    type Value = TransferAction;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<TransferAction>, Refusal> {
+        let found = fields.choice::<TransferAction>(name).ok().flatten();
+        let found = found.filter(|action| self.actions.contains(action));
+        let Some(action) = found else {
+            let problem = format!("must be one of {}", self.texts().join(", "));
+            return Err(Refusal::field(name, problem));
+        };
+        let mut stray = self.fields.iter();
+        let is_stray = |field: &&&str| **field != name && !goes_with(action, field);
+        if let Some(field) = stray.find(|field| is_stray(field) && fields.get(field).is_some()) {
+            let problem = format!("does not go with action \"{action}\"");
+            return Err(Refusal::field(field, problem));
+        }
+        Ok(Some(action))
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([
+            ("type", Value::from("string")),
+            ("enum", Value::from(self.texts())),
+        ])
+    }
+}
