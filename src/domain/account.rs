@@ -3,6 +3,8 @@
 //! What lives here: the account, its states, its limits and its webhook endpoints. What does not: its balance
 //! (`ledger`). What always holds: only an active account makes invoices.
 
+pub mod change;
+
 use super::asset::{Asset, Mode};
 use super::event::{EventType, Format};
 use super::language::AUTO;

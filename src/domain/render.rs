@@ -5,6 +5,7 @@
 //!
 //! Rendering fails only where `serde_json` does, and no type here makes it fail.
 
+pub(crate) mod account_settings;
 pub(crate) mod activity;
 pub(crate) mod approvals;
 pub mod chains;

@@ -9,7 +9,7 @@ use super::{checkout_events, files, merchant, operator, pages, probes, public, r
 use crate::api;
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 51] = [
+pub(super) static RESOURCES: [&Resource; 52] = [
     &Resource {
         routes: &Route::all_of(api::invoices::OPERATIONS),
     },
@@ -50,7 +50,12 @@ pub(super) static RESOURCES: [&Resource; 51] = [
     &operator::links::RESOURCE,
     &reseller::RESOURCE,
     &operator::servers::RESOURCE,
-    &operator::accounts::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::accounts::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::operator::legacy_secret::OPERATIONS),
+    },
     &Resource {
         routes: &Route::all_of(api::operator::keys::OPERATIONS),
     },

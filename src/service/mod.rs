@@ -55,6 +55,7 @@ use crate::domain::account::Account;
 use crate::domain::progress::Said;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
+use crate::domain::time::DAY_MS;
 use crate::store::accounts as accounts_table;
 use crate::store::file::{self, FileRow};
 use crate::store::{Changes, Durability, Kind, Opening, Reader, Refusing, Store, StoreError, Tx};
@@ -258,11 +259,14 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
+/// Time that a secret signs beside its successor.
+pub const BOTH_SIGN_MS: i64 = DAY_MS;
+
 /// The text of a new secret: `whsec_` or another prefix and 32 random bytes, base64.
 ///
 /// # Errors
 /// As [`random`].
-fn new_secret(prefix: &str) -> Result<String, Error> {
+pub fn new_secret(prefix: &str) -> Result<String, Error> {
     Ok(format!(
         "{prefix}{}",
         crate::domain::signature::base64(&random::<32>()?)

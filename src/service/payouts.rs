@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// How long a new payout address waits before it is paid to.
-pub(super) const COOLING_MS: i64 = DAY_MS;
+pub const COOLING_MS: i64 = DAY_MS;
 
 /// Who asks for a payout.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,6 @@ use super::sandbox::payments::by_id;
 use super::transfers::request;
 use super::{Error, Scope, Service};
 use crate::domain::address;
-use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{Cents, Total};
@@ -121,7 +120,11 @@ impl Service {
             );
             return Err(Refusal::new(Code::InvoiceNotRefundable, message).into());
         }
-        let asset = asset(invoice, fields)?;
+        let own = invoice.coin.as_ref().map(|coin| coin.asset);
+        // Without a coin nothing can have been paid.
+        let asset = RequestRefund::asset(fields)?
+            .or(own)
+            .ok_or_else(not_refundable)?;
         let to_address = match (RequestRefund::to_address(fields)?, label) {
             (Some(text), _) => self
                 .outside_destination(db, invoice.mode, asset.chain, &text)?
@@ -167,19 +170,6 @@ impl Service {
             approved_at: None,
             finalized_at: None,
         })
-    }
-}
-
-/// The coin it is sent in: the one given, else the invoice's.
-fn asset(invoice: &Invoice, fields: Fields<'_>) -> Result<&'static Asset, Refusal> {
-    let own = invoice.coin.as_ref().map(|coin| coin.asset);
-    match RequestRefund::asset(fields)? {
-        Some(id) => Asset::find(&id).ok_or_else(|| {
-            let ids = Asset::ids().join(", ");
-            Refusal::field("asset", format!("must be one of {ids}"))
-        }),
-        // Without a coin nothing can have been paid.
-        None => own.ok_or_else(not_refundable),
     }
 }
 

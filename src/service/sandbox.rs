@@ -8,8 +8,9 @@ pub mod payments;
 pub mod snapshots;
 mod target;
 
-use super::operator::{account_settings, endpoints::event_types, members};
+use super::operator::{endpoints::event_types, members};
 use super::{Error, Faults, Json, Service, accounts as account_rules, keys, reseller};
+use crate::domain::account::change::ChangeAccount;
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
@@ -150,7 +151,7 @@ impl Service {
             fields.only(&SWITCHES)?;
             let mut account = the_account(tx)?;
             let before = account.status;
-            change(&mut account, &fields)?;
+            change(&mut account, fields)?;
             if let Some(maintenance) = fields.flag("maintenance")? {
                 file::set_maintenance(tx, maintenance)?;
             }
@@ -278,11 +279,32 @@ fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// Changes what is a field of the account.
-fn change(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
+/// Changes status, terms and payout coin of the account.
+fn change(account: &mut Account, fields: Fields<'_>) -> Result<(), Refusal> {
     account.status = fields.choice("status")?.unwrap_or(account.status);
-    account_settings::change_terms(account, fields)?;
-    account_settings::change_payout_asset(account, fields)
+    let change = ChangeAccount {
+        name: None,
+        ttl_seconds: None,
+        success_url: None,
+        cancel_url: None,
+        branding: None,
+        checkout_lang: None,
+        allowed_origins: None,
+        fee_bps: ChangeAccount::fee_bps(fields)?,
+        under_bps: ChangeAccount::under_bps(fields)?,
+        over_bps: ChangeAccount::over_bps(fields)?,
+        rate_spread_bps: ChangeAccount::rate_spread_bps(fields)?,
+        customers_enabled: ChangeAccount::customers_enabled(fields)?,
+        settlement_enabled: ChangeAccount::settlement_enabled(fields)?,
+        server_quota: ChangeAccount::server_quota(fields)?,
+        max_invoice_amount: ChangeAccount::max_invoice_amount(fields)?,
+        payout_minimum: ChangeAccount::payout_minimum(fields)?,
+        payout_daily_limit: ChangeAccount::payout_daily_limit(fields)?,
+        signer_limit: ChangeAccount::signer_limit(fields)?,
+        payout_asset: ChangeAccount::payout_asset(fields)?,
+    };
+    change.apply(account);
+    Ok(())
 }
 
 /// Sets the address of the payout coin's chain, or removes it where null is sent. Nothing is ever sent from the

@@ -63,7 +63,7 @@ impl Service {
     ///
     /// # Errors
     /// None that a caller causes.
-    pub(super) fn derive_upcoming(&self) -> Result<(), Error> {
+    pub fn derive_upcoming(&self) -> Result<(), Error> {
         if self.kind == Kind::Sandbox {
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Service {
     ///
     /// # Errors
     /// The end of a sentence that begins with the field's name.
-    pub(super) fn outside_destination(
+    pub fn outside_destination(
         &self,
         db: &Reader<'_>,
         mode: Mode,

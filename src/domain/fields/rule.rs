@@ -1,11 +1,11 @@
 //! Rules for the fields of bodies: each reads a field and describes it in the document.
 
 use super::schema::{Keywords, Schema, keywords};
-use super::{Fields, URL_CHARS_MAX};
+use super::{Fields, Object, URL_CHARS_MAX};
 use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::TextEnum;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
@@ -162,6 +162,82 @@ impl Rule for AssetRule {
     }
 }
 
+/// A name: a text on one line.
+pub struct NameRule {
+    chars_max: usize,
+}
+
+/// Returns the rule for a name of at most so many characters.
+pub const fn name(chars_max: usize) -> NameRule {
+    NameRule { chars_max }
+}
+
+impl Rule for NameRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let text = fields.name(name, 1..=self.chars_max)?;
+        Ok(text.map(str::to_owned))
+    }
+
+    fn keywords(&self) -> Keywords {
+        let pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
+        text(1..=self.chars_max).of_form(1, pattern).keywords()
+    }
+}
+
+/// An object with fields of its own.
+pub struct ObjectRule<T> {
+    read: fn(&Map<String, Value>) -> Result<T, Refusal>,
+    object: &'static Object,
+}
+
+/// Returns the rule for an object that another `input!` declares. Its refusals name the outer field.
+pub const fn object<T>(
+    read: fn(&Map<String, Value>) -> Result<T, Refusal>,
+    object: &'static Object,
+) -> ObjectRule<T> {
+    ObjectRule { read, object }
+}
+
+impl<T> Rule for ObjectRule<T> {
+    type Value = T;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<T>, Refusal> {
+        let inside = |refusal: Refusal| Refusal {
+            message: format!("{name}: {}", refusal.message),
+            param: Some(name.to_owned()),
+            ..refusal
+        };
+        let value = fields.object(name)?;
+        value.map(self.read).transpose().map_err(inside)
+    }
+
+    fn keywords(&self) -> Keywords {
+        self.object.keywords()
+    }
+}
+
+/// A coin of the currencies list.
+pub struct CoinRule;
+
+impl Rule for CoinRule {
+    type Value = &'static Asset;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<&'static Asset>, Refusal> {
+        let Some(id) = fields.text(name, 1..=40)? else {
+            return Ok(None);
+        };
+        let problem = || format!("must be one of {}", Asset::ids().join(", "));
+        let asset = Asset::find(id).ok_or_else(|| Refusal::field(name, problem()))?;
+        Ok(Some(asset))
+    }
+
+    fn keywords(&self) -> Keywords {
+        Schema::ASSET.keywords()
+    }
+}
+
 /// A rule that is described by another schema.
 pub struct DescribedRule<R>(R, Schema);
 
@@ -179,6 +255,21 @@ impl<R: Rule> Rule for DescribedRule<R> {
 
     fn keywords(&self) -> Keywords {
         self.1.keywords()
+    }
+}
+
+/// True or false.
+pub struct FlagRule;
+
+impl Rule for FlagRule {
+    type Value = bool;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<bool>, Refusal> {
+        fields.flag(name)
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([("type", json!("boolean"))])
     }
 }
 

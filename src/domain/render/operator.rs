@@ -4,11 +4,10 @@
 //! secret is in one of them only where its field is filled, which is when it was just made.
 
 use super::Rendered;
-use crate::domain::account::{Account, Endpoint};
+use crate::domain::account::Endpoint;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::confirmations::Tiers;
 use crate::domain::event::{EventType, Format};
-use crate::domain::money::Cents;
 use crate::domain::qr::Qr;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
@@ -45,14 +44,6 @@ impl<'a> EndpointView<'a> {
             secret: None,
         }
     }
-}
-
-/// A secret that signs, and until when the one before it signs too.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "secret", rename_all = "camelCase")]
-pub(crate) struct Secret<'a> {
-    pub(crate) secret: &'a str,
-    pub(crate) previous_until: Option<Time>,
 }
 
 /// The settings of the service.
@@ -212,86 +203,6 @@ pub(crate) fn session(
             recovery_codes_left,
         },
         expires_at,
-    })
-}
-
-/// An address that payouts of a chain go to.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PayoutAddress {
-    pub(crate) chain: Chain,
-    pub(crate) address: String,
-    pub(crate) changed_at: Time,
-    pub(crate) usable_at: Time,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "account_settings", rename_all = "camelCase")]
-struct AccountView<'a, Status: Serialize> {
-    id: &'a str,
-    name: &'a str,
-    status: Status,
-    fee_bps: u32,
-    max_invoice_amount: Cents,
-    payout_minimum: Cents,
-    payout_daily_limit: Cents,
-    signer_limit: Option<Cents>,
-    under_bps: u32,
-    over_bps: u32,
-    rate_spread_bps: u32,
-    customers_enabled: bool,
-    settlement_enabled: bool,
-    server_quota: i64,
-    ttl_seconds: i64,
-    success_url: Option<&'a str>,
-    cancel_url: Option<&'a str>,
-    branding: Branding<'a>,
-    checkout_lang: &'a str,
-    allowed_origins: &'a [String],
-    payout_asset: &'static str,
-    payout_addresses: &'a [PayoutAddress],
-    created_at: Time,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Branding<'a> {
-    color: Option<&'a str>,
-    logo_url: Option<&'a str>,
-}
-
-/// An account with its settings.
-///
-/// # Errors
-/// serde_json's, which no account causes.
-pub(crate) fn account(account: &Account, payout_addresses: &[PayoutAddress]) -> Rendered {
-    to_raw_value(&AccountView {
-        id: &account.id,
-        name: &account.name,
-        status: account.status,
-        fee_bps: account.fee.0,
-        max_invoice_amount: account.invoice_max,
-        payout_minimum: account.payout_min,
-        payout_daily_limit: account.payout_daily_max,
-        signer_limit: account.signer_max,
-        under_bps: account.under.0,
-        over_bps: account.over.0,
-        rate_spread_bps: account.spread.0,
-        customers_enabled: account.customers_enabled,
-        settlement_enabled: account.settlement_enabled,
-        server_quota: account.server_quota,
-        ttl_seconds: account.ttl_seconds,
-        success_url: account.success_url.as_deref(),
-        cancel_url: account.cancel_url.as_deref(),
-        branding: Branding {
-            color: account.branding.color.as_deref(),
-            logo_url: account.branding.logo_url.as_deref(),
-        },
-        checkout_lang: &account.checkout_lang,
-        allowed_origins: &account.allowed_origins,
-        payout_asset: account.payout_asset.id,
-        payout_addresses,
-        created_at: account.created_at,
     })
 }
 

@@ -3,7 +3,10 @@
 use super::request::{TXID_CHARS_MAX, goes_with};
 use super::sender::SentBy;
 use super::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, TransferAction};
-use crate::domain::fields::rule::{DescribedRule, SwitchRule, TextRule, choice, described, text};
+use crate::domain::asset::Asset;
+use crate::domain::fields::rule::{
+    CoinRule, DescribedRule, SwitchRule, TextRule, choice, described, text,
+};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::{Code, Refusal};
@@ -27,7 +30,7 @@ input! {
         /// Amount to refund, in the invoice's currency; default: all that is left.
         optional amount: Cents = RefundAmountRule, "5.00";
         /// Coin it is sent in; default: the coin of the invoice.
-        optional asset: String = ASSET;
+        optional asset: &'static Asset = COIN;
         /// Where it is sent, on the coin's chain; addresses of test networks only in test mode and in the sandbox.
         expected to_address: String = ADDRESS, "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
         /// Why, for a person to read.
@@ -43,7 +46,7 @@ input! {
         /// Amount to refund, in the invoice's currency; default: all that is left.
         optional amount: Cents = RefundAmountRule, "5.00";
         /// Coin it is sent in; default: the coin of the invoice.
-        optional asset: String = ASSET;
+        optional asset: &'static Asset = COIN;
         /// Where it is sent, on the coin's chain; default: a fixed address.
         optional to_address: String = ADDRESS;
         /// Why, for a person to read.
@@ -105,7 +108,7 @@ input! {
 const TXID: TextRule = text(1..=TXID_CHARS_MAX).of_form(1, "^[!-~]+$");
 const REASON: TextRule = text(1..=REASON_CHARS_MAX);
 const ADDRESS: TextRule = text(1..=128);
-const ASSET: DescribedRule<TextRule> = described(text(1..=40), Schema::OrNull(&Schema::ASSET));
+const COIN: DescribedRule<CoinRule> = described(CoinRule, Schema::OrNull(&Schema::ASSET));
 const INVOICE: DescribedRule<TextRule> = described(
     text(1..=36).or_refused("must be given: the id of what is refunded"),
     Schema::UUID,

@@ -3,17 +3,17 @@
 //! What does not live here: what is sent to them (`service::events`, `service::webhooks`). What always holds: a
 //! secret is made here, shown only to who asks for it, and each showing is in the audit log.
 
-use super::legacy_secrets::BOTH_SIGN_MS;
 use crate::domain::account::Endpoint;
 use crate::domain::asset::Mode;
 use crate::domain::event::{EventType, Format};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
-use crate::domain::render::operator::{EndpointView, Secret};
+use crate::domain::render::account_settings::SigningSecretView;
+use crate::domain::render::operator::EndpointView;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
-use crate::service::{Error, Json, Member, Scope, Service, new_secret};
+use crate::service::{BOTH_SIGN_MS, Error, Json, Member, Scope, Service, new_secret};
 use crate::store::{Reader, endpoints};
 use serde_json::value::{to_raw_value, to_value};
 use serde_json::{Map, Value, json};
@@ -227,7 +227,7 @@ fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<Endpoint, Error> {
 
 /// A secret as it is answered, and until when the one before it signs too.
 fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
-    Ok(to_raw_value(&Secret {
+    Ok(to_raw_value(&SigningSecretView {
         secret: text,
         previous_until: until,
     })?)

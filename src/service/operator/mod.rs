@@ -3,15 +3,12 @@
 //! What does not live here: what money does, which the rest of `service` is about. What always holds: who changed
 //! something is in the audit log, in the transaction of the change.
 
-pub mod account_settings;
-mod accounts;
 mod adjustments;
 pub mod deliveries;
 pub(super) mod endpoints;
 pub mod exports;
 pub mod invoices;
 pub mod keys;
-mod legacy_secrets;
 mod links;
 pub mod members;
 pub mod own_addresses;

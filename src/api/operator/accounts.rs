@@ -1,0 +1,294 @@
+//! Accounts: `/dashboard/api/accounts`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run, Success,
+};
+use crate::api::tag::Tag;
+use crate::domain::account::change::ChangeAccount;
+use crate::domain::account::{Account, AccountStatus};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::fields::rule::{choice, name, text};
+use crate::domain::fields::{Component, Fields, input};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::account_settings::{self, AccountSettingsView, PayoutAddressView};
+use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::payouts::COOLING_MS;
+use crate::service::{Error, Json, Member, accounts as rules};
+use crate::store::{Reader, Tx, accounts, payout_addresses};
+use serde_json::{Value, json};
+
+input! {
+    /// A new account.
+    pub CreateAccount, checked name; unknown refused {
+        /// Name of the merchant.
+        required name: String = name(200), "Corner Shop";
+    }
+}
+
+input! {
+    /// What an account is to be. Pending becomes active or rejected, active becomes suspended, suspended becomes active.
+    pub DecideOnAccount, checked status; unknown refused {
+        /// Where it is to stand.
+        required status: AccountStatus = choice(), "active";
+    }
+}
+
+input! {
+    /// Where payouts go.
+    pub SetPayoutAddress, checked address; unknown refused {
+        /// An address on the main network of the chain; in the sandbox a test network's too.
+        required address: String = text(1..=128), "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM";
+    }
+}
+
+const ACCOUNT_LIST: Component = Component::List {
+    name: "AccountSettingsList",
+    item: &AccountSettingsView::COMPONENT,
+    about: "A list of accounts.",
+    about_data: "All of them, oldest first.",
+};
+
+const THE_ACCOUNT: Answer = Answer::shown("The account.", &AccountSettingsView::COMPONENT);
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 7] = [
+    &LIST,
+    &CREATE,
+    &GET,
+    &CHANGE,
+    &DECIDE,
+    &SET_PAYOUT_ADDRESS,
+    &REMOVE_PAYOUT_ADDRESS,
+];
+
+const LIST: Operation = Operation {
+    id: "listAccounts",
+    path: "/dashboard/api/accounts",
+    tag: Tag::OperatorAccounts,
+    summary: "Lists every account, oldest first.",
+    answers: &[Answer::shown("The accounts.", &ACCOUNT_LIST)],
+    run: Run::Operator(list),
+    ..PLAIN
+};
+
+const CREATE: Operation = Operation {
+    id: "createAccount",
+    method: "POST",
+    path: "/dashboard/api/accounts",
+    tag: Tag::OperatorAccounts,
+    summary: "Makes an account, pending.",
+    body: Body::required(&CreateAccount::COMPONENT),
+    answers: &[Answer::created(
+        "The account.",
+        &AccountSettingsView::COMPONENT,
+    )],
+    run: Run::Operator(create),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getAccount",
+    path: "/dashboard/api/accounts/{account}",
+    tag: Tag::OperatorAccounts,
+    summary: "Reads an account with its settings.",
+    answers: &[THE_ACCOUNT],
+    run: Run::Session(get),
+    ..PLAIN
+};
+
+const CHANGE: Operation = Operation {
+    id: "changeAccount",
+    method: "PATCH",
+    path: "/dashboard/api/accounts/{account}",
+    tag: Tag::OperatorAccounts,
+    summary: "Changes some of an account's settings: all of them or none. Its terms are changed by operators only.",
+    body: Body::required(&ChangeAccount::COMPONENT),
+    answers: &[THE_ACCOUNT],
+    recent_password: RecentPassword::ForFields(&ChangeAccount::TERMS),
+    run: Run::Session(change),
+    ..PLAIN
+};
+
+const DECIDE: Operation = Operation {
+    id: "decideOnAccount",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/status",
+    tag: Tag::OperatorAccounts,
+    summary: "Approves, rejects, suspends or reactivates an account.",
+    body: Body::required(&DecideOnAccount::COMPONENT),
+    answers: &[THE_ACCOUNT],
+    refusals: &[Code::InvalidTransition],
+    run: Run::Operator(decide),
+    ..PLAIN
+};
+
+const SET_PAYOUT_ADDRESS: Operation = Operation {
+    id: "setPayoutAddress",
+    method: "PUT",
+    path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
+    tag: Tag::OperatorAccounts,
+    summary: "Sets where payouts on a chain go; payouts wait 24 hours after a change.",
+    body: Body::required(&SetPayoutAddress::COMPONENT),
+    answers: &[THE_ACCOUNT],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(set_payout_address),
+    ..PLAIN
+};
+
+const REMOVE_PAYOUT_ADDRESS: Operation = Operation {
+    id: "removePayoutAddress",
+    method: "DELETE",
+    path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
+    tag: Tag::OperatorAccounts,
+    summary: "Forgets where payouts on a chain go.",
+    answers: &[Answer::nothing("Forgotten.")],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(remove_payout_address),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let all: Vec<Json> = context.service.read(|db| {
+        let all = accounts::all(db)?;
+        all.iter().map(|account| rendered(db, account)).collect()
+    })?;
+    Job::list(&all)
+}
+
+fn create(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let CreateAccount { name } = CreateAccount::read(&context.object()?)?;
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| {
+        let account = rules::create(tx, &name, now)?;
+        record(
+            tx,
+            now,
+            &actor,
+            ("account.create", &account),
+            &json!({ "name": name }),
+        )?;
+        Ok(Outcome {
+            success: Success::Created,
+            ..Outcome::resource(rendered(tx, &account)?)
+        })
+    })
+}
+
+fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let json = context
+        .service
+        .read(|db| rendered(db, &accounts::by_seq(db, account)?))?;
+    Ok(Job::Done(Outcome::resource(json)))
+}
+
+fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (account, body) = (context.scope(member)?.account(), context.object()?);
+    let fields = Fields::of(&body);
+    fields.only(ChangeAccount::NAMES)?;
+    let mut terms = ChangeAccount::TERMS.into_iter();
+    if let (Some(term), false) = (terms.find(|term| fields.names(term)), member.is_operator()) {
+        let message = format!("{term} is changed by operators only");
+        return Err(Refusal::of(Code::Forbidden, term, message).into());
+    }
+    let input = ChangeAccount::read(&body)?;
+    let (now, actor) = (context.now, member.actor());
+    Job::write(move |_, tx| {
+        let mut account = accounts::by_seq(tx, account)?;
+        input.apply(&mut account);
+        accounts::update(tx, &account)?;
+        record(tx, now, &actor, ("account.change", &account), &json!(body))?;
+        rendered(tx, &account).map(Outcome::resource)
+    })
+}
+
+fn decide(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let account = context.scope(operator)?.account();
+    let DecideOnAccount { status } = DecideOnAccount::read(&context.object()?)?;
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| {
+        let mut account = accounts::by_seq(tx, account)?;
+        rules::decide(tx, &actor, &mut account, status, now)?;
+        rendered(tx, &account).map(Outcome::resource)
+    })
+}
+
+/// Sets the address of a chain. Its cooling starts, unless the address was set already.
+fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (account, body) = (context.scope(member)?.account(), context.object()?);
+    let chain = chain(context)?;
+    let input = SetPayoutAddress::read(&body)?;
+    context.service.derive_upcoming()?;
+    let (now, actor) = (context.now, member.actor());
+    Job::write(move |service, tx| {
+        let address = service.outside_destination(tx, Mode::Live, chain, &input.address)?;
+        let address = address.map_err(|problem| Refusal::field("address", problem))?;
+        let account = accounts::by_seq(tx, account)?;
+        let existing = payout_addresses::get(tx, account.seq, chain)?;
+        if existing.as_ref().is_none_or(|(old, _)| *old != address) {
+            payout_addresses::put(tx, account.seq, chain, &address, now)?;
+            let before = existing.map(|(old, _)| old);
+            let detail = json!({ "chain": chain, "address": address, "before": before });
+            record(tx, now, &actor, ("payout_address.set", &account), &detail)?;
+        }
+        rendered(tx, &account).map(Outcome::resource)
+    })
+}
+
+fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (account, chain) = (context.scope(member)?.account(), chain(context)?);
+    let (now, actor) = (context.now, member.actor());
+    Job::write(move |_, tx| {
+        let account = accounts::by_seq(tx, account)?;
+        let existing = payout_addresses::get(tx, account.seq, chain)?;
+        let (before, _) = existing.ok_or_else(|| Refusal::not_found("payout address"))?;
+        payout_addresses::remove(tx, account.seq, chain)?;
+        record(
+            tx,
+            now,
+            &actor,
+            ("payout_address.remove", &account),
+            &json!({ "chain": chain, "before": before }),
+        )?;
+        Ok(Outcome::NOTHING)
+    })
+}
+
+/// Returns the chain of the path.
+fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
+    let chain = context.second().parse();
+    chain.map_err(|_| Refusal::not_found("chain"))
+}
+
+/// Notes in the audit log who did something to an account.
+fn record(
+    tx: &Tx<'_>,
+    now: Time,
+    actor: &str,
+    (action, account): (&str, &Account),
+    detail: &Value,
+) -> Result<(), Error> {
+    let noted = Entry {
+        action,
+        account: Some(account.seq),
+        object: Some(&account.id),
+        detail,
+    };
+    audit_log::record(tx, now, actor, &noted)
+}
+
+fn rendered(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
+    let mut addresses = Vec::new();
+    for chain in Chain::ALL {
+        if let Some((address, at)) = payout_addresses::get(db, account.seq, *chain)? {
+            addresses.push(PayoutAddressView {
+                chain: *chain,
+                address,
+                changed_at: at,
+                usable_at: at.plus_ms(COOLING_MS),
+            });
+        }
+    }
+    Ok(account_settings::account(account, &addresses)?)
+}

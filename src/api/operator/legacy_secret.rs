@@ -1,0 +1,78 @@
+//! The secret that signs deliveries to an invoice's own URL: `/dashboard/api/accounts/{account}/legacy-secret`.
+
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run};
+use crate::api::tag::Tag;
+use crate::domain::render::account_settings::SigningSecretView;
+use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{BOTH_SIGN_MS, Error, Member, new_secret};
+use crate::store::{Tx, accounts};
+use serde_json::json;
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&GET, &ROLL];
+
+const GET: Operation = Operation {
+    id: "getLegacySecret",
+    path: "/dashboard/api/accounts/{account}/legacy-secret",
+    tag: Tag::OperatorWebhooks,
+    summary: "Shows the secret that signs deliveries to the webhookUrl of invoices; the audit log notes to whom.",
+    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(get),
+    ..PLAIN
+};
+
+const ROLL: Operation = Operation {
+    id: "rollLegacySecret",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/legacy-secret/roll",
+    tag: Tag::OperatorWebhooks,
+    summary: "Makes a new legacy secret; for 24 hours the old one signs too.",
+    answers: &[Answer::shown(
+        "The new secret.",
+        &SigningSecretView::COMPONENT,
+    )],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(roll),
+    ..PLAIN
+};
+
+fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor) = (context.now, member.actor());
+    Job::write(move |_, tx| shown(tx, &actor, "legacy_secret.show", account, now))
+}
+
+fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor) = (context.now, member.actor());
+    Job::write(move |_, tx| {
+        let secret = new_secret("legacy_")?;
+        accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(BOTH_SIGN_MS))?;
+        shown(tx, &actor, "legacy_secret.roll", account, now)
+    })
+}
+
+/// Notes who is shown the secret, and shows it.
+fn shown(
+    tx: &Tx<'_>,
+    actor: &str,
+    action: &str,
+    account: i64,
+    now: Time,
+) -> Result<Outcome, Error> {
+    let account = accounts::by_seq(tx, account)?;
+    let until = accounts::old_secret_until(tx, account.seq)?;
+    let noted = Entry {
+        action,
+        account: Some(account.seq),
+        object: Some(&account.id),
+        detail: &json!({}),
+    };
+    audit_log::record(tx, now, actor, &noted)?;
+    Outcome::shown(&SigningSecretView {
+        secret: &account.legacy_secret,
+        previous_until: until.filter(|until| now < *until),
+    })
+}

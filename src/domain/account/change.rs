@@ -1,0 +1,380 @@
+//! Changes of an account: its settings, which its merchant changes too, and its terms, which operators set.
+
+use super::Account;
+use crate::domain::asset::Asset;
+use crate::domain::fields::rule::{
+    CoinRule, DescribedRule, FlagRule, IntegerRule, UrlRule, described, integer, name, object,
+    site_or_app,
+};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::language::{AUTO, Language};
+use crate::domain::money::{AmountError, Bps, Cents};
+use crate::domain::rate::SPREAD_BPS_MAX;
+use crate::domain::refusal::Refusal;
+use crate::domain::url::Site;
+use serde_json::{Number, Value, json};
+
+/// Most servers that an account may be allowed.
+pub const SERVER_QUOTA_MAX: i64 = 100_000;
+/// Most origins that an account lists.
+const ORIGINS_MAX: usize = 50;
+/// Characters of the longest origin.
+const ORIGIN_CHARS_MAX: usize = 300;
+
+input! {
+    /// What is to be changed of an account; the rest stays.
+    pub ChangeAccount, checked
+        name, ttl_seconds, success_url, cancel_url, branding, checkout_lang, allowed_origins, payout_asset, fee_bps,
+        under_bps, over_bps, rate_spread_bps, customers_enabled, settlement_enabled, server_quota, max_invoice_amount,
+        payout_minimum, payout_daily_limit, signer_limit;
+    unknown refused {
+        /// Name of the merchant.
+        optional name: String = name(200), "Corner Shop";
+        /// Time to pay, where an invoice names none.
+        optional ttl_seconds: i64 = integer(60..=86_400);
+        /// Where customers go after paying: a site, or an app by a scheme of its own; null: nowhere.
+        change success_url: String = CUSTOMER_URL;
+        /// Where customers go who give up, likewise; null: nowhere.
+        change cancel_url: String = CUSTOMER_URL;
+        /// How the checkout looks; null takes a part away.
+        optional branding: ChangeBranding = object(ChangeBranding::read, &ChangeBranding::OBJECT), { "color": "#0a84ff" };
+        /// Language of the checkout, like en or pt-BR: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
+        /// Turkish, Japanese, Chinese (simplified) or Arabic; auto is that of the customer's browser.
+        optional checkout_lang: String = LanguageRule;
+        /// Origins whose pages may use the public keys; none: all.
+        optional allowed_origins: Vec<String> = OriginsRule;
+        /// Coin payouts are sent in.
+        optional payout_asset: &'static Asset = CoinRule;
+        /// Fee in basis points.
+        optional fee_bps: Bps = bps(10_000);
+        /// The largest invoice. Operators only.
+        optional max_invoice_amount: Cents = LimitRule { takes_zero: false };
+        /// The smallest payout. Operators only.
+        optional payout_minimum: Cents = LimitRule { takes_zero: false };
+        /// The most paid out in any 24 hours, in each currency. Operators only.
+        optional payout_daily_limit: Cents = LimitRule { takes_zero: false };
+        /// Most that the signer is given in any 24 hours, in each currency; 0 for nothing, null for no limit. Operators
+        /// only.
+        change signer_limit: Cents = LimitRule { takes_zero: true };
+        /// How much less still counts as paid, in basis points of the price.
+        optional under_bps: Bps = bps(2_000);
+        /// How much more is not overpaid, in basis points of the price.
+        optional over_bps: Bps = bps(2_000);
+        /// By how much the account's rates are lower than what the sources tell, in basis points: the customer pays so much
+        /// more of a coin.
+        optional rate_spread_bps: Bps = bps(SPREAD_BPS_MAX);
+        /// Whether customers may have static deposit addresses.
+        optional customers_enabled: bool = FlagRule;
+        /// Whether settlement is enabled; stored and shown only.
+        optional settlement_enabled: bool = FlagRule;
+        /// How many servers the account may have at once; 0: it may not order any.
+        optional server_quota: i64 = integer(0..=SERVER_QUOTA_MAX);
+    }
+}
+
+input! {
+    /// How the checkout looks; null takes a part away.
+    pub ChangeBranding, checked color, logo_url; unknown refused {
+        /// A color.
+        change color: String = ColorRule;
+        /// A picture.
+        change logo_url: String = LogoRule;
+    }
+}
+
+impl ChangeAccount {
+    /// Terms of an account, which only operators change.
+    pub const TERMS: [&'static str; 11] = [
+        "feeBps",
+        "maxInvoiceAmount",
+        "payoutMinimum",
+        "payoutDailyLimit",
+        "signerLimit",
+        "underBps",
+        "overBps",
+        "rateSpreadBps",
+        "customersEnabled",
+        "settlementEnabled",
+        "serverQuota",
+    ];
+
+    /// Changes an account. A field that is absent stays as it is.
+    pub fn apply(self, to: &mut Account) {
+        to.name = self.name.unwrap_or_else(|| std::mem::take(&mut to.name));
+        set(&mut to.ttl_seconds, self.ttl_seconds);
+        set(&mut to.success_url, self.success_url);
+        set(&mut to.cancel_url, self.cancel_url);
+        if let Some(branding) = self.branding {
+            set(&mut to.branding.color, branding.color);
+            set(&mut to.branding.logo_url, branding.logo_url);
+        }
+        set(&mut to.checkout_lang, self.checkout_lang);
+        set(&mut to.allowed_origins, self.allowed_origins);
+        set(&mut to.payout_asset, self.payout_asset);
+        set(&mut to.fee, self.fee_bps);
+        set(&mut to.under, self.under_bps);
+        set(&mut to.over, self.over_bps);
+        set(&mut to.spread, self.rate_spread_bps);
+        set(&mut to.customers_enabled, self.customers_enabled);
+        set(&mut to.settlement_enabled, self.settlement_enabled);
+        set(&mut to.server_quota, self.server_quota);
+        set(&mut to.invoice_max, self.max_invoice_amount);
+        set(&mut to.payout_min, self.payout_minimum);
+        set(&mut to.payout_daily_max, self.payout_daily_limit);
+        set(&mut to.signer_max, self.signer_limit);
+    }
+}
+
+fn set<T>(to: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *to = value;
+    }
+}
+
+const CUSTOMER_URL: DescribedRule<UrlRule> = described(
+    site_or_app(),
+    schema!({
+        "type": "string",
+        "maxLength": 2048,
+        "pattern": "^[A-Za-z][A-Za-z0-9+.-]*://[!#-;=?-\\[\\]^_a-z{|}~]*$"
+    }),
+);
+
+/// Basis points.
+struct BpsRule(IntegerRule);
+
+/// Returns the rule for at most so many basis points.
+const fn bps(max: u32) -> BpsRule {
+    BpsRule(integer(0..=max as i64))
+}
+
+impl Rule for BpsRule {
+    type Value = Bps;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Bps>, Refusal> {
+        let number = self.0.read(fields, name)?;
+        let number = number.and_then(|number| u32::try_from(number).ok());
+        Ok(number.map(Bps))
+    }
+
+    fn keywords(&self) -> Keywords {
+        self.0.keywords()
+    }
+}
+
+/// An amount of money, as text or number.
+struct LimitRule {
+    takes_zero: bool,
+}
+
+impl Rule for LimitRule {
+    type Value = Cents;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
+        let Some(value) = fields.get(name) else {
+            return Ok(None);
+        };
+        let digits = value
+            .as_str()
+            .or_else(|| value.as_number().map(Number::as_str));
+        if self.takes_zero && matches!(digits, Some("0" | "0.0" | "0.00")) {
+            return Ok(Some(Cents::ZERO));
+        }
+        let problem = match digits.map(Cents::parse) {
+            Some(Ok(cents)) => return Ok(Some(cents)),
+            Some(Err(AmountError::TooLarge)) => format!("must be at most {}", Cents::AMOUNT_MAX),
+            Some(Err(AmountError::Malformed)) | None => {
+                "must be a positive decimal with at most two decimals".to_owned()
+            }
+        };
+        Err(Refusal::field(name, problem))
+    }
+
+    fn keywords(&self) -> Keywords {
+        let text = json!({ "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,2})?$" });
+        let least = if self.takes_zero {
+            "minimum"
+        } else {
+            "exclusiveMinimum"
+        };
+        keywords([("anyOf", json!([text, { "type": "number", least: 0 }]))])
+    }
+}
+
+struct ColorRule;
+
+impl Rule for ColorRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let color = fields.text(name, 7..=7)?.map(str::to_ascii_lowercase);
+        if !color.as_deref().is_none_or(is_color) {
+            let problem = "must be # and six hex digits, like #0a84ff";
+            return Err(Refusal::field(name, problem));
+        }
+        Ok(color)
+    }
+
+    fn keywords(&self) -> Keywords {
+        const SCHEMA: Schema = schema!({ "type": "string", "pattern": "^#[0-9a-fA-F]{6}$" });
+        SCHEMA.keywords()
+    }
+}
+
+struct LogoRule;
+
+impl Rule for LogoRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let url = fields.url(name)?;
+        let is_https = |url: &str| Site::parse(url).is_ok_and(|site| site.is_https());
+        if url.is_some_and(|url| !is_https(url)) {
+            return Err(Refusal::field(name, "must be an https:// url"));
+        }
+        Ok(url.map(str::to_owned))
+    }
+
+    fn keywords(&self) -> Keywords {
+        const SCHEMA: Schema = schema!({
+            "type": "string",
+            "maxLength": 2048,
+            "pattern": "^[Hh][Tt][Tt][Pp][Ss]://[!$-.0-9;=@-\\[\\]^_a-z{|}~][!#-;=?-\\[\\]^_a-z{|}~]*$"
+        });
+        SCHEMA.keywords()
+    }
+}
+
+struct LanguageRule;
+
+impl Rule for LanguageRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let lang = fields.text(name, 2..=35)?;
+        if !lang.is_none_or(is_language) {
+            let known = Language::TEXTS.join(", ");
+            let problem =
+                format!("must be {AUTO}, or a language tag that begins with one of {known}");
+            return Err(Refusal::field(name, problem));
+        }
+        Ok(lang.map(str::to_owned))
+    }
+
+    fn keywords(&self) -> Keywords {
+        const SCHEMA: Schema = schema!({
+            "type": "string",
+            "pattern": "^(auto|([Ee][Nn]|[Dd][Ee]|[Ff][Rr]|[Ee][Ss]|[Ii][Tt]|[Pp][Tt]|[Nn][Ll]|[Pp][Ll]|[Tt][Rr]|[Jj][Aa]|[Zz][Hh]|[Aa][Rr])(-[A-Za-z0-9]{2,8})*)$",
+            "maxLength": 35
+        });
+        SCHEMA.keywords()
+    }
+}
+
+struct OriginsRule;
+
+impl Rule for OriginsRule {
+    type Value = Vec<String>;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let Some(list) = fields.list(name)? else {
+            return Ok(None);
+        };
+        if list.len() > ORIGINS_MAX {
+            let problem = format!("must have at most {ORIGINS_MAX} entries");
+            return Err(Refusal::field(name, problem));
+        }
+        let origins = list.iter().map(|item| origin(name, item.as_str()));
+        origins.collect::<Result<_, _>>().map(Some)
+    }
+
+    fn keywords(&self) -> Keywords {
+        const ORIGIN: Schema = schema!({
+            "type": "string",
+            "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9\\[][A-Za-z0-9.:\\[\\]-]*$"
+        });
+        keywords([
+            ("type", json!("array")),
+            ("maxItems", json!(ORIGINS_MAX)),
+            ("items", Value::Object(ORIGIN.keywords())),
+        ])
+    }
+}
+
+/// Returns `true` for `#` and six lower-case hex digits.
+fn is_color(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.strip_prefix('#')
+        .is_some_and(|digits| digits.len() == 6 && digits.bytes().all(is_digit))
+}
+
+/// Returns `true` for a tag of a language that the checkout speaks, like `en` or `pt-BR`, and for `auto`.
+fn is_language(text: &str) -> bool {
+    if text == AUTO {
+        return true;
+    }
+    let mut parts = text.split('-').skip(1);
+    Language::of_tag(text).is_some()
+        && parts.all(|part| {
+            (2..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+}
+
+/// Reads an origin: scheme, host and port as a browser sends them.
+fn origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
+    let site = text.filter(|text| text.len() <= ORIGIN_CHARS_MAX);
+    let site = site.and_then(|text| Site::parse(text).ok());
+    let origin = site.filter(|site| site.rest().is_empty());
+    origin.map(|site| site.origin()).ok_or_else(|| {
+        let problem = "must be a list of origins like https://shop.example, without a path";
+        Refusal::field(name, problem)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_color, is_language, origin};
+
+    #[test]
+    fn colors_languages_and_origins_are_told_from_others() {
+        assert!(is_color("#0a84ff"));
+        for wrong in ["0a84ff", "#0a84f", "#0A84FF", "#0a84fg", "#0a84fff"] {
+            assert!(!is_color(wrong), "{wrong}");
+        }
+        assert!(is_language("en") && is_language("pt-BR") && is_language("zh-Hant-TW"));
+        assert!(is_language("auto"));
+        for wrong in [
+            "", "e", "english", "en_GB", "en-", "-en", "é", "sv", "Auto", "auto-de",
+        ] {
+            assert!(!is_language(wrong), "{wrong}");
+        }
+        let read = |text| origin("allowedOrigins", Some(text)).ok();
+        assert_eq!(
+            read("https://Shop.Example").as_deref(),
+            Some("https://shop.example")
+        );
+        assert_eq!(
+            read("http://localhost:3000").as_deref(),
+            Some("http://localhost:3000")
+        );
+        // Browsers leave a scheme's own port out.
+        assert_eq!(read("http://[::1]:80").as_deref(), Some("http://[::1]"));
+        for wrong in [
+            "*",
+            "shop.example",
+            "https://",
+            "https://a/b",
+            "https://a b",
+            "ftp://a",
+            "https://:80",
+            "https://a/",
+            "https://a:0",
+            "https://a:65536",
+            "https://me@a",
+            "https://a..b",
+            "null",
+        ] {
+            assert!(read(wrong).is_none(), "{wrong}");
+        }
+    }
+}
