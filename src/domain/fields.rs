@@ -15,7 +15,7 @@ pub use camel_case::CamelCase;
 pub use component::Component;
 pub(crate) use input::input;
 pub use object::{Object, Property};
-pub use rule::{Rule, keywords_of, with_default};
+pub use rule::{Describing, Rule, rule_for};
 pub(in crate::domain) use schema::keywords;
 pub(crate) use schema::schema;
 pub use schema::{Keywords, Schema};

@@ -26,14 +26,12 @@ macro_rules! input {
         impl $name {
             /// Object of the documents.
             $vis const OBJECT: $crate::domain::fields::Object = $crate::domain::fields::Object {
-                about: &[$($about),*],
+                about: concat!($($about),*),
                 is_open: $crate::domain::fields::input!(@is_open $unknown),
                 properties: &[$($crate::domain::fields::Property {
                     name: $crate::domain::fields::input!(@name $field),
-                    about: &[$($field_about),*],
-                    schema: $crate::domain::fields::Schema::Rule(|| $crate::domain::fields::input!(
-                        @keywords $crate::domain::fields::keywords_of::<$type>(&$rule) $(, $default)?
-                    )),
+                    about: concat!($($field_about),*),
+                    schema: $crate::domain::fields::input!(@schema $type, $rule $(, $default)?),
                     is_required: $crate::domain::fields::input!(@is_required $kind),
                     is_flattened: false,
                     example: $crate::domain::fields::input!(@example $($example)?),
@@ -115,9 +113,16 @@ macro_rules! input {
     (@value optional $fields:ident, $name:ident, $value:ident) => { Ok($value) };
     (@value expected $fields:ident, $name:ident, $value:ident) => { Ok($value) };
     (@value change $fields:ident, $name:ident, $value:ident) => { Ok($fields.names($name).then_some($value)) };
-    (@keywords $keywords:expr) => { $keywords };
-    (@keywords $keywords:expr, $default:expr) => {
-        $crate::domain::fields::with_default($keywords, serde_json::json!($default))
+    (@schema $type:ty, $rule:expr) => {
+        $crate::domain::fields::Schema::Rule({
+            const RULE: &dyn $crate::domain::fields::Describing = &$crate::domain::fields::rule_for::<$type, _>($rule);
+            RULE
+        })
+    };
+    (@schema $type:ty, $rule:expr, $default:expr) => {
+        $crate::domain::fields::Schema::Default(
+            &$crate::domain::fields::input!(@schema $type, $rule), || serde_json::json!($default)
+        )
     };
     (@example $example:tt) => { Some(stringify!($example)) };
     (@example) => { None };

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 /// An object with known fields.
 pub struct Object {
-    /// Lines of the description.
-    pub about: &'static [&'static str],
+    /// Description, as the documentation comment has it.
+    pub about: &'static str,
     /// Whether it may have fields besides these.
     pub is_open: bool,
     /// Its fields.
@@ -22,8 +22,8 @@ pub struct Object {
 pub struct Property {
     /// Name in JSON.
     pub name: &'static str,
-    /// Lines of the description, as the field's documentation has them.
-    pub about: &'static [&'static str],
+    /// Description, as the documentation comment has it.
+    pub about: &'static str,
     /// Schema of the value.
     pub schema: Schema,
     /// Whether the object has the field always.
@@ -107,9 +107,8 @@ impl Object {
 }
 
 /// Adds a description, unless there is none.
-fn describe(schema: &mut Keywords, lines: &[&str]) {
-    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
-    if !lines.is_empty() {
-        schema.insert("description".to_owned(), json!(lines.join(" ")));
+fn describe(schema: &mut Keywords, about: &str) {
+    if !about.is_empty() {
+        schema.insert("description".to_owned(), json!(about.trim()));
     }
 }

@@ -24,15 +24,21 @@ pub trait Rule {
     fn keywords(&self) -> Keywords;
 }
 
-/// Returns the JSON Schema of a field of this type by its rule.
-pub fn keywords_of<T>(rule: &impl Rule<Value = T>) -> Keywords {
-    rule.keywords()
+/// A rule as the schema of a field, whatever its type.
+pub trait Describing: Sync {
+    /// Returns the JSON Schema.
+    fn schema(&self) -> Keywords;
 }
 
-/// Returns the schema of a field that has this value if it is absent.
-pub fn with_default(mut keywords: Keywords, value: Value) -> Keywords {
-    keywords.insert("default".to_owned(), value);
-    keywords
+impl<R: Rule + Sync> Describing for R {
+    fn schema(&self) -> Keywords {
+        self.keywords()
+    }
+}
+
+/// Returns a rule, which must be one for values of this type.
+pub const fn rule_for<T, R: Rule<Value = T>>(rule: R) -> R {
+    rule
 }
 
 /// One of an enumeration's texts.

@@ -2,6 +2,7 @@
 
 use super::component::Component;
 use super::object::Object;
+use super::rule::Describing;
 use crate::domain::asset::{Asset, Chain};
 use serde_json::{Map, Value, json};
 
@@ -29,8 +30,10 @@ pub enum Schema {
     Object(&'static Object),
     /// A component, by its name.
     Component(&'static Component),
-    /// Keywords of a rule.
-    Rule(fn() -> Keywords),
+    /// The value that a rule takes.
+    Rule(&'static dyn Describing),
+    /// A value, or this one where it is absent.
+    Default(&'static Schema, fn() -> Value),
 }
 
 /// Returns the schema that this JSON object is.
@@ -81,7 +84,12 @@ impl Schema {
             ]),
             Schema::Object(object) => object.keywords(),
             Schema::Component(component) => keywords([("$ref", json!(component.reference()))]),
-            Schema::Rule(of_rule) => of_rule(),
+            Schema::Rule(rule) => rule.schema(),
+            Schema::Default(schema, value) => {
+                let mut all = schema.keywords();
+                all.insert("default".to_owned(), value());
+                all
+            }
         }
     }
 
@@ -91,7 +99,8 @@ impl Schema {
             Schema::Nullable(inner)
             | Schema::OrNull(inner)
             | Schema::List(inner)
-            | Schema::Map(inner) => inner.add_components(all),
+            | Schema::Map(inner)
+            | Schema::Default(inner, _) => inner.add_components(all),
             Schema::Object(object) => object.add_components(all),
             Schema::Component(component) => component.add_components(all),
             Schema::Text(_) | Schema::Choice(_) | Schema::Example(_) | Schema::Rule(_) => {}

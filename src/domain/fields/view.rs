@@ -120,12 +120,12 @@ macro_rules! view {
         impl $(<$life>)? $name $(<$life>)? {
             /// Object of the documents.
             $vis const OBJECT: $crate::domain::fields::Object = $crate::domain::fields::Object {
-                about: &[$($about),*],
+                about: concat!($($about),*),
                 is_open: false,
                 properties: &[
                     $($crate::domain::fields::Property {
                         name: "object",
-                        about: &[concat!("Always ", $object, ".")],
+                        about: concat!("Always ", $object, "."),
                         schema: $crate::domain::fields::Schema::Text(
                             concat!(r#"{"type":"string","const":""#, $object, r#""}"#)
                         ),
@@ -135,7 +135,7 @@ macro_rules! view {
                     },)?
                     $($crate::domain::fields::Property {
                         name: $crate::domain::fields::input!(@name $field),
-                        about: &[$($field_about),*],
+                        about: concat!($($field_about),*),
                         schema: $crate::domain::fields::view!(@schema $type, $($schema)?),
                         is_required: <$type as $crate::domain::fields::Shown>::IS_REQUIRED,
                         is_flattened: $crate::domain::fields::view!(@is_flattened $($flatten)?),
