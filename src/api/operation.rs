@@ -120,11 +120,16 @@ impl Context<'_> {
 pub enum Job {
     /// Nothing: the outcome is known.
     Done(Outcome),
+    /// A long read, on a thread of its own and in the caller's turn.
+    Read(Read),
     /// One transaction.
     Write(Write),
     /// A step of the service that others take, too.
     Wait(Wait),
 }
+
+/// A long read of an operation.
+pub type Read = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 
 /// One transaction of an operation.
 pub type Write = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
@@ -181,6 +186,18 @@ impl Outcome {
         }
     }
 
+    /// Returns the outcome that shows a list of resources.
+    ///
+    /// # Errors
+    /// [`Error::Failed`], which no view causes.
+    pub fn list(data: &[impl Serialize]) -> Result<Outcome, Error> {
+        #[derive(Serialize)]
+        struct List<'a, T> {
+            data: &'a [T],
+        }
+        Outcome::shown(&List { data })
+    }
+
     /// Returns the outcome that shows a page of a list, and the position of the next page.
     pub fn page(data: Vec<Arc<RawValue>>, next_before: Option<String>) -> Outcome {
         Outcome {
@@ -220,6 +237,14 @@ impl Outcome {
         })
     }
 
+    /// Returns the outcome that shows a rendered resource that was created.
+    pub fn created_resource(json: Json) -> Outcome {
+        Outcome {
+            success: Success::Created,
+            body: OutcomeBody::Own(json),
+        }
+    }
+
     /// Outcome that shows nothing.
     pub const NOTHING: Outcome = Outcome {
         success: Success::Nothing,
@@ -233,11 +258,7 @@ impl Job {
     /// # Errors
     /// [`Error::Failed`], which no view causes.
     pub fn list(data: &[impl Serialize]) -> Result<Job, Error> {
-        #[derive(Serialize)]
-        struct List<'a, T> {
-            data: &'a [T],
-        }
-        Outcome::shown(&List { data }).map(Job::Done)
+        Outcome::list(data).map(Job::Done)
     }
 
     /// Leaves a step of the service to be done.
@@ -248,6 +269,16 @@ impl Job {
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
         Ok(Job::Wait(Box::pin(step)))
+    }
+
+    /// Leaves a long read to be done.
+    ///
+    /// # Errors
+    /// It never fails. The type is that of an operation's function.
+    pub fn read(
+        work: impl FnOnce(&Service) -> Result<Outcome, Error> + Send + 'static,
+    ) -> Result<Job, Error> {
+        Ok(Job::Read(Box::new(work)))
     }
 
     /// Leaves a transaction to be done.

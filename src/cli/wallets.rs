@@ -12,8 +12,8 @@ use crate::domain::asset::Chain;
 use crate::domain::progress::Said;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
-    INDEX_END, NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, is_word, refuse_secrets,
-    secret_problem,
+    AddOwnAddress, INDEX_END, NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, is_word,
+    refuse_secrets, refuse_secrets_in, secret_problem,
 };
 use crate::service::Error;
 use crate::service::chains::unwatched_note;
@@ -145,6 +145,8 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
             let fields = ["chain", "address"]
                 .map(|name| (name.to_owned(), Value::from(text(name).unwrap_or_default())));
             let body = Map::from_iter(fields);
+            refuse_secrets_in(&body)?;
+            let body = AddOwnAddress::read(&body)?;
             store.write_and_wait(move |tx| own_addresses::own(tx, ACTOR, &body, now))?
         }
         ("addresses", _) => {

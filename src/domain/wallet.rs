@@ -14,12 +14,14 @@ mod branch;
 mod descriptor;
 mod extended;
 mod gap;
+mod inputs;
 mod reached;
 mod secret;
 
 pub use branch::{Branch, Derived};
 pub use extended::ExtendedKey;
 pub use gap::Gaps;
+pub use inputs::{AddOwnAddress, AddWallet};
 pub use reached::Reached;
 pub use secret::{Secret, are_phrase, is_word};
 

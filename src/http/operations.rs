@@ -4,7 +4,7 @@ use super::reply::{Reply, status};
 use super::request::{Call, idempotency_key};
 use super::route::{Answering, Route};
 use crate::api::operation::{Context, Job, Outcome, OutcomeBody};
-use crate::service::Error;
+use crate::service::{Asker, Error};
 use std::future::ready;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(super) fn perform(
     call: &Call,
     route: &Route,
+    asker: Option<Asker>,
     run: impl FnOnce(&Context<'_>) -> Result<Job, Error>,
 ) -> Answering {
     let service = &call.front.service;
@@ -32,6 +33,16 @@ pub(super) fn perform(
         Err(error) => Box::pin(ready(Err(error))),
         Ok(Job::Done(outcome)) => Box::pin(ready(reply(outcome))),
         Ok(Job::Wait(step)) => Box::pin(async move { reply(step.await?) }),
+        Ok(Job::Read(work)) => {
+            let (front, service) = (Arc::clone(&call.front), Arc::clone(service));
+            Box::pin(async move {
+                let work = move || work(&service);
+                reply(match asker {
+                    Some(asker) => front.long_reads.read(asker, work).await?,
+                    None => work()?,
+                })
+            })
+        }
         Ok(Job::Write(work)) => {
             let service = Arc::clone(service);
             Box::pin(async move { reply(service.write(work).await?) })

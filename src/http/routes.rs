@@ -9,7 +9,7 @@ use super::{checkout_events, files, merchant, operator, pages, probes, public, r
 use crate::api;
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 52] = [
+pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::invoices::OPERATIONS),
     },
@@ -40,7 +40,13 @@ pub(super) static RESOURCES: [&Resource; 52] = [
         routes: &Route::all_of(api::operator::transfers::OPERATIONS),
     },
     &operator::pools::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::wallets::OPERATIONS),
+    },
     &operator::wallets::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::own_addresses::OPERATIONS),
+    },
     &operator::unmatched::RESOURCE,
     &operator::invoices::RESOURCE,
     &operator::ledger::RESOURCE,

@@ -3,5 +3,7 @@
 pub mod accounts;
 pub mod keys;
 pub mod legacy_secret;
+pub mod own_addresses;
 pub mod tokens;
 pub mod transfers;
+pub mod wallets;

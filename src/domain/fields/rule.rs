@@ -150,6 +150,51 @@ impl Rule for TextRule {
     }
 }
 
+/// A name on one line.
+pub struct NameRule(RangeInclusive<usize>);
+
+/// Returns the rule for a name of so many characters, none of which is a control character.
+pub const fn name(chars: RangeInclusive<usize>) -> NameRule {
+    NameRule(chars)
+}
+
+impl Rule for NameRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let text = fields.name(name, self.0.clone())?;
+        Ok(text.map(str::to_owned))
+    }
+
+    fn keywords(&self) -> Keywords {
+        text(self.0.clone())
+            .of_form(*self.0.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]+$")
+            .keywords()
+    }
+}
+
+/// A rule whose schema says that the field may be null.
+pub struct OrNull<R>(pub R);
+
+impl<R: Rule> Rule for OrNull<R> {
+    type Value = R::Value;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<R::Value>, Refusal> {
+        self.0.read(fields, name)
+    }
+
+    fn keywords(&self) -> Keywords {
+        let mut all = self.0.keywords();
+        if let Some(kind) = all.get_mut("type") {
+            *kind = json!([kind, "null"]);
+        }
+        if let Some(Value::Array(texts)) = all.get_mut("enum") {
+            texts.push(Value::Null);
+        }
+        all
+    }
+}
+
 /// Id of a coin that must be given.
 pub struct AssetRule;
 

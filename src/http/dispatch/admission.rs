@@ -59,7 +59,9 @@ impl Admitted {
             Admitted::Reseller(handler, reseller) => handler(call, reseller),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
             Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
-            Admitted::Declared(route, _, function) => operations::perform(&call, route, function),
+            Admitted::Declared(route, asker, function) => {
+                operations::perform(&call, route, asker, function)
+            }
         }
     }
 }

@@ -5,28 +5,22 @@
 //! else is looked at, and is neither stored, logged nor repeated.
 
 use crate::domain::asset::Chain;
-use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
-use crate::domain::render::wallets::{WalletCheck, WalletView};
+use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::time::Time;
-use crate::domain::wallet::{self, Gaps, INDEX_END, NAME_CHARS_MAX, Reached, Said, Wallet};
+use crate::domain::wallet::{self, AddWallet, Gaps, INDEX_END, Reached, Wallet};
 use crate::service::audit_log::{self, Entry};
-use crate::service::{Error, Json, Member, Service, chains::live::check_network};
+use crate::service::{Error, Json, chains::live::check_network};
 use crate::store::backup::GAP;
 use crate::store::file::restored;
 use crate::store::wallets::{self, NewWallet, WalletRow};
 use crate::store::{Reader, Tx};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// How many addresses are shown, for comparing them with those of the owner's wallet.
 const SHOWN: u32 = 3;
-/// The longest key or descriptor that is read, in characters.
-const KEY_CHARS_MAX: usize = 1024;
-/// The longest name of a chain, script or network, in characters.
-pub(super) const WORD_CHARS_MAX: usize = 40;
 /// A wallet that is wanted, read and found right.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -37,32 +31,18 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Reads `chain`, `key`, and where given `script`, `network`, `next` and `name`.
+    /// Reads a body.
     ///
     /// # Errors
     /// `invalid_request` that names the field; what is private is refused first, wherever it is.
     pub fn of(body: &Map<String, Value>) -> Result<Wanted, Refusal> {
         wallet::refuse_secrets_in(body)?;
-        let fields = Fields::of(body);
-        fields.only(&["chain", "key", "script", "network", "next", "name"])?;
-        let given = |name: &'static str, chars_max: usize| {
-            let text = fields.text(name, 1..=chars_max)?;
-            text.ok_or_else(|| Refusal::field(name, "must be given"))
-        };
-        let chain = wallet::chain_named(given("chain", WORD_CHARS_MAX)?)?;
-        let said = Said {
-            script: fields.choice("script")?,
-            network: fields.choice("network")?,
-        };
-        let wallet = wallet::read(chain, given("key", KEY_CHARS_MAX)?, &said)?;
-        let last = i64::from(INDEX_END).saturating_sub(1);
-        let next = fields.integer("next", 0..=last)?;
-        let name = fields.name("name", 1..=NAME_CHARS_MAX)?;
+        let body = AddWallet::read(body)?;
         Ok(Wanted {
-            wallet,
-            next: next.and_then(|next| u32::try_from(next).ok()),
+            wallet: body.key,
+            next: body.next.and_then(|next| u32::try_from(next).ok()),
             is_sure: false,
-            name: name.map(str::to_owned),
+            name: body.name,
         })
     }
 
@@ -105,50 +85,6 @@ impl Wanted {
             }
         };
         Ok((reached, reached.go_on(wanted, self.is_sure)?))
-    }
-}
-
-impl Service {
-    /// What a wallet would be, its first addresses, and whether it is known.
-    ///
-    /// # Errors
-    /// As [`Wanted::of`], and those of [`add`].
-    pub fn check_wallet(&self, body: &Map<String, Value>) -> Result<Json, Error> {
-        let wanted = Wanted::of(body)?;
-        self.read(|db| check(db, &wanted))
-    }
-
-    /// Adds a wallet, or lets a known one go on.
-    ///
-    /// # Errors
-    /// As [`Wanted::of`] and [`add`].
-    pub async fn add_wallet(
-        self: &Arc<Self>,
-        now: Time,
-        member: &Member,
-        body: &Map<String, Value>,
-    ) -> Result<Json, Error> {
-        let (wanted, actor) = (Wanted::of(body)?, member.actor());
-        self.write(move |_, tx| add(tx, &actor, &wanted, now)).await
-    }
-
-    /// Every wallet, retired ones too, oldest first. For a thread that may wait.
-    pub fn wallets(&self) -> Result<Vec<Json>, Error> {
-        self.read(list)
-    }
-
-    /// Lets a wallet hand out nothing more; it stays watched.
-    ///
-    /// # Errors
-    /// `not_found`.
-    pub async fn retire_wallet(
-        self: &Arc<Self>,
-        now: Time,
-        member: &Member,
-        id: String,
-    ) -> Result<Json, Error> {
-        let actor = member.actor();
-        self.write(move |_, tx| retire(tx, &actor, &id, now)).await
     }
 }
 
@@ -207,7 +143,7 @@ pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(db, wallet)?;
     let (_, next_index) = wanted.place(db, known.as_ref())?;
-    Ok(to_raw_value(&WalletCheck {
+    Ok(to_raw_value(&WalletCheckView {
         chain: wallet.chain.address_pool(),
         script: wallet.script,
         network: wallet.network,

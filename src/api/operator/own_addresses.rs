@@ -1,0 +1,65 @@
+//! Addresses declared as our own: `/dashboard/api/own-addresses`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::tag::Tag;
+use crate::domain::asset::Mode;
+use crate::domain::fields::Component;
+use crate::domain::render::wallets::OwnAddressView;
+use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in};
+use crate::service::operator::own_addresses::own;
+use crate::service::{Error, Member};
+use crate::store::own_transfers::declared;
+
+const OWN_ADDRESS_LIST: Component = Component::List {
+    name: "OwnAddressList",
+    item: &OwnAddressView::COMPONENT,
+    about: "The addresses declared as our own.",
+    about_data: "All of them.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&LIST, &ADD];
+
+const LIST: Operation = Operation {
+    id: "listOwnAddresses",
+    path: "/dashboard/api/own-addresses",
+    tag: Tag::OperatorService,
+    summary: "Lists the addresses declared as our own: what they send is no payment.",
+    answers: &[Answer::shown("The addresses.", &OWN_ADDRESS_LIST)],
+    run: Run::Operator(list),
+    ..PLAIN
+};
+
+const ADD: Operation = Operation {
+    id: "addOwnAddress",
+    method: "POST",
+    path: "/dashboard/api/own-addresses",
+    tag: Tag::OperatorService,
+    summary: "Declares an address as our own, say one that sends gas for a sweep.",
+    body: Body::required(&AddOwnAddress::COMPONENT),
+    answers: &[Answer::created("The address.", &OwnAddressView::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(add),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let service = context.service;
+    let all = service.read(|db| Ok(declared(db, Mode::Live)?))?;
+    let views = all.iter().map(|(chain, address, at)| OwnAddressView {
+        chain,
+        address,
+        created_at: *at,
+    });
+    Job::list(&views.collect::<Vec<_>>())
+}
+
+fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let body = context.object()?;
+    refuse_secrets_in(&body)?;
+    let body = AddOwnAddress::read(&body)?;
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| Ok(Outcome::created_resource(own(tx, &actor, &body, now)?)))
+}

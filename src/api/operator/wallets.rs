@@ -1,0 +1,95 @@
+//! Wallets, extended public keys that live addresses are derived from: `/dashboard/api/wallets`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::tag::Tag;
+use crate::domain::fields::Component;
+use crate::domain::render::wallets::{WalletCheckView, WalletView};
+use crate::domain::wallet::AddWallet;
+use crate::service::operator::wallets::{self, Wanted};
+use crate::service::{Error, Member};
+
+const WALLET_LIST: Component = Component::List {
+    name: "WalletList",
+    item: &WalletView::COMPONENT,
+    about: "The wallets, oldest first.",
+    about_data: "All of them.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [&LIST, &ADD, &CHECK, &RETIRE];
+
+const LIST: Operation = Operation {
+    id: "listWallets",
+    path: "/dashboard/api/wallets",
+    tag: Tag::OperatorService,
+    summary: "Lists the wallets, retired ones too, oldest first, each with the gap limit to set in its owner's wallet.",
+    answers: &[Answer::shown("The wallets.", &WALLET_LIST)],
+    run: Run::Operator(|_, _| Job::read(|service| Outcome::list(&service.read(wallets::list)?))),
+    ..PLAIN
+};
+
+const ADD: Operation = Operation {
+    id: "addWallet",
+    method: "POST",
+    path: "/dashboard/api/wallets",
+    tag: Tag::OperatorService,
+    summary: "Adds a wallet: an extended public key. One that is known, however it is spelt, goes on from where it was or from next.",
+    body: Body::required(&AddWallet::COMPONENT),
+    answers: &[Answer::created("The wallet.", &WalletView::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(add),
+    ..PLAIN
+};
+
+const CHECK: Operation = Operation {
+    id: "checkWallet",
+    method: "POST",
+    path: "/dashboard/api/wallets/check",
+    tag: Tag::OperatorService,
+    summary: "Reads a key and answers its first three addresses, to compare with the owner's wallet; adds nothing.",
+    body: Body::required(&AddWallet::COMPONENT),
+    answers: &[Answer::shown(
+        "What it would be.",
+        &WalletCheckView::COMPONENT,
+    )],
+    run: Run::Operator(check),
+    ..PLAIN
+};
+
+const RETIRE: Operation = Operation {
+    id: "retireWallet",
+    method: "POST",
+    path: "/dashboard/api/wallets/{id}/retire",
+    tag: Tag::OperatorService,
+    summary: "Lets a wallet hand out nothing more; it stays watched. Adding it again lets it go on.",
+    answers: &[Answer::shown("The wallet.", &WalletView::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(retire),
+    ..PLAIN
+};
+
+fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let wanted = Wanted::of(&context.object()?)?;
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| {
+        let added = wallets::add(tx, &actor, &wanted, now)?;
+        Ok(Outcome::created_resource(added))
+    })
+}
+
+fn check(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let wanted = Wanted::of(&context.object()?)?;
+    let checked = context.service.read(|db| wallets::check(db, &wanted))?;
+    Ok(Job::Done(Outcome::resource(checked)))
+}
+
+fn retire(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let id = context.uuid("wallet")?;
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| {
+        let retired = wallets::retire(tx, &actor, &id, now)?;
+        Ok(Outcome::resource(retired))
+    })
+}

@@ -1,0 +1,97 @@
+//! Bodies of requests about wallets and addresses of our own.
+
+use super::{INDEX_END, NAME_CHARS_MAX, Said, Script, Wallet, WalletNetwork, chain_named, read};
+use crate::domain::asset::Chain;
+use crate::domain::fields::rule::{OrNull, choice, described, integer, name, text};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::refusal::Refusal;
+use serde_json::json;
+
+/// The longest key or descriptor that is read, in characters.
+const KEY_CHARS_MAX: usize = 1024;
+
+/// The longest name of a chain, in characters.
+const CHAIN_CHARS_MAX: usize = 40;
+
+/// The highest index that a wallet can begin with.
+const INDEX_MAX: i64 = INDEX_END.saturating_sub(1) as i64;
+
+input! {
+    /// A wallet to be added. What is private is refused and not kept.
+    pub AddWallet, checked chain, script, network, key, next, name; unknown refused {
+        /// Which chains: bitcoin, litecoin, dogecoin, evm, tron; evm is all EVM chains.
+        required chain: Chain = PoolRule(chain_named), "bitcoin";
+        /// The account's extended public key (xpub, ypub, zpub, tpub, upub, vpub, Ltub, Mtub, dgub), or a descriptor
+        /// pkh(), wpkh(), sh(wpkh()) or tr() of one such key with its origin, /0/* and checksum.
+        required key: Wallet = WalletRule, "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
+        /// What its outputs hold, where the key does not tell it: a plain xpub for bitcoin or litecoin.
+        optional script: Script = OrNull(choice());
+        /// The network, where a test key leaves several; test where it is left out.
+        optional network: WalletNetwork = described(choice(), NETWORK_NAMED);
+        /// The index to begin with, where the key was in use elsewhere; 0 where it is left out, and where it was for a
+        /// wallet that is known. At most 100000 above where the wallet is, and above every index that it has handed out.
+        optional next: i64 = OrNull(integer(0..=INDEX_MAX));
+        /// What its owner calls it.
+        optional name: String = OrNull(name(1..=NAME_CHARS_MAX)), "Till";
+    }
+}
+
+input! {
+    /// An address to be declared as our own.
+    pub AddOwnAddress, checked chain, address; unknown refused {
+        /// Which chains: bitcoin, litecoin, dogecoin, evm, tron, solana; evm is all EVM chains.
+        required chain: Chain = PoolRule(pool_named), "evm";
+        /// The address.
+        required address: String = text(1..=128), "0x9858EfFD232B4033E47d90003D41EC34EcaEda94";
+    }
+}
+
+const NETWORK_NAMED: Schema =
+    schema!({ "type": ["string", "null"], "enum": ["main", "test", "regtest", null] });
+
+/// A chain by the name of its pool.
+struct PoolRule(fn(&str) -> Result<Chain, Refusal>);
+
+impl Rule for PoolRule {
+    type Value = Chain;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Chain>, Refusal> {
+        let text = fields.text(name, 1..=CHAIN_CHARS_MAX)?;
+        text.map(self.0).transpose()
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([("type", json!("string")), ("examples", json!(["bitcoin"]))])
+    }
+}
+
+/// The wallet that a key is, with the chain, script and network that the body names.
+struct WalletRule;
+
+impl Rule for WalletRule {
+    type Value = Wallet;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Wallet>, Refusal> {
+        let Some(key) = fields.text(name, 1..=KEY_CHARS_MAX)? else {
+            return Ok(None);
+        };
+        let said = Said {
+            script: AddWallet::script(fields)?,
+            network: AddWallet::network(fields)?,
+        };
+        read(AddWallet::chain(fields)?, key, &said).map(Some)
+    }
+
+    fn keywords(&self) -> Keywords {
+        text(1..=KEY_CHARS_MAX).keywords()
+    }
+}
+
+/// Returns the chain with this name, or the one whose pool has it.
+fn pool_named(name: &str) -> Result<Chain, Refusal> {
+    let chain = Chain::of_each_pool().find(|chain| chain.address_pool() == name);
+    chain.or_else(|| name.parse().ok()).ok_or_else(|| {
+        let names: Vec<_> = Chain::of_each_pool().map(Chain::address_pool).collect();
+        Refusal::field("chain", format!("must be one of {}", names.join(", ")))
+    })
+}
