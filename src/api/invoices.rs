@@ -4,7 +4,8 @@ use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Ru
 use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind};
 use super::tag::Tag;
-use crate::domain::fields::rule::{AssetRule, choice, text};
+use crate::domain::fields::rule::{AssetRule, choice};
+use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Component, Schema, input};
 use crate::domain::invoice::draft::{CreateInvoice, PaymentCase};
 use crate::domain::refusal::Code;

@@ -6,6 +6,7 @@
 pub mod invoices;
 pub mod operation;
 pub mod operator;
+mod outcome;
 pub mod params;
 pub mod payouts;
 pub mod query;

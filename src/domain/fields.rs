@@ -9,6 +9,7 @@ mod input;
 mod object;
 pub mod rule;
 mod schema;
+pub mod text_rule;
 pub mod view;
 
 pub use camel_case::CamelCase;

@@ -68,7 +68,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::tokens::OPERATIONS),
     },
-    &operator::summary::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::summary::OPERATIONS),
+    },
     &operator::endpoints::RESOURCE,
     &operator::settings::RESOURCE,
     &operator::rates::RESOURCE,

@@ -7,15 +7,15 @@ use super::statement::{rows, values};
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
-use crate::domain::render::summary::FailingEndpoint;
+use crate::domain::render::summary::FailingEndpointView;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use rusqlite::named_params;
 
 rows! {
-    fn read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpoint {
-        Ok(FailingEndpoint { id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error })
+    fn read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpointView {
+        Ok(FailingEndpointView { id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error })
     }
     FAILING_ENDPOINTS = file "sql/summary/failing_endpoints.sql";
 }
@@ -102,7 +102,7 @@ pub fn failing_endpoints(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
-) -> Result<Vec<FailingEndpoint>, StoreError> {
+) -> Result<Vec<FailingEndpointView>, StoreError> {
     FAILING_ENDPOINTS.all(db, named_params! { ":account": account, ":mode": mode })
 }
 

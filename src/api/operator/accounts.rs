@@ -7,7 +7,8 @@ use crate::api::tag::Tag;
 use crate::domain::account::change::ChangeAccount;
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::fields::rule::{choice, name, text};
+use crate::domain::fields::rule::choice;
+use crate::domain::fields::text_rule::{name, text};
 use crate::domain::fields::{Component, Fields, input};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::account_settings::{self, AccountSettingsView, PayoutAddressView};
@@ -22,7 +23,7 @@ input! {
     /// A new account.
     pub CreateAccount, checked name; unknown refused {
         /// Name of the merchant.
-        required name: String = name(200), "Corner Shop";
+        required name: String = name(1..=200), "Corner Shop";
     }
 }
 

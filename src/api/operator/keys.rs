@@ -6,7 +6,8 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
-use crate::domain::fields::rule::{choice, integer, text};
+use crate::domain::fields::rule::{choice, integer};
+use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::Sometimes;
 use crate::domain::fields::{Component, input};
 use crate::domain::refusal::{Code, Refusal};

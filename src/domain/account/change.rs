@@ -3,9 +3,9 @@
 use super::Account;
 use crate::domain::asset::Asset;
 use crate::domain::fields::rule::{
-    CoinRule, DescribedRule, FlagRule, IntegerRule, UrlRule, described, integer, name, object,
-    site_or_app,
+    CoinRule, DescribedRule, FlagRule, IntegerRule, described, integer, object,
 };
+use crate::domain::fields::text_rule::{UrlRule, name, site_or_app};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
 use crate::domain::language::{AUTO, Language};
 use crate::domain::money::{AmountError, Bps, Cents};
@@ -29,7 +29,7 @@ input! {
         payout_minimum, payout_daily_limit, signer_limit;
     unknown refused {
         /// Name of the merchant.
-        optional name: String = name(200), "Corner Shop";
+        optional name: String = name(1..=200), "Corner Shop";
         /// Time to pay, where an invoice names none.
         optional ttl_seconds: i64 = integer(60..=86_400);
         /// Where customers go after paying: a site, or an app by a scheme of its own; null: nowhere.

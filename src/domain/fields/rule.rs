@@ -1,7 +1,7 @@
 //! Rules for the fields of bodies: each reads a field and describes it in the document.
 
 use super::schema::{Keywords, Schema, keywords};
-use super::{Fields, Object, URL_CHARS_MAX};
+use super::{Fields, Object};
 use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::TextEnum;
@@ -91,88 +91,6 @@ impl<T: TextEnum> Rule for ChoiceRule<T> {
     }
 }
 
-/// A text.
-pub struct TextRule {
-    chars: RangeInclusive<usize>,
-    form: Option<(usize, &'static str)>,
-    problem_if_absent: Option<&'static str>,
-}
-
-/// Returns the rule for a text of so many characters.
-pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
-    TextRule {
-        chars,
-        form: None,
-        problem_if_absent: None,
-    }
-}
-
-impl TextRule {
-    /// Describes the form that the operation checks: the length of the shortest text, and a regular expression.
-    pub const fn of_form(mut self, chars_min: usize, pattern: &'static str) -> TextRule {
-        self.form = Some((chars_min, pattern));
-        self
-    }
-
-    /// Refuses a body without the field for this problem.
-    pub const fn or_refused(mut self, problem: &'static str) -> TextRule {
-        self.problem_if_absent = Some(problem);
-        self
-    }
-}
-
-impl Rule for TextRule {
-    type Value = String;
-
-    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        match (
-            fields.text(name, self.chars.clone())?,
-            self.problem_if_absent,
-        ) {
-            (None, Some(problem)) => Err(Refusal::field(name, problem)),
-            (text, _) => Ok(text.map(str::to_owned)),
-        }
-    }
-
-    fn keywords(&self) -> Keywords {
-        let chars_min = self
-            .form
-            .map_or(*self.chars.start(), |(chars_min, _)| chars_min);
-        let mut all = keywords([("type", json!("string"))]);
-        if chars_min > 0 {
-            all.insert("minLength".to_owned(), json!(chars_min));
-        }
-        all.insert("maxLength".to_owned(), json!(self.chars.end()));
-        if let Some((_, pattern)) = self.form {
-            all.insert("pattern".to_owned(), json!(pattern));
-        }
-        all
-    }
-}
-
-/// A name on one line.
-pub struct NameRule(RangeInclusive<usize>);
-
-/// Returns the rule for a name of so many characters, none of which is a control character.
-pub const fn name(chars: RangeInclusive<usize>) -> NameRule {
-    NameRule(chars)
-}
-
-impl Rule for NameRule {
-    type Value = String;
-
-    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        let text = fields.name(name, self.0.clone())?;
-        Ok(text.map(str::to_owned))
-    }
-
-    fn keywords(&self) -> Keywords {
-        text(self.0.clone())
-            .of_form(*self.0.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]+$")
-            .keywords()
-    }
-}
-
 /// A rule whose schema says that the field may be null.
 pub struct OrNull<R>(pub R);
 
@@ -210,30 +128,6 @@ impl Rule for AssetRule {
 
     fn keywords(&self) -> Keywords {
         keywords([("type", json!("string")), ("examples", json!(Asset::ids()))])
-    }
-}
-
-/// A name: a text on one line.
-pub struct NameRule {
-    chars_max: usize,
-}
-
-/// Returns the rule for a name of at most so many characters.
-pub const fn name(chars_max: usize) -> NameRule {
-    NameRule { chars_max }
-}
-
-impl Rule for NameRule {
-    type Value = String;
-
-    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        let text = fields.name(name, 1..=self.chars_max)?;
-        Ok(text.map(str::to_owned))
-    }
-
-    fn keywords(&self) -> Keywords {
-        let pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
-        text(1..=self.chars_max).of_form(1, pattern).keywords()
     }
 }
 
@@ -359,75 +253,6 @@ impl Rule for IntegerRule {
             ("type", json!("integer")),
             ("minimum", json!(self.0.start())),
             ("maximum", json!(self.0.end())),
-        ])
-    }
-}
-
-/// A URL.
-pub struct UrlRule {
-    takes_apps: bool,
-}
-
-/// Returns the rule for an absolute http or https URL.
-pub const fn url() -> UrlRule {
-    UrlRule { takes_apps: false }
-}
-
-/// Returns the rule for where a customer goes: an http or https URL, or one of an app.
-pub const fn site_or_app() -> UrlRule {
-    UrlRule { takes_apps: true }
-}
-
-impl Rule for UrlRule {
-    type Value = String;
-
-    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        let url = if self.takes_apps {
-            fields.site_or_app(name)?
-        } else {
-            fields.url(name)?
-        };
-        Ok(url.map(str::to_owned))
-    }
-
-    fn keywords(&self) -> Keywords {
-        let pattern = if self.takes_apps {
-            "^[A-Za-z][A-Za-z0-9+.-]*://"
-        } else {
-            "^[Hh][Tt][Tt][Pp][Ss]?://"
-        };
-        keywords([
-            ("type", json!("string")),
-            ("format", json!("uri")),
-            ("pattern", json!(pattern)),
-            ("maxLength", json!(URL_CHARS_MAX)),
-        ])
-    }
-}
-
-/// An e-mail address.
-pub struct EmailRule {
-    chars_max: usize,
-}
-
-/// Returns the rule for one e-mail address of at most so many characters.
-pub const fn email(chars_max: usize) -> EmailRule {
-    EmailRule { chars_max }
-}
-
-impl Rule for EmailRule {
-    type Value = String;
-
-    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        let email = fields.email(name, self.chars_max)?;
-        Ok(email.map(str::to_owned))
-    }
-
-    fn keywords(&self) -> Keywords {
-        keywords([
-            ("type", json!("string")),
-            ("format", json!("idn-email")),
-            ("maxLength", json!(self.chars_max)),
         ])
     }
 }

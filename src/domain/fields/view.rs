@@ -1,7 +1,7 @@
 //! `view!`: declares the JSON of a resource, each field once.
 
 use super::schema::{Schema, schema};
-use crate::domain::money::Cents;
+use crate::domain::money::{Cents, Total};
 use crate::domain::text_enum::TextEnum;
 use crate::domain::time::Time;
 use serde::{Serialize, Serializer};
@@ -42,12 +42,17 @@ shown! {
     u64 = Schema::COUNT;
     usize = Schema::COUNT;
     Time = Schema::MOMENT;
+    Total = Schema::STRING;
     Cents = schema!({ "type": "string", "pattern": "^-?[0-9]+\\.[0-9]{2}$" });
 }
 
 /// A JSON object of somebody else's.
 impl Shown for &RawValue {
     const SCHEMA: Schema = schema!({ "type": "object", "additionalProperties": true });
+}
+
+impl Shown for Box<RawValue> {
+    const SCHEMA: Schema = <&RawValue>::SCHEMA;
 }
 
 impl<T: TextEnum> Shown for T {

@@ -4,7 +4,8 @@
 //! the file. What always holds: every draft is within the documented limits.
 
 use crate::domain::fields::keywords;
-use crate::domain::fields::rule::{choice, email, integer, site_or_app, text, url};
+use crate::domain::fields::rule::{choice, integer};
+use crate::domain::fields::text_rule::{email, site_or_app, text, url};
 use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::Refusal;

@@ -3,7 +3,7 @@
 //! A wallet's key is in no answer: whoever has it sees every payment.
 
 use crate::domain::fields::rule::{OrNull, choice};
-use crate::domain::fields::{Rule, Schema, schema, view};
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::time::Time;
 use crate::domain::wallet::{Script, WalletNetwork};
 
@@ -78,6 +78,6 @@ view! {
 
 const POOL: Schema = schema!({ "type": "string", "examples": ["bitcoin"] });
 const INDEX: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 2147483648 });
-const SCRIPT: Schema = Schema::Rule(|| OrNull(choice::<Script>()).keywords());
+const SCRIPT: Schema = Schema::Rule(&OrNull(choice::<Script>()));
 const FIRST_ADDRESSES: Schema =
     schema!({ "type": "array", "minItems": 3, "maxItems": 3, "items": { "type": "string" } });

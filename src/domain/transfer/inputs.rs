@@ -4,9 +4,8 @@ use super::request::{TXID_CHARS_MAX, goes_with};
 use super::sender::SentBy;
 use super::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, TransferAction};
 use crate::domain::asset::Asset;
-use crate::domain::fields::rule::{
-    CoinRule, DescribedRule, SwitchRule, TextRule, choice, described, text,
-};
+use crate::domain::fields::rule::{CoinRule, DescribedRule, SwitchRule, choice, described};
+use crate::domain::fields::text_rule::{TextRule, text};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::{Code, Refusal};

@@ -2,7 +2,8 @@
 
 use super::{INDEX_END, NAME_CHARS_MAX, Said, Script, Wallet, WalletNetwork, chain_named, read};
 use crate::domain::asset::Chain;
-use crate::domain::fields::rule::{OrNull, choice, described, integer, name, text};
+use crate::domain::fields::rule::{choice, described, integer};
+use crate::domain::fields::text_rule::{name, text};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
 use crate::domain::refusal::Refusal;
 use serde_json::json;
@@ -25,14 +26,14 @@ input! {
         /// pkh(), wpkh(), sh(wpkh()) or tr() of one such key with its origin, /0/* and checksum.
         required key: Wallet = WalletRule, "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
         /// What its outputs hold, where the key does not tell it: a plain xpub for bitcoin or litecoin.
-        optional script: Script = OrNull(choice());
+        optional script: Script = choice();
         /// The network, where a test key leaves several; test where it is left out.
         optional network: WalletNetwork = described(choice(), NETWORK_NAMED);
         /// The index to begin with, where the key was in use elsewhere; 0 where it is left out, and where it was for a
         /// wallet that is known. At most 100000 above where the wallet is, and above every index that it has handed out.
-        optional next: i64 = OrNull(integer(0..=INDEX_MAX));
+        optional next: i64 = integer(0..=INDEX_MAX);
         /// What its owner calls it.
-        optional name: String = OrNull(name(1..=NAME_CHARS_MAX)), "Till";
+        optional name: String = name(1..=NAME_CHARS_MAX), "Till";
     }
 }
 

@@ -17,7 +17,6 @@ pub(super) mod second_factor;
 pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod settings;
-pub(super) mod summary;
 pub(super) mod unmatched;
 pub(super) mod users;
 pub(super) mod wallets;

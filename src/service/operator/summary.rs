@@ -1,13 +1,13 @@
-//! The overview: an account in numbers, and what waits for an operator.
+//! The overview: an account in numbers, and work that waits for an operator.
 //!
-//! What does not live here: the lists behind the numbers. What always holds: each answer shows one moment, and
-//! nothing is written.
+//! Invariant: each answer shows one moment.
 
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::render;
 use crate::domain::render::summary::{
-    AccountSummary, InvoiceCount, OpenTransfers, Sales, Summary, begin_of, day_of,
+    AccountSummaryView, DailySalesView, InvoiceCountView, OpenTransfersView, SummaryView, begin_of,
+    day_of,
 };
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
@@ -41,7 +41,7 @@ impl Service {
             let balances = balances.iter().map(render::balance);
             let open = summary::open_invoices(db, seq, mode)?;
             let recent = summary::recent_invoices(db, seq, mode, now.plus_ms(-RECENT_MS))?;
-            Ok(to_raw_value(&AccountSummary {
+            Ok(to_raw_value(&AccountSummaryView {
                 mode,
                 balances: balances.collect::<Result<_, _>>()?,
                 open_invoices: counted(&OPEN, &open),
@@ -59,7 +59,7 @@ impl Service {
         self.read_at_one_moment(|db| {
             let to_review = self.transfers_to_review(db, now, mode)?;
             let count = |kind| to_review.iter().filter(|one| one.kind == kind).count();
-            Ok(to_raw_value(&Summary {
+            Ok(to_raw_value(&SummaryView {
                 mode,
                 accounts_pending: summary::pending_accounts(db)?,
                 payouts: open_transfers(db, None, mode, TransferKind::Payout)?,
@@ -99,10 +99,10 @@ impl Service {
 }
 
 /// A count for each of these statuses, also where there is none.
-fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<InvoiceCount> {
+fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<InvoiceCountView> {
     let statuses = statuses.iter().copied();
     statuses
-        .map(|status| InvoiceCount {
+        .map(|status| InvoiceCountView {
             status,
             count: number(found, status),
         })
@@ -110,7 +110,12 @@ fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<In
 }
 
 /// What was sold in each currency on each of the last days.
-fn sales(db: &Reader<'_>, account: i64, mode: Mode, now: Time) -> Result<Vec<Sales>, Error> {
+fn sales(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    now: Time,
+) -> Result<Vec<DailySalesView>, Error> {
     let today = day_of(now);
     let first = today.saturating_sub(SALES_DAYS).saturating_add(1);
     let found = summary::sales_by_day(db, account, mode, begin_of(first))?;
@@ -119,7 +124,7 @@ fn sales(db: &Reader<'_>, account: i64, mode: Mode, now: Time) -> Result<Vec<Sal
         let days: Vec<(i64, i64, Cents)> = of_currency
             .map(|(_, day, count, amount)| (*day, *count, *amount))
             .collect();
-        Sales::of(currency, first, today, &days)
+        DailySalesView::of(currency, first, today, &days)
     };
     Ok(Currency::ALL.iter().copied().map(of).collect())
 }
@@ -130,9 +135,9 @@ fn open_transfers(
     account: Option<i64>,
     mode: Mode,
     kind: TransferKind,
-) -> Result<OpenTransfers, Error> {
+) -> Result<OpenTransfersView, Error> {
     let found = summary::open_transfers(db, account, mode, kind)?;
-    Ok(OpenTransfers {
+    Ok(OpenTransfersView {
         requested: number(&found, TransferStatus::Requested),
         approved: number(&found, TransferStatus::Approved),
         processing: number(&found, TransferStatus::Processing),

@@ -11,6 +11,7 @@ use crate::domain::observation::Spent;
 use crate::domain::time::Time;
 use crate::domain::wallet::{Said, Script, Wallet, read};
 use crate::service::Service;
+use crate::service::operator::wallets;
 use crate::service::operator::wallets::{Wanted, add, retire};
 use crate::service::tests::{
     File, NOW, found_by_audit, noted, on_chain, seeded, tried, with_nodes, write,
@@ -143,7 +144,7 @@ impl Till {
 
     /// The wallet, as it is listed.
     fn listed(&self) -> Value {
-        let listed = self.service.wallets().unwrap();
+        let listed = self.service.read(wallets::list).unwrap();
         serde_json::from_str(listed[0].get()).unwrap()
     }
 

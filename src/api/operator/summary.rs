@@ -1,0 +1,47 @@
+//! The overview: `/dashboard/api/summary`, `/dashboard/api/accounts/{account}/summary`.
+
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::params::MODE;
+use crate::api::tag::Tag;
+use crate::domain::asset::Mode;
+use crate::domain::render::summary::{AccountSummaryView, SummaryView};
+use crate::service::{Error, Member};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&GET_OF_ACCOUNT, &GET];
+
+const GET_OF_ACCOUNT: Operation = Operation {
+    id: "getAccountSummary",
+    path: "/dashboard/api/accounts/{account}/summary",
+    tag: Tag::OperatorBooks,
+    summary: "Reads an account in numbers: balances, invoices, open payouts and refunds, endpoints that fail.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The numbers.",
+        &AccountSummaryView::COMPONENT,
+    )],
+    run: Run::Session(get_of_account),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getSummary",
+    path: "/dashboard/api/summary",
+    tag: Tag::OperatorService,
+    summary: "Counts what waits for an operator, over all accounts.",
+    query: &[MODE],
+    answers: &[Answer::shown("The counts.", &SummaryView::COMPONENT)],
+    run: Run::Operator(get),
+    ..PLAIN
+};
+
+fn get_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, now) = (context.scope(member)?, context.now);
+    Job::read(move |service| service.account_summary(now, &scope).map(Outcome::resource))
+}
+
+fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let now = context.now;
+    let mode = context.query.choice("mode")?.unwrap_or(Mode::Live);
+    Job::read(move |service| service.summary(now, mode).map(Outcome::resource))
+}
