@@ -3,10 +3,16 @@
 //! What always holds: it makes no ledger entry and changes no status; a person looks at it.
 
 use super::asset::{Asset, Mode};
+use super::customer::REF_CHARS_MAX;
+use super::fields::rule::{DescribedRule, OrNull, described};
+use super::fields::text_rule::{TextRule, text};
+use super::fields::{Schema, input};
 use super::money::coin::Units;
 use super::payment::PaymentState;
+use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::Time;
+use super::transfer::request::{TXID_CHARS_MAX, txid};
 
 /// The longest note, in characters.
 pub const NOTE_CHARS_MAX: usize = 1000;
@@ -48,6 +54,75 @@ text_enum! {
         Dismissed = "dismissed",
     }
 }
+
+input! {
+    /// What came of a payment: with returnTxid it was paid back, without it nothing is to be done. At least one of the
+    /// two; null means absent.
+    pub ResolveUnmatchedPayment, checked note, return_txid; unknown refused, besides {
+        "anyOf": [
+            { "required": ["note"], "properties": { "note": { "type": "string" } } },
+            { "required": ["returnTxid"], "properties": { "returnTxid": { "type": "string" } } }
+        ]
+    } {
+        /// The reason, for whoever asks later.
+        optional note: String = OrNull(text(1..=NOTE_CHARS_MAX)), "the sender asked for it";
+        /// The transaction that paid it back.
+        optional return_txid: String = OrNull(text(1..=TXID_CHARS_MAX).of_form(1, "^[!-~]{1,128}$")), "0x9c0ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
+    }
+}
+
+impl ResolveUnmatchedPayment {
+    /// Returns what came of the payment.
+    ///
+    /// # Errors
+    /// `invalid_request` if neither field says it, or if what paid it back is no id of a transaction.
+    pub fn outcome(&self) -> Result<Resolution, Refusal> {
+        match (&self.note, &self.return_txid) {
+            (_, Some(text)) => {
+                txid(text).map_err(|refusal| Refusal {
+                    param: Some("returnTxid".to_owned()),
+                    ..refusal
+                })?;
+                Ok(Resolution::Returned)
+            }
+            (Some(_), None) => Ok(Resolution::Dismissed),
+            (None, None) => {
+                let problem = "must be given, or returnTxid where it was paid back";
+                Err(Refusal::field("note", problem))
+            }
+        }
+    }
+}
+
+input! {
+    /// Whom a payment that matched nothing is for: an invoice, or a customer of an account. Exactly one of invoice and
+    /// account; null means absent.
+    pub AssignUnmatchedPayment, checked invoice, account, customer; unknown refused, besides {
+        "oneOf": [
+            {
+                "required": ["invoice"],
+                "properties": {
+                    "invoice": { "type": "string" }, "account": { "type": "null" }, "customer": { "type": "null" }
+                }
+            },
+            {
+                "required": ["account", "customer"],
+                "properties": {
+                    "invoice": { "type": "null" }, "account": { "type": "string" }, "customer": { "type": "string" }
+                }
+            }
+        ]
+    } {
+        /// Id of the invoice, of the payment's mode.
+        optional invoice: String = ID, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
+        /// Id of the customer's account.
+        optional account: String = ID;
+        /// The merchant's own name for the customer, who is known in the payment's mode.
+        optional customer: String = OrNull(text(1..=REF_CHARS_MAX).of_form(1, "^[A-Za-z0-9._:-]{1,120}$"));
+    }
+}
+
+const ID: DescribedRule<TextRule> = described(text(1..=40), Schema::Nullable(&Schema::UUID));
 
 /// A payment that matched nothing.
 #[derive(Clone, Debug)]

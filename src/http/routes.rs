@@ -47,7 +47,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::own_addresses::OPERATIONS),
     },
-    &operator::unmatched::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::unmatched_payments::OPERATIONS),
+    },
     &operator::invoices::RESOURCE,
     &operator::ledger::RESOURCE,
     &operator::customers::RESOURCE,

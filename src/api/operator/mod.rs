@@ -7,4 +7,5 @@ pub mod own_addresses;
 pub mod summary;
 pub mod tokens;
 pub mod transfers;
+pub mod unmatched_payments;
 pub mod wallets;

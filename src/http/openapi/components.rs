@@ -20,7 +20,6 @@ use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
 use crate::domain::transfer::TransferStatus;
-use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::http::route::Handler;
 use crate::http::routes::routes;
@@ -150,8 +149,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "Mode" => Mode::TEXTS.to_vec(),
         "PaymentState" => PaymentState::TEXTS.to_vec(),
         "SandboxPaymentState" => SHOWN_STATES.to_vec(),
-        "UnmatchedReason" => UnmatchedReason::TEXTS.to_vec(),
-        "Resolution" => Resolution::TEXTS.to_vec(),
         "ClaimOutcome" => ClaimOutcome::TEXTS.to_vec(),
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),

@@ -17,6 +17,5 @@ pub(super) mod second_factor;
 pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod settings;
-pub(super) mod unmatched;
 pub(super) mod users;
 pub(super) mod wallets;

@@ -16,10 +16,9 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::{Resolution, Unmatched};
 use crate::service::audit_log::{self, Entry};
 use crate::service::settle::Cause;
-use crate::service::{Error, Json, Member, Service};
+use crate::service::{Error, Json, Service};
 use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
 use serde_json::json;
-use std::sync::Arc;
 
 /// Whom it is for.
 #[derive(Clone, Debug)]
@@ -44,44 +43,41 @@ impl Service {
     /// `not_found`, also where the payment is of one mode and whose it shall be of the other; `invalid_transition` where it is
     /// gone from its chain, or where something has come of it already; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
     /// has no quote of the coin and can get none, or the customer's deposit cannot be priced: no rate is known.
-    pub async fn assign_unmatched(
-        self: &Arc<Self>,
+    pub fn assign_unmatched(
+        &self,
+        tx: &Tx<'_>,
         now: Time,
-        member: &Member,
+        actor: &str,
         id: &str,
-        to: Assignee,
+        to: &Assignee,
     ) -> Result<Json, Error> {
-        let (actor, id) = (member.actor(), id.to_owned());
-        self.write(move |service, tx| {
-            let gone = || Refusal::not_found("unmatched payment");
-            let unmatched = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
-            if unmatched.state == PaymentState::Dropped {
-                let message = "it is gone from its chain, so it can be given to nobody";
-                return Err(Refusal::new(Code::InvalidTransition, message).into());
+        let gone = || Refusal::not_found("unmatched payment");
+        let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
+        if unmatched.state == PaymentState::Dropped {
+            let message = "it is gone from its chain, so it can be given to nobody";
+            return Err(Refusal::new(Code::InvalidTransition, message).into());
+        }
+        if let Some(outcome) = unmatched.outcome {
+            let message = format!("it has been {outcome}: undo that first");
+            return Err(Refusal::new(Code::InvalidTransition, message).into());
+        }
+        let observed = observations::by_seq(tx, unmatched.observation)?;
+        let assigned = Resolution::Assigned;
+        unmatched_payments::resolve(tx, unmatched.seq, assigned, (None, None), now)?;
+        let assigned = match to {
+            Assignee::Invoice(invoice) => self.to_invoice(tx, now, &observed, invoice),
+            Assignee::Customer(account, reference) => {
+                self.to_customer(tx, now, &observed, account, reference)
             }
-            if let Some(outcome) = unmatched.outcome {
-                let message = format!("it has been {outcome}: undo that first");
-                return Err(Refusal::new(Code::InvalidTransition, message).into());
-            }
-            let observed = observations::by_seq(tx, unmatched.observation)?;
-            let assigned = Resolution::Assigned;
-            unmatched_payments::resolve(tx, unmatched.seq, assigned, (None, None), now)?;
-            let assigned = match &to {
-                Assignee::Invoice(invoice) => service.to_invoice(tx, now, &observed, invoice),
-                Assignee::Customer(account, reference) => {
-                    service.to_customer(tx, now, &observed, account, reference)
-                }
-            };
-            let assigned = assigned.map_err(|error| about(&to, error))?;
-            note(tx, now, &actor, &unmatched, &assigned)?;
-            let (payment, deposit) = match &assigned.owned {
-                Owned::Payment(both) => (Some(&both.1.id), None),
-                Owned::Deposit(deposit) => (None, Some(&deposit.id)),
-                Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => (None, None),
-            };
-            Ok(assignment(&unmatched, payment, deposit)?)
-        })
-        .await
+        };
+        let assigned = assigned.map_err(|error| about(to, error))?;
+        note(tx, now, actor, &unmatched, &assigned)?;
+        let (payment, deposit) = match &assigned.owned {
+            Owned::Payment(both) => (Some(&both.1.id), None),
+            Owned::Deposit(deposit) => (None, Some(&deposit.id)),
+            Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => (None, None),
+        };
+        Ok(assignment(&unmatched, payment, deposit)?)
     }
 
     /// To an invoice of the same mode.

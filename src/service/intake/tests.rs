@@ -17,8 +17,6 @@ use crate::domain::rate::{FRESH_MS_MAX, Quoted};
 use crate::domain::refusal::Code;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::domain::unmatched::UnmatchedReason;
-use crate::service::operator::members::Given;
-use crate::service::operator::passwords::Hasher;
 use crate::service::tests::{
     NOW, STALE, bitcoin, done, fixed, live, live_invoice, real, refused, seeded, write,
 };
@@ -260,20 +258,14 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
         )
     });
     assert_eq!(confirmed.state(), PaymentState::Confirmed);
-    let proven = simulated.credentials("operator@sandbox.test").unwrap();
-    let proven = proven.prove(&mut Hasher::default(), "sandbox").unwrap();
-    let given = Given {
-        proven,
-        code: None,
-        client: "test".to_owned(),
-        real_now: NOW,
-    };
-    let member = done(simulated.sign_in(NOW, given)).unwrap().member;
     let account = simulated.read(|db| Ok(accounts::all(db)?.remove(0).id));
     let account = account.unwrap();
     let give = |service: &Arc<Service>| {
         let to = Assignee::Customer(account.clone(), "ada".to_owned());
-        done(service.assign_unmatched(NOW, &member, &id, to))
+        let id = id.clone();
+        done(service.write(move |service, tx| {
+            service.assign_unmatched(tx, NOW, "operator@sandbox.test", &id, &to)
+        }))
     };
     let none = refused(give(&real));
     assert_eq!(

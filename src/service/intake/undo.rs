@@ -10,10 +10,9 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::{Resolution, Unmatched};
 use crate::service::audit_log::{self, Entry};
 use crate::service::settle::Cause;
-use crate::service::{Error, Json, Member, Service};
+use crate::service::{Error, Json, Service};
 use crate::store::{Tx, deposits, payments, quotes, unmatched_payments};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 impl Service {
     /// Undoes what a person made of a payment that matched nothing.
@@ -21,36 +20,33 @@ impl Service {
     /// # Errors
     /// `not_found`; `invalid_transition` where nobody has made anything of it, or where other things stand on it: it was given
     /// to somebody and has been confirmed.
-    pub async fn undo_unmatched(
-        self: &Arc<Self>,
+    pub fn undo_unmatched(
+        &self,
+        tx: &Tx<'_>,
         now: Time,
-        member: &Member,
+        actor: &str,
         id: &str,
     ) -> Result<Json, Error> {
-        let (actor, id) = (member.actor(), id.to_owned());
-        self.write(move |service, tx| {
-            let gone = || Refusal::not_found("unmatched payment");
-            let unmatched = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
-            let (account, from) = match unmatched.outcome {
-                None => return Err(refused("nothing has come of it that could be undone")),
-                Some(Resolution::Assigned) => service.take_away(tx, now, &unmatched)?,
-                Some(Resolution::Returned | Resolution::Dismissed) => (None, Value::Null),
-            };
-            unmatched_payments::reopen(tx, unmatched.seq)?;
-            let detail = json!({
-                "outcome": unmatched.outcome, "note": unmatched.note, "returnTxid": unmatched.return_txid, "from": from,
-            });
-            let noted = Entry {
-                action: "unmatched_payment.undo",
-                account,
-                object: Some(&id),
-                detail: &detail,
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
-            let reopened = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
-            service.unmatched_shown(tx, now, &reopened)
-        })
-        .await
+        let gone = || Refusal::not_found("unmatched payment");
+        let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
+        let (account, from) = match unmatched.outcome {
+            None => return Err(refused("nothing has come of it that could be undone")),
+            Some(Resolution::Assigned) => self.take_away(tx, now, &unmatched)?,
+            Some(Resolution::Returned | Resolution::Dismissed) => (None, Value::Null),
+        };
+        unmatched_payments::reopen(tx, unmatched.seq)?;
+        let detail = json!({
+            "outcome": unmatched.outcome, "note": unmatched.note, "returnTxid": unmatched.return_txid, "from": from,
+        });
+        let noted = Entry {
+            action: "unmatched_payment.undo",
+            account,
+            object: Some(id),
+            detail: &detail,
+        };
+        audit_log::record(tx, now, actor, &noted)?;
+        let reopened = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
+        self.unmatched_shown(tx, now, &reopened)
     }
 
     /// Takes it from whom it was given to; the account, and who that was.

@@ -10,15 +10,15 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::unmatched::{Around, Candidate, unmatched as rendered};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
-use crate::domain::transfer::request::txid;
-use crate::domain::unmatched::{Resolution, Unmatched, UnmatchedReason};
+use crate::domain::unmatched::{Resolution, ResolveUnmatchedPayment, Unmatched, UnmatchedReason};
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
-use crate::service::{Error, Json, Member, Service};
+use crate::service::{Error, Json, Service};
 use crate::store::addresses::{Owner, owner};
-use crate::store::{Reader, accounts, customers, deposits, invoices, payments, unmatched_payments};
+use crate::store::{
+    Reader, Tx, accounts, customers, deposits, invoices, payments, unmatched_payments,
+};
 use serde_json::json;
-use std::sync::Arc;
 
 text_enum! {
     /// Which of them are asked for.
@@ -30,9 +30,9 @@ text_enum! {
     }
 }
 
-/// Which page is asked for.
+/// A query for a page of them.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct UnmatchedQuery {
     /// Only open ones, or all.
     pub looked: Looked,
     /// Only older than the one with this id.
@@ -46,7 +46,7 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of them.
-    pub fn unmatched_payments(&self, now: Time, wanted: &Wanted) -> Result<Page, Error> {
+    pub fn unmatched_payments(&self, now: Time, wanted: &UnmatchedQuery) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
             let before = match &wanted.before {
                 None => i64::MAX,
@@ -69,57 +69,39 @@ impl Service {
         })
     }
 
-    /// Notes what came of a payment: it was paid back by `return_txid`, or nothing is to be done. A second note takes the place
-    /// of the first.
+    /// Notes what came of a payment. A second note takes the place of the first.
     ///
     /// # Errors
-    /// `not_found`; `invalid_request` where neither says what came of it; `invalid_transition` where something else has come
-    /// of it already.
-    pub async fn resolve_unmatched(
-        self: &Arc<Self>,
+    /// `not_found`; `invalid_transition` where something else has come of it already.
+    pub fn resolve_unmatched(
+        &self,
+        tx: &Tx<'_>,
         now: Time,
-        member: &Member,
+        actor: &str,
         id: &str,
-        (note, return_txid): (Option<String>, Option<String>),
+        (outcome, body): (Resolution, &ResolveUnmatchedPayment),
     ) -> Result<Json, Error> {
-        let outcome = match (&note, &return_txid) {
-            (_, Some(text)) => {
-                txid(text).map_err(|refusal| Refusal {
-                    param: Some("returnTxid".to_owned()),
-                    ..refusal
-                })?;
-                Resolution::Returned
-            }
-            (Some(_), None) => Resolution::Dismissed,
-            (None, None) => {
-                let problem = "must be given, or returnTxid where it was paid back";
-                return Err(Refusal::field("note", problem).into());
-            }
+        let gone = || Refusal::not_found("unmatched payment");
+        let payment = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
+        if let Some(other) = payment.outcome.filter(|other| *other != outcome) {
+            let message = format!("it has been {other}: undo that first");
+            return Err(Refusal::new(Code::InvalidTransition, message).into());
+        }
+        let (chain, note) = (payment.asset.chain, body.note.as_deref());
+        let return_txid = body.return_txid.as_deref();
+        let return_txid = return_txid.map(|text| chain.canonical_txid(text));
+        let words = (note, return_txid.as_deref());
+        unmatched_payments::resolve(tx, payment.seq, outcome, words, now)?;
+        let detail = json!({ "outcome": outcome, "note": note, "returnTxid": return_txid });
+        let noted = Entry {
+            action: "unmatched_payment.resolve",
+            account: None,
+            object: Some(id),
+            detail: &detail,
         };
-        let (actor, id) = (member.actor(), id.to_owned());
-        self.write(move |service, tx| {
-            let gone = || Refusal::not_found("unmatched payment");
-            let payment = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
-            if let Some(other) = payment.outcome.filter(|other| *other != outcome) {
-                let message = format!("it has been {other}: undo that first");
-                return Err(Refusal::new(Code::InvalidTransition, message).into());
-            }
-            let chain = payment.asset.chain;
-            let return_txid = return_txid.map(|text| chain.canonical_txid(&text));
-            let words = (note.as_deref(), return_txid.as_deref());
-            unmatched_payments::resolve(tx, payment.seq, outcome, words, now)?;
-            let detail = json!({ "outcome": outcome, "note": note, "returnTxid": return_txid });
-            let noted = Entry {
-                action: "unmatched_payment.resolve",
-                account: None,
-                object: Some(&id),
-                detail: &detail,
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
-            let payment = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
-            service.unmatched_shown(tx, now, &payment)
-        })
-        .await
+        audit_log::record(tx, now, actor, &noted)?;
+        let payment = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
+        self.unmatched_shown(tx, now, &payment)
     }
 
     /// A payment that matched nothing, with all that follows from it just now.

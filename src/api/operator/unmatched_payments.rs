@@ -1,0 +1,162 @@
+//! Payments that matched nothing: `/dashboard/api/unmatched-payments`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::query::{Param, ParamKind};
+use crate::api::tag::Tag;
+use crate::domain::fields::{Component, Schema};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::unmatched::{AssignmentView, UnmatchedPaymentView};
+use crate::domain::unmatched::{AssignUnmatchedPayment, ResolveUnmatchedPayment};
+use crate::service::intake::assign::Assignee;
+use crate::service::operator::unmatched::{Looked, UnmatchedQuery};
+use crate::service::{Error, Member};
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+/// What is not found.
+const SOUGHT: &str = "unmatched payment";
+
+const UNMATCHED_PAYMENT_PAGE: Component = Component::Page {
+    name: "UnmatchedPaymentPage",
+    item: &UnmatchedPaymentView::COMPONENT,
+    about: [
+        "One page of the payments that matched nothing, newest first.",
+        "The payments of this page, newest first.",
+        "Whether older ones follow.",
+        "Value of before that answers the next page; null on the last page.",
+    ],
+    before: &Schema::UUID,
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [&LIST, &RESOLVE, &ASSIGN, &UNDO];
+
+const LIST: Operation = Operation {
+    id: "listUnmatchedPayments",
+    path: "/dashboard/api/unmatched-payments",
+    tag: Tag::OperatorService,
+    summary: "Pages through the payments that matched nothing, newest first.",
+    query: &[
+        Param::limit(200, LIMIT_DEFAULT),
+        Param {
+            name: "before",
+            about: "The nextBefore of the previous page: only payments older than it.",
+            kind: ParamKind::Id,
+        },
+        Param {
+            name: "status",
+            about: "Only those nobody has looked at, or all; all where it is left out.",
+            kind: ParamKind::OneOf(Looked::TEXTS),
+        },
+    ],
+    answers: &[Answer::shown(
+        "A page of payments.",
+        &UNMATCHED_PAYMENT_PAGE,
+    )],
+    run: Run::Operator(list),
+    ..PLAIN
+};
+
+const RESOLVE: Operation = Operation {
+    id: "resolveUnmatchedPayment",
+    method: "POST",
+    path: "/dashboard/api/unmatched-payments/{id}",
+    tag: Tag::OperatorService,
+    summary: "Marks a payment that matched nothing as paid back, or as nothing to be done about; a second note takes the place of the first.",
+    body: Body::required(&ResolveUnmatchedPayment::COMPONENT),
+    answers: &[Answer::shown(
+        "The payment.",
+        &UnmatchedPaymentView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidTransition],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(resolve),
+    ..PLAIN
+};
+
+const ASSIGN: Operation = Operation {
+    id: "assignUnmatchedPayment",
+    method: "POST",
+    path: "/dashboard/api/unmatched-payments/{id}/assign",
+    tag: Tag::OperatorService,
+    summary: "Gives a payment that matched nothing to an invoice or to a customer; it counts as seen when it was seen.",
+    body: Body::required(&AssignUnmatchedPayment::COMPONENT),
+    answers: &[Answer::shown(
+        "What it has become.",
+        &AssignmentView::COMPONENT,
+    )],
+    refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(assign),
+    ..PLAIN
+};
+
+const UNDO: Operation = Operation {
+    id: "undoUnmatchedPayment",
+    method: "POST",
+    path: "/dashboard/api/unmatched-payments/{id}/undo",
+    tag: Tag::OperatorService,
+    summary: "Undoes what was made of a payment that matched nothing; where it was given to somebody, until it has once been confirmed.",
+    answers: &[Answer::shown(
+        "The payment.",
+        &UnmatchedPaymentView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidTransition],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(undo),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let query = context.query;
+    let wanted = UnmatchedQuery {
+        looked: query.choice("status")?.unwrap_or(Looked::All),
+        before: query.text("before").map(str::to_owned),
+        limit: query.limit(LIMIT_DEFAULT),
+    };
+    let page = context.service.unmatched_payments(context.now, &wanted)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}
+
+fn resolve(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let body = ResolveUnmatchedPayment::read(&context.object()?)?;
+    let (id, outcome) = (context.uuid(SOUGHT)?, body.outcome()?);
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |service, tx| {
+        let resolved = service.resolve_unmatched(tx, now, &actor, &id, (outcome, &body))?;
+        Ok(Outcome::resource(resolved))
+    })
+}
+
+fn assign(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let to = assignee(AssignUnmatchedPayment::read(&context.object()?)?)?;
+    let (now, actor, id) = (context.now, operator.actor(), context.uuid(SOUGHT)?);
+    Job::write(move |service, tx| {
+        let assigned = service.assign_unmatched(tx, now, &actor, &id, &to)?;
+        Ok(Outcome::resource(assigned))
+    })
+}
+
+fn assignee(body: AssignUnmatchedPayment) -> Result<Assignee, Refusal> {
+    match (body.invoice, body.account, body.customer) {
+        (Some(invoice), None, None) => Ok(Assignee::Invoice(invoice)),
+        (None, Some(account), Some(customer)) => Ok(Assignee::Customer(account, customer)),
+        (None, Some(_), None) => Err(Refusal::field("customer", "must be given with account")),
+        (None, None, Some(_)) => Err(Refusal::field("account", "must be given with customer")),
+        (None, None, None) | (Some(_), _, _) => {
+            let problem = "must be given, or account and customer in its place";
+            Err(Refusal::field("invoice", problem))
+        }
+    }
+}
+
+fn undo(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let (now, actor, id) = (context.now, operator.actor(), context.uuid(SOUGHT)?);
+    Job::write(move |service, tx| {
+        let reopened = service.undo_unmatched(tx, now, &actor, &id)?;
+        Ok(Outcome::resource(reopened))
+    })
+}
