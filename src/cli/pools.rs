@@ -13,6 +13,7 @@ use crate::domain::wallet::refuse_secrets;
 use crate::service::Error;
 use crate::service::pools::{self, import, import_problem};
 use clap::{Arg, ArgMatches, Command};
+use serde_json::to_string;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
@@ -57,7 +58,7 @@ pub(super) fn pool(matches: &ArgMatches) -> Result<(), Error> {
     let store = open("pool", matches, verb == "import")?;
     let Some((chain, lines)) = read else {
         let all = store.read(pools::list)?;
-        return list(all.iter().map(|pool| Ok(pool.get().to_owned())), as_json);
+        return list(all.iter().map(|pool| Ok(to_string(pool)?)), as_json);
     };
     let now = Clock::new(0, None).now();
     let (numbers, addresses): (Vec<usize>, Vec<String>) = lines.into_iter().unzip();

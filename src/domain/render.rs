@@ -17,6 +17,7 @@ mod invoice_detail;
 pub mod keys;
 mod links;
 pub(crate) mod operator;
+pub mod pools;
 mod public;
 pub(crate) mod rates;
 pub mod sandbox;

@@ -39,7 +39,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::transfers::OPERATIONS),
     },
-    &operator::pools::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::pools::OPERATIONS),
+    },
     &Resource {
         routes: &Route::all_of(api::operator::wallets::OPERATIONS),
     },

@@ -5,11 +5,11 @@
 
 use super::audit_log::{self, Entry};
 use super::upcoming::unless_sent_to;
-use super::{Error, Json, Member, Service};
+use super::{Error, Json, Service};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::operator::{Pool, PoolImport};
+use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::wallet::Derived;
 use crate::store::addresses::Owner;
@@ -17,7 +17,6 @@ use crate::store::wallets::{Taken, WalletRow};
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// How many addresses of an imported pool an account takes in a minute.
 const TAKEN_A_MINUTE_MAX: u32 = 10;
@@ -122,30 +121,12 @@ impl Service {
         self.stock.address(&row.wallet, taken.index, usable)
     }
 
-    /// Every pool that is imported, with how many of its addresses are in which state.
-    pub fn pools(&self) -> Result<Vec<Json>, Error> {
-        self.read(list)
-    }
-
-    /// Adds live addresses to a pool: all of them, or none where one is wrong. Those it knows already are counted.
+    /// Returns the canonical texts of addresses that live money can come to.
     ///
     /// # Errors
-    /// `not_found` for a pool that takes none, `invalid_request` that says which address is wrong.
-    pub async fn import_addresses(
-        self: &Arc<Self>,
-        now: Time,
-        member: &Member,
-        pool: &str,
-        list: &[Value],
-    ) -> Result<Json, Error> {
-        let chain = imported(pool)?;
-        let imported = self.read(|db| checked(self, db, chain, list))?;
-        let actor = member.user().email.clone();
-        self.write(move |_, tx| {
-            let place = |at: usize| format!("addresses[{at}]");
-            import(tx, now, &actor, (chain, &imported, &place))
-        })
-        .await
+    /// `invalid_request` that says which address is wrong.
+    pub fn addresses_to_import(&self, chain: Chain, list: &[Value]) -> Result<Vec<String>, Error> {
+        self.read(|db| checked(self, db, chain, list))
     }
 }
 
@@ -160,7 +141,7 @@ pub fn imported(pool: &str) -> Result<Chain, Refusal> {
 }
 
 /// Every pool that is imported, with how many of its addresses are in which state.
-pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
+pub fn list(db: &Reader<'_>) -> Result<Vec<PoolView>, Error> {
     Chain::imported().map(|chain| shown(db, chain)).collect()
 }
 
@@ -197,7 +178,7 @@ pub fn import(
     };
     audit_log::record(tx, now, actor, &noted)?;
     let free = pool_addresses::counts(tx, chain)?.free;
-    Ok(to_raw_value(&PoolImport {
+    Ok(to_raw_value(&PoolImportView {
         pool,
         added,
         duplicates,
@@ -260,12 +241,12 @@ fn checked(
 }
 
 /// A pool as it is answered.
-fn shown(db: &Reader<'_>, chain: Chain) -> Result<Json, Error> {
+fn shown(db: &Reader<'_>, chain: Chain) -> Result<PoolView, Error> {
     let counts = pool_addresses::counts(db, chain)?;
-    Ok(to_raw_value(&Pool {
+    Ok(PoolView {
         pool: chain.address_pool(),
         free: counts.free,
         assigned: counts.assigned,
         retired: counts.retired,
-    })?)
+    })
 }

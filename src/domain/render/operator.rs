@@ -92,26 +92,6 @@ pub(crate) fn coin(asset: &'static Asset, off_since: Option<Time>) -> Rendered {
     })
 }
 
-/// A pool of addresses.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "pool")]
-pub(crate) struct Pool<Count: Serialize> {
-    pub(crate) pool: &'static str,
-    pub(crate) free: Count,
-    pub(crate) assigned: Count,
-    pub(crate) retired: Count,
-}
-
-/// What an import has added to a pool.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "pool_import")]
-pub(crate) struct PoolImport<Count: Serialize> {
-    pub(crate) pool: &'static str,
-    pub(crate) added: usize,
-    pub(crate) duplicates: usize,
-    pub(crate) free: Count,
-}
-
 #[derive(Serialize)]
 #[serde(tag = "object", rename = "user", rename_all = "camelCase")]
 struct UserView<'a> {

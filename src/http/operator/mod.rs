@@ -11,7 +11,6 @@ pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod ledger;
 pub(super) mod links;
-pub(super) mod pools;
 pub(super) mod rates;
 pub(super) mod second_factor;
 pub(super) mod servers;

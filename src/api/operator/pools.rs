@@ -1,0 +1,86 @@
+//! Pools of imported addresses: `/dashboard/api/pools`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::tag::Tag;
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
+use crate::domain::refusal::Refusal;
+use crate::domain::render::pools::{PoolImportView, PoolListView};
+use crate::service::pools::{import, imported, list};
+use crate::service::{Error, Member};
+use serde_json::Value;
+
+input! {
+    /// Addresses for a pool, on the main network of its chain.
+    pub ImportAddresses, checked addresses; unknown refused {
+        /// The addresses; those that the pool knows already are counted, not doubled.
+        required addresses: Vec<Value> = AddressesRule, ["2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7"];
+    }
+}
+
+/// A list of addresses, which the pool's chain checks.
+struct AddressesRule;
+
+impl Rule for AddressesRule {
+    type Value = Vec<Value>;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Vec<Value>>, Refusal> {
+        let problem = "must be given: a list of addresses";
+        let list = fields.list(name)?;
+        let list = list.ok_or_else(|| Refusal::field(name, problem))?;
+        Ok(Some(list.clone()))
+    }
+
+    fn keywords(&self) -> Keywords {
+        let schema: Schema = schema!({
+            "type": "array", "minItems": 1, "maxItems": 1000,
+            "items": { "type": "string", "minLength": 1, "maxLength": 128 }
+        });
+        schema.keywords()
+    }
+}
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&LIST, &IMPORT];
+
+const LIST: Operation = Operation {
+    id: "listPools",
+    path: "/dashboard/api/pools",
+    tag: Tag::OperatorService,
+    summary: "Lists the pools of imported addresses, with how many are free.",
+    answers: &[Answer::shown("The pools.", &PoolListView::COMPONENT)],
+    run: Run::Operator(list_all),
+    ..PLAIN
+};
+
+const IMPORT: Operation = Operation {
+    id: "importAddresses",
+    method: "POST",
+    path: "/dashboard/api/pools/{pool}/addresses",
+    tag: Tag::OperatorService,
+    summary: "Adds live addresses to a pool; all of them, or none where one is wrong. Known ones are counted, not doubled.",
+    body: Body::required(&ImportAddresses::COMPONENT),
+    answers: &[Answer::shown("What was added.", &PoolImportView::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(add),
+    ..PLAIN
+};
+
+fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let data = context.service.read(list)?;
+    Outcome::shown(&PoolListView { data }).map(Job::Done)
+}
+
+fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let body = ImportAddresses::read(&context.object()?)?;
+    let chain = imported(context.first())?;
+    let service = context.service;
+    let addresses = service.addresses_to_import(chain, &body.addresses)?;
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| {
+        let place = |at: usize| format!("addresses[{at}]");
+        let added = import(tx, now, &actor, (chain, &addresses, &place))?;
+        Ok(Outcome::resource(added))
+    })
+}
