@@ -4,8 +4,10 @@
 //! need the account or the file. What always holds: a link that exists has a name, and a price that is positive or none.
 
 use super::asset::Mode;
-use super::fields::Fields;
-use super::invoice::draft;
+use super::fields::rule::{FlagRule, OrNull, choice};
+use super::fields::text_rule::{TextRule, text};
+use super::fields::{Fields, Keywords, Rule, input};
+use super::invoice::draft::PriceRule;
 use super::money::{Cents, Currency};
 use super::refusal::{Code, Refusal};
 use super::time::Time;
@@ -13,8 +15,8 @@ use std::ops::RangeInclusive;
 
 /// How long a name may be, in characters.
 const NAME_CHARS: RangeInclusive<usize> = 1..=200;
-/// How long a description may be, in characters: as an invoice's.
-const DESCRIPTION_CHARS: RangeInclusive<usize> = 0..=500;
+/// For people, in as many characters as that of an invoice.
+const DESCRIPTION: OrNull<TextRule> = OrNull(text(0..=500));
 
 /// Open invoices of one link that nobody has paid yet.
 pub const OPEN_INVOICES_MAX: i64 = 600;
@@ -44,47 +46,59 @@ pub struct PaymentLink {
     pub created_at: Time,
 }
 
-/// What of a link is wanted otherwise than it is; what is not named stays.
-#[derive(Clone, Debug, Default)]
-pub struct LinkChange {
-    name: Option<String>,
-    amount: Option<Option<Cents>>,
-    description: Option<Option<String>>,
-    active: Option<bool>,
+input! {
+    /// The link to make; null means absent.
+    pub(crate) CreatePaymentLink, checked currency, name, amount, description, active; unknown refused {
+        expected name: String = LinkNameRule, "A coffee";
+        /// The price, as an invoice's; without one the payer names it.
+        optional amount: Cents = LinkPriceRule, "3.50";
+        required currency: Currency = choice().or_refused("must be EUR or USD"), "EUR";
+        optional description: String = DESCRIPTION, "Thank you!";
+        or(true) active: bool = OrNull(FlagRule);
+    }
+}
+
+input! {
+    /// What is to be otherwise; what is left out stays.
+    pub(crate) ChangePaymentLink, checked name, amount, description, active; unknown refused {
+        optional name: String = LinkNameRule;
+        /// The price; null: the payer names it.
+        change amount: Cents = LinkPriceRule;
+        /// Null takes it away.
+        change description: String = DESCRIPTION;
+        /// False switches the link off: its url answers 404.
+        optional active: bool = OrNull(FlagRule), false;
+    }
 }
 
 impl PaymentLink {
-    /// The link of a body, without a place in the file: `seq`, `id` and `account` are the caller's to give.
+    /// Returns the link of a body, without a place in the file: `seq`, `id` and `account` are the caller's to give.
     ///
     /// # Errors
-    /// `invalid_request` that names the first field that is wrong.
-    pub fn parse(fields: &Fields<'_>, mode: Mode, now: Time) -> Result<PaymentLink, Refusal> {
-        fields.only(&["name", "amount", "currency", "description", "active"])?;
-        let mut link = PaymentLink {
+    /// `invalid_request` if it has no name.
+    pub(crate) fn new(
+        body: CreatePaymentLink,
+        mode: Mode,
+        now: Time,
+    ) -> Result<PaymentLink, Refusal> {
+        let problem = "must be given: what is paid for";
+        Ok(PaymentLink {
             seq: 0,
             id: String::new(),
             account: 0,
             mode,
-            name: String::new(),
-            amount: None,
-            currency: fields
-                .choice("currency")?
-                .ok_or_else(|| Refusal::field("currency", "must be EUR or USD"))?,
-            description: None,
-            active: true,
+            name: body.name.ok_or_else(|| Refusal::field("name", problem))?,
+            amount: body.amount,
+            currency: body.currency,
+            description: body.description,
+            active: body.active,
             created_at: now,
-        };
-        let change = LinkChange::parse(fields)?;
-        if change.name.is_none() {
-            return Err(Refusal::field("name", "must be given: what is paid for"));
-        }
-        link.apply(change);
-        Ok(link)
+        })
     }
 
     /// Changes what is wanted otherwise.
-    pub fn apply(&mut self, change: LinkChange) {
-        let LinkChange {
+    pub(crate) fn apply(&mut self, change: ChangePaymentLink) {
+        let ChangePaymentLink {
             name,
             amount,
             description,
@@ -97,29 +111,43 @@ impl PaymentLink {
     }
 }
 
-impl LinkChange {
-    /// Reads `name`, `amount`, `description` and `active`; null takes the price or the description away.
-    ///
-    /// # Errors
-    /// `invalid_request` that names the first field that is wrong.
-    pub fn parse(fields: &Fields<'_>) -> Result<LinkChange, Refusal> {
-        let name = fields.name("name", NAME_CHARS)?.map(str::trim);
-        if fields.names("name") && name.is_none_or(str::is_empty) {
-            return Err(Refusal::field("name", "must say what is paid for"));
+/// Name of a link, which is not blank.
+struct LinkNameRule;
+
+impl Rule for LinkNameRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let text = fields.name(name, NAME_CHARS)?.map(str::trim);
+        if fields.names(name) && text.is_none_or(str::is_empty) {
+            return Err(Refusal::field(name, "must say what is paid for"));
         }
-        let amount = match fields.get("amount") {
-            None => fields.names("amount").then_some(None),
-            Some(_) => Some(Some(draft::amount(fields)?.ok_or_else(too_large)?)),
-        };
-        let description = fields.text("description", DESCRIPTION_CHARS)?;
-        Ok(LinkChange {
-            name: name.map(str::to_owned),
-            amount,
-            description: fields
-                .names("description")
-                .then(|| description.map(str::to_owned)),
-            active: fields.flag("active")?,
-        })
+        Ok(text.map(str::to_owned))
+    }
+
+    fn keywords(&self) -> Keywords {
+        text(NAME_CHARS)
+            .of_form(*NAME_CHARS.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$")
+            .keywords()
+    }
+}
+
+/// Price of a link.
+struct LinkPriceRule;
+
+impl Rule for LinkPriceRule {
+    type Value = Cents;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
+        if fields.get(name).is_none() {
+            return Ok(None);
+        }
+        let price = PriceRule.read(fields, name)?.flatten();
+        price.ok_or_else(too_large).map(Some)
+    }
+
+    fn keywords(&self) -> Keywords {
+        OrNull(PriceRule).keywords()
     }
 }
 

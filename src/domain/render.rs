@@ -17,7 +17,7 @@ mod invoice_detail;
 pub mod keys;
 mod links;
 pub(crate) mod operator;
-pub mod pools;
+pub(crate) mod pools;
 mod public;
 pub(crate) mod rates;
 pub mod sandbox;
@@ -29,6 +29,7 @@ pub(crate) mod wallets;
 
 pub use invoice::{CreatedInvoiceView, InvoiceView, invoice};
 pub use invoice_detail::{invoice_detail, timeline_entry};
+pub(crate) use links::PaymentLinkView;
 pub use links::payment_link;
 pub use public::{checkout_session, checkout_state, public_config};
 pub use transfers::transfer;

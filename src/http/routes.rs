@@ -57,7 +57,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &operator::customers::RESOURCE,
     &operator::deliveries::RESOURCE,
     &operator::exports::RESOURCE,
-    &operator::links::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::payment_links::OPERATIONS),
+    },
     &reseller::RESOURCE,
     &operator::servers::RESOURCE,
     &Resource {

@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod keys;
 pub mod legacy_secret;
 pub mod own_addresses;
+pub mod payment_links;
 pub mod pools;
 pub mod summary;
 pub mod tokens;

@@ -103,8 +103,10 @@ impl<R: Rule> Rule for OrNull<R> {
 
     fn keywords(&self) -> Keywords {
         let mut all = self.0.keywords();
-        if let Some(kind) = all.get_mut("type") {
-            *kind = json!([kind, "null"]);
+        match all.get_mut("type") {
+            Some(Value::Array(kinds)) => kinds.push(json!("null")),
+            Some(kind) => *kind = json!([kind, "null"]),
+            None => {}
         }
         if let Some(Value::Array(texts)) = all.get_mut("enum") {
             texts.push(Value::Null);

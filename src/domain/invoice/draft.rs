@@ -69,7 +69,7 @@ pub fn warnings(body: &Map<String, Value>) -> Vec<String> {
 }
 
 /// A price: `None` if it is larger than can be counted.
-struct PriceRule;
+pub(in crate::domain) struct PriceRule;
 
 impl Rule for PriceRule {
     type Value = Option<Cents>;

@@ -1,30 +1,35 @@
-//! The JSON of payment links.
+//! Payment links as they are answered.
 
 use super::{Links, Rendered};
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::link::PaymentLink;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
-use serde::Serialize;
 use serde_json::value::to_raw_value;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LinkView<'a> {
-    object: &'static str,
-    id: &'a str,
-    name: &'a str,
-    amount: Option<Cents>,
-    currency: Currency,
-    description: Option<&'a str>,
-    active: bool,
-    livemode: bool,
-    url: String,
-    created_at: Time,
+view! {
+    /// A page on which whoever opens it makes an invoice and pays it.
+    pub(crate) PaymentLinkView<'a> as "PaymentLink" {
+        object: &'static str [schema!({ "type": "string", "const": "payment_link" })] = "payment_link";
+        id: &'a str [Schema::UUID] = "019d9f7b-6a00-7000-8000-000000000002";
+        /// What is paid for.
+        name: &'a str = "A coffee";
+        /// The price; null where the payer names it.
+        amount: Option<Cents> [Schema::Nullable(&Schema::STRING)] = "3.50";
+        currency: Currency = "EUR";
+        description: Option<&'a str> = "Thank you!";
+        /// Can it be opened?
+        active: bool = true;
+        /// Are its invoices live ones? A link of mode=test makes test invoices.
+        livemode: bool = true;
+        url: String [Schema::URL] = "https://pay.example.com/l/019d9f7b-6a00-7000-8000-000000000002";
+        created_at: Time = "2026-11-21T09:30:00.000Z";
+    }
 }
 
 /// A payment link.
 pub fn payment_link(link: &PaymentLink, links: &Links) -> Rendered {
-    to_raw_value(&LinkView {
+    to_raw_value(&PaymentLinkView {
         object: "payment_link",
         id: &link.id,
         name: &link.name,

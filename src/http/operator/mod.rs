@@ -10,7 +10,6 @@ pub(super) mod endpoints;
 pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod ledger;
-pub(super) mod links;
 pub(super) mod rates;
 pub(super) mod second_factor;
 pub(super) mod servers;

@@ -3,83 +3,68 @@
 //! What does not live here: opening a link (`service::links`). What always holds: a link's price is one that an invoice
 //! of its account may have.
 
-use crate::domain::fields::Fields;
-use crate::domain::link::{LinkChange, PaymentLink};
+use crate::domain::link::PaymentLink;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{self, Page};
 use crate::service::links::{find, unknown};
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::{Reader, accounts, payment_links};
-use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use crate::store::{Reader, Tx, accounts, payment_links};
+use serde_json::json;
 
 impl Service {
     /// Makes a link.
     ///
     /// # Errors
-    /// `invalid_request`, `amount_too_large`.
-    pub async fn create_link(
-        self: &Arc<Self>,
+    /// `amount_too_large`.
+    pub fn create_link(
+        &self,
+        tx: &Tx<'_>,
         now: Time,
         scope: &Scope,
         actor: &str,
-        body: Map<String, Value>,
+        mut link: PaymentLink,
     ) -> Result<Json, Error> {
-        let (scope, actor) = (*scope, actor.to_owned());
-        self.write(move |service, tx| {
-            let mut link = PaymentLink::parse(&Fields::of(&body), scope.mode(), now)?;
-            link.id = id::new(now).to_string();
-            link.account = scope.account();
-            within_limit(tx, &link)?;
-            link.seq = payment_links::insert(tx, &link)?;
-            let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
-            let (account, object) = (Some(link.account), Some(link.id.as_str()));
-            let noted = Entry {
-                action: "payment_link.create",
-                account,
-                object,
-                detail: &detail,
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
-            Ok(render::payment_link(&link, &service.links)?)
-        })
-        .await
+        link.id = id::new(now).to_string();
+        link.account = scope.account();
+        within_limit(tx, &link)?;
+        link.seq = payment_links::insert(tx, &link)?;
+        let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
+        let (account, object) = (Some(link.account), Some(link.id.as_str()));
+        let noted = Entry {
+            action: "payment_link.create",
+            account,
+            object,
+            detail: &detail,
+        };
+        audit_log::record(tx, now, actor, &noted)?;
+        Ok(render::payment_link(&link, &self.links)?)
     }
 
-    /// Changes a link.
+    /// Stores a link that was changed.
     ///
     /// # Errors
-    /// `not_found`, `invalid_request`, `amount_too_large`.
-    pub async fn change_link(
-        self: &Arc<Self>,
+    /// `amount_too_large`.
+    pub fn change_link(
+        &self,
+        tx: &Tx<'_>,
         now: Time,
-        scope: &Scope,
         actor: &str,
-        id: &str,
-        body: Map<String, Value>,
+        link: &PaymentLink,
     ) -> Result<Json, Error> {
-        let (scope, actor, id) = (*scope, actor.to_owned(), id.to_owned());
-        self.write(move |service, tx| {
-            let mut link = owned(tx, &scope, &id)?;
-            let fields = Fields::of(&body);
-            fields.only(&["name", "amount", "description", "active"])?;
-            link.apply(LinkChange::parse(&fields)?);
-            within_limit(tx, &link)?;
-            payment_links::update(tx, &link)?;
-            let detail = json!({ "name": link.name, "amount": link.amount, "active": link.active });
-            let (account, object) = (Some(link.account), Some(link.id.as_str()));
-            let noted = Entry {
-                action: "payment_link.change",
-                account,
-                object,
-                detail: &detail,
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
-            Ok(render::payment_link(&link, &service.links)?)
-        })
-        .await
+        within_limit(tx, link)?;
+        payment_links::update(tx, link)?;
+        let detail = json!({ "name": link.name, "amount": link.amount, "active": link.active });
+        let (account, object) = (Some(link.account), Some(link.id.as_str()));
+        let noted = Entry {
+            action: "payment_link.change",
+            account,
+            object,
+            detail: &detail,
+        };
+        audit_log::record(tx, now, actor, &noted)?;
+        Ok(render::payment_link(link, &self.links)?)
     }
 
     /// One link.
@@ -126,7 +111,10 @@ fn within_limit(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
 }
 
 /// The caller's link.
-fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<PaymentLink, Error> {
+///
+/// # Errors
+/// `not_found`.
+pub fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<PaymentLink, Error> {
     let mine = |link: &PaymentLink| link.account == scope.account() && link.mode == scope.mode();
     find(db, id)?.filter(mine).ok_or_else(unknown)
 }

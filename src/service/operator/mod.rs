@@ -9,7 +9,7 @@ pub(super) mod endpoints;
 pub mod exports;
 pub mod invoices;
 pub mod keys;
-mod links;
+pub mod links;
 pub mod members;
 pub mod own_addresses;
 pub mod passwords;

@@ -1,0 +1,143 @@
+//! Payment links of an account: `/dashboard/api/accounts/{account}/payment-links`.
+
+use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::params::MODE;
+use crate::api::query::{Param, ParamKind};
+use crate::api::tag::Tag;
+use crate::domain::fields::{Component, schema};
+use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
+use crate::domain::refusal::Code;
+use crate::domain::render::PaymentLinkView;
+use crate::service::operator::links::owned;
+use crate::service::{Error, Member};
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+const PAYMENT_LINK_PAGE: Component = Component::Other {
+    name: "PaymentLinkPage",
+    schema: schema!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["data", "hasMore", "nextBefore"],
+        "properties": {
+            "data": { "type": "array", "items": { "$ref": "#/components/schemas/PaymentLink" } },
+            "hasMore": { "type": "boolean" },
+            "nextBefore": {
+                "type": ["string", "null"], "description": "The before of the next page; null on the last one."
+            }
+        }
+    }),
+    example: r#"{
+        "data": [{
+            "object": "payment_link", "id": "019d9f7b-6a00-7000-8000-000000000002", "name": "A coffee",
+            "amount": null, "currency": "EUR", "description": null, "active": true, "livemode": true,
+            "url": "https://pay.example.com/l/019d9f7b-6a00-7000-8000-000000000002",
+            "createdAt": "2026-11-21T09:30:00.000Z"
+        }],
+        "hasMore": false,
+        "nextBefore": null
+    }"#,
+    parts: &[&PaymentLinkView::COMPONENT],
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [&CREATE, &LIST, &GET, &CHANGE];
+
+const CREATE: Operation = Operation {
+    id: "createPaymentLink",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/payment-links",
+    tag: Tag::OperatorInvoices,
+    summary: "Makes a payment link: whoever opens its url makes an invoice, of the link's mode, and pays it.",
+    query: &[MODE],
+    body: Body::required(&CreatePaymentLink::COMPONENT),
+    answers: &[Answer::created("The link.", &PaymentLinkView::COMPONENT)],
+    refusals: &[Code::AmountTooLarge],
+    run: Run::Session(create),
+    ..PLAIN
+};
+
+const LIST: Operation = Operation {
+    id: "listPaymentLinks",
+    path: "/dashboard/api/accounts/{account}/payment-links",
+    tag: Tag::OperatorInvoices,
+    summary: "Pages through an account's payment links, newest first.",
+    query: &[
+        Param::limit(200, LIMIT_DEFAULT),
+        Param {
+            name: "before",
+            about: "The nextBefore of the previous page: only links older than it.",
+            kind: ParamKind::Id,
+        },
+        MODE,
+    ],
+    answers: &[Answer::shown("A page of links.", &PAYMENT_LINK_PAGE)],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getPaymentLink",
+    path: "/dashboard/api/accounts/{account}/payment-links/{id}",
+    tag: Tag::OperatorInvoices,
+    summary: "Reads a payment link.",
+    query: &[MODE],
+    answers: &[Answer::shown("The link.", &PaymentLinkView::COMPONENT)],
+    run: Run::Session(get),
+    ..PLAIN
+};
+
+const CHANGE: Operation = Operation {
+    id: "changePaymentLink",
+    method: "PATCH",
+    path: "/dashboard/api/accounts/{account}/payment-links/{id}",
+    tag: Tag::OperatorInvoices,
+    summary: "Changes a payment link, or switches it off or on; invoices that it made stay as they are.",
+    query: &[MODE],
+    body: Body::required(&ChangePaymentLink::COMPONENT),
+    answers: &[Answer::shown("The link.", &PaymentLinkView::COMPONENT)],
+    refusals: &[Code::AmountTooLarge],
+    run: Run::Session(change),
+    ..PLAIN
+};
+
+fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let body = CreatePaymentLink::read(&context.object()?)?;
+    let (now, actor) = (context.now, member.actor());
+    let link = PaymentLink::new(body, scope.mode(), now)?;
+    Job::write(move |service, tx| {
+        let made = service.create_link(tx, now, &scope, &actor, link)?;
+        Ok(Outcome::created_resource(made))
+    })
+}
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let (before, limit) = (
+        context.query.text("before"),
+        context.query.limit(LIMIT_DEFAULT),
+    );
+    let page = context.service.links(&scope, before, limit)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}
+
+fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let link = context.service.link(&scope, context.second())?;
+    Ok(Job::Done(Outcome::resource(link)))
+}
+
+fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    // Reported after a link that is not found.
+    let change = ChangePaymentLink::read(&context.object()?);
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |service, tx| {
+        let mut link = owned(tx, &scope, &id)?;
+        link.apply(change?);
+        let changed = service.change_link(tx, now, &actor, &link)?;
+        Ok(Outcome::resource(changed))
+    })
+}
