@@ -12,6 +12,7 @@ pub mod chains;
 pub(crate) mod claims;
 pub mod customer;
 pub(crate) mod deliveries;
+pub mod endpoints;
 mod invoice;
 mod invoice_detail;
 pub mod keys;

@@ -77,7 +77,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::summary::OPERATIONS),
     },
-    &operator::endpoints::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::endpoints::OPERATIONS),
+    },
     &operator::settings::RESOURCE,
     &operator::rates::RESOURCE,
     &operator::chains::RESOURCE,

@@ -8,14 +8,15 @@ pub mod payments;
 pub mod snapshots;
 mod target;
 
-use super::operator::{endpoints::event_types, members};
+use super::operator::members;
 use super::{Error, Faults, Json, Service, accounts as account_rules, keys, reseller};
 use crate::domain::account::change::ChangeAccount;
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::event::Format;
-use crate::domain::fields::Fields;
+use crate::domain::fields::rule::choices;
+use crate::domain::fields::{Fields, Rule};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox as render;
 use crate::domain::signature::signs;
@@ -199,10 +200,7 @@ impl Service {
             url: url.to_owned(),
             secret: secret.to_owned(),
             format: fields.choice::<Format>("format")?.unwrap_or(Format::Event),
-            types: fields
-                .list("types")?
-                .map(|list| event_types(list))
-                .transpose()?,
+            types: choices("must be a list of event types").read(fields, "types")?,
             enabled: true,
         })
     }

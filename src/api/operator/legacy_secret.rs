@@ -2,7 +2,7 @@
 
 use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run};
 use crate::api::tag::Tag;
-use crate::domain::render::account_settings::SigningSecretView;
+use crate::domain::render::endpoints::SigningSecretView;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{BOTH_SIGN_MS, Error, Member, new_secret};

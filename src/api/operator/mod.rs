@@ -1,6 +1,7 @@
 //! Operations of the operator interface, `/dashboard/api/…`.
 
 pub mod accounts;
+pub mod endpoints;
 pub mod keys;
 pub mod legacy_secret;
 pub mod own_addresses;

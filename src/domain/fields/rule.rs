@@ -205,6 +205,39 @@ impl<R: Rule> Rule for DescribedRule<R> {
     }
 }
 
+/// A list of an enumeration's texts.
+pub struct ChoicesRule<T> {
+    problem: &'static str,
+    kind: PhantomData<T>,
+}
+
+/// Returns the rule for a list of an enumeration's texts, with the problem of an entry that is no text.
+pub const fn choices<T: TextEnum>(problem: &'static str) -> ChoicesRule<T> {
+    ChoicesRule {
+        problem,
+        kind: PhantomData,
+    }
+}
+
+impl<T: TextEnum> Rule for ChoicesRule<T> {
+    type Value = Vec<T>;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Vec<T>>, Refusal> {
+        let read = |item: &Value| {
+            let text = item.as_str();
+            let text = text.ok_or_else(|| Refusal::field(name, self.problem))?;
+            let known = text.parse::<T>();
+            known.map_err(|problem| Refusal::field(name, problem))
+        };
+        let list = fields.list(name)?;
+        list.map(|list| list.iter().map(read).collect()).transpose()
+    }
+
+    fn keywords(&self) -> Keywords {
+        Schema::List(&Schema::Choice(T::TEXTS)).keywords()
+    }
+}
+
 /// True or false.
 pub struct FlagRule;
 

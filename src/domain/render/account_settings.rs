@@ -89,16 +89,6 @@ view! {
     }
 }
 
-view! {
-    /// A secret that signs webhooks.
-    pub(crate) SigningSecretView<'a> as "SigningSecret", object "secret" {
-        /// The secret.
-        secret: &'a str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
-        /// Until when the one before it signs too, in UTC; null where none does.
-        previous_until: Option<Time> = null;
-    }
-}
-
 const TOLERANCE: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 2000 });
 const CUSTOMER_URL: Schema = schema!({
     "type": ["string", "null"], "pattern": "^[A-Za-z][A-Za-z0-9+.-]*://"

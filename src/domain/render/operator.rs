@@ -1,13 +1,11 @@
-//! The JSON of what the operator interface has besides money: endpoints, accounts, settings, pools, users.
+//! The JSON of what the operator interface has besides money: accounts, settings, users.
 //!
 //! What lives here: which fields they have, in their order. What does not: where these come from. What always holds: a
 //! secret is in one of them only where its field is filled, which is when it was just made.
 
 use super::Rendered;
-use crate::domain::account::Endpoint;
-use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::asset::{Asset, Chain};
 use crate::domain::confirmations::Tiers;
-use crate::domain::event::{EventType, Format};
 use crate::domain::qr::Qr;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
@@ -15,36 +13,6 @@ use crate::domain::user::{Role, User};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
-
-/// An endpoint.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "endpoint", rename_all = "camelCase")]
-pub(crate) struct EndpointView<'a> {
-    id: &'a str,
-    url: &'a str,
-    types: Option<&'a [EventType]>,
-    format: Format,
-    mode: Option<Mode>,
-    enabled: bool,
-    /// Its secret, where it was just made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) secret: Option<&'a str>,
-}
-
-impl<'a> EndpointView<'a> {
-    /// An endpoint without its secret.
-    pub(crate) fn of(endpoint: &'a Endpoint) -> EndpointView<'a> {
-        EndpointView {
-            id: &endpoint.id,
-            url: &endpoint.url,
-            types: endpoint.types.as_deref(),
-            format: endpoint.format,
-            mode: endpoint.mode,
-            enabled: endpoint.enabled,
-            secret: None,
-        }
-    }
-}
 
 /// The settings of the service.
 #[derive(Serialize)]

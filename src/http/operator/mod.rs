@@ -6,7 +6,6 @@
 pub(super) mod chains;
 pub(super) mod customers;
 pub(super) mod deliveries;
-pub(super) mod endpoints;
 pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod ledger;

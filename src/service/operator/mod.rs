@@ -5,7 +5,7 @@
 
 mod adjustments;
 pub mod deliveries;
-pub(super) mod endpoints;
+pub mod endpoints;
 pub mod exports;
 pub mod invoices;
 pub mod keys;

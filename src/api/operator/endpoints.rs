@@ -1,0 +1,236 @@
+//! Webhook endpoints of an account: `/dashboard/api/accounts/{account}/endpoints`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::tag::Tag;
+use crate::domain::account::Endpoint;
+use crate::domain::asset::Mode;
+use crate::domain::event::{EventType, Format};
+use crate::domain::fields::rule::{
+    ChoiceRule, ChoicesRule, DescribedRule, FlagRule, choice, choices, described,
+};
+use crate::domain::fields::text_rule::{UrlRule, url};
+use crate::domain::fields::{Component, Fields, Shown, input, schema};
+use crate::domain::id;
+use crate::domain::refusal::Refusal;
+use crate::domain::render::endpoints::{
+    CreatedEndpointView, EVENT_TYPES, EndpointView, SigningSecretView,
+};
+use crate::service::operator::endpoints::{self, find};
+use crate::service::{Error, Member, Service};
+use crate::store;
+use serde_json::{Map, Value};
+
+input! {
+    /// A new webhook endpoint.
+    pub CreateEndpoint, checked url, types, mode, format, enabled; unknown refused {
+        /// Where events are sent; https.
+        expected url: String = WEBHOOK, "https://shop.example/webhooks";
+        /// Which events it is sent; null: all.
+        optional types: Vec<EventType> = TYPES;
+        /// Which body it is sent.
+        optional format: Format = choice();
+        /// Which mode's events it is sent; null: both.
+        optional mode: Mode = MODE;
+        /// Whether it is sent anything.
+        optional enabled: bool = FlagRule;
+    }
+}
+
+input! {
+    /// What is to be changed of an endpoint; the rest stays.
+    pub ChangeEndpoint, checked url, types, mode, format, enabled; unknown refused {
+        /// Where events are sent; https.
+        optional url: String = WEBHOOK;
+        /// Which events it is sent; null: all.
+        change types: Vec<EventType> = TYPES;
+        /// Which body it is sent.
+        optional format: Format = choice();
+        /// Which mode's events it is sent; null: both.
+        change mode: Mode = MODE;
+        /// Whether it is sent anything.
+        optional enabled: bool = FlagRule, false;
+    }
+}
+
+const WEBHOOK: DescribedRule<UrlRule> = described(
+    url(),
+    schema!({ "type": "string", "maxLength": 2048, "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\"<>\\\\`/?#:]" }),
+);
+const TYPES: DescribedRule<ChoicesRule<EventType>> =
+    described(choices("must be a list of event types"), EVENT_TYPES);
+const MODE: DescribedRule<ChoiceRule<Mode>> = described(choice(), <Option<Mode> as Shown>::SCHEMA);
+
+const ENDPOINT_LIST: Component = Component::List {
+    name: "EndpointList",
+    item: &EndpointView::COMPONENT,
+    about: "A list of endpoints.",
+    about_data: "All of them, oldest first.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 6] =
+    [&LIST, &CREATE, &CHANGE, &REMOVE, &SHOW_SECRET, &ROLL_SECRET];
+
+const LIST: Operation = Operation {
+    id: "listEndpoints",
+    path: "/dashboard/api/accounts/{account}/endpoints",
+    tag: Tag::OperatorWebhooks,
+    summary: "Lists an account's webhook endpoints, oldest first.",
+    answers: &[Answer::shown("The endpoints.", &ENDPOINT_LIST)],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+const CREATE: Operation = Operation {
+    id: "createEndpoint",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/endpoints",
+    tag: Tag::OperatorWebhooks,
+    summary: "Makes a webhook endpoint and its secret.",
+    body: Body::required(&CreateEndpoint::COMPONENT),
+    answers: &[Answer::created(
+        "The endpoint, with its secret.",
+        &CreatedEndpointView::COMPONENT,
+    )],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(create),
+    ..PLAIN
+};
+
+const CHANGE: Operation = Operation {
+    id: "changeEndpoint",
+    method: "PATCH",
+    path: "/dashboard/api/accounts/{account}/endpoints/{id}",
+    tag: Tag::OperatorWebhooks,
+    summary: "Changes a webhook endpoint, or switches it on or off.",
+    body: Body::required(&ChangeEndpoint::COMPONENT),
+    answers: &[Answer::shown("The endpoint.", &EndpointView::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(change),
+    ..PLAIN
+};
+
+const REMOVE: Operation = Operation {
+    id: "removeEndpoint",
+    method: "DELETE",
+    path: "/dashboard/api/accounts/{account}/endpoints/{id}",
+    tag: Tag::OperatorWebhooks,
+    summary: "Removes a webhook endpoint; what was still to be sent to it is given up.",
+    answers: &[Answer::nothing("Removed.")],
+    run: Run::Session(remove),
+    ..PLAIN
+};
+
+const SHOW_SECRET: Operation = Operation {
+    id: "getEndpointSecret",
+    path: "/dashboard/api/accounts/{account}/endpoints/{id}/secret",
+    tag: Tag::OperatorWebhooks,
+    summary: "Shows an endpoint's secret; the audit log notes to whom.",
+    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(show_secret),
+    ..PLAIN
+};
+
+const ROLL_SECRET: Operation = Operation {
+    id: "rollEndpointSecret",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/endpoints/{id}/roll-secret",
+    tag: Tag::OperatorWebhooks,
+    summary: "Makes an endpoint's new secret; for 24 hours the old one signs too.",
+    answers: &[Answer::shown(
+        "The new secret.",
+        &SigningSecretView::COMPONENT,
+    )],
+    recent_password: RecentPassword::Always,
+    run: Run::Session(roll_secret),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let rows = context
+        .service
+        .read(|db| Ok(store::endpoints::of_account(db, account)?))?;
+    Job::list(&rows.iter().map(EndpointView::of).collect::<Vec<_>>())
+}
+
+fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let body = context.object()?;
+    check_url(context.service, &body)?;
+    let body = CreateEndpoint::read(&body)?;
+    let endpoint = Endpoint {
+        seq: 0,
+        id: id::new(context.now).to_string(),
+        mode: body.mode,
+        url: body
+            .url
+            .ok_or_else(|| Refusal::field("url", "must be given"))?,
+        secret: endpoints::endpoint_secret()?,
+        format: body.format.unwrap_or(Format::Event),
+        types: body.types,
+        enabled: body.enabled.unwrap_or(true),
+    };
+    let (now, actor) = (context.now, member.actor());
+    Job::write(move |_, tx| {
+        let made = endpoints::create(tx, &actor, account, endpoint, now)?;
+        Ok(Outcome::created_resource(made))
+    })
+}
+
+fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let body = context.object()?;
+    // Reported after an endpoint that is not found.
+    let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |_, tx| {
+        let mut endpoint = find(tx, account, &id)?;
+        let change = change?;
+        endpoint.url = change.url.unwrap_or(endpoint.url);
+        endpoint.types = change.types.unwrap_or(endpoint.types);
+        endpoint.mode = change.mode.unwrap_or(endpoint.mode);
+        endpoint.format = change.format.unwrap_or(endpoint.format);
+        endpoint.enabled = change.enabled.unwrap_or(endpoint.enabled);
+        let changed = endpoints::update(tx, &actor, account, &endpoint, now)?;
+        Ok(Outcome::resource(changed))
+    })
+}
+
+/// Refuses a body whose url webhooks may not go to, before its other fields are read.
+fn check_url(service: &Service, body: &Map<String, Value>) -> Result<(), Refusal> {
+    let fields = Fields::of(body);
+    fields.only(ChangeEndpoint::NAMES)?;
+    let url = ChangeEndpoint::url(fields)?;
+    url.map_or(Ok(()), |url| service.check_webhook(&url))
+}
+
+fn remove(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |_, tx| {
+        endpoints::remove(tx, &actor, account, &id, now)?;
+        Ok(Outcome::NOTHING)
+    })
+}
+
+fn show_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |_, tx| {
+        let shown = endpoints::show_secret(tx, &actor, account, &id, now)?;
+        Ok(Outcome::resource(shown))
+    })
+}
+
+fn roll_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let account = context.scope(member)?.account();
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |_, tx| {
+        let rolled = endpoints::roll_secret(tx, &actor, account, &id, now)?;
+        Ok(Outcome::resource(rolled))
+    })
+}

@@ -1,0 +1,62 @@
+//! Webhook endpoints as they are answered.
+
+use crate::domain::account::Endpoint;
+use crate::domain::asset::Mode;
+use crate::domain::event::{EventType, Format};
+use crate::domain::fields::{Schema, Shown, view};
+use crate::domain::time::Time;
+
+view! {
+    /// A webhook endpoint.
+    pub EndpointView<'a> as "Endpoint", object "endpoint" {
+        /// Endpoint id.
+        id: &'a str [Schema::UUID] = "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10";
+        /// Where events are sent.
+        url: &'a str [Schema::URL] = "https://shop.example/webhooks";
+        /// Which events it is sent; null: all.
+        types: Option<&'a [EventType]> [EVENT_TYPES] = null;
+        /// Which body it is sent.
+        format: Format = "event";
+        /// Which mode's events it is sent; null: both.
+        mode: Option<Mode> = null;
+        /// Whether it is sent anything.
+        enabled: bool = true;
+    }
+}
+
+view! {
+    /// An endpoint that was just made.
+    pub CreatedEndpointView<'a> as "CreatedEndpoint" {
+        /// Fields of the endpoint.
+        [flatten] base: EndpointView<'a>;
+        /// What signs its deliveries.
+        secret: &'a str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
+    }
+}
+
+view! {
+    /// A secret that signs webhooks.
+    pub SigningSecretView<'a> as "SigningSecret", object "secret" {
+        /// The secret.
+        secret: &'a str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
+        /// Until when the one before it signs too, in UTC; null where none does.
+        previous_until: Option<Time> = null;
+    }
+}
+
+/// Types of events, or null for all.
+pub const EVENT_TYPES: Schema = Schema::OrNull(&<&[EventType] as Shown>::SCHEMA);
+
+impl<'a> EndpointView<'a> {
+    /// Returns the view of an endpoint.
+    pub fn of(endpoint: &'a Endpoint) -> EndpointView<'a> {
+        EndpointView {
+            id: &endpoint.id,
+            url: &endpoint.url,
+            types: endpoint.types.as_deref(),
+            format: endpoint.format,
+            mode: endpoint.mode,
+            enabled: endpoint.enabled,
+        }
+    }
+}
