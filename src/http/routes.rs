@@ -16,8 +16,12 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
     &merchant::events::RESOURCE,
-    &merchant::customers::RESOURCE,
-    &merchant::deposits::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::customers::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::deposits::OPERATIONS),
+    },
     &Resource {
         routes: &Route::all_of(api::payouts::OPERATIONS),
     },

@@ -4,6 +4,4 @@
 
 pub(super) mod account;
 pub(super) mod currencies;
-pub(super) mod customers;
-pub(super) mod deposits;
 pub(super) mod events;

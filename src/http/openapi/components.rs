@@ -6,8 +6,6 @@ use super::bodies;
 use crate::domain::account::AccountStatus;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
 use crate::domain::claim::ClaimOutcome;
-use crate::domain::customer::Family;
-use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::fields::Component;
 use crate::domain::ledger::{LedgerKind, RefType};
@@ -138,8 +136,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "AssetId" => Asset::ids(),
         "AssetKind" => AssetKind::TEXTS.to_vec(),
         "Chain" => Chain::TEXTS.to_vec(),
-        "DepositStatus" => DepositStatus::TEXTS.to_vec(),
-        "Family" => Family::TEXTS.to_vec(),
         "DeliveryState" => DeliveryState::TEXTS.to_vec(),
         "EndpointFormat" => Format::TEXTS.to_vec(),
         "ErrorCode" => Code::TEXTS.to_vec(),

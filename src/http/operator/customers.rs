@@ -2,9 +2,9 @@
 //!
 //! What always holds: they are shown as the operations of the same name under `/v1` show them.
 
+use crate::api::deposits::{self, CUSTOMER, LIMIT};
 use crate::api::params::MODE;
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::merchant::deposits;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
@@ -18,7 +18,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorBooks),
             path: "/dashboard/api/accounts/{account}/deposits",
             summary: "Lists an account's deposits, newest first.",
-            query: &[MODE, deposits::LIMIT, deposits::CUSTOMER],
+            query: &[MODE, LIMIT, CUSTOMER],
             answers: &[Answer::json(200, "The deposits.", "DepositList")],
             handler: Handler::Session(|call, member| Box::pin(list(call, member))),
             ..PRIVATE
@@ -43,7 +43,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /dashboard/api/accounts/{account}/deposits
 async fn list(call: Call, member: Member) -> Result<Reply, Error> {
-    deposits::listed(&call, &call.scope(&member)?)
+    let wanted = deposits::wanted(&call.query);
+    let scope = call.scope(&member)?;
+    Reply::list(&call.front.service.deposits(&scope, &wanted)?)
 }
 
 /// GET /dashboard/api/accounts/{account}/customers/{ref}

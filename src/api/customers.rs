@@ -1,0 +1,120 @@
+//! Customers of a shop: `/v1/customers`, their addresses, and simulated deposits.
+
+use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::tag::Tag;
+use crate::domain::fields::text_rule::text;
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::customer::{CustomerAddressesView, DepositView};
+use crate::service::deposits::Simulated;
+use crate::service::{Caller, Error};
+use serde_json::Number;
+use std::sync::Arc;
+
+input! {
+    /// What a test customer pays.
+    pub SimulateDeposit, checked asset, amount; unknown refused {
+        /// Asset id of a coin that one of the customer's addresses takes.
+        required asset: String = text(1..=40).or_refused("must be given: an asset id of the currencies list"), "BTC";
+        /// Amount in whole coins, as a plain decimal; more than zero.
+        required amount: String = CoinsRule, "0.001";
+    }
+}
+
+/// An amount of coins, as a text or a number. The operation checks the digits.
+struct CoinsRule;
+
+impl Rule for CoinsRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let value = fields.get(name);
+        let text = value.and_then(|value| value.as_str().or(value.as_number().map(Number::as_str)));
+        let problem = "must be given: a plain decimal of whole coins like \"0.25\"";
+        let text = text.ok_or_else(|| Refusal::field(name, problem))?;
+        Ok(Some(text.to_owned()))
+    }
+
+    fn keywords(&self) -> Keywords {
+        const SCHEMA: Schema = schema!({
+            "type": ["string", "number"], "pattern": "^[0-9]+(\\.[0-9]+)?$", "exclusiveMinimum": 0
+        });
+        SCHEMA.keywords()
+    }
+}
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&MAKE_ADDRESSES, &GET_ADDRESSES, &SIMULATE];
+
+const MAKE_ADDRESSES: Operation = Operation {
+    id: "makeCustomerAddresses",
+    method: "POST",
+    path: "/v1/customers/{ref}/addresses",
+    tag: Tag::Customers,
+    summary: "Makes or fetches a customer's static addresses, one for each chain family; the same for ever.",
+    answers: &[Answer::created(
+        "The customer's addresses, whether or not they were there before.",
+        &CustomerAddressesView::COMPONENT,
+    )],
+    refusals: &[Code::CustomersDisabled, Code::PoolRefilling],
+    run: Run::Secret(make_addresses),
+    ..PLAIN
+};
+
+const GET_ADDRESSES: Operation = Operation {
+    id: "getCustomerAddresses",
+    path: "/v1/customers/{ref}/addresses",
+    tag: Tag::Customers,
+    summary: "Reads a customer's static addresses.",
+    answers: &[Answer::shown(
+        "The customer's addresses.",
+        &CustomerAddressesView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
+    run: Run::Secret(get_addresses),
+    ..PLAIN
+};
+
+const SIMULATE: Operation = Operation {
+    id: "simulateDeposit",
+    method: "POST",
+    path: "/v1/customers/{ref}/simulate",
+    tag: Tag::Customers,
+    summary: "Pays to a test customer's address: one deposit, seen and confirmed, with ledger and webhooks as for a real one.",
+    body: Body::required(&SimulateDeposit::COMPONENT),
+    answers: &[Answer::created("The deposit.", &DepositView::COMPONENT)],
+    refusals: &[
+        Code::CoinUnavailable,
+        Code::CustomersDisabled,
+        Code::Forbidden,
+    ],
+    run: Run::Secret(simulate),
+    ..PLAIN
+};
+
+fn make_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
+    let reference = context.first().to_owned();
+    Job::wait(async move {
+        let made = service.make_customer_addresses(now, &caller, &reference);
+        Outcome::created(&made.await?)
+    })
+}
+
+fn get_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let found = context
+        .service
+        .customer_addresses(caller, context.first())?;
+    Ok(Job::Done(Outcome::resource(found)))
+}
+
+fn simulate(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let SimulateDeposit { asset, amount } = SimulateDeposit::read(&context.object()?)?;
+    let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
+    let reference = context.first().to_owned();
+    Job::wait(async move {
+        let deposit =
+            service.simulate_deposit(now, &caller, &reference, Simulated { asset, amount });
+        Outcome::created(&deposit.await?)
+    })
+}

@@ -1,0 +1,75 @@
+//! Deposits of a shop's customers: `/v1/deposits`.
+
+use super::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::query::{Param, ParamKind, Query};
+use super::tag::Tag;
+use crate::domain::customer::REF_CHARS_MAX;
+use crate::domain::fields::Component;
+use crate::domain::render::customer::DepositView;
+use crate::service::deposits::Wanted;
+use crate::service::{Caller, Error};
+use std::sync::Arc;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 25;
+
+/// `limit` of a list of deposits.
+pub const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
+
+/// `customer` of a list of deposits.
+pub const CUSTOMER: Param = Param {
+    name: "customer",
+    about: "Only deposits of the customer with this reference.",
+    kind: ParamKind::Text {
+        chars_max: REF_CHARS_MAX,
+    },
+};
+
+/// A list of deposits.
+pub const DEPOSIT_LIST: Component = Component::List {
+    name: "DepositList",
+    item: &DepositView::COMPONENT,
+    about: "Deposits in the mode of the key, newest first.",
+    about_data: "The deposits, newest first.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&LIST, &GET];
+
+const LIST: Operation = Operation {
+    id: "listDeposits",
+    path: "/v1/deposits",
+    tag: Tag::Customers,
+    summary: "Lists deposits, newest first.",
+    query: &[LIMIT, CUSTOMER],
+    answers: &[Answer::shown("The deposits.", &DEPOSIT_LIST)],
+    run: Run::Secret(list),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getDeposit",
+    path: "/v1/deposits/{id}",
+    tag: Tag::Customers,
+    summary: "Reads a deposit.",
+    answers: &[Answer::shown("The deposit.", &DepositView::COMPONENT)],
+    run: Run::Secret(get),
+    ..PLAIN
+};
+
+/// Returns the deposits that a query asks for.
+pub fn wanted(query: &Query) -> Wanted {
+    Wanted {
+        customer: query.text("customer").map(str::to_owned),
+        limit: query.limit(LIMIT_DEFAULT),
+    }
+}
+
+fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    Job::list(&context.service.deposits(caller, &wanted(context.query))?)
+}
+
+fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let deposit = context.service.deposit(caller, &context.uuid("deposit")?)?;
+    Ok(Job::Done(Outcome::resource(deposit)))
+}
