@@ -3,6 +3,8 @@
 //! A file has the inputs of its operations, their declarations and their functions. `http` authenticates the caller,
 //! calls the function of an operation and answers its outcome.
 
+pub mod account;
+pub mod currencies;
 pub mod customers;
 pub mod deposits;
 pub mod invoices;

@@ -13,8 +13,12 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::invoices::OPERATIONS),
     },
-    &merchant::currencies::RESOURCE,
-    &merchant::account::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::currencies::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::account::OPERATIONS),
+    },
     &merchant::events::RESOURCE,
     &Resource {
         routes: &Route::all_of(api::customers::OPERATIONS),

@@ -35,6 +35,13 @@ pub enum Component {
         /// Schema of `nextBefore` where it is not null.
         before: &'static Schema,
     },
+    /// A component with an example of its own.
+    Exemplified {
+        /// The component.
+        component: &'static Component,
+        /// JSON text of the example.
+        example: &'static str,
+    },
     /// A schema that nothing here describes.
     Other {
         /// Name in the document.
@@ -56,6 +63,7 @@ impl Component {
             | Component::List { name, .. }
             | Component::Page { name, .. }
             | Component::Other { name, .. } => name,
+            Component::Exemplified { component, .. } => component.name(),
         }
     }
 
@@ -69,6 +77,7 @@ impl Component {
         let schema = match self {
             Component::Object { object, .. } => return object.keywords(),
             Component::Other { schema, .. } => return schema.keywords(),
+            Component::Exemplified { component, .. } => return component.keywords(),
             Component::List {
                 item,
                 about,
@@ -112,7 +121,9 @@ impl Component {
             Component::Page { item, .. } => {
                 json!({ "data": [item.example()], "hasMore": false, "nextBefore": null })
             }
-            Component::Other { example, .. } => serde_json::from_str(example).unwrap_or_default(),
+            Component::Other { example, .. } | Component::Exemplified { example, .. } => {
+                serde_json::from_str(example).unwrap_or_default()
+            }
         }
     }
 
@@ -122,9 +133,15 @@ impl Component {
             return;
         }
         all.push(self);
+        self.add_parts(all);
+    }
+
+    /// Adds the components that the schema refers to.
+    fn add_parts(&'static self, all: &mut Vec<&'static Component>) {
         match self {
             Component::Object { object, .. } => object.add_components(all),
             Component::List { item, .. } | Component::Page { item, .. } => item.add_components(all),
+            Component::Exemplified { component, .. } => component.add_parts(all),
             Component::Other { parts, .. } => {
                 parts.iter().for_each(|part| part.add_components(all));
             }

@@ -42,17 +42,13 @@ shown! {
     u64 = Schema::COUNT;
     usize = Schema::COUNT;
     Time = Schema::MOMENT;
-    Total = Schema::STRING;
     Cents = schema!({ "type": "string", "pattern": "^-?[0-9]+\\.[0-9]{2}$" });
+    Total = Cents::SCHEMA;
 }
 
 /// A JSON object of somebody else's.
 impl Shown for &RawValue {
     const SCHEMA: Schema = schema!({ "type": "object", "additionalProperties": true });
-}
-
-impl Shown for Box<RawValue> {
-    const SCHEMA: Schema = <&RawValue>::SCHEMA;
 }
 
 impl<T: TextEnum> Shown for T {

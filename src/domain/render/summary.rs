@@ -2,12 +2,12 @@
 //!
 //! Invariant: no field names a customer.
 
+use super::account::BalanceView;
 use crate::domain::asset::Mode;
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::{Cents, Currency, Total};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
-use serde_json::value::RawValue;
 
 view! {
     /// An account in numbers, in one mode.
@@ -15,7 +15,7 @@ view! {
         /// Whose data: of what has a mode, only this is counted.
         mode: Mode = "live";
         /// One balance for each of EUR and USD, always both.
-        balances: Vec<Box<RawValue>> [BALANCES] = [
+        balances: Vec<BalanceView> = [
             {
                 "currency": "EUR", "available": "120.00", "pending": "0.00", "reserved": "0.00", "sales": "120.00",
                 "fees": "0.00", "payouts": "0.00", "refunds": "0.00"
@@ -57,9 +57,6 @@ view! {
         }];
     }
 }
-
-const BALANCES: Schema =
-    schema!({ "type": "array", "items": { "$ref": "#/components/schemas/Balance" } });
 
 view! {
     /// What waits for an operator, over all accounts.
@@ -115,7 +112,7 @@ view! {
         /// Sales of today so far.
         today: Cents [Schema::STRING] = "20.00";
         /// Sales of all these days.
-        total: Total = "120.00";
+        total: Total [Schema::STRING] = "120.00";
         /// Every day of UTC, oldest first, today last; days without a sale too.
         days: Vec<SalesOfDayView> = [
             { "day": "2026-11-21", "count": 2, "amount": "100.00", "percentOfHighest": 100 },

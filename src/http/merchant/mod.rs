@@ -2,6 +2,4 @@
 //!
 //! What always holds: a handler parses, makes one call into `service`, and wraps the answer.
 
-pub(super) mod account;
-pub(super) mod currencies;
 pub(super) mod events;

@@ -4,11 +4,11 @@
 
 use super::bodies;
 use crate::domain::account::AccountStatus;
-use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
+use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::claim::ClaimOutcome;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::fields::Component;
-use crate::domain::ledger::{LedgerKind, RefType};
+use crate::domain::ledger::LedgerKind;
 use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
 use crate::domain::rate;
@@ -134,7 +134,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "InvoiceStatus" => InvoiceStatus::TEXTS.to_vec(),
         "Currency" => Currency::TEXTS.to_vec(),
         "AssetId" => Asset::ids(),
-        "AssetKind" => AssetKind::TEXTS.to_vec(),
         "Chain" => Chain::TEXTS.to_vec(),
         "DeliveryState" => DeliveryState::TEXTS.to_vec(),
         "EndpointFormat" => Format::TEXTS.to_vec(),
@@ -153,7 +152,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
         "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
         "TransferStatus" => TransferStatus::TEXTS.to_vec(),
-        "RefType" => RefType::TEXTS.to_vec(),
         "ServerAction" => OperatorStep::TEXTS.to_vec(),
         "ServerCommand" => CommandState::TEXTS.to_vec(),
         "ServerStatus" => ServerStatus::TEXTS.to_vec(),

@@ -1,10 +1,11 @@
 //! Balances, ledger and events of an account in the operator interface, and correcting its ledger.
 
+use crate::api::account;
 use crate::api::params::{BEFORE, CURRENCY, MODE};
 use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
 use crate::http::auth::Operator;
-use crate::http::merchant::{account, events};
+use crate::http::merchant::events;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
@@ -95,7 +96,7 @@ async fn balances(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// GET /dashboard/api/accounts/{account}/ledger
 async fn ledger(call: Call, member: Member) -> Result<Reply, Error> {
-    let (scope, wanted) = (call.scope(&member)?, account::wanted(&call)?);
+    let (scope, wanted) = (call.scope(&member)?, account::wanted(&call.query)?);
     Reply::page(&call.front.service.ledger(&scope, &wanted)?)
 }
 

@@ -4,7 +4,7 @@
 
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
-use crate::domain::render;
+use crate::domain::render::account::BalanceView;
 use crate::domain::render::summary::{
     AccountSummaryView, DailySalesView, InvoiceCountView, OpenTransfersView, SummaryView, begin_of,
     day_of,
@@ -38,12 +38,11 @@ impl Service {
         self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, seq)?;
             let balances = balances_of(db, &account, mode)?;
-            let balances = balances.iter().map(render::balance);
             let open = summary::open_invoices(db, seq, mode)?;
             let recent = summary::recent_invoices(db, seq, mode, now.plus_ms(-RECENT_MS))?;
             Ok(to_raw_value(&AccountSummaryView {
                 mode,
-                balances: balances.collect::<Result<_, _>>()?,
+                balances: balances.iter().map(BalanceView::from).collect(),
                 open_invoices: counted(&OPEN, &open),
                 recent_invoices: counted(InvoiceStatus::ALL, &recent),
                 sales: sales(db, seq, mode, now)?,

@@ -1,0 +1,139 @@
+//! The account of a shop: `/v1/merchant`, `/v1/balances` and `/v1/ledger`.
+
+use super::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::params::BEFORE_ID;
+use super::query::{Param, ParamKind, Query};
+use super::tag::Tag;
+use crate::domain::fields::{Component, Schema};
+use crate::domain::money::Currency;
+use crate::domain::render::account::{BalanceView, LedgerEntryView, MerchantView};
+use crate::service::accounts::LedgerWanted;
+use crate::service::{Caller, Error};
+use std::sync::Arc;
+
+/// `limit` of the ledger where none is given.
+pub const LIMIT_DEFAULT: u32 = 50;
+
+/// The balances of an account.
+pub const BALANCE_LIST: Component = Component::Exemplified {
+    component: &Component::List {
+        name: "BalanceList",
+        item: &BalanceView::COMPONENT,
+        about: "The account's balances in the mode of the key.",
+        about_data: "One balance for each of EUR and USD, always both.",
+    },
+    example: r#"{
+        "data": [
+            {
+                "currency": "EUR", "available": "19.80", "pending": "0.00", "reserved": "0.00", "sales": "20.00",
+                "fees": "-0.20", "payouts": "0.00", "refunds": "0.00"
+            },
+            {
+                "currency": "USD", "available": "0.00", "pending": "0.00", "reserved": "0.00", "sales": "0.00",
+                "fees": "0.00", "payouts": "0.00", "refunds": "0.00"
+            }
+        ]
+    }"#,
+};
+
+/// A page of the ledger.
+pub const LEDGER_PAGE: Component = Component::Exemplified {
+    component: &Component::Page {
+        name: "LedgerPage",
+        item: &LedgerEntryView::COMPONENT,
+        about: [
+            "One page of the ledger in the mode of the key, newest first.",
+            "The entries of this page, newest first.",
+            "Whether older entries follow.",
+            "Value of before that answers the next page; null on the last page.",
+        ],
+        before: &Schema::STRING,
+    },
+    example: r#"{
+        "data": [
+            {
+                "id": "01a1fd72-0c90-7f71-81fe-71011ba0872a", "currency": "EUR", "amount": "-0.20", "kind": "fee",
+                "refType": "invoice", "refId": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "feeBps": 100, "memo": null,
+                "livemode": false, "createdAt": "2026-11-21T09:31:12.400Z"
+            },
+            {
+                "id": "01a1fd72-0c90-780c-9aae-9b322bba2a38", "currency": "EUR", "amount": "20.00", "kind": "sale",
+                "refType": "invoice", "refId": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "feeBps": null, "memo": null,
+                "livemode": false, "createdAt": "2026-11-21T09:31:12.400Z"
+            }
+        ],
+        "hasMore": false,
+        "nextBefore": null
+    }"#,
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&MERCHANT, &BALANCES, &LEDGER];
+
+const MERCHANT: Operation = Operation {
+    id: "getMerchant",
+    path: "/v1/merchant",
+    tag: Tag::Account,
+    summary: "Reads the account, in the mode of the key.",
+    answers: &[Answer::shown("The account.", &MerchantView::COMPONENT)],
+    run: Run::Secret(merchant),
+    ..PLAIN
+};
+
+const BALANCES: Operation = Operation {
+    id: "listBalances",
+    path: "/v1/balances",
+    tag: Tag::Account,
+    summary: "Reads both balances, in the mode of the key.",
+    answers: &[Answer::shown(
+        "One balance for each currency.",
+        &BALANCE_LIST,
+    )],
+    run: Run::Secret(balances),
+    ..PLAIN
+};
+
+const LEDGER: Operation = Operation {
+    id: "listLedger",
+    path: "/v1/ledger",
+    tag: Tag::Account,
+    summary: "Pages through the ledger, newest first.",
+    query: &[
+        Param::limit(200, LIMIT_DEFAULT),
+        BEFORE_ID,
+        Param {
+            name: "currency",
+            about: "Only entries in this currency.",
+            kind: ParamKind::OneOf(Currency::TEXTS),
+        },
+    ],
+    answers: &[Answer::shown("A page of entries.", &LEDGER_PAGE)],
+    run: Run::Secret(ledger),
+    ..PLAIN
+};
+
+fn merchant(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let merchant = context.service.merchant(caller)?;
+    Ok(Job::Done(Outcome::resource(merchant)))
+}
+
+fn balances(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    Job::list(&context.service.balances(caller)?)
+}
+
+fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let page = context.service.ledger(caller, &wanted(context.query)?)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}
+
+/// Returns the page of a ledger that a query asks for.
+///
+/// # Errors
+/// `invalid_request`, which the check of the query has ruled out.
+pub fn wanted(query: &Query) -> Result<LedgerWanted, Error> {
+    Ok(LedgerWanted {
+        before: query.text("before").map(str::to_owned),
+        currency: query.choice("currency")?,
+        limit: query.limit(LIMIT_DEFAULT),
+    })
+}

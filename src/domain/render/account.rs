@@ -1,0 +1,218 @@
+//! An account, its balances and its ledger as they are answered.
+
+use super::Rendered;
+use crate::domain::account::{Account, AccountStatus};
+use crate::domain::asset::Mode;
+use crate::domain::fields::{Schema, schema, view};
+use crate::domain::ledger::{Balance, Entry, LedgerKind, RefType};
+use crate::domain::money::{Cents, Currency, Total};
+use crate::domain::time::Time;
+use serde_json::value::to_raw_value;
+
+/// A fee in basis points.
+const FEE_BPS: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 10000 });
+
+view! {
+    /// The account that the key belongs to.
+    pub(crate) MerchantView<'a> as "Merchant" {
+        /// Account id.
+        id: &'a str [Schema::UUID] = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
+        [flatten] rest: AccountFieldsView<'a>;
+    }
+}
+
+view! {
+    /// An account without its id.
+    pub(crate) AccountFieldsView<'a> {
+        /// Name of the merchant.
+        name: &'a str = "Sandbox Shop";
+        /// Whether the account may create invoices and be paid out.
+        status: AccountStatus = "active";
+        /// Fee in basis points.
+        fee_bps: u32 [FEE_BPS] = 100;
+        /// The same fee as a percentage.
+        fee_percent: String [Schema::PRICE] = "1.00";
+        /// Whether settlement is enabled; stored and shown only.
+        settlement_enabled: bool = true;
+        /// Whether customers may have static deposit addresses.
+        customers_enabled: bool = true;
+        /// The first enabled webhook endpoint of the mode; null while there is none.
+        webhook_url: Option<&'a str> [Schema::Nullable(&Schema::URL)] = "http://127.0.0.1:8080/sandbox/inbox/shop";
+        /// Coin payouts are sent in, chosen in the operator interface (asset id from currencies).
+        payout_asset: &'static str [Schema::ASSET] = "SOL";
+        /// Whether the key used is a live key.
+        livemode: bool = false;
+        /// One balance per currency, in the mode of the key.
+        balances: Vec<BalanceView> = [
+            {
+                "currency": "EUR", "available": "19.80", "pending": "0.00", "reserved": "0.00", "sales": "20.00",
+                "fees": "-0.20", "payouts": "0.00", "refunds": "0.00"
+            },
+            {
+                "currency": "USD", "available": "0.00", "pending": "0.00", "reserved": "0.00", "sales": "0.00",
+                "fees": "0.00", "payouts": "0.00", "refunds": "0.00"
+            }
+        ];
+        /// When the account was created, in UTC.
+        created_at: Time = "2026-11-21T09:00:00.000Z";
+    }
+}
+
+view! {
+    /// The account as account.approved and account.suspended events carry it: every field of Merchant, and object.
+    pub(crate) AccountView<'a> as "Account" {
+        /// Account id.
+        id: &'a str [Schema::UUID] = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
+        /// Always account.
+        object: &'static str [schema!({ "type": "string", "const": "account" })] = "account";
+        [flatten] rest: AccountFieldsView<'a>;
+    }
+    example differs {
+        "livemode": true,
+        "balances": [
+            {
+                "currency": "EUR", "available": "0.00", "pending": "0.00", "reserved": "0.00", "sales": "0.00",
+                "fees": "0.00", "payouts": "0.00", "refunds": "0.00"
+            },
+            {
+                "currency": "USD", "available": "0.00", "pending": "0.00", "reserved": "0.00", "sales": "0.00",
+                "fees": "0.00", "payouts": "0.00", "refunds": "0.00"
+            }
+        ]
+    }
+}
+
+view! {
+    /// What is owed to the merchant in one currency, in the mode of the key, after fees and open payouts.
+    pub(crate) BalanceView as "Balance" {
+        /// Currency of all amounts of this balance.
+        currency: Currency = "EUR";
+        /// May be paid out now; below zero where a refund or a payment undone took more than there was.
+        available: Cents = "19.80";
+        /// Expected net of invoices in status detected; shown, not spendable.
+        pending: Total = "0.00";
+        /// Open payouts and refunds; already subtracted from available.
+        reserved: Cents = "0.00";
+        /// Lifetime sum of sales.
+        sales: Cents = "20.00";
+        /// Lifetime sum of fees, negative.
+        fees: Cents = "-0.20";
+        /// Lifetime sum of payouts, negative; reversals of failed payouts added back.
+        payouts: Cents = "0.00";
+        /// Lifetime sum of refunds, negative; reversals of failed refunds added back.
+        refunds: Cents = "0.00";
+    }
+}
+
+view! {
+    /// One booking on a balance.
+    pub(crate) LedgerEntryView<'a> as "LedgerEntry" {
+        /// Ledger entry id.
+        id: &'a str [Schema::UUID] = "01a1fd72-0c90-780c-9aae-9b322bba2a38";
+        /// Currency of the amount.
+        currency: Currency = "EUR";
+        /// Signed amount; fees and payouts are negative.
+        amount: Cents = "20.00";
+        /// What is booked.
+        kind: LedgerKind = "sale";
+        /// What kind of object caused the entry.
+        ref_type: RefType = "invoice";
+        /// Id of the object that caused the entry; null where there is none.
+        ref_id: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
+        /// Fee in basis points that the entry was made with; null where no fee applies.
+        fee_bps: Option<u32> [Schema::Nullable(&FEE_BPS)] = null;
+        /// Note for a person.
+        memo: Option<&'a str> = null;
+        /// False when the entry belongs to test mode.
+        livemode: bool = false;
+        /// When the entry was booked, in UTC.
+        created_at: Time = "2026-11-21T09:31:12.400Z";
+    }
+}
+
+impl<'a> AccountFieldsView<'a> {
+    /// Returns the fields of an account in one mode.
+    fn of(
+        account: &'a Account,
+        mode: Mode,
+        webhook_url: Option<&'a str>,
+        balances: &[Balance],
+    ) -> AccountFieldsView<'a> {
+        AccountFieldsView {
+            name: &account.name,
+            status: account.status,
+            fee_bps: account.fee.0,
+            fee_percent: account.fee.percent(),
+            settlement_enabled: account.settlement_enabled,
+            customers_enabled: account.customers_enabled,
+            webhook_url,
+            payout_asset: account.payout_asset.id,
+            livemode: mode.is_live(),
+            balances: balances.iter().map(BalanceView::from).collect(),
+            created_at: account.created_at,
+        }
+    }
+}
+
+/// Returns the JSON of an account as `GET /v1/merchant` answers it.
+pub fn merchant(
+    account: &Account,
+    mode: Mode,
+    webhook_url: Option<&str>,
+    balances: &[Balance],
+) -> Rendered {
+    to_raw_value(&MerchantView {
+        id: &account.id,
+        rest: AccountFieldsView::of(account, mode, webhook_url, balances),
+    })
+}
+
+/// Returns the JSON of an account in an `account.*` event: the same, with `object`.
+pub fn account(
+    account: &Account,
+    mode: Mode,
+    webhook_url: Option<&str>,
+    balances: &[Balance],
+) -> Rendered {
+    to_raw_value(&AccountView {
+        id: &account.id,
+        object: "account",
+        rest: AccountFieldsView::of(account, mode, webhook_url, balances),
+    })
+}
+
+impl From<&Balance> for BalanceView {
+    fn from(of: &Balance) -> BalanceView {
+        BalanceView {
+            currency: of.currency,
+            available: of.available,
+            pending: of.pending,
+            reserved: of.reserved,
+            sales: of.sales,
+            fees: of.fees,
+            payouts: of.payouts,
+            refunds: of.refunds,
+        }
+    }
+}
+
+/// Returns the JSON of a balance.
+pub fn balance(balance: &Balance) -> Rendered {
+    to_raw_value(&BalanceView::from(balance))
+}
+
+/// Returns the JSON of an entry of the ledger.
+pub fn entry(entry: &Entry, mode: Mode) -> Rendered {
+    to_raw_value(&LedgerEntryView {
+        id: &entry.id,
+        currency: entry.currency,
+        amount: entry.amount,
+        kind: entry.kind,
+        ref_type: entry.ref_type,
+        ref_id: entry.ref_id.as_deref(),
+        fee_bps: entry.fee_bps.map(|bps| bps.0),
+        memo: entry.memo.as_deref(),
+        livemode: mode.is_live(),
+        created_at: entry.created_at,
+    })
+}

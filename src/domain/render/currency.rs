@@ -1,0 +1,39 @@
+//! Coins of the currencies list as they are answered.
+
+use super::Rendered;
+use crate::domain::asset::{Asset, AssetKind, Chain};
+use crate::domain::fields::{Schema, view};
+use serde_json::value::to_raw_value;
+
+view! {
+    /// A coin that invoices can be paid in.
+    pub(crate) CurrencyView as "Currency" {
+        /// Asset id, as used wherever a field is called asset.
+        id: &'static str [Schema::ASSET] = "LTC";
+        /// Ticker symbol; the same on every chain the coin exists on.
+        symbol: &'static str = "LTC";
+        /// Name of the coin, for people.
+        name: &'static str = "Litecoin";
+        /// Chain the coin is paid on.
+        chain: Chain [Schema::CHAIN] = "litecoin";
+        /// Whether it is the chain's own coin or a token, and of which standard.
+        kind: AssetKind = "native";
+        /// Decimal places of one whole coin on its chain.
+        decimals: u32 = 8;
+        /// Minimum amount of a payment, in whole coins.
+        min_amount: String [Schema::COINS] = "0.01";
+    }
+}
+
+/// Returns the JSON of a coin of the currencies list.
+pub fn currency(asset: &Asset) -> Rendered {
+    to_raw_value(&CurrencyView {
+        id: asset.id,
+        symbol: asset.symbol,
+        name: asset.name,
+        chain: asset.chain,
+        kind: asset.kind,
+        decimals: asset.decimals,
+        min_amount: asset.text(asset.min_amount),
+    })
+}
