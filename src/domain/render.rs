@@ -24,6 +24,7 @@ pub(crate) mod pools;
 mod public;
 pub(crate) mod rates;
 pub mod sandbox;
+pub mod settings;
 pub mod summary;
 pub mod tokens;
 pub mod transfers;

@@ -88,7 +88,15 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::endpoints::OPERATIONS),
     },
-    &operator::settings::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::settings::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::operator::coins::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::operator::audit_log::OPERATIONS),
+    },
     &operator::rates::RESOURCE,
     &operator::chains::RESOURCE,
     &probes::RESOURCE,
@@ -97,7 +105,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &sandbox::faults::RESOURCE,
     &sandbox::clock::RESOURCE,
     &sandbox::account::RESOURCE,
-    &sandbox::chains::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::sandbox::chains::OPERATIONS),
+    },
     &sandbox::payments::RESOURCE,
     &sandbox::webhooks::RESOURCE,
     &sandbox::inbox::RESOURCE,

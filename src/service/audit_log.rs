@@ -8,14 +8,14 @@ use super::{Error, Json, Member, Service};
 use crate::domain::history::Head;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
-use crate::domain::render::operator::AuditLogEntry;
+use crate::domain::render::settings::AuditLogEntryView;
 use crate::domain::time::Time;
 use crate::store::{Tx, accounts, audit_log, history};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Which page of the audit log is asked for.
-pub struct Wanted {
+/// A page of the audit log.
+pub struct AuditLogQuery {
     /// Only what concerns the account with this id.
     pub account: Option<String>,
     /// Only what was done before the entry with this id.
@@ -59,10 +59,10 @@ impl Service {
     /// # Errors
     /// `not_found` for an account that is not there or not the member's; `invalid_request` where `before` is no entry's
     /// id.
-    pub fn audit_log(&self, member: &Member, wanted: &Wanted) -> Result<Page, Error> {
+    pub fn audit_log(&self, member: &Member, query: &AuditLogQuery) -> Result<Page, Error> {
         let own = member.user().account;
         self.read(|db| {
-            let account = match &wanted.account {
+            let account = match &query.account {
                 None => own,
                 Some(text) => {
                     let id = id::parse(text);
@@ -72,16 +72,16 @@ impl Service {
                     Some(seq.ok_or_else(|| Refusal::not_found("account"))?)
                 }
             };
-            let before = match &wanted.before {
+            let before = match &query.before {
                 None => i64::MAX,
                 Some(text) => text.parse().map_err(|_| unknown_before())?,
             };
-            let limit = wanted.limit.saturating_add(1);
+            let limit = query.limit.saturating_add(1);
             let found = audit_log::page(db, account, before, limit)?;
             let rendered = found.iter().map(shown);
             Ok(Page::cut(
                 rendered.collect::<Result<_, Error>>()?,
-                wanted.limit,
+                query.limit,
             ))
         })
     }
@@ -91,7 +91,7 @@ impl Service {
 fn shown(entry: &audit_log::Entry) -> Result<(String, Json), Error> {
     let id = entry.seq.to_string();
     let detail: Box<RawValue> = RawValue::from_string(entry.detail.clone())?;
-    let answer = to_raw_value(&AuditLogEntry {
+    let answer = to_raw_value(&AuditLogEntryView {
         id: &id,
         at: entry.at,
         actor: &entry.actor,

@@ -8,7 +8,7 @@
 
 pub mod accounts;
 pub mod activity;
-mod approval;
+pub(crate) mod approval;
 pub mod audit;
 pub mod audit_log;
 pub mod backup;
@@ -156,7 +156,7 @@ impl Service {
     }
 
     /// A short read of several things that belong together, as they stand at one moment.
-    fn read_at_one_moment<T>(
+    pub(crate) fn read_at_one_moment<T>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {

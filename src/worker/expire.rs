@@ -27,10 +27,12 @@ impl Worker for Expire {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{Arc, Expire, Next, Service, Time, Worker};
+    use crate::domain::asset::Chain;
     use crate::domain::scanned::HELD_MS_MAX;
     use crate::domain::time::{HOUR_MS, MINUTE_MS};
     use crate::service::sandbox;
     use crate::service::tests::{NOW, done, seeded};
+    use crate::store::Tx;
     use serde_json::{Map, Value, json};
 
     fn object(body: &Value) -> Map<String, Value> {
@@ -55,8 +57,10 @@ mod tests {
         let (service, _file) = seeded();
         let caller = service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap();
         let lags = |at, lagging: bool| {
-            let body = object(&json!({ "lagging": lagging }));
-            done(service.patch_sandbox_chain(at, "bitcoin", body)).unwrap();
+            let step = move |service: &Service, tx: &Tx<'_>| {
+                service.let_lag(tx, at, Chain::Bitcoin, lagging)
+            };
+            done(service.write(step)).unwrap();
         };
         lags(NOW, true);
         for (asset, minutes) in [("BTC", 1), ("BTC", 2), ("LTC", 3), ("BTC", 4), ("LTC", 5)] {

@@ -1,12 +1,15 @@
 //! Operations of the operator interface, `/dashboard/api/…`.
 
 pub mod accounts;
+pub mod audit_log;
+pub mod coins;
 pub mod endpoints;
 pub mod keys;
 pub mod legacy_secret;
 pub mod own_addresses;
 pub mod payment_links;
 pub mod pools;
+pub mod settings;
 pub mod summary;
 pub mod tokens;
 pub mod transfers;

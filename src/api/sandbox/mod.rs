@@ -1,3 +1,4 @@
 //! Operations of a sandbox: `/sandbox`.
 
+pub mod chains;
 pub mod transfers;

@@ -42,6 +42,8 @@ pub enum Component {
         /// JSON text of the example.
         example: &'static str,
     },
+    /// An object without a name, described where it stands.
+    Inline(&'static Object),
     /// A schema that nothing here describes.
     Other {
         /// Name in the document.
@@ -64,6 +66,7 @@ impl Component {
             | Component::Page { name, .. }
             | Component::Other { name, .. } => name,
             Component::Exemplified { component, .. } => component.name(),
+            Component::Inline(_) => "",
         }
     }
 
@@ -75,7 +78,9 @@ impl Component {
     /// Returns the JSON Schema.
     pub fn keywords(&self) -> Keywords {
         let schema = match self {
-            Component::Object { object, .. } => return object.keywords(),
+            Component::Object { object, .. } | Component::Inline(object) => {
+                return object.keywords();
+            }
             Component::Other { schema, .. } => return schema.keywords(),
             Component::Exemplified { component, .. } => return component.keywords(),
             Component::List {
@@ -116,7 +121,9 @@ impl Component {
     /// Returns an example of a value.
     pub fn example(&self) -> Value {
         match self {
-            Component::Object { object, .. } => Value::Object(object.example()),
+            Component::Object { object, .. } | Component::Inline(object) => {
+                Value::Object(object.example())
+            }
             Component::List { item, .. } => json!({ "data": [item.example()] }),
             Component::Page { item, .. } => {
                 json!({ "data": [item.example()], "hasMore": false, "nextBefore": null })
@@ -129,6 +136,9 @@ impl Component {
 
     /// Adds this component, and those that its schema refers to.
     pub fn add_components(&'static self, all: &mut Vec<&'static Component>) {
+        if let Component::Inline(object) = self {
+            return object.add_components(all);
+        }
         if all.iter().any(|known| known.name() == self.name()) {
             return;
         }
@@ -139,7 +149,9 @@ impl Component {
     /// Adds the components that the schema refers to.
     fn add_parts(&'static self, all: &mut Vec<&'static Component>) {
         match self {
-            Component::Object { object, .. } => object.add_components(all),
+            Component::Object { object, .. } | Component::Inline(object) => {
+                object.add_components(all);
+            }
             Component::List { item, .. } | Component::Page { item, .. } => item.add_components(all),
             Component::Exemplified { component, .. } => component.add_parts(all),
             Component::Other { parts, .. } => {
@@ -151,5 +163,9 @@ impl Component {
 
 /// Returns the schema of a list of such items.
 fn list_of(item: &Component, about: &str) -> Value {
-    json!({ "type": "array", "items": { "$ref": item.reference() }, "description": about })
+    let items = match item {
+        Component::Inline(object) => json!(object.keywords()),
+        named => json!({ "$ref": named.reference() }),
+    };
+    json!({ "type": "array", "items": items, "description": about })
 }

@@ -238,6 +238,21 @@ impl<T: TextEnum> Rule for ChoicesRule<T> {
     }
 }
 
+/// A JSON object, whose entries the operation reads.
+pub struct MapRule;
+
+impl Rule for MapRule {
+    type Value = Map<String, Value>;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Self::Value>, Refusal> {
+        Ok(fields.object(name)?.cloned())
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([("type", json!("object"))])
+    }
+}
+
 /// True or false.
 pub struct FlagRule;
 

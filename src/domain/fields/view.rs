@@ -6,6 +6,7 @@ use crate::domain::text_enum::TextEnum;
 use crate::domain::time::Time;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// A type that a field of an answer can have.
 pub trait Shown {
@@ -62,6 +63,10 @@ impl<T: Shown> Shown for Option<T> {
 
 impl<T: Shown> Shown for &[T] {
     const SCHEMA: Schema = Schema::List(&T::SCHEMA);
+}
+
+impl<T: Shown> Shown for BTreeMap<&str, T> {
+    const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
 }
 
 impl<T: Shown> Shown for Vec<T> {

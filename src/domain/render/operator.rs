@@ -1,64 +1,11 @@
-//! The JSON of what the operator interface has besides money: accounts, settings, users.
-//!
-//! What lives here: which fields they have, in their order. What does not: where these come from. What always holds: a
-//! secret is in one of them only where its field is filled, which is when it was just made.
+//! Users and sessions as the operator interface answers them.
 
 use super::Rendered;
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::confirmations::Tiers;
 use crate::domain::qr::Qr;
 use crate::domain::time::Time;
-use crate::domain::transfer::approval::FeeSource;
 use crate::domain::user::{Role, User};
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
-use std::collections::BTreeMap;
-
-/// The settings of the service.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "settings", rename_all = "camelCase")]
-pub(crate) struct Settings {
-    pub(crate) maintenance: bool,
-    /// Of every coin, by its id.
-    pub(crate) confirmations: BTreeMap<&'static str, Tiers>,
-    /// Of every coin, by its id.
-    pub(crate) network_fees: BTreeMap<&'static str, NetworkFee>,
-}
-
-/// The network fee of a coin where its node tells none.
-#[derive(Serialize)]
-pub(crate) struct NetworkFee {
-    /// In whole coins.
-    pub(crate) amount: String,
-    /// Set by the operator, or built in.
-    pub(crate) source: FeeSource,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "coin", rename_all = "camelCase")]
-struct Coin {
-    asset: &'static str,
-    symbol: &'static str,
-    name: &'static str,
-    chain: Chain,
-    enabled: bool,
-    off_since: Option<Time>,
-}
-
-/// A coin, and since when it is not offered.
-///
-/// # Errors
-/// serde_json's, which no coin causes.
-pub(crate) fn coin(asset: &'static Asset, off_since: Option<Time>) -> Rendered {
-    to_raw_value(&Coin {
-        asset: asset.id,
-        symbol: asset.symbol,
-        name: asset.name,
-        chain: asset.chain,
-        enabled: off_since.is_none(),
-        off_since,
-    })
-}
+use serde_json::value::to_raw_value;
 
 #[derive(Serialize)]
 #[serde(tag = "object", rename = "user", rename_all = "camelCase")]
@@ -152,17 +99,4 @@ pub(crate) fn session(
         },
         expires_at,
     })
-}
-
-/// An entry of the audit log.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "audit_log_entry", rename_all = "camelCase")]
-pub(crate) struct AuditLogEntry<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) at: Time,
-    pub(crate) actor: &'a str,
-    pub(crate) action: &'a str,
-    pub(crate) account: Option<&'a str>,
-    pub(crate) object_id: Option<&'a str>,
-    pub(crate) detail: &'a RawValue,
 }

@@ -6,6 +6,7 @@
 use crate::domain::account::{AccountStatus, Endpoint};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::event::{EventType, Format};
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::Cents;
 use crate::domain::time::Time;
 use serde::Serialize;
@@ -112,14 +113,18 @@ pub struct Counts {
     pub deliveries_pending: i64,
 }
 
-/// How far a simulated chain has been scanned.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ChainView {
-    pub(crate) chain: Chain,
-    pub(crate) mode: Mode,
-    pub(crate) lagging: bool,
-    pub(crate) scanned_to: Time,
+view! {
+    /// How far a live chain has been looked at.
+    pub SandboxChainView as "SandboxChain" {
+        /// The chain.
+        chain: Chain [Schema::CHAIN] = "bitcoin";
+        /// Always live: chains of test mode do not lag.
+        mode: Mode [schema!({ "type": "string", "enum": ["live"] })] = "live";
+        /// Is it behind the clock?
+        lagging: bool = true;
+        /// Up to when; the clock where it does not lag.
+        scanned_to: Time = "2026-11-21T12:00:00.000Z";
+    }
 }
 
 /// A payment on a simulated chain.

@@ -13,6 +13,5 @@ pub(super) mod rates;
 pub(super) mod second_factor;
 pub(super) mod servers;
 pub(super) mod session;
-pub(super) mod settings;
 pub(super) mod users;
 pub(super) mod wallets;

@@ -5,7 +5,6 @@
 
 pub(super) mod account;
 pub(super) mod activity;
-pub(super) mod chains;
 pub(super) mod clock;
 pub(super) mod faults;
 pub(super) mod inbox;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::domain::asset::Chain;
 use crate::domain::scanned::waits_for;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::tests::{NOW, done, seeded};
@@ -47,16 +48,16 @@ fn what_is_due_is_what_the_rule_says_of_each_invoice() {
         }
     }
     for (minutes, chain, lagging) in [
-        (0, "bitcoin", true),
-        (3, "ethereum", true),
-        (6, "litecoin", true),
-        (9, "ethereum", false),
-        (12, "bitcoin", false),
-        (15, "tron", true),
-        (400, "solana", true),
+        (0, Chain::Bitcoin, true),
+        (3, Chain::Ethereum, true),
+        (6, Chain::Litecoin, true),
+        (9, Chain::Ethereum, false),
+        (12, Chain::Bitcoin, false),
+        (15, Chain::Tron, true),
+        (400, Chain::Solana, true),
     ] {
-        let body = object(&json!({ "lagging": lagging }));
-        done(service.patch_sandbox_chain(at(minutes), chain, body)).unwrap();
+        let now = at(minutes);
+        done(service.write(move |service, tx| service.let_lag(tx, now, chain, lagging))).unwrap();
         let first = service.read(first_due).unwrap();
         assert_eq!(service.next_expiry().unwrap(), first, "after {minutes}");
         let later = at(minutes + 2);

@@ -15,7 +15,6 @@ pub mod own_addresses;
 pub mod passwords;
 pub mod second_factor;
 mod servers;
-mod settings;
 mod summary;
 pub mod transfers;
 pub mod unmatched;

@@ -1,0 +1,59 @@
+//! The audit log: `/dashboard/api/audit-log`.
+
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::params::BEFORE;
+use crate::api::query::{Param, ParamKind};
+use crate::api::tag::Tag;
+use crate::domain::fields::{Component, Schema};
+use crate::domain::refusal::Code;
+use crate::domain::render::settings::AuditLogEntryView;
+use crate::service::audit_log::AuditLogQuery;
+use crate::service::{Error, Member};
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+const AUDIT_LOG_PAGE: Component = Component::Page {
+    name: "AuditLogPage",
+    item: &Component::Inline(&AuditLogEntryView::OBJECT),
+    about: [
+        "One page of the audit log, newest first.",
+        "The entries of this page, newest first.",
+        "Whether older ones follow.",
+        "Value of before that answers the next page; null on the last page.",
+    ],
+    before: &Schema::STRING,
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 1] = [&LIST];
+
+const LIST: Operation = Operation {
+    id: "listAuditLog",
+    path: "/dashboard/api/audit-log",
+    tag: Tag::OperatorService,
+    summary: "Pages through who did what, newest first; a merchant sees what concerns its own account.",
+    query: &[
+        Param::limit(200, LIMIT_DEFAULT),
+        BEFORE,
+        Param {
+            name: "account",
+            about: "Only what concerns the account with this id.",
+            kind: ParamKind::Id,
+        },
+    ],
+    answers: &[Answer::shown("A page of entries.", &AUDIT_LOG_PAGE)],
+    refusals: &[Code::NotFound],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let query = AuditLogQuery {
+        account: context.query.text("account").map(str::to_owned),
+        before: context.query.text("before").map(str::to_owned),
+        limit: context.query.limit(LIMIT_DEFAULT),
+    };
+    let page = context.service.audit_log(member, &query)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}

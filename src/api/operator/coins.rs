@@ -1,0 +1,90 @@
+//! Coins, and whether they are switched on: `/dashboard/api/coins`.
+
+use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::tag::Tag;
+use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::fields::rule::{FlagRule};
+use crate::domain::fields::{Component, input};
+use crate::domain::refusal::Refusal;
+use crate::domain::render::settings::CoinView;
+use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Member};
+use crate::store::coins_off;
+use serde_json::json;
+
+input! {
+    /// Whether a coin is offered.
+    pub SwitchCoin, checked enabled; unknown refused {
+        /// Whether it is offered.
+        required enabled: bool = FlagRule, false;
+    }
+}
+
+const COIN_LIST: Component = Component::List {
+    name: "CoinList",
+    item: &CoinView::COMPONENT,
+    about: "A list of coins.",
+    about_data: "All of them, in the order in which they are offered.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&LIST, &SWITCH];
+
+const LIST: Operation = Operation {
+    id: "listCoins",
+    path: "/dashboard/api/coins",
+    tag: Tag::OperatorService,
+    summary: "Lists every coin and whether it is switched on.",
+    answers: &[Answer::shown("The coins.", &COIN_LIST)],
+    run: Run::Operator(list),
+    ..PLAIN
+};
+
+const SWITCH: Operation = Operation {
+    id: "switchCoin",
+    method: "PUT",
+    path: "/dashboard/api/coins/{asset}",
+    tag: Tag::OperatorService,
+    summary: "Switches a coin on or off. What was quoted stays payable.",
+    body: Body::required(&SwitchCoin::COMPONENT),
+    answers: &[Answer::shown("The coin.", &CoinView::COMPONENT)],
+    run: Run::Operator(switch),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let off = context.service.read(|db| Ok(coins_off::all(db)?))?;
+    let views: Vec<CoinView> = ASSETS.iter().map(|asset| view(asset, &off)).collect();
+    Job::list(&views)
+}
+
+fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let body = context.object()?;
+    let asset = Asset::find(context.first()).ok_or_else(|| Refusal::not_found("coin"))?;
+    let SwitchCoin { enabled } = SwitchCoin::read(&body)?;
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| {
+        let is_change = if enabled {
+            coins_off::remove(tx, asset)?
+        } else {
+            coins_off::insert(tx, asset, now)?
+        };
+        if is_change {
+            let noted = Entry {
+                action: "coin.switch",
+                account: None,
+                object: Some(asset.id),
+                detail: &json!({ "enabled": enabled }),
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
+        }
+        Outcome::shown(&view(asset, &coins_off::all(tx)?))
+    })
+}
+
+/// Returns a coin, given all that are off.
+fn view(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> CoinView {
+    let mut since = off.iter().filter(|(other, _)| *other == asset);
+    CoinView::of(asset, since.next().map(|(_, since)| *since))
+}

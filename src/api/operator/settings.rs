@@ -1,0 +1,204 @@
+//! Settings of the whole service: `/dashboard/api/settings`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::tag::Tag;
+use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::confirmations::Tiers;
+use crate::domain::fields::rule::{FlagRule, MapRule, described};
+use crate::domain::fields::{Schema, input, schema};
+use crate::domain::money::coin::Units;
+use crate::domain::refusal::Refusal;
+use crate::domain::render::settings::{NetworkFeeView, ServiceSettingsView};
+use crate::service::approval::fixed_fee;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Member};
+use crate::store::{Reader, Tx, confirmation_tiers, file, network_fees};
+use serde_json::{Map, Value};
+
+const CONFIRMATIONS: Schema = schema!({
+    "type": "object", "minProperties": 1,
+    "additionalProperties": { "oneOf": [{ "$ref": "#/components/schemas/ConfirmationTiers" }, { "type": "null" }] }
+});
+
+const NETWORK_FEES: Schema = schema!({
+    "type": "object", "minProperties": 1,
+    "additionalProperties": { "type": ["string", "null"], "maxLength": 60, "pattern": "^[0-9]+(\\.[0-9]+)?$" }
+});
+
+input! {
+    /// Settings of the whole service; what is left out stays as it is.
+    pub SetSettings, checked maintenance, confirmations, network_fees; unknown refused, besides { "minProperties": 1 } {
+        /// Whether live invoices and payouts are paused.
+        optional maintenance: bool = FlagRule;
+        /// How many confirmations payments need, for each coin by its asset id; coins that are left out stay as they
+        /// are, null puts a coin back to what its chain's payments need by default.
+        optional confirmations: Map<String, Value> = described(MapRule, CONFIRMATIONS), {
+            "BTC": [{ "below": "250.00", "confirmations": 1 }, { "below": "2500.00", "confirmations": 2 }, { "confirmations": 6 }]
+        };
+        /// What sending costs where the chain's node tells no estimate, in whole coins, for each coin by its asset id;
+        /// coins that are left out stay as they are, null puts a coin back to the built-in fee. What base charges for
+        /// data is in the fee of its coin.
+        optional network_fees: Map<String, Value> = described(MapRule, NETWORK_FEES);
+    }
+}
+
+const THE_SETTINGS: Answer = Answer::shown("The settings.", &ServiceSettingsView::COMPONENT);
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&GET, &SET];
+
+const GET: Operation = Operation {
+    id: "getSettings",
+    path: "/dashboard/api/settings",
+    tag: Tag::OperatorService,
+    summary: "Reads the settings of the whole service.",
+    answers: &[THE_SETTINGS],
+    run: Run::Operator(get),
+    ..PLAIN
+};
+
+const SET: Operation = Operation {
+    id: "setSettings",
+    method: "PUT",
+    path: "/dashboard/api/settings",
+    tag: Tag::OperatorService,
+    summary: "Sets the settings of the whole service.",
+    body: Body::required(&SetSettings::COMPONENT),
+    answers: &[THE_SETTINGS],
+    recent_password: RecentPassword::ForFields(&["confirmations", "networkFees"]),
+    run: Run::Operator(set),
+    ..PLAIN
+};
+
+/// Values for coins; `None` stands for what is built in.
+type OfCoins<T> = Vec<(&'static Asset, Option<T>)>;
+
+fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let view = context.service.read_at_one_moment(settings)?;
+    Outcome::shown(&view).map(Job::Done)
+}
+
+fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let SetSettings {
+        maintenance,
+        confirmations,
+        network_fees,
+    } = SetSettings::read(&context.object()?)?;
+    let confirmations = confirmations.as_ref().map(read_confirmations).transpose()?;
+    let fees = network_fees.as_ref().map(read_network_fees).transpose()?;
+    if maintenance.is_none() && confirmations.is_none() && fees.is_none() {
+        let problem = "must be given, or confirmations, or networkFees";
+        return Err(Refusal::field("maintenance", problem).into());
+    }
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |_, tx| {
+        let mut detail = Map::new();
+        if let Some(maintenance) = maintenance {
+            file::set_maintenance(tx, maintenance)?;
+            detail.insert("maintenance".to_owned(), maintenance.into());
+        }
+        if let Some(coins) = confirmations {
+            let set = set_confirmations(tx, &coins)?;
+            detail.insert("confirmations".to_owned(), set.into());
+        }
+        if let Some(coins) = fees {
+            let set = set_network_fees(tx, &coins)?;
+            detail.insert("networkFees".to_owned(), set.into());
+        }
+        let noted = Entry {
+            action: "settings.change",
+            account: None,
+            object: None,
+            detail: &Value::Object(detail),
+        };
+        audit_log::record(tx, now, &actor, &noted)?;
+        Outcome::shown(&settings(tx)?)
+    })
+}
+
+/// Reads the tiers of coins.
+fn read_confirmations(coins: &Map<String, Value>) -> Result<OfCoins<Tiers>, Refusal> {
+    let problem = "must name a coin, like {\"BTC\": [{\"confirmations\": 6}]}";
+    read_coins("confirmations", coins, problem, |asset, name, value| {
+        Tiers::read(asset, name, value)
+    })
+}
+
+/// Reads the network fees of coins.
+fn read_network_fees(coins: &Map<String, Value>) -> Result<OfCoins<Units>, Refusal> {
+    let problem = "must name a coin, like {\"LTC\": \"0.0002\"}";
+    read_coins("networkFees", coins, problem, |asset, name, value| {
+        let problem = "must be whole coins as a string like \"0.0002\", or null";
+        let text = value.as_str();
+        let text = text.ok_or_else(|| Refusal::field(name, problem))?;
+        Units::parse(text, asset.decimals).map_err(|problem| Refusal::field(name, problem))
+    })
+}
+
+/// Reads a field with a value, or null, for each of some coins.
+fn read_coins<T>(
+    field: &str,
+    coins: &Map<String, Value>,
+    problem_if_empty: &str,
+    read: impl Fn(&'static Asset, &str, &Value) -> Result<T, Refusal>,
+) -> Result<OfCoins<T>, Refusal> {
+    if coins.is_empty() {
+        return Err(Refusal::field(field, problem_if_empty));
+    }
+    let read_coin = |(id, value): (&String, &Value)| {
+        let name = format!("{field}.{id}");
+        let asset = Asset::find(id).ok_or_else(|| {
+            let known = Asset::ids().join(", ");
+            Refusal::field(&name, format!("is no coin; coins are {known}"))
+        })?;
+        let given = Some(value).filter(|value| !value.is_null());
+        let value = given.map(|value| read(asset, &name, value)).transpose()?;
+        Ok((asset, value))
+    };
+    coins.iter().map(read_coin).collect()
+}
+
+/// Sets how many confirmations the payments of coins need, and returns what they need now.
+fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, Value>, Error> {
+    let mut set = Map::new();
+    for (asset, tiers) in coins {
+        confirmation_tiers::set(tx, asset, tiers.as_ref())?;
+        let now = confirmation_tiers::of(tx, asset)?;
+        set.insert(asset.id.to_owned(), serde_json::to_value(now)?);
+    }
+    Ok(set)
+}
+
+/// Sets the network fees of coins, and returns the fees that hold then.
+fn set_network_fees(tx: &Tx<'_>, coins: &OfCoins<Units>) -> Result<Map<String, Value>, Error> {
+    let mut set = Map::new();
+    for (asset, fee) in coins {
+        network_fees::set(tx, asset, *fee)?;
+        let held = network_fee(tx, asset)?;
+        set.insert(asset.id.to_owned(), serde_json::to_value(held)?);
+    }
+    Ok(set)
+}
+
+fn network_fee(db: &Reader<'_>, asset: &Asset) -> Result<NetworkFeeView, Error> {
+    let fee = fixed_fee(db, asset)?;
+    Ok(NetworkFeeView {
+        amount: asset.text(fee.amount),
+        source: fee.source,
+    })
+}
+
+fn settings(db: &Reader<'_>) -> Result<ServiceSettingsView, Error> {
+    let maintenance = file::load(db)?.is_some_and(|file| file.maintenance);
+    let tiers = |asset: &'static Asset| Ok((asset.id, confirmation_tiers::of(db, asset)?));
+    let confirmations: Result<_, Error> = ASSETS.iter().map(tiers).collect();
+    let fee = |asset: &'static Asset| Ok((asset.id, network_fee(db, asset)?));
+    let network_fees: Result<_, Error> = ASSETS.iter().map(fee).collect();
+    Ok(ServiceSettingsView {
+        maintenance,
+        confirmations: confirmations?,
+        network_fees: network_fees?,
+    })
+}

@@ -1,0 +1,60 @@
+//! Simulated chains that lag, or catch up: `/sandbox/chains`.
+
+use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::tag::Tag;
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::fields::input;
+use crate::domain::fields::rule::{FlagRule};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::sandbox::SandboxChainView;
+use crate::service::Error;
+use crate::store::chains;
+
+input! {
+    /// What is done to a live chain; what is absent or null stays.
+    pub SandboxChainPatch, checked lagging; unknown refused {
+        /// Held back at this moment, or caught up with the clock.
+        optional lagging: bool = FlagRule, true;
+    }
+}
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 1] = [&CHANGE];
+
+const CHANGE: Operation = Operation {
+    id: "sandboxChain",
+    method: "PATCH",
+    path: "/sandbox/chains/{chain}",
+    tag: Tag::SandboxState,
+    summary: "Lets a live chain lag behind the clock, or catch up.",
+    body: Body::required(&SandboxChainPatch::COMPONENT),
+    answers: &[Answer::shown(
+        "Up to when it has been looked at.",
+        &SandboxChainView::COMPONENT,
+    )],
+    refusals: &[Code::NotFound],
+    run: Run::Sandbox(change),
+    ..PLAIN
+};
+
+fn change(context: &Context<'_>) -> Result<Job, Error> {
+    let body = context.object()?;
+    let chain: Chain = context
+        .first()
+        .parse()
+        .map_err(|_| Refusal::not_found("chain"))?;
+    let SandboxChainPatch { lagging } = SandboxChainPatch::read(&body)?;
+    let now = context.now;
+    Job::write(move |service, tx| {
+        if let Some(lagging) = lagging {
+            service.let_lag(tx, now, chain, lagging)?;
+        }
+        let to = chains::scanned(tx)?.to(chain);
+        Outcome::shown(&SandboxChainView {
+            chain,
+            mode: Mode::Live,
+            lagging: to.is_some(),
+            scanned_to: to.unwrap_or(now),
+        })
+    })
+}
