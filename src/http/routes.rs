@@ -97,7 +97,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::audit_log::OPERATIONS),
     },
-    &operator::rates::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::rates::OPERATIONS),
+    },
     &operator::chains::RESOURCE,
     &probes::RESOURCE,
     &sandbox::state::RESOURCE,

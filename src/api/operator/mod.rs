@@ -9,6 +9,7 @@ pub mod legacy_secret;
 pub mod own_addresses;
 pub mod payment_links;
 pub mod pools;
+pub mod rates;
 pub mod settings;
 pub mod summary;
 pub mod tokens;

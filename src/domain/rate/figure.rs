@@ -4,7 +4,7 @@
 //! dollar is a dollar, so no figure takes USDT for USD; and a number is read from its digits.
 
 use crate::domain::asset::symbols;
-use crate::domain::fields::{Schema, Shown, schema};
+use crate::domain::fields::{Schema, Shown, view};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
 use crate::domain::text_enum::text_enum;
@@ -95,20 +95,27 @@ pub struct Figure {
     pub at: Time,
 }
 
+view! {
+    /// What one source says that a coin costs.
+    pub RateFigureView<'a> as "RateFigure" {
+        /// Who says so.
+        source: Source = "kraken";
+        /// Fiat per whole coin.
+        rate: String [Schema::COINS] = "60000.1";
+        /// The pairs of the source that it follows from, like BTC/EUR, or BTC/USD by EUR/USD.
+        via: &'a str = "BTC/EUR";
+        /// Of which moment it is, in UTC.
+        at: Time = "2026-11-21T09:30:00.000Z";
+    }
+}
+
 impl Shown for Figure {
-    const SCHEMA: Schema = schema!({ "$ref": "#/components/schemas/RateFigure" });
+    const SCHEMA: Schema = RateFigureView::SCHEMA;
 }
 
 impl Serialize for Figure {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct View<'a> {
-            source: Source,
-            rate: String,
-            via: &'a str,
-            at: Time,
-        }
-        let view = View {
+        let view = RateFigureView {
             source: self.source,
             rate: self.rate.to_string(),
             via: &self.via,

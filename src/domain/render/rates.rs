@@ -3,6 +3,7 @@
 //! What always holds: field names and their order are the interface's.
 
 use super::Rendered;
+use crate::domain::fields::{Schema, view};
 use crate::domain::money::Currency;
 use crate::domain::rate::{Evidence, Figure, NoAgreement, Quoted, RateSource, Source, SourceState};
 use crate::domain::time::{SECOND_MS, Time};
@@ -18,41 +19,70 @@ pub(crate) struct Coin<'a> {
     pub(crate) figures: &'a [Figure],
 }
 
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "rates", rename_all = "camelCase")]
-struct RatesView<'a> {
-    needed: bool,
-    data: Vec<CoinView<'a>>,
-    sources: Vec<SourceView<'a>>,
+view! {
+    /// What each coin costs in live mode, and who says so.
+    pub RatesView<'a> as "Rates", object "rates" {
+        /// Whether sources are asked: while an active account has a live key.
+        needed: bool = true;
+        /// Every coin in every currency.
+        data: Vec<CoinRateView<'a>> = [{
+            "coin": "BTC", "currency": "EUR",
+            "rate": { "rate": "60000.1", "source": "median", "at": "2026-11-21T09:30:00.000Z", "ageSeconds": 12 },
+            "problem": null,
+            "newest": { "rate": "60000.1", "source": "median", "at": "2026-11-21T09:30:00.000Z", "ageSeconds": 12 },
+            "figures": [{ "source": "kraken", "rate": "60000.1", "via": "BTC/EUR", "at": "2026-11-21T09:30:00.000Z" }]
+        }];
+        /// Every source that was asked.
+        sources: Vec<RateSourceView<'a>> = [{
+            "source": "kraken", "triedAt": "2026-11-21T09:30:00.000Z", "toldAt": "2026-11-21T09:30:00.000Z", "problem": null
+        }];
+    }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CoinView<'a> {
-    coin: &'static str,
-    currency: Currency,
-    rate: Option<RateView>,
-    problem: Option<String>,
-    newest: Option<RateView>,
-    figures: &'a [Figure],
+view! {
+    /// What is known of one coin in one currency.
+    pub CoinRateView<'a> {
+        /// The coin's symbol.
+        coin: &'static str;
+        /// What it costs is in this.
+        currency: Currency;
+        /// The rate that live mode quotes now; null while it has none.
+        rate: Option<RateView>;
+        /// Why there is no rate now, and the coin is not on offer.
+        problem: Option<String> [Schema::OrNull(&Schema::STRING)];
+        /// The newest rate that was ever known: what comes while there is none is priced at it.
+        newest: Option<RateView>;
+        /// What each source said last.
+        figures: &'a [Figure];
+    }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RateView {
-    rate: String,
-    source: RateSource,
-    at: Time,
-    age_seconds: i64,
+view! {
+    /// A rate.
+    pub RateView {
+        /// Fiat per whole coin.
+        rate: String [Schema::COINS];
+        /// Where it came from.
+        source: RateSource;
+        /// Of which moment it is, in UTC.
+        at: Time;
+        /// How old it is, in whole seconds.
+        age_seconds: i64 [Schema::COUNT];
+    }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SourceView<'a> {
-    source: Source,
-    tried_at: Time,
-    told_at: Option<Time>,
-    problem: Option<&'a str>,
+view! {
+    /// A source, and what came of asking it last.
+    pub RateSourceView<'a> {
+        /// Which.
+        source: Source;
+        /// When it was asked last, in UTC.
+        tried_at: Time;
+        /// When it told something last, in UTC; null while it never did.
+        told_at: Option<Time> [Schema::OrNull(&Schema::MOMENT)];
+        /// Why it told nothing when it was asked last.
+        problem: Option<&'a str> [Schema::OrNull(&Schema::STRING)];
+    }
 }
 
 /// Every coin and every source.
@@ -71,7 +101,7 @@ pub(crate) fn rates(
         at: quoted.at,
         age_seconds: now.since_ms(quoted.at).max(0) / SECOND_MS,
     };
-    let coins = coins.iter().map(|of| CoinView {
+    let coins = coins.iter().map(|of| CoinRateView {
         coin: of.coin,
         currency: of.currency,
         rate: of.now.ok().map(rate),
@@ -79,7 +109,7 @@ pub(crate) fn rates(
         newest: of.newest.map(rate),
         figures: of.figures,
     });
-    let sources = sources.iter().map(|of| SourceView {
+    let sources = sources.iter().map(|of| RateSourceView {
         source: of.source,
         tried_at: of.tried_at,
         told_at: of.told_at,

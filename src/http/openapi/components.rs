@@ -148,7 +148,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "RateSource" => rate::RateSource::TEXTS.to_vec(),
-        "RateTeller" => rate::Source::TEXTS.to_vec(),
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
         "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
         "TransferStatus" => TransferStatus::TEXTS.to_vec(),

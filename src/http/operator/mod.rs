@@ -9,7 +9,6 @@ pub(super) mod deliveries;
 pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod ledger;
-pub(super) mod rates;
 pub(super) mod second_factor;
 pub(super) mod servers;
 pub(super) mod session;

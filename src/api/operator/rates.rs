@@ -1,0 +1,24 @@
+//! The rates of live mode: `/dashboard/api/rates`.
+
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::tag::Tag;
+use crate::domain::render::rates::RatesView;
+use crate::service::{Error, Member};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 1] = [&GET];
+
+const GET: Operation = Operation {
+    id: "getRates",
+    path: "/dashboard/api/rates",
+    tag: Tag::OperatorService,
+    summary: "Reads what each coin costs in live mode, how old that is, and what each source says; or why a coin has no rate.",
+    answers: &[Answer::shown("The rates.", &RatesView::COMPONENT)],
+    run: Run::Operator(get),
+    ..PLAIN
+};
+
+fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let rates = context.service.rates(context.now)?;
+    Ok(Job::Done(Outcome::resource(rates)))
+}
