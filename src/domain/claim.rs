@@ -4,6 +4,9 @@
 //! with what came of it.
 
 use super::asset::Asset;
+use super::fields::input;
+use super::fields::rule::integer;
+use super::fields::text_rule::text;
 use super::money::coin::Units;
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -22,6 +25,25 @@ text_enum! {
         Known = "known",
         /// The node does not bear it out, or it cannot be taken in.
         Refused = "refused",
+    }
+}
+
+/// The longest text of a claim, in characters.
+const TEXT_CHARS_MAX: usize = 128;
+
+input! {
+    /// A payment that a contract sent: which transaction paid which address how much.
+    pub ClaimPayment, checked asset, txid, address, amount, ordinal; unknown refused {
+        /// The transaction.
+        required txid: String = text(1..=TEXT_CHARS_MAX), "0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
+        /// The chain's own coin, which is what is meant where it is left out: tokens are seen by their logs.
+        optional asset: String = text(1..=TEXT_CHARS_MAX);
+        /// An address that was handed out here.
+        required address: String = text(1..=TEXT_CHARS_MAX), "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+        /// How much, in whole coins.
+        required amount: String = text(1..=TEXT_CHARS_MAX).of_form(1, "^[0-9]+(\\.[0-9]+)?$"), "0.05";
+        /// Which of several equal amounts to that address in the transaction; 1 where it is left out.
+        optional ordinal: i64 = integer(1..=ORDINAL_MAX as i64);
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) mod account;
 pub(crate) mod account_settings;
 pub(crate) mod activity;
 pub(crate) mod approvals;
-pub mod chains;
+pub(crate) mod chains;
 pub(crate) mod claims;
 pub(crate) mod currency;
 pub mod customer;

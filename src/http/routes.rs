@@ -100,7 +100,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::rates::OPERATIONS),
     },
-    &operator::chains::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::chains::OPERATIONS),
+    },
     &probes::RESOURCE,
     &sandbox::state::RESOURCE,
     &sandbox::activity::RESOURCE,

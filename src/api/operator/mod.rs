@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod audit_log;
+pub mod chains;
 pub mod coins;
 pub mod endpoints;
 pub mod keys;

@@ -24,6 +24,8 @@ pub enum Schema {
     OrNull(&'static Schema),
     /// A list.
     List(&'static Schema),
+    /// A list of at most so many items.
+    ListUpTo(u32, &'static Schema),
     /// An object whose names are free.
     Map(&'static Schema),
     /// An object, described where it stands.
@@ -78,6 +80,11 @@ impl Schema {
             Schema::List(items) => {
                 keywords([("type", json!("array")), ("items", json!(items.keywords()))])
             }
+            Schema::ListUpTo(max, items) => keywords([
+                ("type", json!("array")),
+                ("maxItems", json!(max)),
+                ("items", json!(items.keywords())),
+            ]),
             Schema::Map(values) => keywords([
                 ("type", json!("object")),
                 ("additionalProperties", json!(values.keywords())),
@@ -99,6 +106,7 @@ impl Schema {
             Schema::Nullable(inner)
             | Schema::OrNull(inner)
             | Schema::List(inner)
+            | Schema::ListUpTo(_, inner)
             | Schema::Map(inner)
             | Schema::Default(inner, _) => inner.add_components(all),
             Schema::Object(object) => object.add_components(all),

@@ -1,49 +1,60 @@
-//! The JSON of a claim, for the operator interface.
-//!
-//! What always holds: field names and their order are the interface's.
+//! Claims of payments, as they are answered.
 
-use super::Rendered;
 use crate::domain::asset::Chain;
 use crate::domain::claim::{Claim, ClaimOutcome};
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::time::Time;
-use serde::Serialize;
-use serde_json::value::to_raw_value;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ClaimView<'a> {
-    object: &'static str,
-    id: &'a str,
-    chain: Chain,
-    txid: &'a str,
-    explorer_url: Option<&'a str>,
-    asset: &'static str,
-    address: &'a str,
-    amount_crypto: String,
-    ordinal: u32,
-    asked_by: &'a str,
-    asked_at: Time,
-    outcome: Option<ClaimOutcome>,
-    ended_at: Option<Time>,
-    reason: Option<&'a str>,
+view! {
+    /// A payment that a contract sent and the chain's node does not tell of, as an operator claims it.
+    pub ClaimView<'a> as "Claim", object "claim" {
+        /// Claim id.
+        id: &'a str [Schema::UUID] = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
+        /// Which chain.
+        chain: Chain [Schema::CHAIN] = "ethereum";
+        /// The transaction.
+        txid: &'a str = "0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
+        /// Where a person looks the transaction up; null on test networks.
+        explorer_url: Option<String> [Schema::Nullable(&Schema::URL)] = "https://etherscan.io/tx/0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
+        /// The coin.
+        asset: &'static str [Schema::ASSET] = "ETH";
+        /// The address that it paid.
+        address: &'a str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+        /// How much, in whole coins.
+        amount_crypto: String = "0.05";
+        /// Which of several equal ones in the transaction.
+        ordinal: u32 [schema!({ "type": "integer", "minimum": 1, "maximum": 1000 })] = 1;
+        /// Who claimed it.
+        asked_by: &'a str = "operator@shop.test";
+        /// When, in UTC.
+        asked_at: Time = "2026-11-21T09:31:02.000Z";
+        /// What came of it: it was taken in as anything that is seen, had been before, or is not borne out by the node;
+        /// null while that has not been asked.
+        outcome: Option<ClaimOutcome> = null;
+        /// When, in UTC.
+        ended_at: Option<Time> = null;
+        /// Why it was refused.
+        reason: Option<&'a str> = null;
+    }
 }
 
-/// A claim, and where a person looks its transaction up.
-pub fn claim(claim: &Claim, explorer_url: Option<&str>) -> Rendered {
-    to_raw_value(&ClaimView {
-        object: "claim",
-        id: &claim.id,
-        chain: claim.asset.chain,
-        txid: &claim.txid,
-        explorer_url,
-        asset: claim.asset.id,
-        address: &claim.address,
-        amount_crypto: claim.asset.text(claim.amount),
-        ordinal: claim.ordinal,
-        asked_by: &claim.asked_by,
-        asked_at: claim.asked_at,
-        outcome: claim.outcome,
-        ended_at: claim.ended_at,
-        reason: claim.reason.as_deref(),
-    })
+impl ClaimView<'_> {
+    /// Returns a claim, and where a person looks its transaction up.
+    pub fn of(claim: &Claim, explorer_url: Option<String>) -> ClaimView<'_> {
+        ClaimView {
+            id: &claim.id,
+            chain: claim.asset.chain,
+            txid: &claim.txid,
+            explorer_url,
+            asset: claim.asset.id,
+            address: &claim.address,
+            amount_crypto: claim.asset.text(claim.amount),
+            ordinal: claim.ordinal,
+            asked_by: &claim.asked_by,
+            asked_at: claim.asked_at,
+            outcome: claim.outcome,
+            ended_at: claim.ended_at,
+            reason: claim.reason.as_deref(),
+        }
+    }
 }

@@ -3,7 +3,6 @@
 //! What lives here: one file for each resource. What does not: telling who is signed in (`auth`). What always holds: a
 //! merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
-pub(super) mod chains;
 pub(super) mod customers;
 pub(super) mod deliveries;
 pub(super) mod exports;

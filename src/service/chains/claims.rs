@@ -7,79 +7,62 @@
 use super::places::{GAVE_WAY, is_ours};
 use crate::domain::address;
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain, Mode};
-use crate::domain::claim::{Claim, ClaimOutcome, OPEN_MAX, ORDINAL_MAX};
+use crate::domain::claim::{Claim, ClaimOutcome, ClaimPayment, OPEN_MAX};
 use crate::domain::fields::Fields;
 use crate::domain::following::{Claimed, Reached};
 use crate::domain::id;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{CLAIMS_FROM, CONTRACTS_FROM, Observation, Observed};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::claims::claim as rendered;
+use crate::domain::render::claims::ClaimView;
 use crate::domain::time::Time;
 use crate::domain::wallet;
 use crate::service::audit_log::{self, Entry};
-use crate::service::{Error, Json, Member, Service};
+use crate::service::{Error, Service};
 use crate::store::{Reader, Tx, claims, observations, unexplained};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use std::sync::Arc;
-
-/// The longest of its texts, in characters.
-const TEXT_CHARS_MAX: usize = 128;
 
 impl Service {
     /// Takes a claim down; its chain's node is asked with the next step.
     ///
     /// # Errors
-    /// `not_found` where there is no such chain; `invalid_request` that names the field, also where the chain is not
+    /// `invalid_request` that names the field, also where the chain is not
     /// followed, or no contract sends a coin of ours on it; `invalid_transition` where that is known already, the same
     /// claim waits, or too many do.
-    pub async fn claim_payment(
-        self: &Arc<Self>,
+    pub fn claim_payment(
+        &self,
+        tx: &Tx<'_>,
         now: Time,
-        member: &Member,
-        chain: &str,
-        body: Map<String, Value>,
-    ) -> Result<Json, Error> {
-        let (actor, chain) = (member.actor(), chain_of(chain)?);
-        self.write(move |service, tx| {
-            // A private key looks like a transaction's id, and in that field there is nothing else.
-            let is_other = |(name, _): &(&String, &Value)| name.as_str() != "txid";
-            let others = body.iter().filter(is_other);
-            let others = others.map(|(name, value)| (name.clone(), value.clone()));
-            wallet::refuse_secrets_in(&others.collect())?;
-            let Some(network) = service.followed_on(tx, chain)? else {
-                let problem = format!("{chain} is not watched: nothing that is sent on it is seen");
-                return Err(Refusal::field("chain", problem).into());
-            };
-            let asset = native(chain)?;
-            let claim = read(&Fields::of(&body), now, asset, &network, actor)?;
-            check(tx, &claim)?;
-            claims::insert(tx, &claim)?;
-            note(tx, now, "claim.ask", &claim, &Value::Null)?;
-            service.claim_shown(tx, &claim)
-        })
-        .await
+        asked_by: String,
+        chain: Chain,
+        body: &Map<String, Value>,
+    ) -> Result<Claim, Error> {
+        // A private key looks like a transaction's id, and in that field there is nothing else.
+        let is_other = |(name, _): &(&String, &Value)| name.as_str() != "txid";
+        let others = body.iter().filter(is_other);
+        let others = others.map(|(name, value)| (name.clone(), value.clone()));
+        wallet::refuse_secrets_in(&others.collect())?;
+        let Some(network) = self.followed_on(tx, chain)? else {
+            let problem = format!("{chain} is not watched: nothing that is sent on it is seen");
+            return Err(Refusal::field("chain", problem).into());
+        };
+        let asset = native(chain)?;
+        let claim = read(Fields::of(body), now, asset, &network, asked_by)?;
+        check(tx, &claim)?;
+        claims::insert(tx, &claim)?;
+        note(tx, now, "claim.ask", &claim, &Value::Null)?;
+        Ok(claim)
     }
 
-    /// The newest claims of a chain.
-    ///
-    /// # Errors
-    /// `not_found` where there is no such chain.
-    pub fn claims(&self, chain: &str, limit: u32) -> Result<Vec<Json>, Error> {
-        let chain = chain_of(chain)?;
-        self.read_at_one_moment(|db| {
-            let newest = claims::newest(db, chain, limit)?;
-            newest
-                .iter()
-                .map(|claim| self.claim_shown(db, claim))
-                .collect()
-        })
-    }
-
-    fn claim_shown(&self, db: &Reader<'_>, claim: &Claim) -> Result<Json, Error> {
+    /// Returns a claim as it is answered.
+    pub fn claim_shown<'a>(
+        &self,
+        db: &Reader<'_>,
+        claim: &'a Claim,
+    ) -> Result<ClaimView<'a>, Error> {
         let explorer = self.explorer_url(db, Mode::Live, claim.asset.chain, &claim.txid)?;
-        Ok(rendered(claim, explorer.as_deref())?)
+        Ok(ClaimView::of(claim, explorer))
     }
 
     /// Its node has been asked for a claim's transaction: what that came to.
@@ -153,28 +136,21 @@ impl Service {
     }
 }
 
-/// What a body claims.
+/// Reads a claim field by field, as each is checked against the chain before the next is read.
 fn read(
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
     now: Time,
     asset: &'static Asset,
     network: &str,
     asked_by: String,
 ) -> Result<Claim, Refusal> {
-    fields.only(&["txid", "asset", "address", "amount", "ordinal"])?;
-    let given = |name: &'static str| {
-        let text = fields.text(name, 1..=TEXT_CHARS_MAX)?;
-        text.ok_or_else(|| Refusal::field(name, "must be given"))
-    };
+    fields.only(ClaimPayment::NAMES)?;
     let id = asset.id;
-    if fields
-        .text("asset", 1..=TEXT_CHARS_MAX)?
-        .is_some_and(|other| other != id)
-    {
+    if ClaimPayment::asset(fields)?.is_some_and(|other| other != id) {
         let problem = format!("must be {id}: each transfer of a token is seen by its log");
         return Err(Refusal::field("asset", problem));
     }
-    let txid = asset.chain.canonical_txid(given("txid")?);
+    let txid = asset.chain.canonical_txid(&ClaimPayment::txid(fields)?);
     // What is no id in hexadecimal stays as it was.
     let digits = txid.strip_prefix("0x").filter(|digits| digits.len() == 64);
     if !digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
@@ -183,14 +159,14 @@ fn read(
             "must be 0x and 64 hexadecimal digits",
         ));
     }
-    let address = address::parse_for(asset.chain, network, given("address")?);
+    let address = address::parse_for(asset.chain, network, &ClaimPayment::address(fields)?);
     let address = address.map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
-    let amount = Units::parse(given("amount")?, asset.decimals);
+    let amount = Units::parse(&ClaimPayment::amount(fields)?, asset.decimals);
     let amount = amount.map_err(|problem| Refusal::field("amount", problem))?;
     if amount == Units::ZERO {
         return Err(Refusal::field("amount", "must be more than zero"));
     }
-    let ordinal = fields.integer("ordinal", 1..=i64::from(ORDINAL_MAX))?;
+    let ordinal = ClaimPayment::ordinal(fields)?;
     Ok(Claim {
         seq: 0,
         id: id::new(now).to_string(),
@@ -276,11 +252,6 @@ pub(super) fn native(chain: Chain) -> Result<&'static Asset, Refusal> {
         let problem = format!("must be ethereum: on {chain} all that is sent in our coins is seen");
         Refusal::field("chain", problem)
     })
-}
-
-/// The chain of a path.
-fn chain_of(text: &str) -> Result<Chain, Refusal> {
-    text.parse().map_err(|_| Refusal::not_found("chain"))
 }
 
 /// Writes into the audit log what was claimed, and what came of it.

@@ -4,17 +4,13 @@
 
 use super::live::{LiveChain, Said};
 use crate::domain::asset::{ASSETS, Chain, Mode};
-use crate::domain::render::chains::{ChainView, UnexplainedView};
+use crate::domain::render::chains::{ChainView, UNEXPLAINED_MAX, UnexplainedView};
 use crate::domain::scanned::Scanned;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::wallet::stopped_problem;
-use crate::service::{Error, Json, Service};
+use crate::service::{Error, Service};
 use crate::store::unexplained::{self, Unexplained};
 use crate::store::{Kind, Reader, chain_cursors, chains, rescans, wallets};
-use serde_json::value::to_raw_value;
-
-/// The most addresses that are shown of those that have more than is known.
-const UNEXPLAINED_MAX: u32 = 100;
 
 impl Service {
     /// Every chain that has a node.
@@ -25,12 +21,6 @@ impl Service {
             each.map(|(chain, said)| view(db, now, (chain, said), &scanned))
                 .collect()
         })
-    }
-
-    /// Every chain that has a node, as the operator interface shows them.
-    pub fn chains_shown(&self, now: Time) -> Result<Vec<Json>, Error> {
-        let chains = self.chains(now)?;
-        chains.iter().map(|one| Ok(to_raw_value(one)?)).collect()
     }
 
     /// The chains in a line.

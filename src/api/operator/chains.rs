@@ -1,0 +1,101 @@
+//! Chains that are followed, and claims of payments on them: `/dashboard/api/chains`.
+
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::query::Param;
+use crate::api::tag::Tag;
+use crate::domain::asset::Chain;
+use crate::domain::claim::ClaimPayment;
+use crate::domain::fields::{Component, view};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::chains::ChainView;
+use crate::domain::render::claims::ClaimView;
+use crate::service::{Error, Member};
+use crate::store;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+const CHAIN_LIST: Component = Component::List {
+    name: "ChainList",
+    item: &Component::Inline(&ChainView::OBJECT),
+    about: "The chains that have a node.",
+    about_data: "One for each.",
+};
+
+view! {
+    /// What was claimed on a chain.
+    pub ClaimListView<'a> as "ClaimList" {
+        /// The claims, newest first.
+        data: Vec<ClaimView<'a>> = [];
+    }
+}
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&LIST, &LIST_CLAIMS, &CLAIM];
+
+const LIST: Operation = Operation {
+    id: "listChains",
+    path: "/dashboard/api/chains",
+    tag: Tag::OperatorService,
+    summary: "Lists the chains that have a node: how far each has been read, and what is wrong.",
+    answers: &[Answer::shown("The chains.", &CHAIN_LIST)],
+    run: Run::Operator(list),
+    ..PLAIN
+};
+
+const LIST_CLAIMS: Operation = Operation {
+    id: "listClaims",
+    path: "/dashboard/api/chains/{chain}/claims",
+    tag: Tag::OperatorService,
+    summary: "Lists what was claimed on a chain, newest first, and what came of it.",
+    query: &[Param::limit(200, LIMIT_DEFAULT)],
+    answers: &[Answer::shown("The claims.", &ClaimListView::COMPONENT)],
+    run: Run::Operator(list_claims),
+    ..PLAIN
+};
+
+const CLAIM: Operation = Operation {
+    id: "claimPayment",
+    method: "POST",
+    path: "/dashboard/api/chains/{chain}/claims",
+    tag: Tag::OperatorService,
+    summary: "Claims a payment that a contract sent and the chain's node does not tell of: the node is asked for its transaction with the next step of the chain.",
+    body: Body::required(&ClaimPayment::COMPONENT),
+    answers: &[Answer::created("The claim.", &ClaimView::COMPONENT)],
+    refusals: &[Code::InvalidTransition],
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(claim),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    Job::list(&context.service.chains(context.now)?)
+}
+
+fn list_claims(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let (service, chain) = (context.service, chain(context)?);
+    let limit = context.query.limit(LIMIT_DEFAULT);
+    service.read_at_one_moment(|db| {
+        let newest = store::claims::newest(db, chain, limit)?;
+        let data = newest.iter().map(|claim| service.claim_shown(db, claim));
+        let data = data.collect::<Result<_, Error>>()?;
+        Outcome::shown(&ClaimListView { data }).map(Job::Done)
+    })
+}
+
+fn claim(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let (body, chain) = (context.object()?, chain(context)?);
+    let (now, actor) = (context.now, operator.actor());
+    Job::write(move |service, tx| {
+        let claim = service.claim_payment(tx, now, actor, chain, &body)?;
+        Outcome::created(&service.claim_shown(tx, &claim)?)
+    })
+}
+
+/// Returns the chain of the path.
+fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
+    let chain = context.first().parse();
+    chain.map_err(|_| Refusal::not_found("chain"))
+}
