@@ -3,6 +3,8 @@
 //! What lives here: the payment and its state machine. What does not: the invoice's status, which is computed
 //! from payments. What always holds: whether it was on time and what it is worth are judged once, when it is recorded.
 
+pub mod inputs;
+
 use super::address::Encoding;
 use super::asset::{Asset, Mode};
 use super::chain::Chain;

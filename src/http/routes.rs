@@ -112,7 +112,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::sandbox::chains::OPERATIONS),
     },
-    &sandbox::payments::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::sandbox::payments::OPERATIONS),
+    },
     &sandbox::webhooks::RESOURCE,
     &sandbox::inbox::RESOURCE,
     &Resource {

@@ -1,4 +1,5 @@
 //! Operations of a sandbox: `/sandbox`.
 
 pub mod chains;
+pub mod payments;
 pub mod transfers;

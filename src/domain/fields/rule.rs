@@ -253,6 +253,21 @@ impl Rule for MapRule {
     }
 }
 
+/// A JSON array, whose items the operation reads.
+pub struct ListRule;
+
+impl Rule for ListRule {
+    type Value = Vec<Value>;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Self::Value>, Refusal> {
+        Ok(fields.list(name)?.cloned())
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([("type", json!("array"))])
+    }
+}
+
 /// True or false.
 pub struct FlagRule;
 

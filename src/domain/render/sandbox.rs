@@ -8,6 +8,7 @@ use crate::domain::asset::{Chain, Mode};
 use crate::domain::event::{EventType, Format};
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::Cents;
+use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -127,14 +128,31 @@ view! {
     }
 }
 
-/// A payment on a simulated chain.
-#[derive(Serialize)]
-pub(crate) struct PaymentSeen<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) txid: &'a str,
-    /// A payment's state; `own` or `unmatched` for money that is no payment.
-    pub(crate) state: &'static str,
+view! {
+    /// A payment on a simulated chain.
+    pub SandboxPaymentSeenView<'a> as "SandboxPaymentSeen" {
+        /// Payment id, for POST /sandbox/payments/{id}.
+        id: &'a str [Schema::UUID] = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
+        /// Transaction id on the chain.
+        txid: &'a str = "040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
+        /// Where the payment or deposit stands now; own where it is money of our own, unmatched where it is nobody's.
+        state: &'static str [Schema::Choice(&SHOWN_STATES)] = "seen";
+    }
 }
+
+/// State of money that is our own.
+pub(crate) const OWN: &str = "own";
+/// State of a payment that matched nothing.
+pub(crate) const UNMATCHED: &str = "unmatched";
+
+/// The states in which the sandbox shows a payment.
+const SHOWN_STATES: [&str; 5] = [
+    PaymentState::Seen.as_str(),
+    PaymentState::Confirmed.as_str(),
+    PaymentState::Dropped.as_str(),
+    OWN,
+    UNMATCHED,
+];
 
 /// The payments of one transaction on a simulated chain, in the order of its outputs.
 #[derive(Serialize)]

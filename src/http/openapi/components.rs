@@ -21,7 +21,6 @@ use crate::domain::transfer::TransferStatus;
 use crate::domain::user::Role;
 use crate::http::route::Handler;
 use crate::http::routes::routes;
-use crate::service::sandbox::payments::{SHOWN_STATES, Step};
 use crate::web::packed::Packed;
 use serde_json::{Map, Value, json};
 
@@ -143,9 +142,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
         "Mode" => Mode::TEXTS.to_vec(),
         "PaymentState" => PaymentState::TEXTS.to_vec(),
-        "SandboxPaymentState" => SHOWN_STATES.to_vec(),
-        "ClaimOutcome" => ClaimOutcome::TEXTS.to_vec(),
-        "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "RateSource" => rate::RateSource::TEXTS.to_vec(),
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),

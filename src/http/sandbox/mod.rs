@@ -9,7 +9,6 @@ pub(super) mod clock;
 pub(super) mod faults;
 pub(super) mod inbox;
 mod masked;
-pub(super) mod payments;
 pub(super) mod state;
 pub(super) mod webhooks;
 

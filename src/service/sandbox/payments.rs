@@ -14,9 +14,11 @@ use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed, Place, Spent};
 use crate::domain::payment::PaymentState;
+use crate::domain::payment::inputs::{
+    SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxStep as Step,
+};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::sandbox::{PaymentSeen, TransactionSeen};
-use crate::domain::text_enum::text_enum;
+use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, TransactionSeen, UNMATCHED};
 use crate::domain::time::Time;
 use crate::domain::unmatched::Resolution;
 use crate::service::intake::{self, Outcome, Owned};
@@ -28,36 +30,6 @@ use fields::{position, seen_at, spends, txid};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-
-/// What money of our own is said to be.
-const OWN: &str = "own";
-/// What a payment is said to be that matched nothing.
-const UNMATCHED: &str = "unmatched";
-
-/// The states in which the sandbox shows a payment.
-pub const SHOWN_STATES: [&str; 5] = [
-    PaymentState::Seen.as_str(),
-    PaymentState::Confirmed.as_str(),
-    PaymentState::Dropped.as_str(),
-    OWN,
-    UNMATCHED,
-];
-
-text_enum! {
-    /// What may be done to a payment on a simulated chain.
-    pub enum Step {
-        /// A dropped one appears again.
-        Seen = "seen",
-        /// Its block is final.
-        Confirmed = "confirmed",
-        /// It vanishes.
-        Dropped = "dropped",
-        /// Its block was reorganised away: it is seen again.
-        Orphaned = "orphaned",
-        /// Another transaction takes its place.
-        Replaced = "replaced",
-    }
-}
 
 impl Service {
     /// Puts a transaction on a simulated chain: one payment, or several `outputs`. True with them where one is new, false
@@ -73,20 +45,20 @@ impl Service {
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             if fields.get("outputs").is_some() {
-                service.put_transaction(tx, now, &fields)
+                service.put_transaction(tx, now, fields)
             } else {
-                service.put_one(tx, now, &fields)
+                service.put_one(tx, now, fields)
             }
         })
         .await
     }
 
     /// Puts one payment on a chain: the output of its transaction that pays this, or one behind those that are known.
-    fn put_one(&self, tx: &Tx<'_>, now: Time, fields: &Fields<'_>) -> Result<(bool, Json), Error> {
+    fn put_one(&self, tx: &Tx<'_>, now: Time, fields: Fields<'_>) -> Result<(bool, Json), Error> {
         fields.only(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
         let target = self.target(tx, now, fields)?;
-        let amount = target.amount(fields)?;
-        let txid = txid(fields, target.asset, now)?;
+        let amount = target.amount(SandboxPayment::amount(fields)?)?;
+        let txid = txid(SandboxPayment::txid(fields)?, target.asset, now)?;
         let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
         let same = known.iter().find(|known| is_same(known, &target));
         let last = known.last().map(|last| last.seen.position);
@@ -110,11 +82,11 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        fields: &Fields<'_>,
+        fields: Fields<'_>,
     ) -> Result<(bool, Json), Error> {
         fields.only(&["txid", "seenAt", "spends", "coinbase", "outputs"])?;
         let spends = spends(tx, fields)?;
-        let outputs = fields.list("outputs")?.map_or(&[][..], Vec::as_slice);
+        let outputs = SandboxPayment::outputs(fields)?.unwrap_or_default();
         if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
             let problem = format!("must have 1 to {OUTPUTS_MAX} entries");
             return Err(Refusal::field("outputs", problem).into());
@@ -134,10 +106,10 @@ impl Service {
                 .ok_or_else(|| Refusal::field("outputs", "must be a list of JSON objects"))?;
             let output = Fields::of(output);
             let mut put = || {
-                output.only(&["invoice", "address", "asset", "amount", "position"])?;
-                let target = self.target(tx, now, &output)?;
-                let amount = target.amount(&output)?;
-                let position = position(&output, at)?;
+                output.only(SandboxOutput::NAMES)?;
+                let target = self.target(tx, now, output)?;
+                let amount = target.amount(SandboxOutput::amount(output)?)?;
+                let position = position(SandboxOutput::position(output)?, at)?;
                 if positions.contains(&position) {
                     let problem = "must be different for each output of a transaction";
                     return Err(Refusal::field("position", problem).into());
@@ -145,7 +117,11 @@ impl Service {
                 positions.push(position);
                 let (mode, first, txid) = match of.take() {
                     Some(of) => of,
-                    None => (target.mode, target.asset, txid(fields, target.asset, now)?),
+                    None => (
+                        target.mode,
+                        target.asset,
+                        txid(SandboxPayment::txid(fields)?, target.asset, now)?,
+                    ),
                 };
                 if (target.mode, target.asset.chain) != (mode, first.chain) {
                     let problem =
@@ -224,12 +200,8 @@ impl Service {
         let id = id.to_owned();
         let moved = self.write(move |service, tx| {
             let fields = Fields::of(&body);
-            fields.only(&["state", "amount", "txid"])?;
-            let known = || {
-                let steps = Step::TEXTS.join(", ");
-                Refusal::field("state", format!("must be one of {steps}"))
-            };
-            let step: Step = fields.choice("state")?.ok_or_else(known)?;
+            fields.only(SandboxPaymentState::NAMES)?;
+            let step = SandboxPaymentState::state(fields)?;
             let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
             for name in ["amount", "txid"] {
                 if step != Step::Replaced && fields.get(name).is_some() {
@@ -246,7 +218,7 @@ impl Service {
                     intake::Step::Seen
                 }
                 (Step::Replaced, PaymentState::Seen) => {
-                    replacing = replacing_of(tx, now, observed, &fields)?;
+                    replacing = replacing_of(tx, now, observed, fields)?;
                     intake::Step::ReplacedBy(&replacing)
                 }
                 (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
@@ -273,15 +245,16 @@ fn replacing_of(
     db: &Reader<'_>,
     now: Time,
     old: Observed,
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
 ) -> Result<Observation, Error> {
-    let amount = amount(fields, old.seen.asset)?.unwrap_or(old.seen.amount);
+    let amount =
+        amount(SandboxPaymentState::amount(fields)?, old.seen.asset)?.unwrap_or(old.seen.amount);
     if amount == Units::ZERO {
         let problem = "must be more than zero";
         return Err(Refusal::field("amount", problem).into());
     }
     let seen = Observation {
-        txid: txid(fields, old.seen.asset, now)?,
+        txid: txid(SandboxPaymentState::txid(fields)?, old.seen.asset, now)?,
         amount,
         seen_at: now,
         block: None,
@@ -343,5 +316,5 @@ fn view(owned: &Owned) -> Result<Json, Error> {
             return Err(Refusal::field("address", message).into());
         }
     };
-    Ok(to_raw_value(&PaymentSeen { id, txid, state })?)
+    Ok(to_raw_value(&SandboxPaymentSeenView { id, txid, state })?)
 }

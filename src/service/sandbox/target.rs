@@ -10,6 +10,7 @@ use crate::domain::customer::Family;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
+use crate::domain::payment::inputs::SandboxOutput;
 use crate::domain::quote::{Quote, unavailable};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
@@ -42,30 +43,23 @@ impl Target {
         })
     }
 
-    /// The amount of a body, as text or number; else what is due.
+    /// Returns the amount that a body gives, else what is due.
     ///
     /// # Errors
     /// `invalid_request` where there is none.
-    pub(super) fn amount(&self, fields: &Fields<'_>) -> Result<Units, Refusal> {
-        let told = amount(fields, self.asset)?;
+    pub(super) fn amount(&self, told: Option<String>) -> Result<Units, Refusal> {
+        let told = amount(told, self.asset)?;
         told.or(self.due).ok_or_else(|| {
             Refusal::field("amount", "must be given: nothing is due at this address")
         })
     }
 }
 
-/// An amount of coin, as text or number.
-pub(super) fn amount(fields: &Fields<'_>, asset: &Asset) -> Result<Option<Units>, Refusal> {
-    let Some(value) = fields.get("amount") else {
-        return Ok(None);
-    };
-    let text = value
-        .as_str()
-        .or_else(|| value.as_number().map(serde_json::Number::as_str));
-    let text =
-        text.ok_or_else(|| Refusal::field("amount", "must be a plain decimal like \"0.25\""))?;
-    Units::parse(text, asset.decimals)
-        .map(Some)
+/// Reads an amount of a coin.
+pub(super) fn amount(text: Option<String>, asset: &Asset) -> Result<Option<Units>, Refusal> {
+    let amount = text.map(|text| Units::parse(&text, asset.decimals));
+    amount
+        .transpose()
         .map_err(|problem| Refusal::field("amount", problem))
 }
 
@@ -75,14 +69,17 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        fields: &Fields<'_>,
+        fields: Fields<'_>,
     ) -> Result<Target, Error> {
-        let asset = fields.text("asset", 1..=40)?;
-        let invoice = fields.text("invoice", 1..=36)?;
-        let address = fields.text("address", 1..=128)?;
+        let asset = SandboxOutput::asset(fields)?;
+        let asset = asset.as_deref();
+        let invoice = SandboxOutput::invoice(fields)?;
+        let address = SandboxOutput::address(fields)?;
         match (invoice, address) {
-            (Some(id), None) => self.at_invoice(tx, now, id, asset),
-            (None, Some(address)) => at_address(tx, address, asset, fields.get("amount").is_some()),
+            (Some(id), None) => self.at_invoice(tx, now, &id, asset),
+            (None, Some(address)) => {
+                at_address(tx, &address, asset, fields.get("amount").is_some())
+            }
             (Some(_), Some(_)) | (None, None) => {
                 Err(Refusal::field("invoice", "or address must be given, one of them").into())
             }

@@ -8,6 +8,7 @@ use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::observation::{OUTPUTS_MAX, Spent};
+use crate::domain::payment::inputs::SandboxPayment;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
@@ -16,14 +17,11 @@ use crate::service::sandbox::target::Target;
 use crate::store::{Reader, chains};
 use serde_json::Value;
 
-/// The highest position inside a transaction.
-const POSITION_MAX: i64 = 0x7fff_ffff;
-
 /// The transaction id that is asked for, or a new one.
-pub(super) fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<String, Refusal> {
-    match fields.text("txid", 1..=128)? {
+pub(super) fn txid(txid: Option<String>, asset: &Asset, now: Time) -> Result<String, Refusal> {
+    match txid {
         Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Ok(asset.chain.canonical_txid(txid))
+            Ok(asset.chain.canonical_txid(&txid))
         }
         Some(_) => Err(Refusal::field(
             "txid",
@@ -34,9 +32,9 @@ pub(super) fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<Stri
 }
 
 /// Where the money of a transaction comes from: the payments that it spends, by their ids; or nowhere.
-pub(super) fn spends(db: &Reader<'_>, fields: &Fields<'_>) -> Result<Vec<Spent>, Error> {
-    let ids = fields.list("spends")?.map_or(&[][..], Vec::as_slice);
-    if fields.flag("coinbase")? == Some(true) {
+pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<Spent>, Error> {
+    let ids = SandboxPayment::spends(fields)?.unwrap_or_default();
+    if SandboxPayment::coinbase(fields)? == Some(true) {
         if ids.is_empty() {
             return Ok(vec![Spent::Coinbase]);
         }
@@ -65,10 +63,10 @@ pub(super) fn seen_at(
     db: &Reader<'_>,
     now: Time,
     target: &Target,
-    fields: &Fields<'_>,
+    fields: Fields<'_>,
 ) -> Result<Time, Error> {
     let wrong = |problem: String| Refusal::field("seenAt", problem);
-    let Some(text) = fields.text("seenAt", 1..=40)? else {
+    let Some(text) = SandboxPayment::seen_at(fields)? else {
         return Ok(now);
     };
     let at: Time = text.parse().map_err(wrong)?;
@@ -86,8 +84,8 @@ pub(super) fn seen_at(
 }
 
 /// The position of an output: the one it names, else its place in the list.
-pub(super) fn position(output: &Fields<'_>, at: usize) -> Result<u32, Refusal> {
-    let position = match output.integer("position", 0..=POSITION_MAX)? {
+pub(super) fn position(position: Option<i64>, at: usize) -> Result<u32, Refusal> {
+    let position = match position {
         Some(position) => u32::try_from(position).ok(),
         None => u32::try_from(at).ok(),
     };

@@ -1,0 +1,122 @@
+//! Payments on simulated chains, and cancelling invoices: `/sandbox/payments`, `/sandbox/invoices`.
+
+use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run, Success};
+use crate::api::tag::Tag;
+use crate::domain::fields::{Component, schema};
+use crate::domain::payment::inputs::{SandboxPayment, SandboxPaymentState};
+use crate::domain::refusal::Code;
+use crate::domain::render::InvoiceView;
+use crate::domain::render::sandbox::SandboxPaymentSeenView;
+use crate::service::Error;
+use std::sync::Arc;
+
+const PAYMENTS_SEEN: Component = Component::Other {
+    name: "SandboxPaymentsSeen",
+    schema: schema!({
+        "description": "The payment; where outputs were sent, all of them.",
+        "oneOf": [
+            { "$ref": "#/components/schemas/SandboxPaymentSeen" },
+            {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["data"],
+                "properties": {
+                    "data": {
+                        "type": "array",
+                        "description": "The payments, in the order of the outputs; what is worth nothing is left out.",
+                        "items": { "$ref": "#/components/schemas/SandboxPaymentSeen" }
+                    }
+                }
+            }
+        ]
+    }),
+    example: r#"{"id":"01a1fd71-e3f0-740f-bd59-25d40e11c67b","txid":"040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2","state":"seen"}"#,
+    parts: &[&SandboxPaymentSeenView::COMPONENT],
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&PUT, &MOVE, &CANCEL_INVOICE];
+
+const PUT: Operation = Operation {
+    id: "sandboxPutPayment",
+    method: "POST",
+    path: "/sandbox/payments",
+    tag: Tag::SandboxMoney,
+    summary: "Puts a payment on a simulated chain, or a transaction of several, for invoices or customers of either mode, or for nobody.",
+    body: Body::required(&SandboxPayment::COMPONENT),
+    answers: &[
+        Answer::created(
+            "It is seen, or kept as a payment that matched nothing; so is each output.",
+            &PAYMENTS_SEEN,
+        ),
+        Answer::shown(
+            "Nothing is new: all of it was recorded before.",
+            &PAYMENTS_SEEN,
+        ),
+    ],
+    refusals: &[Code::CoinUnavailable, Code::NotFound],
+    run: Run::Sandbox(put),
+    ..PLAIN
+};
+
+const MOVE: Operation = Operation {
+    id: "sandboxMovePayment",
+    method: "POST",
+    path: "/sandbox/payments/{id}",
+    tag: Tag::SandboxMoney,
+    summary: "Confirms, drops, orphans or replaces a payment, or lets a dropped one be seen again.",
+    body: Body::required(&SandboxPaymentState::COMPONENT),
+    answers: &[Answer::shown(
+        "The payment.",
+        &SandboxPaymentSeenView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidTransition],
+    run: Run::Sandbox(step),
+    ..PLAIN
+};
+
+const CANCEL_INVOICE: Operation = Operation {
+    id: "sandboxCancelInvoice",
+    method: "POST",
+    path: "/sandbox/invoices/{id}/cancel",
+    tag: Tag::SandboxMoney,
+    summary: "Cancels an invoice, as the operator interface does.",
+    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
+    refusals: &[Code::InvoiceNotCancellable],
+    run: Run::Sandbox(cancel_invoice),
+    ..PLAIN
+};
+
+fn put(context: &Context<'_>) -> Result<Job, Error> {
+    let (body, service, now) = (context.object()?, Arc::clone(context.service), context.now);
+    Job::wait(async move {
+        let (is_new, json) = service.put_payment(now, body).await?;
+        let success = if is_new {
+            Success::Created
+        } else {
+            Success::Shown
+        };
+        Ok(Outcome {
+            success,
+            ..Outcome::resource(json)
+        })
+    })
+}
+
+fn step(context: &Context<'_>) -> Result<Job, Error> {
+    let (body, service, now) = (context.object()?, Arc::clone(context.service), context.now);
+    let id = context.first().to_owned();
+    Job::wait(async move {
+        let moved = service.move_payment(now, &id, body).await;
+        moved.map(Outcome::resource)
+    })
+}
+
+fn cancel_invoice(context: &Context<'_>) -> Result<Job, Error> {
+    let (service, now) = (Arc::clone(context.service), context.now);
+    let id = context.uuid("invoice")?;
+    Job::wait(async move {
+        let cancelled = service.cancel_invoice(now, &id).await;
+        cancelled.map(Outcome::resource)
+    })
+}
