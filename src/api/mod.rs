@@ -15,6 +15,7 @@ pub mod params;
 pub mod payouts;
 pub mod query;
 pub mod refunds;
+pub mod reseller;
 pub mod sandbox;
 pub mod tag;
 pub mod transfers;

@@ -53,6 +53,8 @@ pub enum Run {
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
     /// An operator who is signed in.
     Operator(fn(&Context<'_>, &Member) -> Result<Job, Error>),
+    /// Whoever has a reseller's token, in the mode of that.
+    Reseller(fn(&Context<'_>, &Scope) -> Result<Job, Error>),
     /// A caller of a sandbox on this machine that is no foreign page.
     Sandbox(fn(&Context<'_>) -> Result<Job, Error>),
 }
@@ -189,6 +191,15 @@ impl Answer {
     pub const fn created(about: &'static str, component: &'static Component) -> Answer {
         Answer {
             success: Success::Created,
+            about,
+            component: Some(component),
+        }
+    }
+
+    /// Returns an answer that shows what will change.
+    pub const fn accepted(about: &'static str, component: &'static Component) -> Answer {
+        Answer {
+            success: Success::Accepted,
             about,
             component: Some(component),
         }

@@ -191,6 +191,8 @@ pub enum Success {
     Shown,
     /// Something was created.
     Created,
+    /// Something will be done.
+    Accepted,
     /// There is nothing to show.
     Nothing,
 }

@@ -8,11 +8,11 @@ pub mod order;
 pub mod outcome;
 pub mod state;
 
+use super::fields::{Schema, schema, view};
 use super::refusal::Refusal;
 use super::render::Rendered;
 use super::time::Time;
 use order::{ServerOrder, ServerType};
-use serde::Serialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use state::{CommandState, ServerState, ServerStatus, Step, Task};
@@ -104,24 +104,27 @@ impl Server {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ServerView<'a> {
-    id: &'a str,
-    object: &'static str,
-    #[serde(rename = "type")]
-    kind: ServerType,
-    hostname: &'a str,
-    cpu: i64,
-    ram_mb: i64,
-    disk_gb: i64,
-    status: ServerStatus,
-    address: Option<&'a str>,
-    failure_reason: Option<&'a str>,
-    created_at: Time,
-    activated_at: Option<Time>,
-    deletion_requested_at: Option<Time>,
-    deleted_at: Option<Time>,
+view! {
+    /// An ordered server.
+    pub(crate) ServerView<'a> as "Server" {
+        id: &'a str [Schema::UUID] = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7b10";
+        object: &'static str [schema!({ "type": "string", "const": "server" })] = "server";
+        r#type: ServerType = "kvm";
+        hostname: &'a str = "web-1.example.com";
+        cpu: i64 = 2;
+        ram_mb: i64 = 2048;
+        disk_gb: i64 = 40;
+        status: ServerStatus = "active";
+        /// Where it is reached, once that is known.
+        address: Option<&'a str> = "203.0.113.7";
+        /// Why it failed, or why it could not be removed.
+        failure_reason: Option<&'a str> = null;
+        created_at: Time = "2026-11-21T09:30:00.000Z";
+        activated_at: Option<Time> = "2026-11-21T09:30:41.000Z";
+        /// Since when it is to be removed; active until it is gone.
+        deletion_requested_at: Option<Time> = null;
+        deleted_at: Option<Time> = null;
+    }
 }
 
 impl<'a> From<&'a Server> for ServerView<'a> {
@@ -129,7 +132,7 @@ impl<'a> From<&'a Server> for ServerView<'a> {
         ServerView {
             id: &of.id,
             object: "server",
-            kind: of.order.kind,
+            r#type: of.order.kind,
             hostname: &of.order.hostname,
             cpu: of.order.cpu,
             ram_mb: of.order.ram_mb,
@@ -150,22 +153,27 @@ pub fn render(server: &Server) -> Rendered {
     to_raw_value(&ServerView::from(server))
 }
 
-#[derive(Serialize)]
-struct OperatorView<'a> {
-    #[serde(flatten)]
-    server: ServerView<'a>,
-    account: &'a str,
-    #[serde(rename = "ref")]
-    provider_ref: Option<&'a str>,
-    command: Option<CommandState>,
+view! {
+    /// A server as the operator sees it.
+    pub(crate) OperatedServerView<'a> as "OperatedServer" {
+        [flatten] server: ServerView<'a>;
+        /// Whose it is.
+        account: &'a str [Schema::UUID] = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a11";
+        /// What the provisioner calls it.
+        r#ref: Option<&'a str> = null;
+        /// running: the provisioner is at work. unknown: what it did is not known, and a person has to look and
+        /// decide.
+        command: Option<CommandState> = "unknown";
+    }
+    example differs { "status": "provisioning", "address": null, "activatedAt": null }
 }
 
 /// A server as the operator sees it; `account` is the id of whose it is.
 pub fn render_for_operator(server: &Server, account: &str) -> Rendered {
-    to_raw_value(&OperatorView {
+    to_raw_value(&OperatedServerView {
         server: ServerView::from(server),
         account,
-        provider_ref: server.provider_ref.as_deref(),
+        r#ref: server.provider_ref.as_deref(),
         command: server.state.command(),
     })
 }

@@ -38,7 +38,6 @@ mod reference;
 mod refusals;
 mod reply;
 mod request;
-mod reseller;
 mod route;
 mod router;
 mod routes;

@@ -57,6 +57,7 @@ pub(super) const fn status(success: Success) -> StatusCode {
     match success {
         Success::Shown => StatusCode::OK,
         Success::Created => StatusCode::CREATED,
+        Success::Accepted => StatusCode::ACCEPTED,
         Success::Nothing => StatusCode::NO_CONTENT,
     }
 }

@@ -3,7 +3,7 @@
 //! What lives here: the types. What does not: the operations, which stand beside their handlers, and the one list of them
 //! (`routes`). What always holds: who may call an operation follows from its handler's type.
 
-use super::auth::{Auth, Operator, PublicKey, Reseller, Scraper};
+use super::auth::{Auth, Operator, PublicKey, Scraper};
 use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
 use super::policy::Policy;
@@ -130,8 +130,6 @@ pub(super) enum Handler {
     Session(fn(Call, Member) -> Answering),
     /// For operators who are signed in.
     Operator(fn(Call, Operator) -> Answering),
-    /// For who has a reseller's token.
-    Reseller(fn(Call, Reseller) -> Answering),
     /// For who may read the counters.
     Metrics(fn(Call, Scraper) -> Answering),
     /// For callers on this machine that are no foreign page.
@@ -215,7 +213,6 @@ impl Route {
             Handler::Public(_) => Auth::Public,
             Handler::Session(_) => Auth::Session(Role::Merchant),
             Handler::Operator(_) => Auth::Session(Role::Operator),
-            Handler::Reseller(_) => Auth::Reseller,
             Handler::Metrics(_) => Auth::Metrics,
             Handler::Sandbox(_) => Auth::Sandbox,
             Handler::Declared(operation) => match operation.run {
@@ -223,6 +220,7 @@ impl Route {
                 Run::Secret(_) => Auth::Secret,
                 Run::Session(_) => Auth::Session(Role::Merchant),
                 Run::Operator(_) => Auth::Session(Role::Operator),
+                Run::Reseller(_) => Auth::Reseller,
                 Run::Sandbox(_) => Auth::Sandbox,
             },
         }

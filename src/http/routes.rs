@@ -5,7 +5,7 @@
 
 use super::auth::Auth;
 use super::route::{Resource, Route};
-use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
+use super::{checkout_events, files, merchant, operator, pages, probes, public, sandbox};
 use crate::api;
 
 /// Every resource, in the order of the document.
@@ -68,8 +68,12 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::payment_links::OPERATIONS),
     },
-    &reseller::RESOURCE,
-    &operator::servers::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::reseller::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::operator::servers::OPERATIONS),
+    },
     &Resource {
         routes: &Route::all_of(api::operator::accounts::OPERATIONS),
     },

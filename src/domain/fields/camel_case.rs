@@ -1,6 +1,7 @@
 //! Names of fields in JSON, made by the compiler.
 
-/// A field's name in JSON, made of its name in Rust: `overlap_seconds` becomes `overlapSeconds`.
+/// A field's name in JSON, made of its name in Rust: `overlap_seconds` becomes `overlapSeconds`,
+/// and `r#type` becomes `type`.
 pub struct CamelCase {
     bytes: [u8; CamelCase::BYTES_MAX],
     length: usize,
@@ -18,7 +19,9 @@ impl CamelCase {
     )]
     pub const fn of(name: &str) -> CamelCase {
         let name = name.as_bytes();
-        let (mut bytes, mut length, mut at) = ([0; CamelCase::BYTES_MAX], 0, 0);
+        let is_raw = name.len() > 2 && name[0] == b'r' && name[1] == b'#';
+        let (mut bytes, mut length) = ([0; CamelCase::BYTES_MAX], 0);
+        let mut at = if is_raw { 2 } else { 0 };
         let mut is_first_of_word = false;
         while at < name.len() {
             if name[at] == b'_' {
@@ -58,6 +61,7 @@ mod tests {
             ("id", "id"),
             ("last4", "last4"),
             ("last_used_at", "lastUsedAt"),
+            ("r#type", "type"),
         ] {
             assert_eq!(CamelCase::of(rust).as_str(), json);
         }

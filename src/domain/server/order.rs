@@ -3,7 +3,9 @@
 //! What lives here: the checks of an order. What does not: its state. What always holds: an order was within the
 //! limits of the time at which it was made.
 
-use crate::domain::fields::Fields;
+use crate::domain::fields::rule::choice;
+use crate::domain::fields::text_rule::text;
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use serde_json::{Map, Value};
@@ -45,6 +47,57 @@ impl Default for ServerLimits {
     }
 }
 
+input! {
+    pub(crate) CreateServer, checked r#type, hostname, cpu, ram_mb, disk_gb; unknown refused {
+        required r#type: ServerType = choice().or_refused("must be given: kvm"), "kvm";
+        /// A host name by RFC 1123, no address; kept as sent.
+        required hostname: String = HostnameRule, "web-1.example.com";
+        /// Processors; at most what the operator allows.
+        required cpu: () = SizeRule(schema!({ "type": "integer", "minimum": 1 })), 2;
+        /// Memory in MB; at most what the operator allows.
+        required ram_mb: () = SizeRule(schema!({ "type": "integer", "minimum": 256 })), 2048;
+        /// Disk in GB; at most what the operator allows.
+        required disk_gb: () = SizeRule(schema!({ "type": "integer", "minimum": 1 })), 40;
+    }
+}
+
+/// A host name.
+struct HostnameRule;
+
+impl Rule for HostnameRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        let hostname = text(1..=HOSTNAME_BYTES_MAX).read(fields, name)?;
+        let problem = hostname.as_deref().map_or(Ok(()), check_hostname);
+        problem.map_err(|problem| Refusal::field(name, problem))?;
+        Ok(hostname)
+    }
+
+    fn keywords(&self) -> Keywords {
+        let label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+        let mut keywords = text(1..=HOSTNAME_BYTES_MAX).keywords();
+        let pattern = format!("^{label}([.]{label})*$");
+        keywords.insert("pattern".to_owned(), Value::from(pattern));
+        keywords
+    }
+}
+
+/// A size. The operation reads it, within the limits of the service.
+struct SizeRule(Schema);
+
+impl Rule for SizeRule {
+    type Value = ();
+
+    fn read(&self, _: Fields<'_>, _: &str) -> Result<Option<()>, Refusal> {
+        Ok(Some(()))
+    }
+
+    fn keywords(&self) -> Keywords {
+        self.0.keywords()
+    }
+}
+
 /// What is ordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOrder {
@@ -67,14 +120,13 @@ impl ServerOrder {
     /// `invalid_request` that names the first field that is wrong.
     pub fn parse(body: &Map<String, Value>, limits: ServerLimits) -> Result<ServerOrder, Refusal> {
         let fields = Fields::of(body);
-        fields.only(&["type", "hostname", "cpu", "ramMb", "diskGb"])?;
-        let kind = fields
-            .choice("type")?
-            .ok_or_else(|| Refusal::field("type", "must be given: kvm"))?;
-        let hostname = fields
-            .text("hostname", 1..=HOSTNAME_BYTES_MAX)?
-            .ok_or_else(|| Refusal::field("hostname", "must be given"))?;
-        check_hostname(hostname).map_err(|problem| Refusal::field("hostname", problem))?;
+        let CreateServer {
+            r#type: kind,
+            hostname,
+            cpu: (),
+            ram_mb: (),
+            disk_gb: (),
+        } = CreateServer::read(body)?;
         let size = |name: &str, min: u32, max: u32| {
             let size = fields.integer(name, i64::from(min)..=i64::from(max))?;
             size.ok_or_else(|| {
@@ -84,7 +136,7 @@ impl ServerOrder {
         };
         Ok(ServerOrder {
             kind,
-            hostname: hostname.to_owned(),
+            hostname,
             cpu: size("cpu", 1, limits.cpu_max)?,
             ram_mb: size("ramMb", RAM_MB_MIN, limits.ram_mb_max)?,
             disk_gb: size("diskGb", 1, limits.disk_gb_max)?,

@@ -3,7 +3,9 @@
 //! What always holds: an answer that is not as documented counts as no answer, so nobody acts on a guess.
 
 use super::state::{OperatorStep, Task};
-use crate::domain::fields::Fields;
+use crate::domain::fields::rule::choice;
+use crate::domain::fields::text_rule;
+use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::refusal::Refusal;
 use serde_json::{Map, Value};
 
@@ -53,45 +55,38 @@ impl Answer {
     }
 }
 
-/// What an operator decides about an order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// The step.
-    pub step: OperatorStep,
-    /// Where the server is reached.
-    pub address: Option<String>,
-    /// What the provisioner calls it.
-    pub provider_ref: Option<String>,
-    /// Why it failed; there exactly where it did.
-    pub reason: Option<String>,
+input! {
+    pub(crate) DecideServer, checked action, address, r#ref, reason; unknown refused {
+        required action: OperatorStep =
+            choice().or_refused("must be given: one of activate, fail, delete, release"), "activate";
+        /// With activate: where it is reached.
+        optional address: String = LineRule(REFERENCE_CHARS_MAX), "203.0.113.7";
+        /// With activate: what its provider calls it.
+        optional r#ref: String = LineRule(REFERENCE_CHARS_MAX), "vm-17";
+        /// With fail, which needs it: the reseller reads it.
+        optional reason: String = LineRule(REASON_CHARS_MAX);
+    }
 }
 
-impl Decision {
-    /// Reads `{action, address?, ref?, reason?}`.
+impl DecideServer {
+    /// Reads a decision of which each field goes with its action.
     ///
     /// # Errors
     /// `invalid_request` that names the field.
-    pub fn parse(body: &Map<String, Value>) -> Result<Decision, Refusal> {
-        let fields = Fields::of(body);
-        fields.only(&["action", "address", "ref", "reason"])?;
-        let step = fields.choice("action")?.ok_or_else(|| {
-            let known = OperatorStep::TEXTS.join(", ");
-            Refusal::field("action", format!("must be given: one of {known}"))
-        })?;
-        let decision = Decision {
-            step,
-            address: text(&fields, "address", REFERENCE_CHARS_MAX)?,
-            provider_ref: text(&fields, "ref", REFERENCE_CHARS_MAX)?,
-            reason: text(&fields, "reason", REASON_CHARS_MAX)?,
-        };
-        let (activates, fails) = (step == OperatorStep::Activate, step == OperatorStep::Fail);
-        for (name, given, fits) in [
+    pub(crate) fn checked(body: &Map<String, Value>) -> Result<DecideServer, Refusal> {
+        let decision = DecideServer::read(body)?;
+        let action = decision.action;
+        let (activates, fails) = (
+            action == OperatorStep::Activate,
+            action == OperatorStep::Fail,
+        );
+        for (name, is_given, fits) in [
             ("address", decision.address.is_some(), activates),
-            ("ref", decision.provider_ref.is_some(), activates),
+            ("ref", decision.r#ref.is_some(), activates),
             ("reason", decision.reason.is_some(), fails),
         ] {
-            if given && !fits {
-                return Err(Refusal::field(name, format!("does not go with {step}")));
+            if is_given && !fits {
+                return Err(Refusal::field(name, format!("does not go with {action}")));
             }
         }
         if fails && decision.reason.is_none() {
@@ -101,6 +96,22 @@ impl Decision {
             ));
         }
         Ok(decision)
+    }
+}
+
+/// A text on one line, of at most so many characters.
+struct LineRule(usize);
+
+impl Rule for LineRule {
+    type Value = String;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
+        text(&fields, name, self.0)
+    }
+
+    fn keywords(&self) -> Keywords {
+        let pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
+        text_rule::text(1..=self.0).of_form(1, pattern).keywords()
     }
 }
 
@@ -117,7 +128,7 @@ fn text(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Decision, NO_REASON, Task};
+    use super::{Answer, DecideServer, NO_REASON, Task};
     use serde_json::{Value, json};
 
     fn answer(task: Task, value: &Value) -> Option<Answer> {
@@ -162,7 +173,7 @@ mod tests {
     fn a_decision_is_refused_by_its_first_wrong_field() {
         let param = |value: Value| {
             let body = value.as_object().cloned().unwrap_or_default();
-            Decision::parse(&body).err()?.param
+            DecideServer::checked(&body).err()?.param
         };
         for (value, wrong) in [
             (

@@ -5,7 +5,7 @@
 
 use crate::api::operation::{Context, Job, Run};
 use crate::domain::refusal::Refusal;
-use crate::http::auth::{self, Operator, PublicKey, Reseller, Scraper};
+use crate::http::auth::{self, Operator, PublicKey, Scraper};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::limit;
@@ -25,7 +25,6 @@ pub(super) enum Admitted {
     Public(fn(Call, PublicKey) -> Answering, PublicKey),
     Session(fn(Call, Member) -> Answering, Member),
     Operator(fn(Call, Operator) -> Answering, Operator),
-    Reseller(fn(Call, Reseller) -> Answering, Reseller),
     Metrics(fn(Call, Scraper) -> Answering, Scraper),
     Sandbox(fn(Call, Arc<Sandbox>) -> Answering, Arc<Sandbox>),
     Declared(&'static Route, Option<Asker>, Function),
@@ -43,7 +42,6 @@ impl Admitted {
             Admitted::Public(_, key) => Some(key.asker()),
             Admitted::Session(_, member) => Some(member.asker()),
             Admitted::Operator(_, operator) => Some(operator.asker()),
-            Admitted::Reseller(_, reseller) => Some(reseller.asker()),
             Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
         }
     }
@@ -56,7 +54,6 @@ impl Admitted {
             Admitted::Public(handler, key) => handler(call, key),
             Admitted::Session(handler, member) => handler(call, member),
             Admitted::Operator(handler, operator) => handler(call, operator),
-            Admitted::Reseller(handler, reseller) => handler(call, reseller),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
             Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
             Admitted::Declared(route, asker, function) => {
@@ -93,7 +90,6 @@ pub(super) fn admit(
             ask_for_password(front, route, &operator, body)?;
             Admitted::Operator(handler, operator)
         }
-        Handler::Reseller(handler) => Admitted::Reseller(handler, auth::reseller(front, headers)?),
         Handler::Metrics(handler) => Admitted::Metrics(handler, auth::scraper(front, headers)?),
         Handler::Sandbox(handler) => Admitted::Sandbox(handler, auth::sandbox(front, headers)?),
         Handler::Declared(operation) => {
@@ -133,6 +129,12 @@ fn declared(
             ask_for_password(front, route, &operator, body)?;
             let asker = operator.asker();
             let work = move |context: &Context<'_>| function(context, &operator);
+            (Some(asker), Box::new(work))
+        }
+        Run::Reseller(function) => {
+            let reseller = auth::reseller(front, headers)?;
+            let asker = reseller.asker();
+            let work = move |context: &Context<'_>| function(context, &reseller);
             (Some(asker), Box::new(work))
         }
         Run::Sandbox(function) => {

@@ -5,7 +5,6 @@
 use super::bodies;
 use crate::domain::account::AccountStatus;
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::claim::ClaimOutcome;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::fields::Component;
 use crate::domain::ledger::LedgerKind;
@@ -13,8 +12,6 @@ use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
 use crate::domain::rate;
 use crate::domain::refusal::Code;
-use crate::domain::server::order::ServerType;
-use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
 use crate::domain::transfer::TransferStatus;
@@ -147,10 +144,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
         "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
         "TransferStatus" => TransferStatus::TEXTS.to_vec(),
-        "ServerAction" => OperatorStep::TEXTS.to_vec(),
-        "ServerCommand" => CommandState::TEXTS.to_vec(),
-        "ServerStatus" => ServerStatus::TEXTS.to_vec(),
-        "ServerType" => ServerType::TEXTS.to_vec(),
         _ => Vec::new(),
     }
 }

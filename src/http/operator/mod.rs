@@ -9,7 +9,6 @@ pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod ledger;
 pub(super) mod second_factor;
-pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod users;
 pub(super) mod wallets;

@@ -14,7 +14,6 @@ pub mod members;
 pub mod own_addresses;
 pub mod passwords;
 pub mod second_factor;
-mod servers;
 mod summary;
 pub mod transfers;
 pub mod unmatched;

@@ -1,0 +1,143 @@
+//! Servers that resellers ordered, and what an operator decides about them: `/dashboard/api/servers`.
+
+use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::query::{Param, ParamKind};
+use crate::api::reseller::SERVER_LIST;
+use crate::api::tag::Tag;
+use crate::domain::fields::{Component, schema};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::server::outcome::DecideServer;
+use crate::domain::server::state::{OperatorStep, ServerStatus, Step};
+use crate::domain::server::{OperatedServerView, Server, render_for_operator};
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member};
+use crate::store::{Reader, accounts, servers};
+use serde_json::json;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+/// `limit` of the lists.
+const LIMIT: Param = Param::limit(200, LIMIT_DEFAULT);
+
+const OPERATED_SERVER_LIST: Component = Component::Other {
+    name: "OperatedServerList",
+    schema: schema!({
+        "type": "object", "additionalProperties": false, "required": ["data"],
+        "properties": { "data": { "type": "array", "items": { "$ref": "#/components/schemas/OperatedServer" } } }
+    }),
+    example: r#"{
+        "data": [{
+            "id": "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7b10", "object": "server", "type": "kvm",
+            "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 40, "status": "active",
+            "address": "203.0.113.7", "failureReason": null, "createdAt": "2026-11-21T09:30:00.000Z",
+            "activatedAt": "2026-11-21T09:30:41.000Z", "deletionRequestedAt": null, "deletedAt": null,
+            "account": "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a11", "ref": "vm-17", "command": null
+        }]
+    }"#,
+    parts: &[&OperatedServerView::COMPONENT],
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&LIST_ALL, &DECIDE, &LIST_OF_ACCOUNT];
+
+const LIST_ALL: Operation = Operation {
+    id: "listAllServers",
+    path: "/dashboard/api/servers",
+    tag: Tag::OperatorServers,
+    summary: "Lists everybody's servers, newest first.",
+    query: &[
+        LIMIT,
+        Param {
+            name: "status",
+            about: "Only servers of this status.",
+            kind: ParamKind::OneOf(ServerStatus::TEXTS),
+        },
+    ],
+    answers: &[Answer::shown("The servers.", &OPERATED_SERVER_LIST)],
+    run: Run::Operator(list_all),
+    ..PLAIN
+};
+
+const DECIDE: Operation = Operation {
+    id: "decideServer",
+    method: "POST",
+    path: "/dashboard/api/servers/{id}",
+    tag: Tag::OperatorServers,
+    summary: "Decides about an order: that it is there, failed or gone, or that the provisioner may try again.",
+    body: Body::required(&DecideServer::COMPONENT),
+    answers: &[Answer::shown(
+        "The server after that.",
+        &OperatedServerView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidTransition],
+    run: Run::Operator(decide),
+    ..PLAIN
+};
+
+const LIST_OF_ACCOUNT: Operation = Operation {
+    id: "listAccountServers",
+    path: "/dashboard/api/accounts/{account}/servers",
+    tag: Tag::OperatorServers,
+    summary: "Lists an account's servers, newest first.",
+    query: &[LIMIT],
+    answers: &[Answer::shown("The servers.", &SERVER_LIST)],
+    run: Run::Session(list_of_account),
+    ..PLAIN
+};
+
+fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+    let (status, limit) = (
+        context.query.choice("status")?,
+        context.query.limit(LIMIT_DEFAULT),
+    );
+    let rendered = context.service.read(|db| {
+        let servers = servers::list_all(db, status, limit)?;
+        let rendered = servers.iter().map(|server| rendered(db, server));
+        rendered.collect::<Result<Vec<Json>, Error>>()
+    })?;
+    Job::list(&rendered)
+}
+
+fn decide(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let decision = DecideServer::checked(&context.object()?)?;
+    let (id, now, actor) = (context.uuid("server")?, context.now, member.actor());
+    Job::write(move |_, tx| {
+        let server = servers::by_id(tx, &id)?;
+        let mut server = server.ok_or_else(|| Refusal::not_found("server"))?;
+        let before = server.state;
+        let detail = json!({
+            "from": before.status(), "address": decision.address, "ref": decision.r#ref,
+            "reason": decision.reason,
+        });
+        server.step(Step::Operator(decision.action), now)?;
+        server.address = decision.address.or(server.address);
+        server.provider_ref = decision.r#ref.or(server.provider_ref);
+        server.failure_reason = match decision.action {
+            OperatorStep::Fail => decision.reason,
+            OperatorStep::Activate | OperatorStep::Release => None,
+            OperatorStep::Delete => server.failure_reason,
+        };
+        servers::update(tx, &server, before)?;
+        let action = format!("server.{}", decision.action);
+        let entry = Entry {
+            action: &action,
+            account: Some(server.account),
+            object: Some(&server.id),
+            detail: &detail,
+        };
+        audit_log::record(tx, now, &actor, &entry)?;
+        Ok(Outcome::resource(rendered(tx, &server)?))
+    })
+}
+
+fn list_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let limit = context.query.limit(LIMIT_DEFAULT);
+    Job::list(&context.service.servers(&context.scope(member)?, limit)?)
+}
+
+/// Returns a server as the operator sees it.
+fn rendered(db: &Reader<'_>, server: &Server) -> Result<Json, Error> {
+    let account = accounts::by_seq(db, server.account)?;
+    Ok(render_for_operator(server, &account.id)?)
+}

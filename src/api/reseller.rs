@@ -1,0 +1,133 @@
+//! Servers that resellers order, read and give up: `/reseller/servers`.
+
+use super::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, OutcomeBody, PLAIN, Run, Success,
+};
+use super::query::Param;
+use super::tag::Tag;
+use crate::domain::fields::{Component, schema};
+use crate::domain::refusal::Code;
+use crate::domain::server::ServerView;
+use crate::domain::server::order::CreateServer;
+use crate::service::reseller::Discarded;
+use crate::service::{Error, Scope};
+use std::sync::Arc;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 25;
+
+/// A list of servers.
+pub const SERVER_LIST: Component = Component::Other {
+    name: "ServerList",
+    schema: schema!({
+        "type": "object", "additionalProperties": false, "required": ["data"],
+        "properties": { "data": { "type": "array", "items": { "$ref": "#/components/schemas/Server" } } }
+    }),
+    example: r#"{
+        "data": [{
+            "id": "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7b10", "object": "server", "type": "kvm",
+            "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 40, "status": "queued",
+            "address": null, "failureReason": null, "createdAt": "2026-11-21T09:30:00.000Z", "activatedAt": null,
+            "deletionRequestedAt": null, "deletedAt": null
+        }]
+    }"#,
+    parts: &[&ServerView::COMPONENT],
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [&CREATE, &LIST, &GET, &DELETE];
+
+const CREATE: Operation = Operation {
+    id: "createServer",
+    method: "POST",
+    path: "/reseller/servers",
+    tag: Tag::Reseller,
+    summary: "Orders a server. It is queued; read it to see it become active.",
+    body: Body::required(&CreateServer::COMPONENT),
+    answers: &[Answer::created(
+        "The server was ordered.",
+        &ServerView::COMPONENT,
+    )],
+    refusals: &[
+        Code::AccountNotActive,
+        Code::ServersDisabled,
+        Code::ServerQuotaExceeded,
+        Code::IdempotencyConflict,
+    ],
+    is_idempotent: true,
+    run: Run::Reseller(create),
+    ..PLAIN
+};
+
+const LIST: Operation = Operation {
+    id: "listServers",
+    path: "/reseller/servers",
+    tag: Tag::Reseller,
+    summary: "Lists servers, newest first, those that are gone too.",
+    query: &[Param::limit(100, LIMIT_DEFAULT)],
+    answers: &[Answer::shown("The servers.", &SERVER_LIST)],
+    run: Run::Reseller(list),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getServer",
+    path: "/reseller/servers/{id}",
+    tag: Tag::Reseller,
+    summary: "Reads a server.",
+    answers: &[Answer::shown("The server.", &ServerView::COMPONENT)],
+    run: Run::Reseller(get),
+    ..PLAIN
+};
+
+const DELETE: Operation = Operation {
+    id: "deleteServer",
+    method: "DELETE",
+    path: "/reseller/servers/{id}",
+    tag: Tag::Reseller,
+    summary: "Gives a server up. One that is active stays so until it has been removed.",
+    answers: &[
+        Answer::shown("It is deleted.", &ServerView::COMPONENT),
+        Answer::accepted("It is active and will be removed.", &ServerView::COMPONENT),
+    ],
+    refusals: &[Code::InvalidTransition],
+    run: Run::Reseller(delete),
+    ..PLAIN
+};
+
+fn create(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
+    let (body, client_key) = (context.object()?, context.idempotency_key.clone()?);
+    let (service, scope, now) = (Arc::clone(context.service), *scope, context.now);
+    Job::wait(async move {
+        let ordered = service.order_server(now, &scope, body, client_key);
+        Ok(Outcome {
+            success: Success::Created,
+            body: OutcomeBody::Kept(ordered.await?),
+        })
+    })
+}
+
+fn list(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
+    let limit = context.query.limit(LIMIT_DEFAULT);
+    Job::list(&context.service.servers(scope, limit)?)
+}
+
+fn get(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
+    let server = context.service.server(scope, &context.uuid("server")?)?;
+    Ok(Job::Done(Outcome::resource(server)))
+}
+
+fn delete(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
+    let id = context.uuid("server")?;
+    let (service, scope, now) = (Arc::clone(context.service), *scope, context.now);
+    Job::wait(async move {
+        let (discarded, server) = service.discard_server(now, &scope, &id).await?;
+        Ok(Outcome {
+            success: match discarded {
+                Discarded::Gone => Success::Shown,
+                Discarded::Later => Success::Accepted,
+            },
+            body: OutcomeBody::Own(server),
+        })
+    })
+}
