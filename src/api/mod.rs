@@ -13,6 +13,7 @@ pub mod operator;
 mod outcome;
 pub mod params;
 pub mod payouts;
+pub mod public;
 pub mod query;
 pub mod refunds;
 pub mod reseller;

@@ -49,6 +49,10 @@ pub enum Run {
     Open(fn(&Context<'_>) -> Result<Job, Error>),
     /// A server with a secret or legacy key.
     Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
+    /// A page that the account lets use its public key.
+    Public(fn(&Context<'_>, &Caller) -> Result<Job, Error>),
+    /// A browser that asks whether a page may call. There is nothing to do.
+    Preflight,
     /// Everybody who is signed in.
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
     /// An operator who is signed in.

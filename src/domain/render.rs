@@ -21,7 +21,7 @@ pub mod keys;
 mod links;
 pub(crate) mod operator;
 pub(crate) mod pools;
-mod public;
+pub(crate) mod public;
 pub(crate) mod rates;
 pub mod sandbox;
 pub mod settings;

@@ -28,7 +28,7 @@ use hyper::body::Body;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, Response, Uri};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use std::mem;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ impl Dispatcher {
             Found::OtherMethods(_) | Found::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
             {
-                public::allowed()
+                Reply::nothing()
             }
             Found::OtherMethods(methods) => {
                 let path = shown(path);
@@ -151,6 +151,12 @@ impl Dispatcher {
                 refused(refusal.into()).with(ALLOW, &methods)
             }
             Found::Nothing => refused(Refusal::not_found("path").into()),
+        };
+        let is_allowed = form.is_shared && reply.status == StatusCode::NO_CONTENT;
+        let reply = if method == Method::OPTIONS && is_allowed {
+            public::allowing(reply)
+        } else {
+            reply
         };
         let reply = finished(reply, form, is_whole, id);
         if let Some(telling) = telling {

@@ -3,7 +3,7 @@
 //! What lives here: the types. What does not: the operations, which stand beside their handlers, and the one list of them
 //! (`routes`). What always holds: who may call an operation follows from its handler's type.
 
-use super::auth::{Auth, Operator, PublicKey, Scraper};
+use super::auth::{Auth, Operator, Scraper};
 use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
 use super::policy::Policy;
@@ -124,8 +124,6 @@ pub(super) enum Handler {
     Open(fn(Call) -> Answering),
     /// For who has a secret or legacy key.
     Secret(fn(Call, Arc<Caller>) -> Answering),
-    /// For pages that the account lets use its public key.
-    Public(fn(Call, PublicKey) -> Answering),
     /// For everybody who is signed in.
     Session(fn(Call, Member) -> Answering),
     /// For operators who are signed in.
@@ -177,6 +175,7 @@ impl Route {
             is_idempotent: operation.is_idempotent,
             form: match operation.run {
                 Run::Sandbox(_) => FOR_ALL,
+                Run::Public(_) | Run::Preflight => SHARED.form,
                 _ => PRIVATE.form,
             },
             handler: Handler::Declared(operation),
@@ -210,14 +209,14 @@ impl Route {
         match self.handler {
             Handler::Open(_) => Auth::Open,
             Handler::Secret(_) => Auth::Secret,
-            Handler::Public(_) => Auth::Public,
             Handler::Session(_) => Auth::Session(Role::Merchant),
             Handler::Operator(_) => Auth::Session(Role::Operator),
             Handler::Metrics(_) => Auth::Metrics,
             Handler::Sandbox(_) => Auth::Sandbox,
             Handler::Declared(operation) => match operation.run {
-                Run::Open(_) => Auth::Open,
+                Run::Open(_) | Run::Preflight => Auth::Open,
                 Run::Secret(_) => Auth::Secret,
+                Run::Public(_) => Auth::Public,
                 Run::Session(_) => Auth::Session(Role::Merchant),
                 Run::Operator(_) => Auth::Session(Role::Operator),
                 Run::Reseller(_) => Auth::Reseller,

@@ -5,7 +5,7 @@
 
 use super::auth::Auth;
 use super::route::{Resource, Route};
-use super::{checkout_events, files, merchant, operator, pages, probes, public, sandbox};
+use super::{checkout_events, files, merchant, operator, pages, probes, sandbox};
 use crate::api;
 
 /// Every resource, in the order of the document.
@@ -32,7 +32,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::refunds::OPERATIONS),
     },
-    &public::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::public::OPERATIONS),
+    },
     &checkout_events::RESOURCE,
     &pages::checkout::RESOURCE,
     &pages::link::RESOURCE,

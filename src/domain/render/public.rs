@@ -5,6 +5,7 @@
 use super::{Links, Rendered};
 use crate::domain::account::Account;
 use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::invoice::Invoice;
 use crate::domain::language::{AUTO, Language};
 use crate::domain::money::Currency;
@@ -13,31 +14,39 @@ use crate::domain::time::Time;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ConfigView<'a> {
-    merchant: &'a str,
-    livemode: bool,
-    branding: BrandingView<'a>,
-    currencies: &'static [Currency],
-    checkout_lang: &'a str,
-    coins: Vec<CoinView>,
-    widget_url: String,
+view! {
+    /// What a shop's page may know of the account.
+    pub(crate) PublicConfigView<'a> as "PublicConfig" {
+        /// The account's name.
+        merchant: &'a str = "Sandbox Shop";
+        livemode: bool = false;
+        branding: PublicBrandingView<'a> = { "color": null, "logoUrl": null };
+        currencies: &'static [Currency] = ["EUR", "USD"];
+        /// The language of the checkout, as in lang of HTML.
+        checkout_lang: &'a str [schema!({ "type": "string", "minLength": 1 })] = "en";
+        /// The coins on offer in the key's mode.
+        coins: Vec<PublicCoinView> = [{ "id": "LTC", "symbol": "LTC", "name": "Litecoin", "chain": "litecoin" }];
+        /// The script that opens the checkout from a shop's page.
+        widget_url: String [Schema::URL] = "https://pay.example.com/widget.js";
+    }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct BrandingView<'a> {
-    color: Option<&'a str>,
-    logo_url: Option<&'a str>,
+view! {
+    pub(crate) PublicBrandingView<'a> {
+        color: Option<&'a str> [schema!({ "type": ["string", "null"], "pattern": "^#[0-9a-f]{6}$" })];
+        logo_url: Option<&'a str> [
+            schema!({ "type": ["string", "null"], "pattern": "^[Hh][Tt][Tt][Pp][Ss]://" })
+        ];
+    }
 }
 
-#[derive(Serialize)]
-struct CoinView {
-    id: &'static str,
-    symbol: &'static str,
-    name: &'static str,
-    chain: Chain,
+view! {
+    pub(crate) PublicCoinView {
+        id: &'static str [Schema::ASSET];
+        symbol: &'static str;
+        name: &'static str;
+        chain: Chain [Schema::CHAIN];
+    }
 }
 
 /// The public configuration of an account in one mode, with the coins on offer.
@@ -47,16 +56,16 @@ pub fn public_config(
     coins: impl Iterator<Item = &'static Asset>,
     links: &Links,
 ) -> Rendered {
-    let coin = |asset: &'static Asset| CoinView {
+    let coin = |asset: &'static Asset| PublicCoinView {
         id: asset.id,
         symbol: asset.symbol,
         name: asset.name,
         chain: asset.chain,
     };
-    to_raw_value(&ConfigView {
+    to_raw_value(&PublicConfigView {
         merchant: &account.name,
         livemode: mode.is_live(),
-        branding: BrandingView {
+        branding: PublicBrandingView {
             color: account.branding.color.as_deref(),
             logo_url: account.branding.logo_url.as_deref(),
         },
@@ -71,19 +80,21 @@ pub fn public_config(
     })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SessionView<'a> {
-    invoice_id: &'a str,
-    token: String,
-    checkout_url: String,
-    status: InvoiceStatus,
-    expires_at: Time,
+view! {
+    pub(crate) CheckoutSessionView<'a> as "CheckoutSession" {
+        invoice_id: &'a str [Schema::UUID] = "019d9f7b-6a00-7000-8000-000000000001";
+        /// Opens this invoice's checkout: reading it there and picking a coin, nothing else.
+        token: String = "5b1c1f6c2a7f4f0e9d8c7b6a59483726";
+        checkout_url: String [Schema::URL] = "https://pay.example.com/checkout/019d9f7b-6a00-7000-8000-000000000001?token=5b1c1f6c2a7f4f0e9d8c7b6a59483726";
+        status: InvoiceStatus = "created";
+        /// When the invoice can no longer be paid in time.
+        expires_at: Time = "2026-11-21T09:50:00.000Z";
+    }
 }
 
 /// Where the checkout of an invoice is, and what opens it.
 pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
-    to_raw_value(&SessionView {
+    to_raw_value(&CheckoutSessionView {
         invoice_id: &invoice.id,
         token: links.token(&invoice.id),
         checkout_url: links.checkout(&invoice.id),

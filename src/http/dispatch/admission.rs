@@ -3,9 +3,9 @@
 //! What lives here: one line for each kind of handler. What does not: the proofs (`auth`). What always holds: no
 //! handler runs without the proof that it takes.
 
-use crate::api::operation::{Context, Job, Run};
+use crate::api::operation::{Context, Job, Outcome, Run};
 use crate::domain::refusal::Refusal;
-use crate::http::auth::{self, Operator, PublicKey, Scraper};
+use crate::http::auth::{self, Operator, Scraper};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::limit;
@@ -22,7 +22,6 @@ use std::sync::Arc;
 pub(super) enum Admitted {
     Open(fn(Call) -> Answering),
     Secret(fn(Call, Arc<Caller>) -> Answering, Arc<Caller>),
-    Public(fn(Call, PublicKey) -> Answering, PublicKey),
     Session(fn(Call, Member) -> Answering, Member),
     Operator(fn(Call, Operator) -> Answering, Operator),
     Metrics(fn(Call, Scraper) -> Answering, Scraper),
@@ -39,7 +38,6 @@ impl Admitted {
         match self {
             Admitted::Declared(_, asker, _) => *asker,
             Admitted::Secret(_, caller) => Some(caller.asker()),
-            Admitted::Public(_, key) => Some(key.asker()),
             Admitted::Session(_, member) => Some(member.asker()),
             Admitted::Operator(_, operator) => Some(operator.asker()),
             Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
@@ -51,7 +49,6 @@ impl Admitted {
         match self {
             Admitted::Open(handler) => handler(call),
             Admitted::Secret(handler, caller) => handler(call, caller),
-            Admitted::Public(handler, key) => handler(call, key),
             Admitted::Session(handler, member) => handler(call, member),
             Admitted::Operator(handler, operator) => handler(call, operator),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
@@ -79,7 +76,6 @@ pub(super) fn admit(
             let caller = caller(front, route, headers, limits)?;
             Admitted::Secret(handler, caller)
         }
-        Handler::Public(handler) => Admitted::Public(handler, auth::public(front, headers)?),
         Handler::Session(handler) => {
             let member = auth::member(front, method, headers)?;
             ask_for_password(front, route, &member, body)?;
@@ -117,6 +113,13 @@ fn declared(
             let work = move |context: &Context<'_>| function(context, &caller);
             (Some(asker), Box::new(work))
         }
+        Run::Public(function) => {
+            let key = auth::public(front, headers)?;
+            let asker = key.asker();
+            let work = move |context: &Context<'_>| function(context, &key);
+            (Some(asker), Box::new(work))
+        }
+        Run::Preflight => (None, Box::new(|_| Ok(Job::Done(Outcome::NOTHING)))),
         Run::Session(function) => {
             let member = auth::member(front, method, headers)?;
             ask_for_password(front, route, &member, body)?;

@@ -1,0 +1,92 @@
+//! Questions of a shop's page, from any site: `/v1/public`.
+
+use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use super::tag::Tag;
+use crate::domain::fields::rule::{described};
+use crate::domain::fields::text_rule::{text};
+use crate::domain::fields::{Schema, input};
+use crate::domain::refusal::Code;
+use crate::domain::render::public::{CheckoutSessionView, PublicConfigView};
+use crate::service::{Caller, Error};
+
+input! {
+    /// Which invoice is to be paid; unknown fields are ignored.
+    pub CreateCheckoutSession, checked invoice_id; unknown ignored {
+        /// An invoice that the shop's server made.
+        required invoice_id: String =
+            described(text(0..=200).or_refused("must be given: the id of an invoice"), Schema::UUID),
+            "019d9f7b-6a00-7000-8000-000000000001";
+    }
+}
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [
+    &CONFIG,
+    &PREFLIGHT_CONFIG,
+    &CREATE_SESSION,
+    &PREFLIGHT_SESSIONS,
+];
+
+const CONFIG: Operation = Operation {
+    id: "getPublicConfig",
+    path: "/v1/public/config",
+    tag: Tag::Public,
+    summary: "Reads what a shop's page may know: name, branding, currencies, coins, the widget's url.",
+    answers: &[Answer::shown(
+        "The configuration.",
+        &PublicConfigView::COMPONENT,
+    )],
+    run: Run::Public(config),
+    ..PLAIN
+};
+
+const PREFLIGHT_CONFIG: Operation = Operation {
+    id: "preflightPublicConfig",
+    path: "/v1/public/config",
+    ..PREFLIGHT
+};
+
+const CREATE_SESSION: Operation = Operation {
+    id: "createCheckoutSession",
+    method: "POST",
+    path: "/v1/public/checkout-sessions",
+    tag: Tag::Public,
+    summary: "Says where an invoice that the shop's server made is paid.",
+    body: Body::required(&CreateCheckoutSession::COMPONENT),
+    answers: &[Answer::shown(
+        "Where it is paid.",
+        &CheckoutSessionView::COMPONENT,
+    )],
+    refusals: &[Code::NotFound],
+    run: Run::Public(create_session),
+    ..PLAIN
+};
+
+const PREFLIGHT_SESSIONS: Operation = Operation {
+    id: "preflightCheckoutSessions",
+    path: "/v1/public/checkout-sessions",
+    ..PREFLIGHT
+};
+
+/// The question of a browser before it lets a page ask.
+const PREFLIGHT: Operation = Operation {
+    method: "OPTIONS",
+    tag: Tag::Public,
+    summary: "Tells a browser that pages of every site may ask here.",
+    answers: &[Answer::nothing("They may.")],
+    run: Run::Preflight,
+    ..PLAIN
+};
+
+fn config(context: &Context<'_>, caller: &Caller) -> Result<Job, Error> {
+    let config = context.service.public_config(context.now, caller)?;
+    Ok(Job::Done(Outcome::resource(config)))
+}
+
+fn create_session(context: &Context<'_>, caller: &Caller) -> Result<Job, Error> {
+    let input = CreateCheckoutSession::read(&context.object()?)?;
+    let session = context
+        .service
+        .checkout_session(caller, &input.invoice_id)?;
+    Ok(Job::Done(Outcome::resource(session)))
+}
