@@ -97,11 +97,6 @@ impl Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
 
-    /// 201 with a resource.
-    pub(super) fn created(json: Json) -> Reply {
-        Reply::json(StatusCode::CREATED, Box::<str>::from(json).into_string())
-    }
-
     /// 201 with a resource that was made, 200 with one that was there.
     pub(super) fn made(outcome: Outcome, body: impl Into<Bytes>) -> Reply {
         let status = match outcome {

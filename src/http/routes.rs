@@ -65,7 +65,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &operator::invoices::RESOURCE,
     &operator::ledger::RESOURCE,
     &operator::customers::RESOURCE,
-    &operator::deliveries::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::deliveries::OPERATIONS),
+    },
     &operator::exports::RESOURCE,
     &Resource {
         routes: &Route::all_of(api::operator::payment_links::OPERATIONS),

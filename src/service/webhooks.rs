@@ -6,7 +6,7 @@
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Service};
 use crate::domain::event::{Format, legacy_body};
-use crate::domain::render::deliveries::{AttemptView, DeliveryView};
+use crate::domain::render::deliveries::{SandboxAttempt, SandboxDelivery};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
@@ -212,35 +212,23 @@ impl Service {
 /// A delivery with its attempts, as the sandbox shows it.
 fn view(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
     let attempts = delivery_pages::attempts(db, &row.id)?;
-    let attempts = attempts.iter();
-    Ok(to_raw_value(&DeliveryView {
-        id: &row.id,
-        event: &row.event,
-        kind: row.kind,
-        object_id: None,
-        endpoint: row.endpoint.as_deref(),
-        url: &row.url,
-        state: row.state,
-        next_attempt_at: row.next_attempt_at,
-        created_at: None,
-        attempts: attempts
-            .map(|(_, attempt)| attempt_view(None, attempt))
-            .collect(),
-        body: None,
-    })?)
-}
-
-/// An attempt as it is shown, with its number where that is shown too.
-pub(super) fn attempt_view(number: Option<u32>, attempt: &Attempt) -> AttemptView<'_> {
-    AttemptView {
-        number,
+    let attempts = attempts.iter().map(|(_, attempt)| SandboxAttempt {
         at: attempt.at,
         status: attempt.status,
         latency_ms: attempt.latency_ms,
         error: attempt.error.as_deref(),
         answer: attempt.answer.as_deref(),
-        headers: None,
-    }
+    });
+    Ok(to_raw_value(&SandboxDelivery {
+        id: &row.id,
+        event: &row.event,
+        r#type: row.kind,
+        endpoint: row.endpoint.as_deref(),
+        url: &row.url,
+        state: row.state,
+        next_attempt_at: row.next_attempt_at,
+        attempts: attempts.collect(),
+    })?)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod audit_log;
 pub mod chains;
 pub mod coins;
+pub mod deliveries;
 pub mod endpoints;
 pub mod keys;
 pub mod legacy_secret;

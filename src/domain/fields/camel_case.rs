@@ -19,9 +19,13 @@ impl CamelCase {
     )]
     pub const fn of(name: &str) -> CamelCase {
         let name = name.as_bytes();
-        let is_raw = name.len() > 2 && name[0] == b'r' && name[1] == b'#';
         let (mut bytes, mut length) = ([0; CamelCase::BYTES_MAX], 0);
-        let mut at = if is_raw { 2 } else { 0 };
+        // A word of Rust is written r#type.
+        let mut at = if matches!(name, [b'r', b'#', ..]) {
+            2
+        } else {
+            0
+        };
         let mut is_first_of_word = false;
         while at < name.len() {
             if name[at] == b'_' {

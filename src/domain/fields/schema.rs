@@ -26,6 +26,8 @@ pub enum Schema {
     List(&'static Schema),
     /// A list of at most so many items.
     ListUpTo(u32, &'static Schema),
+    /// A list of at most so many.
+    ShortList(&'static Schema, usize),
     /// An object whose names are free.
     Map(&'static Schema),
     /// An object, described where it stands.
@@ -85,6 +87,11 @@ impl Schema {
                 ("maxItems", json!(max)),
                 ("items", json!(items.keywords())),
             ]),
+            Schema::ShortList(items, max) => keywords([
+                ("type", json!("array")),
+                ("maxItems", json!(max)),
+                ("items", json!(items.keywords())),
+            ]),
             Schema::Map(values) => keywords([
                 ("type", json!("object")),
                 ("additionalProperties", json!(values.keywords())),
@@ -106,6 +113,7 @@ impl Schema {
             Schema::Nullable(inner)
             | Schema::OrNull(inner)
             | Schema::List(inner)
+            | Schema::ShortList(inner, _)
             | Schema::ListUpTo(_, inner)
             | Schema::Map(inner)
             | Schema::Default(inner, _) => inner.add_components(all),

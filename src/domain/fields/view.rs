@@ -65,12 +65,12 @@ impl<T: Shown> Shown for &[T] {
     const SCHEMA: Schema = Schema::List(&T::SCHEMA);
 }
 
-impl<T: Shown> Shown for BTreeMap<&str, T> {
-    const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
-}
-
 impl<T: Shown> Shown for Vec<T> {
     const SCHEMA: Schema = Schema::List(&T::SCHEMA);
+}
+
+impl<T: Shown> Shown for BTreeMap<&str, T> {
+    const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
 }
 
 /// A field that an answer leaves out where it has no value.

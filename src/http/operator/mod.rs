@@ -4,7 +4,6 @@
 //! merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
 pub(super) mod customers;
-pub(super) mod deliveries;
 pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod ledger;

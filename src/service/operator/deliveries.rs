@@ -3,24 +3,56 @@
 //! What always holds: sending again begins a new round of attempts, and keeps the attempts of earlier rounds.
 
 use crate::domain::event::{DeliveryState, Format};
-use crate::domain::fields::Fields;
+use crate::domain::fields::rule::described;
+use crate::domain::fields::text_rule::text;
+use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::deliveries::{AttemptView, DeliveryView, Resent};
+use crate::domain::render::deliveries::{
+    AttemptDetailView, AttemptView, DeliveryDetailView, DeliveryFields, DeliveryView, ResentView,
+};
 use crate::domain::retry::TRIED_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
-use crate::service::webhooks::{Attempt, attempt_view, body, headers, receiver_queue};
+use crate::service::webhooks::{Attempt, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
 use crate::store::{Reader, Tx, endpoints, events};
+use serde_json::json;
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Deliveries that one transaction sends again at most.
 const RESEND_BATCH: u32 = 200;
+
+input! {
+    /// Which deliveries are sent again; null means absent.
+    pub Resend, checked since, endpoint; unknown refused {
+        /// Those of events from this moment on.
+        required since: Time = SinceRule, "2026-11-21T09:00:00.000Z";
+        /// Only those to this endpoint; absent: to all.
+        optional endpoint: String = described(text(1..=36), Schema::Nullable(&Schema::UUID)), null;
+    }
+}
+
+/// A moment.
+struct SinceRule;
+
+impl Rule for SinceRule {
+    type Value = Time;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Time>, Refusal> {
+        let moment = fields.text(name, 1..=40)?.map(str::parse).transpose();
+        moment.map_err(|problem: String| Refusal::field(name, problem))
+    }
+
+    fn keywords(&self) -> Keywords {
+        let schema: Schema = schema!({ "type": "string", "format": "date-time", "maxLength": 40 });
+        schema.keywords()
+    }
+}
 
 /// Which page of deliveries is asked for.
 #[derive(Clone, Debug)]
@@ -107,14 +139,15 @@ impl Service {
                 let signed = attempt.signed.as_ref();
                 let signed = signed.filter(|signed| signed.format == format);
                 let sent = signed.map(|signed| headers(&delivery.event, &signed.signatures));
-                AttemptView {
-                    headers: sent.map(|sent| sent.into_iter().collect()),
-                    ..attempt_view(Some(*number), attempt)
+                AttemptDetailView {
+                    base: attempt_view(*number, attempt),
+                    headers: Sometimes(sent.map(|sent| sent.into_iter().collect())),
                 }
             });
-            Ok(to_raw_value(&DeliveryView {
-                body: Some(&body),
-                ..shown(&delivery, attempts.collect())
+            Ok(to_raw_value(&DeliveryDetailView {
+                base: shown(&delivery),
+                attempts: attempts.collect(),
+                body: &body,
             })?)
         })
     }
@@ -165,7 +198,7 @@ impl Service {
         now: Time,
         scope: &Scope,
         actor: &str,
-        body: &Map<String, Value>,
+        body: &Resend,
     ) -> Result<Json, Error> {
         let (which, mut after) = self.since(scope, body)?;
         let (mut count, mut more) = (0_u64, true);
@@ -205,21 +238,13 @@ impl Service {
             after = last.unwrap_or(after);
             more = sent == RESEND_BATCH;
         }
-        Ok(to_raw_value(&Resent { count })?)
+        Ok(to_raw_value(&ResentView { count })?)
     }
 
     /// Which deliveries a body asks for, and the place behind which they begin.
-    fn since(&self, scope: &Scope, body: &Map<String, Value>) -> Result<(Since, Place), Error> {
-        let fields = Fields::of(body);
-        fields.only(&["endpoint", "since"])?;
-        let since: Time = fields
-            .text("since", 1..=40)?
-            .ok_or_else(|| Refusal::field("since", "must be given"))?
-            .parse()
-            .map_err(|problem: String| Refusal::field("since", problem))?;
-        let endpoint = fields
-            .text("endpoint", 1..=36)?
-            .map(str::to_ascii_lowercase);
+    fn since(&self, scope: &Scope, body: &Resend) -> Result<(Since, Place), Error> {
+        let since = body.since;
+        let endpoint = body.endpoint.as_deref().map(str::to_ascii_lowercase);
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             if let Some(endpoint) = &endpoint {
@@ -276,23 +301,36 @@ fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
 /// A delivery with these attempts.
 fn rendered(delivery: &Delivery, attempts: &[(u32, Attempt)]) -> Result<Json, Error> {
     let attempts = attempts.iter();
-    let attempts = attempts.map(|(number, attempt)| attempt_view(Some(*number), attempt));
-    Ok(to_raw_value(&shown(delivery, attempts.collect()))?)
+    let attempts = attempts.map(|(number, attempt)| attempt_view(*number, attempt));
+    Ok(to_raw_value(&DeliveryView {
+        base: shown(delivery),
+        attempts: attempts.collect(),
+    })?)
 }
 
-/// A delivery as it is shown, with these attempts.
-fn shown<'a>(delivery: &'a Delivery, attempts: Vec<AttemptView<'a>>) -> DeliveryView<'a> {
-    DeliveryView {
+/// A delivery as it is shown, without its attempts.
+fn shown(delivery: &Delivery) -> DeliveryFields<'_> {
+    DeliveryFields {
         id: &delivery.id,
         event: &delivery.event,
-        kind: delivery.kind,
-        object_id: Some(&delivery.object),
+        r#type: delivery.kind,
+        object_id: &delivery.object,
         endpoint: delivery.endpoint.as_deref(),
         url: &delivery.url,
         state: delivery.state,
         next_attempt_at: delivery.next_attempt_at,
-        created_at: Some(delivery.created_at),
-        attempts,
-        body: None,
+        created_at: delivery.created_at,
+    }
+}
+
+/// An attempt as it is shown.
+fn attempt_view(number: u32, attempt: &Attempt) -> AttemptView<'_> {
+    AttemptView {
+        number,
+        at: attempt.at,
+        status: attempt.status,
+        latency_ms: attempt.latency_ms,
+        error: attempt.error.as_deref(),
+        answer: attempt.answer.as_deref(),
     }
 }

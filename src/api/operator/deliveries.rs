@@ -1,0 +1,147 @@
+//! Webhook deliveries of an account: `/dashboard/api/accounts/{account}/deliveries`.
+
+use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::params::{BEFORE, MODE};
+use crate::api::query::{Param, ParamKind};
+use crate::api::tag::Tag;
+use crate::domain::event::DeliveryState;
+use crate::domain::fields::{Component, Schema};
+use crate::domain::refusal::Code;
+use crate::domain::render::deliveries::{DeliveryDetailView, DeliveryView, ResentView};
+use crate::service::operator::deliveries::{DeliveriesWanted, Resend};
+use crate::service::{Error, Member};
+use std::sync::Arc;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+const DELIVERY_PAGE: Component = Component::Page {
+    name: "DeliveryPage",
+    item: &DeliveryView::COMPONENT,
+    about: [
+        "One page of an account's deliveries, newest first.",
+        "The deliveries of this page, newest first.",
+        "Whether older deliveries follow.",
+        "Value of before that answers the next page; null on the last page.",
+    ],
+    before: &Schema::STRING,
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [&LIST, &GET, &RESEND, &RESEND_SINCE];
+
+const LIST: Operation = Operation {
+    id: "listDeliveries",
+    path: "/dashboard/api/accounts/{account}/deliveries",
+    tag: Tag::OperatorWebhooks,
+    summary: "Pages through an account's webhook deliveries, newest first, each with its newest attempts.",
+    query: &[
+        MODE,
+        Param::limit(100, LIMIT_DEFAULT),
+        BEFORE,
+        Param {
+            name: "endpoint",
+            about: "Only those to the endpoint with this id.",
+            kind: ParamKind::Uuid,
+        },
+        Param {
+            name: "state",
+            about: "Only those with this status.",
+            kind: ParamKind::OneOf(DeliveryState::TEXTS),
+        },
+        Param {
+            name: "event",
+            about: "Only those of the event with this id.",
+            kind: ParamKind::Id,
+        },
+    ],
+    answers: &[Answer::shown("A page of deliveries.", &DELIVERY_PAGE)],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getDelivery",
+    path: "/dashboard/api/accounts/{account}/deliveries/{id}",
+    tag: Tag::OperatorWebhooks,
+    summary: "Reads a webhook delivery: the body that is sent, and each of its newest attempts with its headers as they were sent.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The delivery.",
+        &DeliveryDetailView::COMPONENT,
+    )],
+    run: Run::Session(get),
+    ..PLAIN
+};
+
+const RESEND: Operation = Operation {
+    id: "resendDelivery",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/deliveries/{id}/resend",
+    tag: Tag::OperatorWebhooks,
+    summary: "Sends a delivery again, whatever came of it so far: a new round of attempts, to where its endpoint is now. One that was tried 1000 times is refused.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The delivery, due at once.",
+        &DeliveryView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidTransition],
+    run: Run::Session(resend),
+    ..PLAIN
+};
+
+const RESEND_SINCE: Operation = Operation {
+    id: "resendSince",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/resend",
+    tag: Tag::OperatorWebhooks,
+    summary: "Sends again every delivery of the events since a time, delivered ones too, but none to an endpoint that is gone, and none that was tried 1000 times.",
+    query: &[MODE],
+    body: Body::required(&Resend::COMPONENT),
+    answers: &[Answer::shown(
+        "How many are sent again.",
+        &ResentView::COMPONENT,
+    )],
+    run: Run::Session(resend_since),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, query) = (context.scope(member)?, context.query);
+    let wanted = DeliveriesWanted {
+        endpoint: query.text("endpoint").map(str::to_owned),
+        state: query.choice("state")?,
+        event: query.text("event").map(str::to_owned),
+        before: query.text("before").map(str::to_owned),
+        limit: query.limit(LIMIT_DEFAULT),
+    };
+    Job::read(move |service| {
+        let page = service.account_deliveries(&scope, &wanted)?;
+        Ok(Outcome::own_page(page))
+    })
+}
+
+fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let delivery = context.service.delivery_detail(&scope, context.second())?;
+    Ok(Job::Done(Outcome::resource(delivery)))
+}
+
+fn resend(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::wait(async move {
+        let resent = service.resend(now, &scope, &actor, &id).await?;
+        Ok(Outcome::resource(resent))
+    })
+}
+
+fn resend_since(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
+    let (now, actor) = (context.now, member.actor());
+    let body = Resend::read(&context.object()?)?;
+    Job::wait(async move {
+        let resent = service.resend_since(now, &scope, &actor, &body).await?;
+        Ok(Outcome::resource(resent))
+    })
+}
