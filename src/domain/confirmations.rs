@@ -7,19 +7,21 @@
 mod tiers;
 
 use super::chain::{Chain, Depth};
-use serde::Serialize;
+use super::fields::{Schema, view};
 pub use tiers::{Tier, Tiers};
 
-/// How what was seen stands on its chain; nothing of it where that is simulated, or no node tells of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OnChain {
-    /// How many blocks confirm it, its own one counted, 0 in the mempool; nothing once it is confirmed, or gone.
-    pub confirmations: Option<u32>,
-    /// How many it needs; nothing once it is confirmed, or gone.
-    pub confirmations_needed: Option<Depth>,
-    /// Where a person looks its transaction up; nothing on test networks.
-    pub explorer_url: Option<String>,
+view! {
+    /// How what was seen stands on its chain; nothing of it where that is simulated, or no node tells of it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub OnChain {
+        /// How many blocks confirm it, its own one counted, 0 while it is in none; null once it is confirmed or gone,
+        /// and where the chain is simulated.
+        confirmations: Option<u32>;
+        /// How many it needs, or final: its block has to be; null where confirmations is.
+        confirmations_needed: Option<Depth>;
+        /// Where a person looks the transaction up; null on test networks and where the chain is simulated.
+        explorer_url: Option<String> [Schema::Nullable(&Schema::URL)];
+    }
 }
 
 impl OnChain {

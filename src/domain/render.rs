@@ -34,6 +34,7 @@ pub(crate) mod wallets;
 pub use account::{account, balance, entry, merchant};
 pub use currency::currency;
 pub use invoice::{CreatedInvoiceView, InvoiceView, invoice};
+pub(crate) use invoice_detail::{InvoiceDetailView, TimelineEntryView};
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub(crate) use links::PaymentLinkView;
 pub use links::payment_link;

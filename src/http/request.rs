@@ -45,18 +45,6 @@ impl Call {
         self.front.service.scope(member, self.id(), mode)
     }
 
-    /// Does a long read for whoever is signed in, on a thread of its own and in its turn.
-    ///
-    /// # Errors
-    /// Those of `work`; `overloaded` where too many of theirs wait already.
-    pub(super) async fn long_read<T: Send + 'static>(
-        &self,
-        member: &Member,
-        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.front.long_reads.read(member.asker(), work).await
-    }
-
     /// The address of the client behind this call.
     pub(super) fn client(&self) -> IpAddr {
         client::behind(self.peer, &self.headers, &self.front.trusted_proxy)

@@ -62,7 +62,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::unmatched_payments::OPERATIONS),
     },
-    &operator::invoices::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::invoices::OPERATIONS),
+    },
     &operator::ledger::RESOURCE,
     &operator::customers::RESOURCE,
     &Resource {

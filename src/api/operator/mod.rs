@@ -6,6 +6,7 @@ pub mod chains;
 pub mod coins;
 pub mod deliveries;
 pub mod endpoints;
+pub mod invoices;
 pub mod keys;
 pub mod legacy_secret;
 pub mod own_addresses;

@@ -98,10 +98,11 @@ impl<T: Serialize> Serialize for Sometimes<T> {
 /// The documentation of a field is its description; the JSON after its type is in the example. Its schema follows from
 /// its type, unless brackets give another. A resource may have `object`, its kind, before all fields. The fields of
 /// another view take the place of a `[flatten]` field. A view without a name in the document is described where it is
-/// used.
+/// used. Its struct derives `Serialize`, and what is said.
 macro_rules! view {
     (
         $(#[doc = $about:literal])*
+        $(#[derive($($derived:ident),+)])?
         $vis:vis $name:ident $(<$life:lifetime>)? $(as $title:literal)? $(, object $object:literal)? {
             $(
                 $(#[doc = $field_about:literal])*
@@ -111,7 +112,7 @@ macro_rules! view {
         $(example differs $differs:tt)?
     ) => {
         $(#[doc = $about])*
-        #[derive(serde::Serialize)]
+        #[derive($($($derived,)+)? serde::Serialize)]
         $(#[serde(tag = "object", rename = $object)])?
         #[serde(rename_all = "camelCase")]
         $vis struct $name $(<$life>)? {

@@ -3,6 +3,7 @@
 //! What always holds: it is a JSON array, written once from figures and never taken apart again.
 
 use super::Figure;
+use crate::domain::fields::{Schema, Shown};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
@@ -10,6 +11,10 @@ use std::sync::Arc;
 /// The figures that a rate follows from, as a JSON array; empty where it follows from none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence(Option<Arc<str>>);
+
+impl Shown for Evidence {
+    const SCHEMA: Schema = <Vec<Figure> as Shown>::SCHEMA;
+}
 
 const NOTHING: &str = "[]";
 

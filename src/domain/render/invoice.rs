@@ -81,34 +81,7 @@ const WARNINGS: Schema = schema!({
 
 /// Returns the JSON of an invoice, with warnings if there are some. Only its creation has any.
 pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendered {
-    let coin = invoice.coin.as_ref();
-    let view = InvoiceView {
-        id: &invoice.id,
-        object: "invoice",
-        order_id: invoice.order_id.as_deref(),
-        status: invoice.status,
-        paid: invoice.status.is_paid(),
-        livemode: invoice.mode.is_live(),
-        amount: invoice.amount,
-        currency: invoice.currency,
-        description: invoice.description.as_deref(),
-        asset: coin.map(|coin| coin.asset.id),
-        asset_symbol: coin.map(|coin| coin.asset.symbol),
-        amount_expected: coin.map(|coin| coin.asset.text(coin.amount_expected)),
-        amount_received: coin
-            .zip(invoice.amount_received)
-            .map(|(coin, amount)| coin.asset.text(amount)),
-        rate: coin.map(|coin| coin.rate.to_string()),
-        deposit_address: coin.map(|coin| coin.address.as_str()),
-        checkout_url: links.checkout(&invoice.id),
-        customer_email: invoice.customer_email.as_deref(),
-        metadata: &invoice.metadata,
-        payment_link_id: invoice.payment_link_id.as_deref(),
-        refunded_amount: invoice.refunded,
-        created_at: invoice.created_at,
-        expires_at: invoice.expires_at,
-        confirmed_at: invoice.confirmed_at,
-    };
+    let view = InvoiceView::of(invoice, links);
     if warnings.is_empty() {
         return to_raw_value(&view);
     }
@@ -116,4 +89,38 @@ pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendere
         base: view,
         warnings: Sometimes(Some(warnings)),
     })
+}
+
+impl<'a> InvoiceView<'a> {
+    /// Returns the view of an invoice.
+    pub(super) fn of(invoice: &'a Invoice, links: &Links) -> InvoiceView<'a> {
+        let coin = invoice.coin.as_ref();
+        InvoiceView {
+            id: &invoice.id,
+            object: "invoice",
+            order_id: invoice.order_id.as_deref(),
+            status: invoice.status,
+            paid: invoice.status.is_paid(),
+            livemode: invoice.mode.is_live(),
+            amount: invoice.amount,
+            currency: invoice.currency,
+            description: invoice.description.as_deref(),
+            asset: coin.map(|coin| coin.asset.id),
+            asset_symbol: coin.map(|coin| coin.asset.symbol),
+            amount_expected: coin.map(|coin| coin.asset.text(coin.amount_expected)),
+            amount_received: coin
+                .zip(invoice.amount_received)
+                .map(|(coin, amount)| coin.asset.text(amount)),
+            rate: coin.map(|coin| coin.rate.to_string()),
+            deposit_address: coin.map(|coin| coin.address.as_str()),
+            checkout_url: links.checkout(&invoice.id),
+            customer_email: invoice.customer_email.as_deref(),
+            metadata: &invoice.metadata,
+            payment_link_id: invoice.payment_link_id.as_deref(),
+            refunded_amount: invoice.refunded,
+            created_at: invoice.created_at,
+            expires_at: invoice.expires_at,
+            confirmed_at: invoice.confirmed_at,
+        }
+    }
 }

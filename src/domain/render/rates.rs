@@ -3,11 +3,10 @@
 //! What always holds: field names and their order are the interface's.
 
 use super::Rendered;
-use crate::domain::fields::{Schema, view};
+use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::Currency;
 use crate::domain::rate::{Evidence, Figure, NoAgreement, Quoted, RateSource, Source, SourceState};
 use crate::domain::time::{SECOND_MS, Time};
-use serde::Serialize;
 use serde_json::value::to_raw_value;
 
 /// What is known of one coin in one currency.
@@ -122,19 +121,24 @@ pub(crate) fn rates(
     })
 }
 
-/// Where the rate of what was priced came from.
-#[derive(Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PricedBy {
-    source: RateSource,
-    at: Time,
-    spread_bps: u32,
-    figures: Evidence,
+view! {
+    /// Where a rate came from.
+    pub(crate) PricedByView as "PricedBy" {
+        /// fixed: the fixed rates of what is simulated; median: the median of public sources; file: the operator's own
+        /// file.
+        source: RateSource = "median";
+        /// Of which moment the rate is, in UTC.
+        at: Time = "2026-11-21T09:30:00.000Z";
+        /// By how much the rate is lower than what was told, in basis points.
+        spread_bps: u32 [schema!({ "type": "integer", "minimum": 0, "maximum": 2000 })] = 0;
+        /// What each source said; nothing for fixed rates.
+        figures: Evidence = [{ "source": "kraken", "rate": "60000.1", "via": "BTC/EUR", "at": "2026-11-21T09:30:00.000Z" }];
+    }
 }
 
-impl From<&Quoted> for PricedBy {
-    fn from(of: &Quoted) -> PricedBy {
-        PricedBy {
+impl From<&Quoted> for PricedByView {
+    fn from(of: &Quoted) -> PricedByView {
+        PricedByView {
             source: of.source,
             at: of.at,
             spread_bps: of.spread.0,

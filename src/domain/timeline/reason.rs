@@ -4,6 +4,7 @@
 //! compares, in whole cents.
 
 use super::{Paid, PaymentStep};
+use crate::domain::fields::view;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{Bps, Cents, Currency, Total, least_reaching, most_within};
 use crate::domain::payment::PaymentState;
@@ -11,24 +12,24 @@ use crate::domain::rate::{Quoted, RateSource};
 use crate::domain::status::{InvoiceStatus, Judged, Terms};
 use crate::domain::time::Time;
 use crate::domain::transfer::{Transfer, TransferStatus};
-use serde::Serialize;
 
-/// The sums that a status follows from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Sums {
-    /// The price.
-    pub due: Cents,
-    /// From here on it counts as paid: the price less what is tolerated.
-    pub paid_from: Cents,
-    /// Up to here it is not overpaid: the price and what is tolerated.
-    pub paid_up_to: Cents,
-    /// Confirmed, and seen in time.
-    pub confirmed_on_time: Total,
-    /// Seen in time, and not confirmed.
-    pub unconfirmed_on_time: Total,
-    /// Confirmed, and seen too late.
-    pub confirmed_late: Total,
+view! {
+    /// The sums that a status follows from, in the invoice's currency.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub Sums as "InvoiceSums" {
+        /// The price.
+        due: Cents = "20.00";
+        /// From here on it counts as paid: the price less what is tolerated.
+        paid_from: Cents = "19.90";
+        /// Up to here it is not overpaid.
+        paid_up_to: Cents = "20.10";
+        /// Confirmed, and seen in time.
+        confirmed_on_time: Total = "20.00";
+        /// Seen in time, and not confirmed.
+        unconfirmed_on_time: Total = "0.00";
+        /// Confirmed, and seen too late.
+        confirmed_late: Total = "0.00";
+    }
 }
 
 impl Sums {

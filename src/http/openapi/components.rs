@@ -4,17 +4,12 @@
 
 use super::bodies;
 use crate::domain::account::AccountStatus;
-use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::fields::Component;
-use crate::domain::ledger::LedgerKind;
 use crate::domain::money::Currency;
-use crate::domain::payment::PaymentState;
-use crate::domain::rate;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
-use crate::domain::timeline;
-use crate::domain::transfer::TransferStatus;
 use crate::domain::user::Role;
 use crate::http::route::Handler;
 use crate::http::routes::routes;
@@ -130,20 +125,13 @@ fn texts(name: &str) -> Vec<&'static str> {
         "InvoiceStatus" => InvoiceStatus::TEXTS.to_vec(),
         "Currency" => Currency::TEXTS.to_vec(),
         "AssetId" => Asset::ids(),
-        "Chain" => Chain::TEXTS.to_vec(),
         "DeliveryState" => DeliveryState::TEXTS.to_vec(),
         "EndpointFormat" => Format::TEXTS.to_vec(),
         "ErrorCode" => Code::TEXTS.to_vec(),
         "EventType" => EventType::TEXTS.to_vec(),
-        "LedgerKind" => LedgerKind::TEXTS.to_vec(),
         "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
         "Mode" => Mode::TEXTS.to_vec(),
-        "PaymentState" => PaymentState::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
-        "RateSource" => rate::RateSource::TEXTS.to_vec(),
-        "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
-        "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
-        "TransferStatus" => TransferStatus::TEXTS.to_vec(),
         _ => Vec::new(),
     }
 }

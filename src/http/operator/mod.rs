@@ -5,7 +5,6 @@
 
 pub(super) mod customers;
 pub(super) mod exports;
-pub(super) mod invoices;
 pub(super) mod ledger;
 pub(super) mod second_factor;
 pub(super) mod session;

@@ -12,9 +12,8 @@ use crate::service::events::{self, Page};
 use crate::service::invoices::owned;
 use crate::service::refunds::REFUNDS_MAX;
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::{invoice_steps, invoices, ledger, payments, quotes, transfers};
+use crate::store::{Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
 use serde_json::json;
-use std::sync::Arc;
 
 /// What one search looks through: others wait for it.
 const SEARCHED_MAX: invoices::Floor = invoices::Floor {
@@ -33,9 +32,9 @@ const ANY: invoices::Search<'_> = invoices::Search {
     limit: 1,
 };
 
-/// Which page of invoices is looked for.
+/// A search for invoices.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct InvoiceSearch {
     /// Only of this status.
     pub status: Option<InvoiceStatus>,
     /// Only in this currency.
@@ -52,7 +51,7 @@ pub struct Search {
     pub limit: u32,
 }
 
-impl Search {
+impl InvoiceSearch {
     /// May it pass over invoices that do not fit? What asks for a status only reads just what it answers.
     fn reads_on(&self) -> bool {
         self.currency.is_some() || self.from.is_some() || self.to.is_some() || self.text.is_some()
@@ -65,7 +64,7 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of the caller's invoices.
-    pub fn search_invoices(&self, scope: &Scope, search: &Search) -> Result<Page, Error> {
+    pub fn search_invoices(&self, scope: &Scope, search: &InvoiceSearch) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &search.before {
@@ -177,27 +176,24 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`, `invoice_not_cancellable`.
-    pub async fn cancel_owned(
-        self: &Arc<Self>,
+    pub fn cancel_owned(
+        &self,
+        tx: &Tx<'_>,
         now: Time,
         scope: &Scope,
         actor: &str,
         id: &str,
     ) -> Result<Json, Error> {
-        let (scope, actor, id) = (*scope, actor.to_owned(), id.to_owned());
-        self.write(move |service, tx| {
-            let invoice = owned(tx, &scope, &id)?;
-            let id = invoice.id.clone();
-            let cancelled = service.cancel(tx, now, invoice)?;
-            let noted = Entry {
-                action: "invoice.cancel",
-                account: Some(scope.account()),
-                object: Some(&id),
-                detail: &json!({}),
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
-            Ok(cancelled)
-        })
-        .await
+        let invoice = owned(tx, scope, id)?;
+        let id = invoice.id.clone();
+        let cancelled = self.cancel(tx, now, invoice)?;
+        let noted = Entry {
+            action: "invoice.cancel",
+            account: Some(scope.account()),
+            object: Some(&id),
+            detail: &json!({}),
+        };
+        audit_log::record(tx, now, actor, &noted)?;
+        Ok(cancelled)
     }
 }

@@ -1,0 +1,156 @@
+//! Invoices of an account for people: `/dashboard/api/accounts/{account}/invoices`.
+
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
+use crate::api::query::{Param, ParamKind};
+use crate::api::tag::Tag;
+use crate::domain::fields::{Component, schema};
+use crate::domain::refusal::Code;
+use crate::domain::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
+use crate::domain::status::InvoiceStatus;
+use crate::service::operator::invoices::InvoiceSearch;
+use crate::service::{Error, Member};
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+const INVOICE_PAGE: Component = Component::Other {
+    name: "InvoicePage",
+    schema: schema!({
+        "type": "object",
+        "description": "One page of an account's invoices, newest first.",
+        "additionalProperties": false,
+        "required": ["data", "hasMore", "nextBefore"],
+        "properties": {
+            "data": {
+                "type": "array",
+                "items": { "$ref": "#/components/schemas/Invoice" },
+                "description": "The entries of this page, newest first."
+            },
+            "hasMore": { "type": "boolean", "description": "Whether older entries follow." },
+            "nextBefore": {
+                "type": ["string", "null"],
+                "description": "Value of before that answers the next page; null on the last page."
+            }
+        }
+    }),
+    example: r#"{"data": [{"id": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "object": "invoice", "orderId": "order-1001", "status": "confirmed", "paid": true, "livemode": false, "amount": "20.00", "currency": "EUR", "description": "Two tickets", "asset": "LTC", "assetSymbol": "LTC", "amountExpected": "0.25", "amountReceived": "0.25", "rate": "80", "depositAddress": "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl", "checkoutUrl": "http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU", "customerEmail": "ada@example.com", "metadata": {"cart": "c-77"}, "paymentLinkId": null, "refundedAmount": null, "createdAt": "2026-11-21T09:30:00.000Z", "expiresAt": "2026-11-21T09:50:00.000Z", "confirmedAt": "2026-11-21T09:31:12.400Z"}], "hasMore": true, "nextBefore": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946"}"#,
+    parts: &[&InvoiceView::COMPONENT],
+};
+
+const TIMELINE: Component = Component::List {
+    name: "Timeline",
+    item: &TimelineEntryView::COMPONENT,
+    about: "What happened to an invoice.",
+    about_data: "What happened, oldest first.",
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 4] = [&SEARCH, &GET, &GET_TIMELINE, &CANCEL];
+
+const SEARCH: Operation = Operation {
+    id: "searchInvoices",
+    path: "/dashboard/api/accounts/{account}/invoices",
+    tag: Tag::OperatorInvoices,
+    summary: "Searches an account's invoices, newest first. One call looks through 50000 of them at most: a page may be short or empty and have more, which nextBefore goes on with.",
+    query: &[
+        MODE,
+        Param::limit(200, LIMIT_DEFAULT),
+        BEFORE,
+        Param {
+            name: "status",
+            about: "Only invoices of this status.",
+            kind: ParamKind::OneOf(InvoiceStatus::TEXTS),
+        },
+        CURRENCY,
+        FROM,
+        TO,
+        Param {
+            name: "text",
+            about: "A whole id, address or txid names its invoices, and only these are answered. Any other text: only invoices with it in id, orderId, description, customerEmail or a value of the metadata; key=value fits a whole value of the metadata, too.",
+            kind: ParamKind::Text { chars_max: 200 },
+        },
+    ],
+    answers: &[Answer::shown("A page of invoices.", &INVOICE_PAGE)],
+    run: Run::Session(search),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getInvoiceDetail",
+    path: "/dashboard/api/accounts/{account}/invoices/{id}",
+    tag: Tag::OperatorInvoices,
+    summary: "Reads an invoice with its quotes, its payments and the sums that its status follows from.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The invoice with everything that is known of it.",
+        &InvoiceDetailView::COMPONENT,
+    )],
+    run: Run::Session(get),
+    ..PLAIN
+};
+
+const GET_TIMELINE: Operation = Operation {
+    id: "getInvoiceTimeline",
+    path: "/dashboard/api/accounts/{account}/invoices/{id}/timeline",
+    tag: Tag::OperatorInvoices,
+    summary: "Tells what happened to an invoice, oldest first, and why its status changed, in numbers.",
+    query: &[MODE],
+    answers: &[Answer::shown("What happened.", &TIMELINE)],
+    run: Run::Session(timeline),
+    ..PLAIN
+};
+
+const CANCEL: Operation = Operation {
+    id: "cancelInvoice",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/invoices/{id}/cancel",
+    tag: Tag::OperatorInvoices,
+    summary: "Cancels an invoice that is open and has no payment.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The invoice, cancelled.",
+        &InvoiceView::COMPONENT,
+    )],
+    refusals: &[Code::InvoiceNotCancellable],
+    run: Run::Session(cancel),
+    ..PLAIN
+};
+
+fn search(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, query) = (context.scope(member)?, context.query);
+    let search = InvoiceSearch {
+        status: query.choice("status")?,
+        currency: query.choice("currency")?,
+        from: query.moment("from")?,
+        to: query.moment("to")?,
+        text: query.text("text").map(str::to_owned),
+        before: query.text("before").map(str::to_owned),
+        limit: query.limit(LIMIT_DEFAULT),
+    };
+    Job::read(move |service| {
+        let page = service.search_invoices(&scope, &search)?;
+        Ok(Outcome::own_page(page))
+    })
+}
+
+fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let detail = context.service.invoice_detail(&scope, context.second())?;
+    Ok(Job::Done(Outcome::resource(detail)))
+}
+
+fn timeline(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let service = context.service;
+    Job::list(&service.timeline(&scope, context.second(), context.now)?)
+}
+
+fn cancel(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let (now, actor, id) = (context.now, member.actor(), context.second().to_owned());
+    Job::write(move |service, tx| {
+        let cancelled = service.cancel_owned(tx, now, &scope, &actor, &id)?;
+        Ok(Outcome::resource(cancelled))
+    })
+}
