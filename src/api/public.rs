@@ -2,7 +2,7 @@
 
 use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use super::tag::Tag;
-use crate::domain::fields::rule::{described};
+use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Schema, input};
 use crate::domain::refusal::Code;

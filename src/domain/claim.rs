@@ -5,7 +5,7 @@
 
 use super::asset::Asset;
 use super::fields::input;
-use super::fields::rule::{integer};
+use super::fields::rule::integer;
 use super::fields::text_rule::text;
 use super::money::coin::Units;
 use super::text_enum::text_enum;

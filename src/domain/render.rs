@@ -24,6 +24,7 @@ pub(crate) mod pools;
 pub(crate) mod public;
 pub(crate) mod rates;
 pub mod sandbox;
+pub(crate) mod sandbox_deliveries;
 pub mod settings;
 pub mod summary;
 pub mod tokens;

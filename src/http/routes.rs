@@ -125,7 +125,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::sandbox::payments::OPERATIONS),
     },
-    &sandbox::webhooks::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::sandbox::webhooks::OPERATIONS),
+    },
     &sandbox::inbox::RESOURCE,
     &Resource {
         routes: &Route::all_of(api::sandbox::transfers::OPERATIONS),

@@ -15,7 +15,7 @@ use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::event::Format;
-use crate::domain::fields::rule::{choices};
+use crate::domain::fields::rule::choices;
 use crate::domain::fields::{Fields, Rule};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox as render;

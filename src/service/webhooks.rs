@@ -6,7 +6,7 @@
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Service};
 use crate::domain::event::{Format, legacy_body};
-use crate::domain::render::deliveries::{SandboxAttempt, SandboxDelivery};
+use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
@@ -212,14 +212,14 @@ impl Service {
 /// A delivery with its attempts, as the sandbox shows it.
 fn view(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
     let attempts = delivery_pages::attempts(db, &row.id)?;
-    let attempts = attempts.iter().map(|(_, attempt)| SandboxAttempt {
+    let attempts = attempts.iter().map(|(_, attempt)| SandboxAttemptView {
         at: attempt.at,
         status: attempt.status,
         latency_ms: attempt.latency_ms,
         error: attempt.error.as_deref(),
         answer: attempt.answer.as_deref(),
     });
-    Ok(to_raw_value(&SandboxDelivery {
+    Ok(to_raw_value(&SandboxDeliveryView {
         id: &row.id,
         event: &row.event,
         r#type: row.kind,

@@ -32,7 +32,6 @@ mod tests {
     use crate::domain::time::{HOUR_MS, MINUTE_MS};
     use crate::service::sandbox;
     use crate::service::tests::{NOW, done, seeded};
-    use crate::store::Tx;
     use serde_json::{Map, Value, json};
 
     fn object(body: &Value) -> Map<String, Value> {
@@ -57,10 +56,9 @@ mod tests {
         let (service, _file) = seeded();
         let caller = service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap();
         let lags = |at, lagging: bool| {
-            let step = move |service: &Service, tx: &Tx<'_>| {
-                service.let_lag(tx, at, Chain::Bitcoin, lagging)
-            };
-            done(service.write(step)).unwrap();
+            let lag =
+                service.write(move |service, tx| service.let_lag(tx, at, Chain::Bitcoin, lagging));
+            done(lag).unwrap();
         };
         lags(NOW, true);
         for (asset, minutes) in [("BTC", 1), ("BTC", 2), ("LTC", 3), ("BTC", 4), ("LTC", 5)] {

@@ -7,7 +7,7 @@ use crate::api::tag::Tag;
 use crate::domain::account::change::ChangeAccount;
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::fields::rule::{choice};
+use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule::{name, text};
 use crate::domain::fields::{Component, Fields, input};
 use crate::domain::refusal::{Code, Refusal};

@@ -3,7 +3,7 @@
 use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::tag::Tag;
 use crate::domain::asset::{ASSETS, Asset};
-use crate::domain::fields::rule::{FlagRule};
+use crate::domain::fields::rule::FlagRule;
 use crate::domain::fields::{Component, input};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::CoinView;

@@ -7,7 +7,9 @@ use crate::api::tag::Tag;
 use crate::domain::account::Endpoint;
 use crate::domain::asset::Mode;
 use crate::domain::event::{EventType, Format};
-use crate::domain::fields::rule::{ChoiceRule, ChoicesRule, DescribedRule, FlagRule, choice, choices, described};
+use crate::domain::fields::rule::{
+    ChoiceRule, ChoicesRule, DescribedRule, FlagRule, choice, choices, described,
+};
 use crate::domain::fields::text_rule::{UrlRule, url};
 use crate::domain::fields::{Component, Fields, Shown, input, schema};
 use crate::domain::id;

@@ -4,7 +4,7 @@ use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAI
 use crate::api::tag::Tag;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::input;
-use crate::domain::fields::rule::{FlagRule};
+use crate::domain::fields::rule::FlagRule;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::sandbox::SandboxChainView;
 use crate::service::Error;

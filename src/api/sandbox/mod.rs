@@ -3,3 +3,4 @@
 pub mod chains;
 pub mod payments;
 pub mod transfers;
+pub mod webhooks;

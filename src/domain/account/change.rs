@@ -2,7 +2,9 @@
 
 use super::Account;
 use crate::domain::asset::Asset;
-use crate::domain::fields::rule::{CoinRule, DescribedRule, FlagRule, IntegerRule, described, integer, object};
+use crate::domain::fields::rule::{
+    CoinRule, DescribedRule, FlagRule, IntegerRule, described, integer, object,
+};
 use crate::domain::fields::text_rule::{UrlRule, name, site_or_app};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
 use crate::domain::language::{AUTO, Language};

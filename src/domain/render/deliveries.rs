@@ -4,7 +4,6 @@ use crate::domain::event::{DeliveryState, EventType};
 use crate::domain::fields::view::Sometimes;
 use crate::domain::fields::{Schema, Shown, schema, view};
 use crate::domain::time::Time;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 view! {
@@ -113,28 +112,3 @@ const HEADERS: Schema = schema!({
         }
     }
 });
-
-/// A delivery as the sandbox shows it, with its attempts, oldest first.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SandboxDelivery<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) event: &'a str,
-    pub(crate) r#type: EventType,
-    pub(crate) endpoint: Option<&'a str>,
-    pub(crate) url: &'a str,
-    pub(crate) state: DeliveryState,
-    pub(crate) next_attempt_at: Option<Time>,
-    pub(crate) attempts: Vec<SandboxAttempt<'a>>,
-}
-
-/// An attempt as the sandbox shows it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SandboxAttempt<'a> {
-    pub(crate) at: Time,
-    pub(crate) status: Option<u16>,
-    pub(crate) latency_ms: i64,
-    pub(crate) error: Option<&'a str>,
-    pub(crate) answer: Option<&'a str>,
-}

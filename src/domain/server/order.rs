@@ -3,7 +3,7 @@
 //! What lives here: the checks of an order. What does not: its state. What always holds: an order was within the
 //! limits of the time at which it was made.
 
-use crate::domain::fields::rule::{choice};
+use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::refusal::Refusal;

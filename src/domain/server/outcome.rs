@@ -3,7 +3,7 @@
 //! What always holds: an answer that is not as documented counts as no answer, so nobody acts on a guess.
 
 use super::state::{OperatorStep, Task};
-use crate::domain::fields::rule::{choice};
+use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule;
 use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::refusal::Refusal;

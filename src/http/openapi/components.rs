@@ -5,7 +5,7 @@
 use super::bodies;
 use crate::domain::account::AccountStatus;
 use crate::domain::asset::{Asset, Mode};
-use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::event::{EventType, Format};
 use crate::domain::fields::Component;
 use crate::domain::money::Currency;
 use crate::domain::refusal::Code;
@@ -125,7 +125,6 @@ fn texts(name: &str) -> Vec<&'static str> {
         "InvoiceStatus" => InvoiceStatus::TEXTS.to_vec(),
         "Currency" => Currency::TEXTS.to_vec(),
         "AssetId" => Asset::ids(),
-        "DeliveryState" => DeliveryState::TEXTS.to_vec(),
         "EndpointFormat" => Format::TEXTS.to_vec(),
         "ErrorCode" => Code::TEXTS.to_vec(),
         "EventType" => EventType::TEXTS.to_vec(),

@@ -10,7 +10,6 @@ pub(super) mod faults;
 pub(super) mod inbox;
 mod masked;
 pub(super) mod state;
-pub(super) mod webhooks;
 
 use super::route::Answer;
 

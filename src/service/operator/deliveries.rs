@@ -3,7 +3,7 @@
 //! What always holds: sending again begins a new round of attempts, and keeps the attempts of earlier rounds.
 
 use crate::domain::event::{DeliveryState, Format};
-use crate::domain::fields::rule::{described};
+use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::Sometimes;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
