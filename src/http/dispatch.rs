@@ -152,13 +152,7 @@ impl Dispatcher {
             }
             Found::Nothing => refused(Refusal::not_found("path").into()),
         };
-        let is_allowed = form.is_shared && reply.status == StatusCode::NO_CONTENT;
-        let reply = if method == Method::OPTIONS && is_allowed {
-            public::allowing(reply)
-        } else {
-            reply
-        };
-        let reply = finished(reply, form, is_whole, id);
+        let reply = finished(reply, &method, form, is_whole, id);
         if let Some(telling) = telling {
             telling.end(front, id, &reply);
         }
@@ -184,8 +178,12 @@ fn refused(asked: &Asked<'_>, error: Error) -> Reply {
 }
 
 /// An answer with the headers that all answers of its form have.
-fn finished(reply: Reply, form: Form, is_whole: bool, id: RequestId) -> Reply {
-    let mut reply = reply.with_text(REQUEST_ID, id.to_string());
+fn finished(mut reply: Reply, method: &Method, form: Form, is_whole: bool, id: RequestId) -> Reply {
+    let is_nothing = reply.status == StatusCode::NO_CONTENT;
+    if form.is_shared && method == Method::OPTIONS && is_nothing {
+        reply = public::allowed();
+    }
+    reply = reply.with_text(REQUEST_ID, id.to_string());
     if form.is_private {
         reply = reply.with_static(CACHE_CONTROL, "no-store");
     }

@@ -29,9 +29,12 @@ pub(super) fn share(reply: Reply) -> Reply {
     headers(false).fold(reply, with)
 }
 
-/// The answer to a browser that asks, with what says that a page may ask.
-pub(super) fn allowing(reply: Reply) -> Reply {
-    PREFLIGHT_HEADERS.iter().copied().fold(reply, with)
+/// The answer to a browser that asks whether a page may ask: it may.
+pub(super) fn allowed() -> Reply {
+    PREFLIGHT_HEADERS
+        .iter()
+        .copied()
+        .fold(Reply::nothing(), with)
 }
 
 /// The answer with one more header.

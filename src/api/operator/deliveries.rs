@@ -5,7 +5,7 @@ use crate::api::params::{BEFORE, MODE};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::event::DeliveryState;
-use crate::domain::fields::{Component, Schema};
+use crate::domain::fields::{Component, Fields, Schema};
 use crate::domain::refusal::Code;
 use crate::domain::render::deliveries::{DeliveryDetailView, DeliveryView, ResentView};
 use crate::service::operator::deliveries::{DeliveriesWanted, Resend};
@@ -139,7 +139,10 @@ fn resend(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn resend_since(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
     let (now, actor) = (context.now, member.actor());
-    let body = Resend::read(&context.object()?)?;
+    let body = context.object()?;
+    // Named in this order, which is not that of the document.
+    Fields::of(&body).only(&["endpoint", "since"])?;
+    let body = Resend::read(&body)?;
     Job::wait(async move {
         let resent = service.resend_since(now, &scope, &actor, &body).await?;
         Ok(Outcome::resource(resent))

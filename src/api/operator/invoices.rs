@@ -38,11 +38,23 @@ const INVOICE_PAGE: Component = Component::Other {
     parts: &[&InvoiceView::COMPONENT],
 };
 
-const TIMELINE: Component = Component::List {
+const TIMELINE: Component = Component::Other {
     name: "Timeline",
-    item: &TimelineEntryView::COMPONENT,
-    about: "What happened to an invoice.",
-    about_data: "What happened, oldest first.",
+    schema: schema!({
+        "type": "object",
+        "description": "What happened to an invoice.",
+        "additionalProperties": false,
+        "required": ["data"],
+        "properties": {
+            "data": {
+                "type": "array",
+                "items": { "$ref": "#/components/schemas/TimelineEntry" },
+                "description": "What happened, oldest first."
+            }
+        }
+    }),
+    example: r#"{"data": [{"at": "2026-11-21T09:31:12.400Z", "kind": "payment", "text": "payment of 0.25 LTC confirmed: worth 20.00 EUR at 80, in time", "status": null, "sums": null, "coin": null, "payment": {"id": "01a1fd71-0a11-7c40-9d3e-5a2b6c7d8e90", "asset": "LTC", "amount": "0.25", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "value": "20.00", "onTime": true, "txid": "5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b", "step": "confirmed", "confirmations": null, "confirmationsNeeded": null, "explorerUrl": null}, "booking": null, "refund": null}, {"at": "2026-11-21T09:31:12.400Z", "kind": "status", "text": "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10", "status": "confirmed", "sums": {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"}, "coin": null, "payment": null, "booking": null, "refund": null}]}"#,
+    parts: &[&TimelineEntryView::COMPONENT],
 };
 
 /// Operations of this resource.

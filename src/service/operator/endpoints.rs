@@ -10,7 +10,7 @@ use crate::service::audit_log::{self, Entry};
 use crate::service::{BOTH_SIGN_MS, Error, Json, Service, new_secret};
 use crate::store::{Reader, Tx, endpoints};
 use serde_json::value::{to_raw_value, to_value};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The most endpoints of an account.
 const ENDPOINTS_MAX: usize = 50;
@@ -118,8 +118,8 @@ pub fn show_secret(
     now: Time,
 ) -> Result<Json, Error> {
     let endpoint = find(tx, account, id)?;
-    let action = "endpoint.show_secret";
-    note(tx, actor, (account, &endpoint), action, &json!({}), now)?;
+    let (action, detail) = ("endpoint.show_secret", Value::Object(Map::new()));
+    note(tx, actor, (account, &endpoint), action, &detail, now)?;
     let until = endpoints::old_secret_until(tx, endpoint.seq)?;
     secret(&endpoint.secret, until.filter(|until| now < *until))
 }
@@ -138,8 +138,8 @@ pub fn roll_secret(
     let endpoint = find(tx, account, id)?;
     let (fresh, until) = (endpoint_secret()?, now.plus_ms(BOTH_SIGN_MS));
     endpoints::roll_secret(tx, endpoint.seq, &fresh, until)?;
-    let action = "endpoint.roll_secret";
-    note(tx, actor, (account, &endpoint), action, &json!({}), now)?;
+    let (action, detail) = ("endpoint.roll_secret", Value::Object(Map::new()));
+    note(tx, actor, (account, &endpoint), action, &detail, now)?;
     secret(&fresh, Some(until))
 }
 
