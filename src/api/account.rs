@@ -22,7 +22,7 @@ pub const BALANCE_LIST: Component = Component::Exemplified {
         about: "The account's balances in the mode of the key.",
         about_data: "One balance for each of EUR and USD, always both.",
     },
-    example: r#"{
+    differs: r#"{
         "data": [
             {
                 "currency": "EUR", "available": "19.80", "pending": "0.00", "reserved": "0.00", "sales": "20.00",
@@ -49,7 +49,7 @@ pub const LEDGER_PAGE: Component = Component::Exemplified {
         ],
         before: &Schema::STRING,
     },
-    example: r#"{
+    differs: r#"{
         "data": [
             {
                 "id": "01a1fd72-0c90-7f71-81fe-71011ba0872a", "currency": "EUR", "amount": "-0.20", "kind": "fee",
@@ -61,9 +61,7 @@ pub const LEDGER_PAGE: Component = Component::Exemplified {
                 "refType": "invoice", "refId": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "feeBps": null, "memo": null,
                 "livemode": false, "createdAt": "2026-11-21T09:31:12.400Z"
             }
-        ],
-        "hasMore": false,
-        "nextBefore": null
+        ]
     }"#,
 };
 

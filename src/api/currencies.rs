@@ -14,7 +14,7 @@ const CURRENCY_LIST: Component = Component::Exemplified {
         about: "Every enabled coin with its minimum.",
         about_data: "The enabled coins.",
     },
-    example: r#"{
+    differs: r#"{
         "data": [
             {
                 "id": "LTC", "symbol": "LTC", "name": "Litecoin", "chain": "litecoin", "kind": "native",

@@ -7,6 +7,7 @@ pub mod account;
 pub mod currencies;
 pub mod customers;
 pub mod deposits;
+pub mod events;
 pub mod invoices;
 pub mod operation;
 pub mod operator;

@@ -3,12 +3,14 @@
 //! What lives here: which change makes which event, and both bodies. What does not: who receives it (`account`),
 //! when it is sent again (`retry`), how it is signed (`signature`). What always holds: a body is rendered once.
 
+use super::fields::view::Sometimes;
+use super::render::event::{EventDataView, EventView, LegacyEventView, LegacyInvoiceView};
 use super::status::InvoiceStatus;
 use super::text_enum::text_enum;
 use super::time::Time;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 text_enum! {
     /// What happened.
@@ -117,24 +119,6 @@ impl EventType {
     }
 }
 
-/// The event's body: what is stored, answered and sent.
-#[derive(Serialize)]
-struct Body<'a> {
-    id: &'a str,
-    object: &'static str,
-    #[serde(rename = "type")]
-    kind: EventType,
-    livemode: bool,
-    created: Time,
-    data: Data<'a>,
-}
-
-/// `data` of an event.
-#[derive(Serialize)]
-struct Data<'a> {
-    object: &'a RawValue,
-}
-
 /// Renders an event whose `data.object` is this JSON text.
 pub fn body(
     id: &str,
@@ -143,13 +127,13 @@ pub fn body(
     created: Time,
     object: &RawValue,
 ) -> serde_json::Result<String> {
-    serde_json::to_string(&Body {
+    serde_json::to_string(&EventView {
         id,
         object: "event",
-        kind,
+        r#type: kind,
         livemode,
         created,
-        data: Data { object },
+        data: EventDataView { object },
     })
 }
 
@@ -182,47 +166,40 @@ pub fn legacy_body(stored: &str, invoice: Option<&str>) -> serde_json::Result<Op
     let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_type) else {
         return Ok(None);
     };
-    let mut body = json!({ "id": event.id, "event": name, "livemode": event.livemode, "createdAt": event.created });
     let object = event.data.object;
-    if let Some(fields) = body.as_object_mut() {
-        if object.get("object").and_then(Value::as_str) == Some("invoice") {
-            fields.insert("invoice".to_owned(), Value::Object(legacy_invoice(object)));
-        } else {
-            let invoice = invoice.map(serde_json::from_str).transpose()?;
-            let invoice = invoice.map_or(Value::Null, |invoice| {
-                Value::Object(legacy_invoice(invoice))
-            });
-            fields.insert("invoice".to_owned(), invoice);
-            fields.insert("object".to_owned(), Value::Object(object));
-        }
-    }
+    let (invoice, object) = if object.get("object").and_then(Value::as_str) == Some("invoice") {
+        (Some(object), None)
+    } else {
+        (invoice.map(serde_json::from_str).transpose()?, Some(object))
+    };
+    let body = LegacyEventView {
+        id: &event.id,
+        event: name,
+        livemode: event.livemode,
+        created_at: &event.created,
+        invoice: invoice.map(legacy_invoice),
+        object: Sometimes(object),
+    };
     serde_json::to_string(&body).map(Some)
 }
 
-/// The legacy shape of an invoice: the usual fields and four older ones.
-fn legacy_invoice(mut invoice: Map<String, Value>) -> Map<String, Value> {
-    let status = invoice
-        .get("status")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let overpaid = status == InvoiceStatus::Overpaid.as_str();
+/// Returns the legacy form of an invoice.
+fn legacy_invoice(mut invoice: Map<String, Value>) -> LegacyInvoiceView {
+    let status = invoice.get("status").and_then(Value::as_str);
+    let is = |of: InvoiceStatus| status == Some(of.as_str());
+    let (overpaid, underpaid) = (is(InvoiceStatus::Overpaid), is(InvoiceStatus::Underpaid));
     if overpaid {
-        invoice.insert(
-            "status".to_owned(),
-            Value::from(InvoiceStatus::Confirmed.as_str()),
-        );
+        let confirmed = Value::from(InvoiceStatus::Confirmed.as_str());
+        invoice.insert("status".to_owned(), confirmed);
     }
-    let copy = |name: &str| invoice.get(name).cloned().unwrap_or(Value::Null);
-    let (amount, currency) = (copy("amount"), copy("currency"));
-    invoice.insert("priceAmount".to_owned(), amount);
-    invoice.insert("priceCurrency".to_owned(), currency);
-    invoice.insert("overpaid".to_owned(), Value::from(overpaid));
-    invoice.insert(
-        "underpaid".to_owned(),
-        Value::from(status == InvoiceStatus::Underpaid.as_str()),
-    );
-    invoice
+    let copy = |name: &str| invoice.get(name).cloned().unwrap_or_default();
+    LegacyInvoiceView {
+        price_amount: copy("amount"),
+        price_currency: copy("currency"),
+        overpaid,
+        underpaid,
+        invoice,
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub(crate) mod currency;
 pub mod customer;
 pub(crate) mod deliveries;
 pub mod endpoints;
+pub(crate) mod event;
 mod invoice;
 mod invoice_detail;
 pub mod keys;

@@ -23,7 +23,6 @@ mod large_answers;
 mod limit;
 mod live;
 mod long_reads;
-mod merchant;
 mod metrics;
 mod openapi;
 mod operations;

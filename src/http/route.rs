@@ -14,7 +14,7 @@ use crate::api::operation::{self, Operation as Declared, Run};
 pub(super) use crate::api::tag::Tag;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
-use crate::service::{Caller, Error, Member};
+use crate::service::{Error, Member};
 use std::sync::Arc;
 
 /// What a listener serves.
@@ -122,8 +122,6 @@ pub(super) type Answering = Boxed<'static, Result<Reply, Error>>;
 pub(super) enum Handler {
     /// For everybody.
     Open(fn(Call) -> Answering),
-    /// For who has a secret or legacy key.
-    Secret(fn(Call, Arc<Caller>) -> Answering),
     /// For everybody who is signed in.
     Session(fn(Call, Member) -> Answering),
     /// For operators who are signed in.
@@ -208,7 +206,6 @@ impl Route {
     pub fn auth(&self) -> Auth {
         match self.handler {
             Handler::Open(_) => Auth::Open,
-            Handler::Secret(_) => Auth::Secret,
             Handler::Session(_) => Auth::Session(Role::Merchant),
             Handler::Operator(_) => Auth::Session(Role::Operator),
             Handler::Metrics(_) => Auth::Metrics,

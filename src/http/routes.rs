@@ -5,7 +5,7 @@
 
 use super::auth::Auth;
 use super::route::{Resource, Route};
-use super::{checkout_events, files, merchant, operator, pages, probes, sandbox};
+use super::{checkout_events, files, operator, pages, probes, sandbox};
 use crate::api;
 
 /// Every resource, in the order of the document.
@@ -19,7 +19,9 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::account::OPERATIONS),
     },
-    &merchant::events::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::events::OPERATIONS),
+    },
     &Resource {
         routes: &Route::all_of(api::customers::OPERATIONS),
     },

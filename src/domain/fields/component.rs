@@ -1,7 +1,7 @@
 //! Schemas of the OpenAPI documents that have a name, each with an example.
 
 use super::object::Object;
-use super::schema::{Keywords, Schema};
+use super::schema::{Keywords, Schema, parsed};
 use serde_json::{Value, json};
 
 /// A schema that operations refer to by its name.
@@ -35,12 +35,12 @@ pub enum Component {
         /// Schema of `nextBefore` where it is not null.
         before: &'static Schema,
     },
-    /// A component with an example of its own.
+    /// A component with another example.
     Exemplified {
         /// The component.
         component: &'static Component,
-        /// JSON text of the example.
-        example: &'static str,
+        /// JSON text of the fields whose values in the example are others.
+        differs: &'static str,
     },
     /// An object without a name, described where it stands.
     Inline(&'static Object),
@@ -128,9 +128,14 @@ impl Component {
             Component::Page { item, .. } => {
                 json!({ "data": [item.example()], "hasMore": false, "nextBefore": null })
             }
-            Component::Other { example, .. } | Component::Exemplified { example, .. } => {
-                serde_json::from_str(example).unwrap_or_default()
+            Component::Exemplified { component, differs } => {
+                let mut example = component.example();
+                if let Value::Object(fields) = &mut example {
+                    fields.extend(parsed(differs));
+                }
+                example
             }
+            Component::Other { example, .. } => serde_json::from_str(example).unwrap_or_default(),
         }
     }
 

@@ -30,7 +30,7 @@ pub struct Property {
     pub is_required: bool,
     /// Whether the fields of the value take the place of this one.
     pub is_flattened: bool,
-    /// JSON text of the field in the object's example.
+    /// JSON text of the field in the object's example, `None` for the example of its own schema.
     pub example: Option<&'static str>,
 }
 
@@ -88,10 +88,13 @@ impl Object {
         for property in self.properties {
             if let Some(inner) = property.flattened() {
                 example.extend(inner.example());
+                continue;
             }
-            let value = property
-                .example
-                .and_then(|text| serde_json::from_str(text).ok());
+            let value = match property.example {
+                Some(text) => serde_json::from_str(text).ok(),
+                None if property.is_required => property.schema.example(),
+                None => None,
+            };
             example.extend(value.map(|value| (property.name.to_owned(), value)));
         }
         example.extend(parsed(self.differs));

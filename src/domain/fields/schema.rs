@@ -26,8 +26,6 @@ pub enum Schema {
     List(&'static Schema),
     /// A list of at most so many items.
     ListUpTo(u32, &'static Schema),
-    /// A list of at most so many.
-    ShortList(&'static Schema, usize),
     /// An object whose names are free.
     Map(&'static Schema),
     /// An object, described where it stands.
@@ -38,6 +36,8 @@ pub enum Schema {
     Rule(&'static dyn Describing),
     /// A value, or this one where it is absent.
     Default(&'static Schema, fn() -> Value),
+    /// One of several components. The example is that of the first.
+    OneOf(&'static [&'static Component]),
 }
 
 /// Returns the schema that this JSON object is.
@@ -87,11 +87,6 @@ impl Schema {
                 ("maxItems", json!(max)),
                 ("items", json!(items.keywords())),
             ]),
-            Schema::ShortList(items, max) => keywords([
-                ("type", json!("array")),
-                ("maxItems", json!(max)),
-                ("items", json!(items.keywords())),
-            ]),
             Schema::Map(values) => keywords([
                 ("type", json!("object")),
                 ("additionalProperties", json!(values.keywords())),
@@ -104,6 +99,23 @@ impl Schema {
                 all.insert("default".to_owned(), value());
                 all
             }
+            Schema::OneOf(components) => {
+                let references = components.iter();
+                let references =
+                    references.map(|component| json!({ "$ref": component.reference() }));
+                keywords([("oneOf", references.collect())])
+            }
+        }
+    }
+
+    /// Returns the example of an object or component that the schema describes.
+    pub fn example(&self) -> Option<Value> {
+        match self {
+            Schema::Object(object) => Some(Value::Object(object.example())),
+            Schema::Component(component) => Some(component.example()),
+            Schema::OneOf(components) => components.first().map(|component| component.example()),
+            Schema::Nullable(inner) | Schema::OrNull(inner) => inner.example(),
+            _ => None,
         }
     }
 
@@ -113,12 +125,16 @@ impl Schema {
             Schema::Nullable(inner)
             | Schema::OrNull(inner)
             | Schema::List(inner)
-            | Schema::ShortList(inner, _)
             | Schema::ListUpTo(_, inner)
             | Schema::Map(inner)
             | Schema::Default(inner, _) => inner.add_components(all),
             Schema::Object(object) => object.add_components(all),
             Schema::Component(component) => component.add_components(all),
+            Schema::OneOf(components) => {
+                components
+                    .iter()
+                    .for_each(|component| component.add_components(all));
+            }
             Schema::Text(_) | Schema::Choice(_) | Schema::Example(_) | Schema::Rule(_) => {}
         }
     }

@@ -6,6 +6,7 @@ use crate::domain::text_enum::TextEnum;
 use crate::domain::time::Time;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A type that a field of an answer can have.
@@ -45,11 +46,16 @@ shown! {
     Time = Schema::MOMENT;
     Cents = schema!({ "type": "string", "pattern": "^-?[0-9]+\\.[0-9]{2}$" });
     Total = Cents::SCHEMA;
+    Value = schema!({});
 }
 
 /// A JSON object of somebody else's.
 impl Shown for &RawValue {
     const SCHEMA: Schema = schema!({ "type": "object", "additionalProperties": true });
+}
+
+impl Shown for Map<String, Value> {
+    const SCHEMA: Schema = <&RawValue>::SCHEMA;
 }
 
 impl<T: TextEnum> Shown for T {

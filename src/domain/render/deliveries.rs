@@ -34,7 +34,7 @@ view! {
     pub(crate) DeliveryView<'a> as "Delivery" {
         [flatten] base: DeliveryFields<'a>;
         /// The newest attempts of the last 90 days, oldest first, numbered on when it is sent again.
-        attempts: Vec<AttemptView<'a>> [Schema::ShortList(&AttemptView::SCHEMA, 33)] = [
+        attempts: Vec<AttemptView<'a>> [Schema::ListUpTo(33, &AttemptView::SCHEMA)] = [
             { "number": 1, "at": "2026-11-21T09:31:12.410Z", "status": 200, "latencyMs": 38, "error": null, "answer": "ok" }
         ];
     }
@@ -45,7 +45,7 @@ view! {
     pub(crate) DeliveryDetailView<'a> as "DeliveryDetail" {
         [flatten] base: DeliveryFields<'a>;
         /// The newest attempts of the last 90 days, oldest first, numbered on when it is sent again.
-        attempts: Vec<AttemptDetailView<'a>> [Schema::ShortList(&AttemptDetailView::SCHEMA, 33)] = [{
+        attempts: Vec<AttemptDetailView<'a>> [Schema::ListUpTo(33, &AttemptDetailView::SCHEMA)] = [{
             "number": 1, "at": "2026-11-21T09:31:12.410Z", "status": 200, "latencyMs": 38, "error": null, "answer": "ok",
             "headers": {
                 "Content-Type": "application/json",

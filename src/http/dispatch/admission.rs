@@ -21,7 +21,6 @@ use std::sync::Arc;
 /// A handler with what its caller has proved: it lacks nothing but the call.
 pub(super) enum Admitted {
     Open(fn(Call) -> Answering),
-    Secret(fn(Call, Arc<Caller>) -> Answering, Arc<Caller>),
     Session(fn(Call, Member) -> Answering, Member),
     Operator(fn(Call, Operator) -> Answering, Operator),
     Metrics(fn(Call, Scraper) -> Answering, Scraper),
@@ -37,7 +36,6 @@ impl Admitted {
     pub(super) fn asker(&self) -> Option<Asker> {
         match self {
             Admitted::Declared(_, asker, _) => *asker,
-            Admitted::Secret(_, caller) => Some(caller.asker()),
             Admitted::Session(_, member) => Some(member.asker()),
             Admitted::Operator(_, operator) => Some(operator.asker()),
             Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
@@ -48,7 +46,6 @@ impl Admitted {
     pub(super) fn answer(self, call: Call) -> Answering {
         match self {
             Admitted::Open(handler) => handler(call),
-            Admitted::Secret(handler, caller) => handler(call, caller),
             Admitted::Session(handler, member) => handler(call, member),
             Admitted::Operator(handler, operator) => handler(call, operator),
             Admitted::Metrics(handler, scraper) => handler(call, scraper),
@@ -72,10 +69,6 @@ pub(super) fn admit(
     let (method, headers) = (&parts.method, &parts.headers);
     Ok(match route.handler {
         Handler::Open(handler) => Admitted::Open(handler),
-        Handler::Secret(handler) => {
-            let caller = caller(front, route, headers, limits)?;
-            Admitted::Secret(handler, caller)
-        }
         Handler::Session(handler) => {
             let member = auth::member(front, method, headers)?;
             ask_for_password(front, route, &member, body)?;

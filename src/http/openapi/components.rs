@@ -2,7 +2,7 @@
 //!
 //! A schema in a file can extend another, and have an enumeration of the code by its name.
 
-use super::bodies;
+use super::{bodies, webhooks};
 use crate::domain::account::AccountStatus;
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::{EventType, Format};
@@ -60,6 +60,7 @@ pub(super) fn components() -> (Map<String, Value>, Map<String, Value>) {
 /// Returns the components of all declared operations.
 fn declared() -> Vec<&'static Component> {
     let mut all = Vec::new();
+    webhooks::LEGACY_EVENT.add_components(&mut all);
     for route in routes(true) {
         let Handler::Declared(operation) = route.handler else {
             continue;

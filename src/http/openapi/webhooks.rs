@@ -3,6 +3,8 @@
 //! What always holds: every event type of the code is there, and no other.
 
 use crate::domain::event::{EventType, Format};
+use crate::domain::fields::Component;
+use crate::domain::render::event::LegacyEventView;
 use serde_json::{Map, Value, json};
 
 /// What webhooks are grouped by, as operations are by the tags of their routes, and a sentence about it.
@@ -31,6 +33,9 @@ const HEADERS: [(&str, &str, &str); 4] = [
         "v1,<base64 HMAC-SHA256 of \"<webhook-id>.<webhook-timestamp>.<raw body>\" under the key that the secret carries> (Standard Webhooks).",
     ),
 ];
+
+/// Body of a webhook in the legacy format, to which no operation refers.
+pub(super) static LEGACY_EVENT: Component = LegacyEventView::COMPONENT;
 
 /// The `webhooks` of the document.
 pub(super) fn webhooks(examples: &Map<String, Value>) -> Value {

@@ -1,13 +1,11 @@
 //! Balances, ledger and events of an account in the operator interface, and correcting its ledger.
 
-use crate::api::account;
 use crate::api::params::{BEFORE, CURRENCY, MODE};
-use crate::domain::event::EventType;
+use crate::api::{account, events};
 use crate::domain::refusal::Code;
 use crate::http::auth::Operator;
-use crate::http::merchant::events;
 use crate::http::reply::Reply;
-use crate::http::request::{Call, Param, ParamKind, idempotency_key};
+use crate::http::request::{Call, Param, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::{Error, Member};
 
@@ -67,21 +65,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorBooks),
             path: "/dashboard/api/accounts/{account}/events",
             summary: "Pages through an account's events, newest first, in the bodies of their webhooks.",
-            query: &[
-                MODE,
-                Param::limit(200, events::LIMIT_DEFAULT),
-                BEFORE,
-                Param {
-                    name: "type",
-                    about: "Only events of this type.",
-                    kind: ParamKind::OneOf(EventType::TEXTS),
-                },
-                Param {
-                    name: "object",
-                    about: "Only events about the object with this id.",
-                    kind: ParamKind::Id,
-                },
-            ],
+            query: &[MODE, events::LIMIT, BEFORE, events::TYPE, events::OBJECT],
             answers: &[Answer::json(200, "A page of events.", "EventPage")],
             handler: Handler::Session(|call, member| Box::pin(events(call, member))),
             ..PRIVATE
@@ -102,7 +86,7 @@ async fn ledger(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// GET /dashboard/api/accounts/{account}/events
 async fn events(call: Call, member: Member) -> Result<Reply, Error> {
-    let (scope, wanted) = (call.scope(&member)?, events::wanted(&call)?);
+    let (scope, wanted) = (call.scope(&member)?, events::wanted(&call.query)?);
     Reply::page(&call.front.service.events(&scope, &wanted)?)
 }
 

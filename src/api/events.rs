@@ -1,0 +1,100 @@
+//! Events of a shop: `/v1/events`.
+
+use super::operation::{
+    Answer, Context, Job, Operation, Outcome, OutcomeBody, PLAIN, Run, Success,
+};
+use super::params::BEFORE_ID;
+use super::query::{Param, ParamKind, Query};
+use super::tag::Tag;
+use crate::domain::event::EventType;
+use crate::domain::fields::Component;
+use crate::domain::render::event::{EVENT_ID, EventView};
+use crate::service::events::Wanted;
+use crate::service::{Caller, Error};
+use std::sync::Arc;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+/// `limit` of a list of events.
+pub const LIMIT: Param = Param::limit(200, LIMIT_DEFAULT);
+
+/// `type` of a list of events.
+pub const TYPE: Param = Param {
+    name: "type",
+    about: "Only events of this type.",
+    kind: ParamKind::OneOf(EventType::TEXTS),
+};
+
+/// `object` of a list of events.
+pub const OBJECT: Param = Param {
+    name: "object",
+    about: "Only events about the object with this id.",
+    kind: ParamKind::Id,
+};
+
+/// A page of events.
+pub const EVENT_PAGE: Component = Component::Exemplified {
+    component: &Component::Page {
+        name: "EventPage",
+        item: &EventView::COMPONENT,
+        about: [
+            "One page of the account's events in the mode of the key, newest first.",
+            "The events of this page, newest first.",
+            "Whether older events follow.",
+            "Value of before that answers the next page; null on the last page.",
+        ],
+        before: &EVENT_ID,
+    },
+    differs: r#"{ "hasMore": true, "nextBefore": "evt_01a1fd720c907ef7bc13a38180936ffa" }"#,
+};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&LIST, &GET];
+
+const LIST: Operation = Operation {
+    id: "listEvents",
+    path: "/v1/events",
+    tag: Tag::Events,
+    summary: "Pages through the events, newest first, in the bodies of their webhooks.",
+    query: &[LIMIT, BEFORE_ID, TYPE, OBJECT],
+    answers: &[Answer::shown("A page of events.", &EVENT_PAGE)],
+    run: Run::Secret(list),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getEvent",
+    path: "/v1/events/{id}",
+    tag: Tag::Events,
+    summary: "Reads an event.",
+    answers: &[Answer::shown("The event.", &EventView::COMPONENT)],
+    run: Run::Secret(get),
+    ..PLAIN
+};
+
+/// Returns the page of events that a query asks for.
+///
+/// # Errors
+/// `invalid_request`, which the check of the query has ruled out.
+pub fn wanted(query: &Query) -> Result<Wanted, Error> {
+    Ok(Wanted {
+        before: query.text("before").map(str::to_owned),
+        kind: query.choice("type")?,
+        object: query.text("object").map(str::to_owned),
+        limit: query.limit(LIMIT_DEFAULT),
+    })
+}
+
+fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let page = context.service.events(caller, &wanted(context.query)?)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}
+
+fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let event = context.service.event(caller, context.first())?;
+    Ok(Job::Done(Outcome {
+        success: Success::Shown,
+        body: OutcomeBody::Kept(event),
+    }))
+}
