@@ -5,7 +5,7 @@ use super::operation::{
 };
 use super::query::Param;
 use super::tag::Tag;
-use crate::domain::fields::{Component, schema};
+use crate::domain::fields::Component;
 use crate::domain::refusal::Code;
 use crate::domain::server::ServerView;
 use crate::domain::server::order::CreateServer;
@@ -17,13 +17,14 @@ use std::sync::Arc;
 const LIMIT_DEFAULT: u32 = 25;
 
 /// A list of servers.
-pub const SERVER_LIST: Component = Component::Other {
-    name: "ServerList",
-    schema: schema!({
-        "type": "object", "additionalProperties": false, "required": ["data"],
-        "properties": { "data": { "type": "array", "items": { "$ref": "#/components/schemas/Server" } } }
-    }),
-    example: r#"{
+pub const SERVER_LIST: Component = Component::Exemplified {
+    component: &Component::List {
+        name: "ServerList",
+        item: &ServerView::COMPONENT,
+        about: "",
+        about_data: "",
+    },
+    differs: r#"{
         "data": [{
             "id": "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7b10", "object": "server", "type": "kvm",
             "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 40, "status": "queued",
@@ -31,7 +32,6 @@ pub const SERVER_LIST: Component = Component::Other {
             "deletionRequestedAt": null, "deletedAt": null
         }]
     }"#,
-    parts: &[&ServerView::COMPONENT],
 };
 
 /// Operations of this resource.

@@ -4,7 +4,7 @@ use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run
 use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
-use crate::domain::fields::{Component, schema};
+use crate::domain::fields::{Component, Schema};
 use crate::domain::refusal::Code;
 use crate::domain::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
 use crate::domain::status::InvoiceStatus;
@@ -14,47 +14,29 @@ use crate::service::{Error, Member};
 /// `limit` where none is given.
 const LIMIT_DEFAULT: u32 = 50;
 
-const INVOICE_PAGE: Component = Component::Other {
-    name: "InvoicePage",
-    schema: schema!({
-        "type": "object",
-        "description": "One page of an account's invoices, newest first.",
-        "additionalProperties": false,
-        "required": ["data", "hasMore", "nextBefore"],
-        "properties": {
-            "data": {
-                "type": "array",
-                "items": { "$ref": "#/components/schemas/Invoice" },
-                "description": "The entries of this page, newest first."
-            },
-            "hasMore": { "type": "boolean", "description": "Whether older entries follow." },
-            "nextBefore": {
-                "type": ["string", "null"],
-                "description": "Value of before that answers the next page; null on the last page."
-            }
-        }
-    }),
-    example: r#"{"data": [{"id": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "object": "invoice", "orderId": "order-1001", "status": "confirmed", "paid": true, "livemode": false, "amount": "20.00", "currency": "EUR", "description": "Two tickets", "asset": "LTC", "assetSymbol": "LTC", "amountExpected": "0.25", "amountReceived": "0.25", "rate": "80", "depositAddress": "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl", "checkoutUrl": "http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU", "customerEmail": "ada@example.com", "metadata": {"cart": "c-77"}, "paymentLinkId": null, "refundedAmount": null, "createdAt": "2026-11-21T09:30:00.000Z", "expiresAt": "2026-11-21T09:50:00.000Z", "confirmedAt": "2026-11-21T09:31:12.400Z"}], "hasMore": true, "nextBefore": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946"}"#,
-    parts: &[&InvoiceView::COMPONENT],
+const INVOICE_PAGE: Component = Component::Exemplified {
+    component: &Component::Page {
+        name: "InvoicePage",
+        item: &InvoiceView::COMPONENT,
+        about: [
+            "One page of an account's invoices, newest first.",
+            "The entries of this page, newest first.",
+            "Whether older entries follow.",
+            "Value of before that answers the next page; null on the last page.",
+        ],
+        before: &Schema::STRING,
+    },
+    differs: r#"{ "hasMore": true, "nextBefore": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946" }"#,
 };
 
-const TIMELINE: Component = Component::Other {
-    name: "Timeline",
-    schema: schema!({
-        "type": "object",
-        "description": "What happened to an invoice.",
-        "additionalProperties": false,
-        "required": ["data"],
-        "properties": {
-            "data": {
-                "type": "array",
-                "items": { "$ref": "#/components/schemas/TimelineEntry" },
-                "description": "What happened, oldest first."
-            }
-        }
-    }),
-    example: r#"{"data": [{"at": "2026-11-21T09:31:12.400Z", "kind": "payment", "text": "payment of 0.25 LTC confirmed: worth 20.00 EUR at 80, in time", "status": null, "sums": null, "coin": null, "payment": {"id": "01a1fd71-0a11-7c40-9d3e-5a2b6c7d8e90", "asset": "LTC", "amount": "0.25", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "value": "20.00", "onTime": true, "txid": "5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b", "step": "confirmed", "confirmations": null, "confirmationsNeeded": null, "explorerUrl": null}, "booking": null, "refund": null}, {"at": "2026-11-21T09:31:12.400Z", "kind": "status", "text": "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10", "status": "confirmed", "sums": {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"}, "coin": null, "payment": null, "booking": null, "refund": null}]}"#,
-    parts: &[&TimelineEntryView::COMPONENT],
+const TIMELINE: Component = Component::Exemplified {
+    component: &Component::List {
+        name: "Timeline",
+        item: &TimelineEntryView::COMPONENT,
+        about: "What happened to an invoice.",
+        about_data: "What happened, oldest first.",
+    },
+    differs: r#"{"data": [{"at": "2026-11-21T09:31:12.400Z", "kind": "payment", "text": "payment of 0.25 LTC confirmed: worth 20.00 EUR at 80, in time", "status": null, "sums": null, "coin": null, "payment": {"id": "01a1fd71-0a11-7c40-9d3e-5a2b6c7d8e90", "asset": "LTC", "amount": "0.25", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "value": "20.00", "onTime": true, "txid": "5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b", "step": "confirmed", "confirmations": null, "confirmationsNeeded": null, "explorerUrl": null}, "booking": null, "refund": null}, {"at": "2026-11-21T09:31:12.400Z", "kind": "status", "text": "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10", "status": "confirmed", "sums": {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"}, "coin": null, "payment": null, "booking": null, "refund": null}]}"#,
 };
 
 /// Operations of this resource.

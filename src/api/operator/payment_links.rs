@@ -4,7 +4,7 @@ use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAI
 use crate::api::params::MODE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
-use crate::domain::fields::{Component, schema};
+use crate::domain::fields::{Component, Schema};
 use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
 use crate::domain::refusal::Code;
 use crate::domain::render::PaymentLinkView;
@@ -14,31 +14,26 @@ use crate::service::{Error, Member};
 /// `limit` where none is given.
 const LIMIT_DEFAULT: u32 = 50;
 
-const PAYMENT_LINK_PAGE: Component = Component::Other {
-    name: "PaymentLinkPage",
-    schema: schema!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["data", "hasMore", "nextBefore"],
-        "properties": {
-            "data": { "type": "array", "items": { "$ref": "#/components/schemas/PaymentLink" } },
-            "hasMore": { "type": "boolean" },
-            "nextBefore": {
-                "type": ["string", "null"], "description": "The before of the next page; null on the last one."
-            }
-        }
-    }),
-    example: r#"{
+const PAYMENT_LINK_PAGE: Component = Component::Exemplified {
+    component: &Component::Page {
+        name: "PaymentLinkPage",
+        item: &PaymentLinkView::COMPONENT,
+        about: [
+            "",
+            "",
+            "",
+            "The before of the next page; null on the last one.",
+        ],
+        before: &Schema::STRING,
+    },
+    differs: r#"{
         "data": [{
             "object": "payment_link", "id": "019d9f7b-6a00-7000-8000-000000000002", "name": "A coffee",
             "amount": null, "currency": "EUR", "description": null, "active": true, "livemode": true,
             "url": "https://pay.example.com/l/019d9f7b-6a00-7000-8000-000000000002",
             "createdAt": "2026-11-21T09:30:00.000Z"
-        }],
-        "hasMore": false,
-        "nextBefore": null
+        }]
     }"#,
-    parts: &[&PaymentLinkView::COMPONENT],
 };
 
 /// Operations of this resource.

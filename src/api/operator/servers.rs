@@ -4,7 +4,7 @@ use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAI
 use crate::api::query::{Param, ParamKind};
 use crate::api::reseller::SERVER_LIST;
 use crate::api::tag::Tag;
-use crate::domain::fields::{Component, schema};
+use crate::domain::fields::Component;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::server::outcome::DecideServer;
 use crate::domain::server::state::{OperatorStep, ServerStatus, Step};
@@ -20,13 +20,14 @@ const LIMIT_DEFAULT: u32 = 50;
 /// `limit` of the lists.
 const LIMIT: Param = Param::limit(200, LIMIT_DEFAULT);
 
-const OPERATED_SERVER_LIST: Component = Component::Other {
-    name: "OperatedServerList",
-    schema: schema!({
-        "type": "object", "additionalProperties": false, "required": ["data"],
-        "properties": { "data": { "type": "array", "items": { "$ref": "#/components/schemas/OperatedServer" } } }
-    }),
-    example: r#"{
+const OPERATED_SERVER_LIST: Component = Component::Exemplified {
+    component: &Component::List {
+        name: "OperatedServerList",
+        item: &OperatedServerView::COMPONENT,
+        about: "",
+        about_data: "",
+    },
+    differs: r#"{
         "data": [{
             "id": "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7b10", "object": "server", "type": "kvm",
             "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 40, "status": "active",
@@ -35,7 +36,6 @@ const OPERATED_SERVER_LIST: Component = Component::Other {
             "account": "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a11", "ref": "vm-17", "command": null
         }]
     }"#,
-    parts: &[&OperatedServerView::COMPONENT],
 };
 
 /// Operations of this resource.

@@ -1,7 +1,7 @@
 //! Schemas of the OpenAPI documents that have a name, each with an example.
 
-use super::object::Object;
-use super::schema::{Keywords, Schema, parsed};
+use super::object::{Object, describe};
+use super::schema::{Keywords, Schema, keywords, parsed};
 use serde_json::{Value, json};
 
 /// A schema that operations refer to by its name.
@@ -19,9 +19,9 @@ pub enum Component {
         name: &'static str,
         /// Schema of an item.
         item: &'static Component,
-        /// Description of the list.
+        /// Description of the list, empty for none.
         about: &'static str,
-        /// Description of `data`, which says the order.
+        /// Description of `data`, which says the order, or empty.
         about_data: &'static str,
     },
     /// A page of a list: `data`, `hasMore` and `nextBefore`.
@@ -30,7 +30,7 @@ pub enum Component {
         name: &'static str,
         /// Schema of an item.
         item: &'static Component,
-        /// Descriptions of the page, and of its fields in their order.
+        /// Descriptions of the page, and of its fields in their order. An empty one is left out.
         about: [&'static str; 4],
         /// Schema of `nextBefore` where it is not null.
         before: &'static Schema,
@@ -77,44 +77,34 @@ impl Component {
 
     /// Returns the JSON Schema.
     pub fn keywords(&self) -> Keywords {
-        let schema = match self {
-            Component::Object { object, .. } | Component::Inline(object) => {
-                return object.keywords();
-            }
-            Component::Other { schema, .. } => return schema.keywords(),
-            Component::Exemplified { component, .. } => return component.keywords(),
+        match self {
+            Component::Object { object, .. } | Component::Inline(object) => object.keywords(),
+            Component::Other { schema, .. } => schema.keywords(),
+            Component::Exemplified { component, .. } => component.keywords(),
             Component::List {
                 item,
                 about,
                 about_data,
                 ..
-            } => json!({
-                "type": "object", "description": about, "additionalProperties": false,
-                "required": ["data"], "properties": { "data": list_of(item, about_data) },
-            }),
+            } => envelope(about, vec![("data", list_of(item, about_data))]),
             Component::Page {
                 item,
-                about,
+                about: [about, about_data, about_more, about_next],
                 before,
                 ..
             } => {
-                let [about, about_data, about_more, about_next] = about;
+                let mut has_more = keywords([("type", json!("boolean"))]);
+                describe(&mut has_more, about_more);
                 let mut next_before = Schema::Nullable(before).keywords();
-                next_before.insert("description".to_owned(), json!(about_next));
-                let properties = json!({
-                    "data": list_of(item, about_data),
-                    "hasMore": { "type": "boolean", "description": about_more },
-                    "nextBefore": next_before,
-                });
-                json!({
-                    "type": "object", "description": about, "additionalProperties": false,
-                    "required": ["data", "hasMore", "nextBefore"], "properties": properties,
-                })
+                describe(&mut next_before, about_next);
+                let data = list_of(item, about_data);
+                let fields = [
+                    ("data", data),
+                    ("hasMore", has_more),
+                    ("nextBefore", next_before),
+                ];
+                envelope(about, fields.into())
             }
-        };
-        match schema {
-            Value::Object(schema) => schema,
-            _ => Keywords::new(),
         }
     }
 
@@ -166,11 +156,27 @@ impl Component {
     }
 }
 
+/// Returns the schema of an object that always has these fields.
+fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let mut schema = keywords([("type", json!("object"))]);
+    describe(&mut schema, about);
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema.insert("required".to_owned(), json!(names));
+    let properties = fields
+        .into_iter()
+        .map(|(name, field)| (name.to_owned(), Value::Object(field)));
+    schema.insert("properties".to_owned(), properties.collect());
+    schema
+}
+
 /// Returns the schema of a list of such items.
-fn list_of(item: &Component, about: &str) -> Value {
+fn list_of(item: &Component, about: &str) -> Keywords {
     let items = match item {
-        Component::Inline(object) => json!(object.keywords()),
-        named => json!({ "$ref": named.reference() }),
+        Component::Inline(object) => object.keywords(),
+        _ => keywords([("$ref", json!(item.reference()))]),
     };
-    json!({ "type": "array", "items": items, "description": about })
+    let mut schema = keywords([("type", json!("array")), ("items", json!(items))]);
+    describe(&mut schema, about);
+    schema
 }

@@ -110,7 +110,7 @@ impl Object {
 }
 
 /// Adds a description, unless there is none.
-fn describe(schema: &mut Keywords, about: &str) {
+pub(super) fn describe(schema: &mut Keywords, about: &str) {
     if !about.is_empty() {
         schema.insert("description".to_owned(), json!(about.trim()));
     }

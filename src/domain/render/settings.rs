@@ -28,7 +28,7 @@ view! {
         /// In whole coins.
         amount: String [Schema::COINS] = "0.0001";
         /// Whether the operator has set it, or it is built in.
-        source: FeeSource = "default";
+        source: FeeSource [schema!({ "type": "string", "enum": ["setting", "default"] })] = "default";
     }
 }
 
