@@ -130,17 +130,27 @@ fn command() -> Command {
             "doctor",
             "Lists what is misconfigured, unreachable or stale, and how to fix it",
         )))
-        .subcommand(
-            Command::new("openapi")
-                .about("Prints the OpenAPI document")
-                .arg(
-                    Arg::new("sandbox")
-                        .long("sandbox")
-                        .help("Print the document of the sandbox's controls instead")
-                        .action(ArgAction::SetTrue),
-                ),
-        )
+        .subcommand(openapi_command())
         .subcommand(completions_command())
+}
+
+/// `coffer openapi` with its flags.
+fn openapi_command() -> Command {
+    Command::new("openapi")
+        .about("Prints the OpenAPI document")
+        .arg(
+            Arg::new("sandbox")
+                .long("sandbox")
+                .help("Print the document of the sandbox's controls instead")
+                .action(ArgAction::SetTrue),
+        )
+        .arg(
+            Arg::new("merchant")
+                .long("merchant")
+                .help("Print only the operations that a shop's server calls")
+                .conflicts_with("sandbox")
+                .action(ArgAction::SetTrue),
+        )
 }
 
 /// `coffer completions` with its argument.
@@ -167,10 +177,10 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("audit", matches)) => keeping::audit(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("openapi", matches)) => {
-            let subject = if matches.get_flag("sandbox") {
-                Subject::Sandbox
-            } else {
-                Subject::Interface
+            let subject = match (matches.get_flag("sandbox"), matches.get_flag("merchant")) {
+                (true, _) => Subject::Sandbox,
+                (false, true) => Subject::Merchant,
+                (false, false) => Subject::Interface,
             };
             let document = http::document("http://127.0.0.1:8080", subject);
             show(&format!("{document}\n")).map(drop)

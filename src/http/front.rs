@@ -82,11 +82,13 @@ pub struct Settings {
     pub sandbox: Option<SandboxSettings>,
 }
 
-/// What a document is of.
+/// Operations that a document has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// What every server has: the merchant's interface, the operator's, the reseller's, and webhooks.
     Interface,
+    /// Operations that a shop's server calls, and webhooks: a part of the interface.
+    Merchant,
     /// What only a sandbox has: its controls.
     Sandbox,
 }
@@ -202,14 +204,16 @@ impl Front {
         }
     }
 
-    /// An OpenAPI document, made when first asked for; its bytes are shared by all answers.
-    pub(super) fn document(&self, subject: Subject) -> Bytes {
-        let kept = match subject {
-            Subject::Interface => &self.document,
-            Subject::Sandbox => &self.controls_document,
-        };
-        let make = || (self.interface.document)(&self.public_url, subject).into();
-        kept.get_or_init(make).clone()
+    /// Returns the OpenAPI document of the interface, made when it is first asked for.
+    pub(super) fn document(&self) -> Bytes {
+        let make = || (self.interface.document)(&self.public_url, Subject::Interface).into();
+        self.document.get_or_init(make).clone()
+    }
+
+    /// Returns the OpenAPI document of the sandbox's controls, made when it is first asked for.
+    pub(super) fn controls_document(&self) -> Bytes {
+        let make = || (self.interface.document)(&self.public_url, Subject::Sandbox).into();
+        self.controls_document.get_or_init(make).clone()
     }
 
     /// The page of the reference, made when first asked for.

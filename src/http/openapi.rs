@@ -22,18 +22,23 @@ use serde_json::{Map, Value, json};
 use shared::share_refusals;
 
 impl Subject {
-    /// Its operations.
+    /// Returns its operations.
     pub fn routes(self) -> impl Iterator<Item = &'static Route> {
-        let is_sandbox = self == Subject::Sandbox;
-        routes(is_sandbox).filter(move |route| {
-            route.is_documented() && (route.auth() == Auth::Sandbox) == is_sandbox
+        routes(self == Subject::Sandbox).filter(move |route| {
+            let auth = route.auth();
+            let is_subject = match self {
+                Subject::Interface => auth != Auth::Sandbox,
+                Subject::Merchant => auth == Auth::Secret,
+                Subject::Sandbox => auth == Auth::Sandbox,
+            };
+            is_subject && route.is_documented()
         })
     }
 
     /// Its title and what it is.
     const fn told(self) -> (&'static str, &'static str) {
         match self {
-            Subject::Interface => (
+            Subject::Interface | Subject::Merchant => (
                 "Coffer",
                 "A crypto payment service. Money amounts are strings; times are RFC 3339 in UTC.",
             ),
@@ -63,7 +68,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     }
     let refusals = share_refusals(&mut paths);
     let (title, description) = subject.told();
-    let has_webhooks = subject == Subject::Interface;
+    let has_webhooks = subject != Subject::Sandbox;
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -103,7 +108,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
 fn tags(subject: Subject) -> Value {
     let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
     let used = Tag::ALL.into_iter().filter(is_used).map(Tag::told);
-    let webhooks = (subject == Subject::Interface).then_some(webhooks::TAG);
+    let webhooks = (subject != Subject::Sandbox).then_some(webhooks::TAG);
     used.chain(webhooks)
         .map(|(name, about)| json!({ "name": name, "description": about }))
         .collect()

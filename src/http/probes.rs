@@ -1,7 +1,6 @@
 //! Operations for machines that watch the process: is it alive, is it ready, its health, its document, its metrics.
 
 use super::auth::Scraper;
-use super::front::Subject;
 use super::metrics::Gauges;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
@@ -120,6 +119,6 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
 
 /// The OpenAPI document.
 async fn document(call: Call) -> Result<Reply, Error> {
-    let document = call.front.document(Subject::Interface);
+    let document = call.front.document();
     Ok(Reply::json(StatusCode::OK, document))
 }

@@ -6,7 +6,7 @@
 use super::with_policy;
 use crate::domain::refusal::Refusal;
 use crate::http::files::packed;
-use crate::http::front::{Front, Subject};
+use crate::http::front::Front;
 use crate::http::reference::reference;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -62,14 +62,10 @@ async fn show_guide(call: Call) -> Result<Reply, Error> {
 /// The page of this server.
 fn page(front: &Front) -> Result<Bytes, Error> {
     let is_sandbox = front.sandbox.is_some();
-    let subjects: &[Subject] = match is_sandbox {
-        true => &[Subject::Interface, Subject::Sandbox],
-        false => &[Subject::Interface],
-    };
-    let documents: Vec<Bytes> = subjects
-        .iter()
-        .map(|subject| front.document(*subject))
-        .collect();
+    let mut documents = vec![front.document()];
+    if is_sandbox {
+        documents.push(front.controls_document());
+    }
     let documents: Vec<&[u8]> = documents.iter().map(|document| &**document).collect();
     let page = reference(&front.public_url, is_sandbox, &documents)?.render();
     page.map(Bytes::from)

@@ -1,7 +1,6 @@
 //! The whole state of a sandbox: reading it, resetting it, keeping it under a name and restoring it.
 
 use crate::domain::refusal::Refusal;
-use crate::http::front::Subject;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -126,6 +125,6 @@ fn snapshot_name(call: &Call) -> Result<String, Refusal> {
 
 /// The OpenAPI document of the sandbox's controls.
 async fn controls_document(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
-    let document = call.front.document(Subject::Sandbox);
+    let document = call.front.controls_document();
     Ok(Reply::json(StatusCode::OK, document))
 }

@@ -18,6 +18,7 @@ mod long_reads;
 mod metrics;
 mod open_files;
 mod openapi;
+mod openapi_merchant;
 mod opener_policy;
 mod probes;
 mod secrets;

@@ -20,7 +20,7 @@ fn operations(subject: Subject) -> Vec<(&'static Route, Value)> {
 }
 
 /// Every value that something inside this one has under one of these names.
-fn under<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Value>) {
+pub(super) fn under<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {

@@ -1,0 +1,46 @@
+//! The OpenAPI document of the operations that a shop's server calls.
+
+use super::openapi::under;
+use super::shared_refusals::read;
+use coffer::http::{Auth, Subject};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Returns a document as the program prints it.
+fn printed(flag: &str) -> Value {
+    let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    let output = coffer.args(["openapi", flag]).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn document_for_merchants_has_the_calls_of_a_shops_server_and_webhooks() {
+    let (whole, merchant) = (read(Subject::Interface), printed("--merchant"));
+    let mut calls = 0;
+    for (path, operations) in merchant["paths"].as_object().unwrap() {
+        assert!(path.starts_with("/v1/"), "{path}");
+        for (method, operation) in operations.as_object().unwrap() {
+            let of_whole = &whole["paths"][path][method];
+            assert_eq!(operation["operationId"], of_whole["operationId"], "{path}");
+            assert_eq!(
+                operation["security"],
+                json!([{ "apiKey": [] }, { "bearer": [] }]),
+                "{path}"
+            );
+            calls += 1;
+        }
+    }
+    let secret = Subject::Interface.routes();
+    let secret = secret.filter(|route| route.auth() == Auth::Secret).count();
+    assert_eq!(calls, secret);
+    assert_eq!(merchant["webhooks"], whole["webhooks"]);
+    for (name, schema) in merchant["components"]["schemas"].as_object().unwrap() {
+        assert_eq!(*schema, whole["components"]["schemas"][name], "{name}");
+    }
+    let mut references = Vec::new();
+    under(&merchant, &["$ref"], &mut references);
+    for reference in references {
+        let pointer = reference.as_str().unwrap().trim_start_matches('#');
+        assert!(merchant.pointer(pointer).is_some(), "{pointer}");
+    }
+}
