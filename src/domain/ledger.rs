@@ -4,6 +4,8 @@
 //! which `store` moves in the same transaction. What always holds: an entry is never changed; another entry
 //! reverses it.
 
+pub mod adjustment;
+
 use super::money::{Bps, Cents, Currency, Overflow, Total};
 use super::text_enum::text_enum;
 use super::time::Time;

@@ -3,7 +3,6 @@
 use super::stream::Outgoing;
 use crate::api::operation::Success;
 use crate::service::events::Page;
-use crate::service::idempotency::Outcome;
 use crate::service::{Error, Json};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -95,15 +94,6 @@ impl Reply {
     /// 200 with a resource.
     pub(super) fn ok(json: Json) -> Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
-    }
-
-    /// 201 with a resource that was made, 200 with one that was there.
-    pub(super) fn made(outcome: Outcome, body: impl Into<Bytes>) -> Reply {
-        let status = match outcome {
-            Outcome::Created => StatusCode::CREATED,
-            Outcome::Existing => StatusCode::OK,
-        };
-        Reply::json(status, body)
     }
 
     /// 200 with a resource that others hold too.

@@ -67,8 +67,15 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::operator::invoices::OPERATIONS),
     },
-    &operator::ledger::RESOURCE,
-    &operator::customers::RESOURCE,
+    &Resource {
+        routes: &Route::all_of(api::operator::ledger::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::operator::events::OPERATIONS),
+    },
+    &Resource {
+        routes: &Route::all_of(api::operator::customers::OPERATIONS),
+    },
     &Resource {
         routes: &Route::all_of(api::operator::deliveries::OPERATIONS),
     },

@@ -2,10 +2,9 @@
 //!
 //! What always holds: a correction says why, and who made it is in the audit log.
 
-use crate::domain::fields::Fields;
 use crate::domain::id;
+use crate::domain::ledger::adjustment::CreateAdjustment;
 use crate::domain::ledger::{Entry, LedgerKind, RefType};
-use crate::domain::money::{Cents, Currency};
 use crate::domain::refusal::Refusal;
 use crate::domain::render;
 use crate::domain::time::Time;
@@ -15,11 +14,6 @@ use crate::service::{Error, Scope, Service};
 use crate::store::{Reader, Tx, ledger};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-/// The longest amount, in characters: far from what cannot be counted, also after many.
-const AMOUNT_CHARS_MAX: usize = 13;
-/// The longest memo, in characters.
-const MEMO_CHARS_MAX: usize = 500;
 
 impl Service {
     /// Books a correction, or finds the one that its Idempotency-Key already made.
@@ -56,38 +50,25 @@ impl Service {
     }
 }
 
-/// The entry that a body asks for.
+/// Returns the entry that a body asks for.
 fn adjustment(body: &Map<String, Value>, now: Time) -> Result<Entry, Refusal> {
-    let fields = Fields::of(body);
-    fields.only(&["currency", "amount", "memo"])?;
-    let currency = fields.choice::<Currency>("currency")?;
-    let amount = fields
-        .text("amount", 1..=AMOUNT_CHARS_MAX)?
-        .ok_or_else(|| Refusal::field("amount", "must be given"))?;
-    let amount = Cents::parse_signed(amount).map_err(|_| {
-        Refusal::field(
-            "amount",
-            "must be a decimal like \"-12.50\", not zero, with at most two decimals",
-        )
-    })?;
-    let memo = fields
-        .text("memo", 1..=MEMO_CHARS_MAX)?
-        .ok_or_else(|| Refusal::field("memo", "must be given: it says why"))?;
+    let input = CreateAdjustment::read(body)?;
+    let currency = input.currency;
     Ok(Entry {
         seq: 0,
         id: id::new(now).to_string(),
         currency: currency.ok_or_else(|| Refusal::field("currency", "must be given"))?,
-        amount,
+        amount: input.amount,
         kind: LedgerKind::Adjustment,
         ref_type: RefType::Admin,
         ref_id: None,
         fee_bps: None,
-        memo: Some(memo.to_owned()),
+        memo: Some(input.memo),
         created_at: now,
     })
 }
 
-/// Books it.
+/// Books an entry, and notes who did.
 fn adjust(
     tx: &Tx<'_>,
     now: Time,

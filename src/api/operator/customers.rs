@@ -1,0 +1,51 @@
+//! Customers of an account and their deposits: `/dashboard/api/accounts/{account}/customers`, `…/deposits`.
+
+use crate::api::deposits::{CUSTOMER, DEPOSIT_LIST, LIMIT, wanted};
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::params::MODE;
+use crate::api::tag::Tag;
+use crate::domain::refusal::Code;
+use crate::domain::render::customer::CustomerAddressesView;
+use crate::service::{Error, Member};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 2] = [&LIST_DEPOSITS, &GET];
+
+const LIST_DEPOSITS: Operation = Operation {
+    id: "listAccountDeposits",
+    path: "/dashboard/api/accounts/{account}/deposits",
+    tag: Tag::OperatorBooks,
+    summary: "Lists an account's deposits, newest first.",
+    query: &[MODE, LIMIT, CUSTOMER],
+    answers: &[Answer::shown("The deposits.", &DEPOSIT_LIST)],
+    run: Run::Session(list_deposits),
+    ..PLAIN
+};
+
+const GET: Operation = Operation {
+    id: "getAccountCustomer",
+    path: "/dashboard/api/accounts/{account}/customers/{ref}",
+    tag: Tag::OperatorBooks,
+    summary: "Reads the static addresses of an account's customer.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "The customer's addresses.",
+        &CustomerAddressesView::COMPONENT,
+    )],
+    refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
+    run: Run::Session(get),
+    ..PLAIN
+};
+
+fn list_deposits(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    Job::list(&context.service.deposits(&scope, &wanted(context.query))?)
+}
+
+fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let found = context
+        .service
+        .customer_addresses(&scope, context.second())?;
+    Ok(Job::Done(Outcome::resource(found)))
+}

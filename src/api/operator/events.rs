@@ -1,0 +1,27 @@
+//! Events of an account: `/dashboard/api/accounts/{account}/events`.
+
+use crate::api::events::{EVENT_PAGE, LIMIT, OBJECT, TYPE, wanted};
+use crate::api::operation::{Answer, Context, Job, Operation, Outcome, PLAIN, Run};
+use crate::api::params::{BEFORE, MODE};
+use crate::api::tag::Tag;
+use crate::service::{Error, Member};
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 1] = [&LIST];
+
+const LIST: Operation = Operation {
+    id: "listAccountEvents",
+    path: "/dashboard/api/accounts/{account}/events",
+    tag: Tag::OperatorBooks,
+    summary: "Pages through an account's events, newest first, in the bodies of their webhooks.",
+    query: &[MODE, LIMIT, BEFORE, TYPE, OBJECT],
+    answers: &[Answer::shown("A page of events.", &EVENT_PAGE)],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let page = context.service.events(&scope, &wanted(context.query)?)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}

@@ -1,0 +1,82 @@
+//! Balances and ledger of an account: `/dashboard/api/accounts/{account}/balances`, `…/ledger`, `…/adjustments`.
+
+use crate::api::account::{BALANCE_LIST, LEDGER_PAGE, LIMIT_DEFAULT, wanted};
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
+};
+use crate::api::params::{BEFORE, CURRENCY, MODE};
+use crate::api::query::Param;
+use crate::api::tag::Tag;
+use crate::domain::ledger::adjustment::CreateAdjustment;
+use crate::domain::refusal::Code;
+use crate::domain::render::account::LedgerEntryView;
+use crate::service::{Error, Member};
+use std::sync::Arc;
+
+/// Operations of this resource.
+pub const OPERATIONS: [&Operation; 3] = [&LIST_BALANCES, &LIST, &ADJUST];
+
+const LIST_BALANCES: Operation = Operation {
+    id: "listAccountBalances",
+    path: "/dashboard/api/accounts/{account}/balances",
+    tag: Tag::OperatorBooks,
+    summary: "Reads both balances of an account.",
+    query: &[MODE],
+    answers: &[Answer::shown(
+        "One balance for each currency.",
+        &BALANCE_LIST,
+    )],
+    run: Run::Session(list_balances),
+    ..PLAIN
+};
+
+const LIST: Operation = Operation {
+    id: "listAccountLedger",
+    path: "/dashboard/api/accounts/{account}/ledger",
+    tag: Tag::OperatorBooks,
+    summary: "Pages through an account's ledger, newest first.",
+    query: &[MODE, Param::limit(200, LIMIT_DEFAULT), BEFORE, CURRENCY],
+    answers: &[Answer::shown("A page of entries.", &LEDGER_PAGE)],
+    run: Run::Session(list),
+    ..PLAIN
+};
+
+const ADJUST: Operation = Operation {
+    id: "createAdjustment",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/adjustments",
+    tag: Tag::OperatorBooks,
+    summary: "Corrects an account's ledger by an amount of either sign, for a reason that is kept.",
+    query: &[MODE],
+    body: Body::required(&CreateAdjustment::COMPONENT),
+    answers: &[Answer::created(
+        "The entry that was booked.",
+        &LedgerEntryView::COMPONENT,
+    )],
+    refusals: &[Code::IdempotencyConflict],
+    is_idempotent: true,
+    recent_password: RecentPassword::Always,
+    run: Run::Operator(adjust),
+    ..PLAIN
+};
+
+fn list_balances(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    Job::list(&context.service.balances(&scope)?)
+}
+
+fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let page = context.service.ledger(&scope, &wanted(context.query)?)?;
+    Ok(Job::Done(Outcome::own_page(page)))
+}
+
+fn adjust(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let (scope, body) = (context.scope(operator)?, context.object()?);
+    let client_key = context.idempotency_key.clone()?;
+    let (service, now, actor) = (Arc::clone(context.service), context.now, operator.actor());
+    Job::wait(async move {
+        let made = service.create_adjustment(now, &scope, &actor, body, client_key);
+        made.await.map(Outcome::once)
+    })
+}

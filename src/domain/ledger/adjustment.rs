@@ -1,0 +1,47 @@
+//! Bodies of corrections of a ledger.
+
+use crate::domain::fields::rule::choice;
+use crate::domain::fields::text_rule::text;
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
+use crate::domain::money::{Cents, Currency};
+use crate::domain::refusal::Refusal;
+
+/// Characters of the longest amount: far from what cannot be counted, also after many.
+const AMOUNT_CHARS_MAX: usize = 13;
+/// Characters of the longest memo.
+const MEMO_CHARS_MAX: usize = 500;
+
+input! {
+    /// A correction of a ledger.
+    pub CreateAdjustment, checked currency, amount, memo; unknown refused {
+        /// Which balance.
+        expected currency: Currency = choice(), "EUR";
+        /// What is added, or with a minus taken away; not zero.
+        required amount: Cents = SignedAmountRule, "-12.50";
+        /// Why; kept with the entry.
+        required memo: String = text(1..=MEMO_CHARS_MAX).or_refused("must be given: it says why"),
+            "Refunded by hand, ticket 4711";
+    }
+}
+
+struct SignedAmountRule;
+
+impl Rule for SignedAmountRule {
+    type Value = Cents;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
+        let problem = "must be a decimal like \"-12.50\", not zero, with at most two decimals";
+        let text = fields.text(name, 1..=AMOUNT_CHARS_MAX)?;
+        let amount = text.map(Cents::parse_signed).transpose();
+        amount.map_err(|_| Refusal::field(name, problem))
+    }
+
+    fn keywords(&self) -> Keywords {
+        const SCHEMA: Schema = schema!({
+            "type": "string",
+            "pattern": "^-?(0*[1-9][0-9]{0,9}(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$",
+            "maxLength": 13
+        });
+        SCHEMA.keywords()
+    }
+}
