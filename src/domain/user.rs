@@ -3,6 +3,8 @@
 //! What lives here: roles and what may be a password. What does not: hashing, sessions. What always holds: a
 //! merchant's user has exactly one account, an operator has none and sees all.
 
+pub mod inputs;
+
 use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::{HOUR_MS, MINUTE_MS, Time};

@@ -1,4 +1,4 @@
-//! Codes of the second factor in requests: reading them, and counting them before it is known whether they are right.
+//! Codes of the second factor in requests, counted before it is known whether they are right.
 //!
 //! Invariant: no code is looked at before it is counted. A right password takes back no wrong code. Hanging up changes
 //! neither. A code that was used before counts against nobody.
@@ -6,21 +6,11 @@
 use super::front::Front;
 use super::password::Turn;
 use super::throttle::{Target, Throttle};
-use crate::domain::fields::Fields;
 use crate::domain::refusal::{self, Refusal};
-use crate::domain::second_factor::{self, CODE_CHARS_MAX, Code};
+use crate::domain::second_factor::{self, Code};
 use crate::service::Error;
 use crate::service::operator::members::Mark;
 use std::sync::Arc;
-
-/// The field `code`; nothing where it is not given.
-///
-/// # Errors
-/// `invalid_request` where it is no code.
-pub(super) fn code(fields: &Fields<'_>) -> Result<Option<Code>, Refusal> {
-    let text = fields.text("code", 1..=CODE_CHARS_MAX)?;
-    text.map(Code::read).transpose()
-}
 
 /// A code that is tried, or none.
 pub(super) struct CodeAttempt {

@@ -12,6 +12,7 @@ use super::request::{Call, Param};
 pub use crate::api::operation::RecentPassword;
 use crate::api::operation::{self, Operation as Declared, Run};
 pub(super) use crate::api::tag::Tag;
+use crate::domain::fields::Component;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
 use crate::service::{Error, Member};
@@ -163,6 +164,7 @@ impl Route {
             body: match operation.body {
                 Some(body) => Some(Body {
                     schema: body.component.name(),
+                    component: Some(body.component),
                     required: body.is_required,
                 }),
                 None => None,
@@ -232,6 +234,8 @@ impl Route {
 pub(super) struct Body {
     /// Its schema's name.
     pub(super) schema: &'static str,
+    /// Its schema, unless a JSON file has it.
+    pub(super) component: Option<&'static Component>,
     /// Must it be there?
     pub(super) required: bool,
 }
@@ -241,6 +245,16 @@ impl Body {
     pub(super) const fn required(schema: &'static str) -> Body {
         Body {
             schema,
+            component: None,
+            required: true,
+        }
+    }
+
+    /// Returns a body of this schema, which must be there.
+    pub(super) const fn of(component: &'static Component) -> Body {
+        Body {
+            schema: component.name(),
+            component: Some(component),
             required: true,
         }
     }
@@ -265,7 +279,7 @@ impl Answer {
             about: declared.about,
             content: declared
                 .component
-                .map_or(Content::Empty, |component| Content::Json(component.name())),
+                .map_or(Content::Empty, Content::Component),
         }
     }
 
@@ -275,6 +289,19 @@ impl Answer {
             status,
             about,
             content: Content::Json(schema),
+        }
+    }
+
+    /// Returns an answer with a resource or a list of this schema.
+    pub(super) const fn shown(
+        status: u16,
+        about: &'static str,
+        component: &'static Component,
+    ) -> Answer {
+        Answer {
+            status,
+            about,
+            content: Content::Component(component),
         }
     }
 
@@ -291,6 +318,8 @@ impl Answer {
 /// What an answer holds.
 #[derive(Clone, Copy)]
 pub(super) enum Content {
+    /// JSON of this schema.
+    Component(&'static Component),
     /// JSON of the schema with this name.
     Json(&'static str),
     /// A JSON object that no schema describes.

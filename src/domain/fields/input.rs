@@ -10,6 +10,7 @@
 macro_rules! input {
     (
         $(#[doc = $about:literal])*
+        $(#[derive($($derived:ident),+)])?
         $vis:vis $name:ident, checked $($checked:ident),+; unknown $unknown:ident $(, besides $besides:tt)? {
             $(
                 $(#[doc = $field_about:literal])*
@@ -18,7 +19,7 @@ macro_rules! input {
         }
     ) => {
         $(#[doc = $about])*
-        #[derive(Clone)]
+        $(#[derive($($derived),+)])?
         $vis struct $name {
             $($(#[doc = $field_about])* $vis $field: $crate::domain::fields::input!(@type $kind $type),)+
         }

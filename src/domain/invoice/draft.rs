@@ -31,6 +31,7 @@ const METADATA_LEVELS_MAX: usize = 64;
 
 input! {
     /// An invoice to create; null in an optional field means absent, unknown fields are ignored and named in warnings.
+    #[derive(Clone)]
     pub CreateInvoice, checked amount, currency, order_id, description, asset, redirect_url, cancel_url, webhook_url,
     metadata, ttl_seconds, customer_email; unknown named {
         /// The price, above zero, with at most two decimals.

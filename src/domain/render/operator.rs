@@ -1,87 +1,118 @@
 //! Users and sessions as the operator interface answers them.
 
 use super::Rendered;
+use crate::domain::fields::view::Sometimes;
+use crate::domain::fields::{Component, Schema, schema, view};
 use crate::domain::qr::Qr;
 use crate::domain::time::Time;
 use crate::domain::user::{Role, User};
-use serde::Serialize;
 use serde_json::value::to_raw_value;
 
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "user", rename_all = "camelCase")]
-struct UserView<'a> {
-    #[serde(flatten)]
-    who: Who<'a>,
-    created_at: Time,
-    disabled_at: Option<Time>,
-    second_factor_at: Option<Time>,
-}
-
-#[derive(Serialize)]
-struct Who<'a> {
-    id: &'a str,
-    email: &'a str,
-    role: Role,
-    account: Option<&'a str>,
-}
-
-impl<'a> Who<'a> {
-    fn of(user: &'a User, account: Option<&'a str>) -> Who<'a> {
-        Who {
-            id: &user.id,
-            email: &user.email,
-            role: user.role,
-            account,
-        }
+view! {
+    /// Somebody who may sign in.
+    pub(crate) UserView<'a> as "User" {
+        object: &'static str [schema!({ "type": "string", "const": "user" })] = "user";
+        id: &'a str [Schema::UUID] = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
+        email: &'a str = "operator@sandbox.test";
+        role: Role = "operator";
+        /// The account of a merchant's user; null for operators.
+        account: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
+        created_at: Time = "2026-11-21T09:30:00.000Z";
+        /// Since when they may not sign in.
+        disabled_at: Option<Time> = null;
+        /// Since when a second factor is asked for besides the password.
+        second_factor_at: Option<Time> = null;
     }
 }
 
-/// A user, with the id of the account of a merchant's.
+/// A list of users.
+pub(crate) const USER_LIST: Component = Component::List {
+    name: "UserList",
+    item: &UserView::COMPONENT,
+    about: "",
+    about_data: "",
+};
+
+view! {
+    /// Who is signed in.
+    pub(crate) SessionView<'a> as "Session" {
+        object: &'static str [schema!({ "type": "string", "const": "session" })] = "session";
+        user: SessionUserView<'a> = {
+            "id": "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90", "email": "operator@sandbox.test", "role": "operator",
+            "account": null
+        };
+        second_factor: SecondFactorView = { "enabled": true, "recoveryCodesLeft": 10 };
+        /// When the session ends; only in the answer to signing in.
+        expires_at: Sometimes<Time> = "2026-11-21T21:30:00.000Z";
+    }
+}
+
+view! {
+    pub(crate) SessionUserView<'a> {
+        id: &'a str [Schema::UUID];
+        email: &'a str;
+        /// An operator may do everything, a merchant what concerns its own account.
+        role: Role;
+        /// The account of a merchant's user; null for operators.
+        account: Option<&'a str> [Schema::Nullable(&Schema::UUID)];
+    }
+}
+
+view! {
+    pub(crate) SecondFactorView {
+        /// Is a code asked for besides the password?
+        enabled: bool;
+        /// Recovery codes that were not used yet.
+        recovery_codes_left: i64 [schema!({ "type": "integer", "minimum": 0, "maximum": 10 })];
+    }
+}
+
+view! {
+    /// What an authenticator app is to be given (TOTP of RFC 6238: SHA-1, six digits, 30 seconds).
+    pub(crate) NewSecondFactorView<'a> as "NewSecondFactor" {
+        object: &'static str [schema!({ "type": "string", "const": "second_factor" })] = "second_factor";
+        /// The secret in base32, to be typed in.
+        secret: &'a str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+        /// The same as a link, to be opened or shown as a QR code.
+        uri: &'a str [Schema::URL] = "otpauth://totp/Coffer:anna%40shop.example?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Coffer&algorithm=SHA1&digits=6&period=30";
+        /// The QR code of that link; null where it is longer than a code can be.
+        qr: Option<Qr> = { "size": 53, "path": "M4 4h7v1h-7z" };
+    }
+}
+
+view! {
+    /// Each stands in for a code of the app, once.
+    pub(crate) RecoveryCodesView<'a> as "RecoveryCodes" {
+        object: &'static str [schema!({ "type": "string", "const": "recovery_codes" })] = "recovery_codes";
+        codes: &'a [String] [schema!({
+            "type": "array", "minItems": 10, "maxItems": 10,
+            "items": { "type": "string", "pattern": "^[a-z2-7]{4}(-[a-z2-7]{4}){3}$" }
+        })] = [
+            "abcd-efgh-2345-mnop", "qrst-uvwx-yz67-abcd", "bcde-fghi-2345-nopq", "rstu-vwxy-z672-bcde",
+            "cdef-ghij-2345-opqr", "stuv-wxyz-6723-cdef", "defg-hijk-2345-pqrs", "tuvw-xyza-7234-defg",
+            "efgh-ijkl-2345-qrst", "uvwx-yzab-2345-efgh"
+        ];
+    }
+}
+
+/// Returns the JSON of a user, with the id of the account of a merchant's.
 ///
 /// # Errors
 /// serde_json's, which no user causes.
 pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     to_raw_value(&UserView {
-        who: Who::of(user, account),
+        object: "user",
+        id: &user.id,
+        email: &user.email,
+        role: user.role,
+        account,
         created_at: user.created_at,
         disabled_at: user.disabled_at,
         second_factor_at: user.second_factor_at,
     })
 }
 
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "session", rename_all = "camelCase")]
-struct Session<'a> {
-    user: Who<'a>,
-    second_factor: SecondFactor,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<Time>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SecondFactor {
-    enabled: bool,
-    recovery_codes_left: i64,
-}
-
-/// What an authenticator app is to be given, once.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "second_factor")]
-pub(crate) struct NewSecondFactor<'a> {
-    pub(crate) secret: &'a str,
-    pub(crate) uri: &'a str,
-    pub(crate) qr: Option<Qr>,
-}
-
-/// The recovery codes of a second factor that was just turned on.
-#[derive(Serialize)]
-#[serde(tag = "object", rename = "recovery_codes")]
-pub(crate) struct RecoveryCodes<'a> {
-    pub(crate) codes: &'a [String],
-}
-
-/// A session, with the id of the account of a merchant's user; where it was just begun, with its end.
+/// Returns the JSON of a session, with the id of the account of a merchant's user, and with its end if it was just begun.
 ///
 /// # Errors
 /// serde_json's, which no session causes.
@@ -91,12 +122,18 @@ pub(crate) fn session(
     recovery_codes_left: i64,
     expires_at: Option<Time>,
 ) -> Rendered {
-    to_raw_value(&Session {
-        user: Who::of(user, account),
-        second_factor: SecondFactor {
+    to_raw_value(&SessionView {
+        object: "session",
+        user: SessionUserView {
+            id: &user.id,
+            email: &user.email,
+            role: user.role,
+            account,
+        },
+        second_factor: SecondFactorView {
             enabled: user.second_factor_at.is_some(),
             recovery_codes_left,
         },
-        expires_at,
+        expires_at: Sometimes(expires_at),
     })
 }

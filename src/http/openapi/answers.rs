@@ -21,6 +21,7 @@ pub(super) fn responses(route: &Route, subject: Subject, examples: &Map<String, 
         let mut response =
             json!({ "description": answer.about, "headers": headers_of(route, None) });
         let content = match answer.content {
+            Content::Component(component) => Some(content(component.name(), examples)),
             Content::Json(schema) => Some(content(schema, examples)),
             Content::AnyJson => {
                 Some(json!({ "application/json": { "schema": { "type": "object" } } }))

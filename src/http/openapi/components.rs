@@ -7,11 +7,9 @@ use crate::domain::account::AccountStatus;
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::{EventType, Format};
 use crate::domain::fields::Component;
-use crate::domain::money::Currency;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
-use crate::domain::user::Role;
-use crate::http::route::Handler;
+use crate::http::route::Content;
 use crate::http::routes::routes;
 use crate::web::packed::Packed;
 use serde_json::{Map, Value, json};
@@ -57,20 +55,19 @@ pub(super) fn components() -> (Map<String, Value>, Map<String, Value>) {
     (schemas, examples)
 }
 
-/// Returns the components of all declared operations.
+/// Returns the components that operations refer to.
 fn declared() -> Vec<&'static Component> {
     let mut all = Vec::new();
     webhooks::LEGACY_EVENT.add_components(&mut all);
     for route in routes(true) {
-        let Handler::Declared(operation) = route.handler else {
-            continue;
-        };
-        let body = operation.body.iter().map(|body| body.component);
-        let answers = operation
-            .answers
-            .iter()
-            .filter_map(|answer| answer.component);
-        body.chain(answers)
+        let body = route.body.as_ref().and_then(|body| body.component);
+        let answers = route.answers().into_iter();
+        let answers = answers.filter_map(|answer| match answer.content {
+            Content::Component(component) => Some(component),
+            _ => None,
+        });
+        body.into_iter()
+            .chain(answers)
             .for_each(|component| component.add_components(&mut all));
     }
     all
@@ -124,14 +121,12 @@ fn fill_lists(schema: &mut Value) {
 fn texts(name: &str) -> Vec<&'static str> {
     match name {
         "InvoiceStatus" => InvoiceStatus::TEXTS.to_vec(),
-        "Currency" => Currency::TEXTS.to_vec(),
         "AssetId" => Asset::ids(),
         "EndpointFormat" => Format::TEXTS.to_vec(),
         "ErrorCode" => Code::TEXTS.to_vec(),
         "EventType" => EventType::TEXTS.to_vec(),
         "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
         "Mode" => Mode::TEXTS.to_vec(),
-        "Role" => Role::TEXTS.to_vec(),
         _ => Vec::new(),
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! What does not live here: asking for it (`session`, `users`), and turning off another user's (`users`).
 
-use crate::domain::fields::Fields;
 use crate::domain::qr::Qr;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::operator::{NewSecondFactor, RecoveryCodes};
+use crate::domain::render::operator::{NewSecondFactorView, RecoveryCodesView};
 use crate::domain::second_factor::{self, NEEDED};
-use crate::http::code::{CodeAttempt, code};
+use crate::domain::user::inputs::SecondFactorCode;
+use crate::http::code::CodeAttempt;
 use crate::http::password::Turn;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -27,10 +27,10 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/session/second-factor",
             summary: "Begins one's own second factor: what an authenticator app is to be given, once. It is not asked for \
                       until it is confirmed.",
-            answers: &[Answer::json(
+            answers: &[Answer::shown(
                 201,
                 "What the app is to be given; one that was only begun before is forgotten.",
-                "NewSecondFactor",
+                &NewSecondFactorView::COMPONENT,
             )],
             refusals: &[Code::InvalidTransition],
             recent_password: RecentPassword::Always,
@@ -43,11 +43,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session/second-factor/confirm",
             summary: "Turns on what was begun, by a first code of the app; ends all other sessions of one's own.",
-            body: Some(Body::required("SecondFactorCode")),
-            answers: &[Answer::json(
+            body: Some(Body::of(&SecondFactorCode::COMPONENT)),
+            answers: &[Answer::shown(
                 200,
                 "It is on; these recovery codes are answered once.",
-                "RecoveryCodes",
+                &RecoveryCodesView::COMPONENT,
             )],
             refusals: &[
                 Code::InvalidCredentials,
@@ -64,7 +64,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session/second-factor/off",
             summary: "Turns off one's own second factor, by a code; the recovery codes are forgotten.",
-            body: Some(Body::required("SecondFactorCode")),
+            body: Some(Body::of(&SecondFactorCode::COMPONENT)),
             answers: &[Answer::empty(204, "It is off.")],
             refusals: &[
                 Code::InvalidCredentials,
@@ -81,7 +81,8 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// POST /dashboard/api/session/second-factor
 async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
     let begun = call.front.service.begin_second_factor(&member).await?;
-    let json = to_raw_value(&NewSecondFactor {
+    let json = to_raw_value(&NewSecondFactorView {
+        object: "second_factor",
         secret: &begun.secret,
         uri: &begun.uri,
         qr: Qr::of(&begun.uri),
@@ -104,7 +105,10 @@ async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
             .await
     };
     let codes = attempt.around(&front.throttle, confirming).await?;
-    Ok(Reply::ok(to_raw_value(&RecoveryCodes { codes: &codes })?))
+    Ok(Reply::ok(to_raw_value(&RecoveryCodesView {
+        object: "recovery_codes",
+        codes: &codes,
+    })?))
 }
 
 /// POST /dashboard/api/session/second-factor/off
@@ -123,11 +127,9 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// The code of a body that has nothing else, and whose it is to be.
 fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, CodeAttempt), Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["code"])?;
     let needed = || Refusal::of(Code::InvalidRequest, "code", NEEDED);
-    let code = code(&fields)?.ok_or_else(needed)?;
+    let code = SecondFactorCode::read(&call.object()?)?.code;
+    let code = code.ok_or_else(needed)?;
     let mark = call.front.service.credentials(&member.user().email)?.mark();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
     let turn = Turn::of_member(member);

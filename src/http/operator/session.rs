@@ -1,13 +1,13 @@
 //! Signing in and out of the operator interface.
 
-use crate::domain::fields::Fields;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::Code;
 use crate::domain::render;
+use crate::domain::render::operator::SessionView;
 use crate::domain::time::Time;
 use crate::domain::url::Site;
-use crate::domain::user::EMAIL_CHARS_MAX;
+use crate::domain::user::inputs::SignIn;
 use crate::http::auth::{cookie, cookie_name, same_site};
-use crate::http::code::{CodeAttempt, code};
+use crate::http::code::CodeAttempt;
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -27,8 +27,12 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session",
             summary: "Signs in: sets the cookie that every other operation here asks for.",
-            body: Some(Body::required("SignIn")),
-            answers: &[Answer::json(201, "Signed in, for twelve hours.", "Session")],
+            body: Some(Body::of(&SignIn::COMPONENT)),
+            answers: &[Answer::shown(
+                201,
+                "Signed in, for twelve hours.",
+                &SessionView::COMPONENT,
+            )],
             refusals: &[
                 Code::InvalidCredentials,
                 Code::SecondFactorRequired,
@@ -43,7 +47,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/session",
             summary: "Says who is signed in.",
-            answers: &[Answer::json(200, "Who is signed in.", "Session")],
+            answers: &[Answer::shown(
+                200,
+                "Who is signed in.",
+                &SessionView::COMPONENT,
+            )],
             handler: Handler::Session(|call, member| Box::pin(read(call, member))),
             ..PRIVATE
         },
@@ -63,18 +71,12 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// POST /dashboard/api/session
 async fn sign_in(call: Call) -> Result<Reply, Error> {
     same_site(&call.front, &call.headers)?;
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["email", "password", "code"])?;
-    let email = fields
-        .text("email", 1..=EMAIL_CHARS_MAX)?
-        .ok_or_else(|| Refusal::field("email", "must be given"))?
-        .to_owned();
-    let password = fields
-        .text("password", 0..=1000)?
-        .ok_or_else(|| Refusal::field("password", "must be given"))?
-        .to_owned();
-    let (code, front) = (code(&fields)?, &call.front);
+    let SignIn {
+        email,
+        password,
+        code,
+    } = SignIn::read(&call.object()?)?;
+    let front = &call.front;
     let turn = Turn::of_client(&call);
     let proven = password::prove(front, &turn, &email, password).await?;
     let attempt = CodeAttempt::of(front, &turn, proven.mark(), code.as_ref())?;

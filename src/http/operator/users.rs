@@ -1,11 +1,12 @@
 //! Users of the operator interface: the first operator, other users, one's own password.
 
-use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
-use crate::domain::user::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
+use crate::domain::render::operator::{USER_LIST, UserView};
+use crate::domain::user::Role;
+use crate::domain::user::inputs::{ChangePassword, ChangeUser, ConfirmPassword, CreateUser, SetUp};
 use crate::http::auth::Operator;
-use crate::http::code::{CodeAttempt, code};
+use crate::http::code::CodeAttempt;
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -26,7 +27,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session/confirm",
             summary: "Gives one's own password again: for the next 15 minutes what is sensitive may be done in this session.",
-            body: Some(Body::required("ConfirmPassword")),
+            body: Some(Body::of(&ConfirmPassword::COMPONENT)),
             answers: &[Answer::empty(204, "Confirmed.")],
             refusals: &[
                 Code::InvalidCredentials,
@@ -42,7 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "PUT",
             path: "/dashboard/api/session/password",
             summary: "Changes one's own password, which ends all of one's sessions.",
-            body: Some(Body::required("ChangePassword")),
+            body: Some(Body::of(&ChangePassword::COMPONENT)),
             answers: &[Answer::empty(204, "Changed; sign in again.")],
             refusals: &[
                 Code::InvalidCredentials,
@@ -58,11 +59,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/setup",
             summary: "Makes the first operator, with the token of the link that the server printed when it started.",
-            body: Some(Body::required("SetUp")),
-            answers: &[Answer::json(
+            body: Some(Body::of(&SetUp::COMPONENT)),
+            answers: &[Answer::shown(
                 201,
                 "The operator was made; the link is used up.",
-                "User",
+                &UserView::COMPONENT,
             )],
             refusals: &[Code::Forbidden, Code::TooManyAttempts],
             handler: Handler::Open(|call| Box::pin(set_up(call))),
@@ -73,7 +74,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/users",
             summary: "Lists every user, also those who are disabled.",
-            answers: &[Answer::json(200, "The users, oldest first.", "UserList")],
+            answers: &[Answer::shown(200, "The users, oldest first.", &USER_LIST)],
             handler: Handler::Operator(|call, operator| Box::pin(list(call, operator))),
             ..PRIVATE
         },
@@ -83,8 +84,12 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/users",
             summary: "Makes a user: an operator, or one of a merchant's account.",
-            body: Some(Body::required("CreateUser")),
-            answers: &[Answer::json(201, "The user was made.", "User")],
+            body: Some(Body::of(&CreateUser::COMPONENT)),
+            answers: &[Answer::shown(
+                201,
+                "The user was made.",
+                &UserView::COMPONENT,
+            )],
             refusals: &[Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(create(call, operator))),
@@ -96,8 +101,12 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "PATCH",
             path: "/dashboard/api/users/{id}",
             summary: "Disables or enables a user, or sets another password; ends their sessions.",
-            body: Some(Body::required("ChangeUser")),
-            answers: &[Answer::json(200, "The user as it is now.", "User")],
+            body: Some(Body::of(&ChangeUser::COMPONENT)),
+            answers: &[Answer::shown(
+                200,
+                "The user as it is now.",
+                &UserView::COMPONENT,
+            )],
             refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(change(call, operator))),
@@ -136,10 +145,11 @@ pub(in crate::http) async fn first_operator(
     call: &Call,
     body: &Map<String, Value>,
 ) -> Result<Known, Error> {
-    let fields = Fields::of(body);
-    fields.only(&["token", "email", "password"])?;
-    let (token, email) = (required(&fields, "token")?, email(&fields)?);
-    let password = required(&fields, "password")?;
+    let SetUp {
+        token,
+        email,
+        password,
+    } = SetUp::read(body)?;
     let service = &call.front.service;
     password::check_set_up(call, &token)?;
     let hash = password::hash(&call.front, &Turn::of_client(call), password).await?;
@@ -159,20 +169,16 @@ async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/users
 async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["email", "password", "role", "account"])?;
-    let role: Option<Role> = fields.choice("role")?;
-    let (email, password) = (email(&fields)?, required(&fields, "password")?);
+    let input = CreateUser::read(&call.object()?)?;
     let new = NewUser {
-        email,
-        role: role.ok_or_else(|| {
+        email: input.email,
+        role: input.role.ok_or_else(|| {
             Refusal::field("role", format!("must be one of {}", Role::TEXTS.join(", ")))
         })?,
-        account: fields.text("account", 1..=36)?.map(str::to_owned),
+        account: input.account,
     };
     let turn = Turn::of_member(&operator);
-    let hash = password::hash(&call.front, &turn, password).await?;
+    let hash = password::hash(&call.front, &turn, input.password).await?;
     let (service, actor) = (&call.front.service, operator.actor());
     let made = service.make_user(call.now, actor, new, hash).await?;
     answer(StatusCode::CREATED, &made)
@@ -180,16 +186,12 @@ async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
 
 /// PATCH /dashboard/api/users/{id}
 async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["disabled", "password"])?;
-    let disabled = fields.flag("disabled")?;
-    let password = fields.text("password", 1..=PASSWORD_CHARS_MAX)?;
+    let ChangeUser { disabled, password } = ChangeUser::read(&call.object()?)?;
     let id = call.uuid("user")?;
     let hash = match password {
         Some(password) => {
             let turn = Turn::of_member(&operator);
-            Some(password::hash(&call.front, &turn, password.to_owned()).await?)
+            Some(password::hash(&call.front, &turn, password).await?)
         }
         None => None,
     };
@@ -211,12 +213,12 @@ async fn second_factor_off(call: Call, operator: Operator) -> Result<Reply, Erro
 
 /// PUT /dashboard/api/session/password
 async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["password", "newPassword", "code"])?;
-    let old = required(&fields, "password")?;
-    let new = required(&fields, "newPassword")?;
-    let (code, front) = (code(&fields)?, &call.front);
+    let ChangePassword {
+        password: old,
+        new_password: new,
+        code,
+    } = ChangePassword::read(&call.object()?)?;
+    let front = &call.front;
     let (turn, email) = (Turn::of_member(&member), &member.user().email);
     let replaced = password::replace(front, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(not_the_present_one)?;
@@ -235,11 +237,8 @@ async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/session/confirm
 async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["password", "code"])?;
-    let password = required(&fields, "password")?;
-    let (code, front) = (code(&fields)?, &call.front);
+    let ConfirmPassword { password, code } = ConfirmPassword::read(&call.object()?)?;
+    let front = &call.front;
     let (turn, email) = (Turn::of_member(&member), &member.user().email);
     let proven = password::prove(front, &turn, email, password).await;
     let proven = proven.map_err(not_the_present_one)?;
@@ -265,21 +264,6 @@ fn not_the_present_one(error: Error) -> Error {
         }
         other => other,
     }
-}
-
-/// A text that must be there.
-fn required(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
-    let text = fields.text(name, 1..=PASSWORD_CHARS_MAX)?;
-    text.map(str::to_owned)
-        .ok_or_else(|| Refusal::field(name, "must be given"))
-}
-
-/// An email that must be there.
-fn email(fields: &Fields<'_>) -> Result<String, Refusal> {
-    let email = fields.email("email", EMAIL_CHARS_MAX)?;
-    email
-        .map(str::to_owned)
-        .ok_or_else(|| Refusal::field("email", "must be given"))
 }
 
 /// A user, as answered.

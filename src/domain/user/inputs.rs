@@ -1,0 +1,101 @@
+//! Bodies of requests about users and sessions.
+
+use super::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
+use crate::domain::fields::rule::{DescribedRule, FlagRule, choice, described};
+use crate::domain::fields::text_rule::{EmailRule, TextRule, email, text};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
+use crate::domain::refusal::Refusal;
+use crate::domain::second_factor::{CODE_CHARS_MAX, Code};
+
+input! {
+    pub(crate) SetUp, checked token, email, password; unknown refused {
+        required token: String = PASSWORD, "5f0ec0ffeec0ffeec0ffeec0ffee";
+        required email: String = EMAIL, "anna@shop.example";
+        required password: String = NEW_PASSWORD, "correct horse battery";
+    }
+}
+
+input! {
+    pub(crate) SignIn, checked email, password, code; unknown refused {
+        required email: String = text(1..=EMAIL_CHARS_MAX), "operator@sandbox.test";
+        required password: String = text(0..=1000), "sandbox";
+        /// Where the second factor is on: the six digits that the authenticator app shows now, or a recovery code. Each
+        /// works once.
+        optional code: Code = CodeRule { chars_min: 0 };
+    }
+}
+
+input! {
+    pub(crate) ConfirmPassword, checked password, code; unknown refused {
+        /// The present password.
+        required password: String = PASSWORD, "sandbox";
+        /// Where the second factor is on: the six digits that the authenticator app shows now, or a recovery code. Each
+        /// works once.
+        optional code: Code = CodeRule { chars_min: 0 };
+    }
+}
+
+input! {
+    pub(crate) ChangePassword, checked password, new_password, code; unknown refused {
+        /// The present password.
+        required password: String = PASSWORD, "correct horse battery";
+        required new_password: String = NEW_PASSWORD, "staple correct horse";
+        /// Where the second factor is on: the six digits that the authenticator app shows now, or a recovery code. Each
+        /// works once.
+        optional code: Code = CodeRule { chars_min: 0 };
+    }
+}
+
+input! {
+    pub(crate) SecondFactorCode, checked code; unknown refused {
+        /// The six digits that the authenticator app shows now; to turn it off, a recovery code does, too.
+        expected code: Code = CodeRule { chars_min: 1 }, "287082";
+    }
+}
+
+input! {
+    pub(crate) CreateUser, checked role, email, password, account; unknown refused {
+        required email: String = EMAIL, "ben@shop.example";
+        required password: String = NEW_PASSWORD, "correct horse battery";
+        expected role: Role = choice(), "operator";
+        /// The account of a merchant's user; goes with role merchant only.
+        optional account: String = described(text(1..=36), Schema::UUID);
+    }
+}
+
+input! {
+    pub(crate) ChangeUser, checked disabled, password; unknown refused {
+        optional disabled: bool = FlagRule, false;
+        optional password: String = NEW_PASSWORD;
+    }
+}
+
+const PASSWORD: TextRule = text(1..=PASSWORD_CHARS_MAX);
+/// A password that is set. Its shortest length is checked where it is hashed.
+const NEW_PASSWORD: DescribedRule<TextRule> = described(
+    PASSWORD,
+    schema!({ "type": "string", "minLength": 10, "maxLength": 200 }),
+);
+const EMAIL: DescribedRule<EmailRule> = described(
+    email(EMAIL_CHARS_MAX),
+    schema!({ "type": "string", "format": "email", "maxLength": 200 }),
+);
+
+/// A code of the second factor.
+struct CodeRule {
+    /// Characters of the shortest code, for the document.
+    chars_min: usize,
+}
+
+impl Rule for CodeRule {
+    type Value = Code;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Code>, Refusal> {
+        let text = fields.text(name, 1..=CODE_CHARS_MAX)?;
+        text.map(Code::read).transpose()
+    }
+
+    fn keywords(&self) -> Keywords {
+        text(self.chars_min..=CODE_CHARS_MAX).keywords()
+    }
+}
