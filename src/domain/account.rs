@@ -4,6 +4,7 @@
 //! (`ledger`). What always holds: only an active account makes invoices.
 
 pub mod change;
+pub mod sandbox;
 
 use super::asset::{Asset, Mode};
 use super::event::{EventType, Format};

@@ -24,7 +24,7 @@ pub(crate) mod operator;
 pub(crate) mod pools;
 pub(crate) mod public;
 pub(crate) mod rates;
-pub mod sandbox;
+pub(crate) mod sandbox;
 pub(crate) mod sandbox_deliveries;
 pub mod settings;
 pub mod summary;

@@ -10,6 +10,7 @@ mod checkout_events;
 mod client;
 mod code;
 mod connection;
+mod content;
 mod dispatch;
 mod error;
 mod event_stream;

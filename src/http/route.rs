@@ -4,15 +4,15 @@
 //! (`routes`). What always holds: who may call an operation follows from its handler's type.
 
 use super::auth::{Auth, Operator, Scraper};
+pub(super) use super::content::{Answer, Body, Content};
 use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
 use super::policy::Policy;
-use super::reply::{Reply, status};
+use super::reply::Reply;
 use super::request::{Call, Param};
 pub use crate::api::operation::RecentPassword;
-use crate::api::operation::{self, Operation as Declared, Run};
+use crate::api::operation::{Operation as Declared, Run};
 pub(super) use crate::api::tag::Tag;
-use crate::domain::fields::Component;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
 use crate::service::{Error, Member};
@@ -228,110 +228,6 @@ impl Route {
     pub fn is_documented(&self) -> bool {
         !self.answers().is_empty()
     }
-}
-
-/// The body of a request.
-pub(super) struct Body {
-    /// Its schema's name.
-    pub(super) schema: &'static str,
-    /// Its schema, unless a JSON file has it.
-    pub(super) component: Option<&'static Component>,
-    /// Must it be there?
-    pub(super) required: bool,
-}
-
-impl Body {
-    /// One that must be there.
-    pub(super) const fn required(schema: &'static str) -> Body {
-        Body {
-            schema,
-            component: None,
-            required: true,
-        }
-    }
-
-    /// Returns a body of this schema, which must be there.
-    pub(super) const fn of(component: &'static Component) -> Body {
-        Body {
-            schema: component.name(),
-            component: Some(component),
-            required: true,
-        }
-    }
-}
-
-/// An answer that is no refusal.
-#[derive(Clone, Copy)]
-pub(super) struct Answer {
-    /// The status.
-    pub(super) status: u16,
-    /// What it means.
-    pub(super) about: &'static str,
-    /// What is in it.
-    pub(super) content: Content,
-}
-
-impl Answer {
-    /// Returns the answer of a declared operation.
-    fn of(declared: &operation::Answer) -> Answer {
-        Answer {
-            status: status(declared.success).as_u16(),
-            about: declared.about,
-            content: declared
-                .component
-                .map_or(Content::Empty, Content::Component),
-        }
-    }
-
-    /// JSON of this schema.
-    pub(super) const fn json(status: u16, about: &'static str, schema: &'static str) -> Answer {
-        Answer {
-            status,
-            about,
-            content: Content::Json(schema),
-        }
-    }
-
-    /// Returns an answer with a resource or a list of this schema.
-    pub(super) const fn shown(
-        status: u16,
-        about: &'static str,
-        component: &'static Component,
-    ) -> Answer {
-        Answer {
-            status,
-            about,
-            content: Content::Component(component),
-        }
-    }
-
-    /// Nothing but the status.
-    pub(super) const fn empty(status: u16, about: &'static str) -> Answer {
-        Answer {
-            status,
-            about,
-            content: Content::Empty,
-        }
-    }
-}
-
-/// What an answer holds.
-#[derive(Clone, Copy)]
-pub(super) enum Content {
-    /// JSON of this schema.
-    Component(&'static Component),
-    /// JSON of the schema with this name.
-    Json(&'static str),
-    /// A JSON object that no schema describes.
-    AnyJson,
-    /// Plain text.
-    Text,
-    /// CSV.
-    Csv,
-    /// A stream of events whose data is JSON of the schema with this name.
-    Events(&'static str),
-    /// Nothing.
-    Empty,
 }
 
 /// Answers for programs, which anybody may keep.

@@ -10,13 +10,11 @@ mod target;
 
 use super::operator::members;
 use super::{Error, Faults, Json, Service, accounts as account_rules, keys, reseller};
-use crate::domain::account::change::ChangeAccount;
+use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
-use crate::domain::event::Format;
-use crate::domain::fields::rule::choices;
-use crate::domain::fields::{Fields, Rule};
+use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox as render;
 use crate::domain::signature::signs;
@@ -24,8 +22,8 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
 use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses, users};
+use serde_json::Value;
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The secret key of test mode.
@@ -55,22 +53,6 @@ const SERVER_QUOTA: i64 = 100;
 
 /// Where payouts go in the seed; nobody is known to hold its key.
 const PAYOUT_LABEL: &str = "coffer sandbox payout";
-
-/// What `PATCH /sandbox/account` takes.
-const SWITCHES: [&str; 12] = [
-    "status",
-    "feeBps",
-    "customersEnabled",
-    "settlementEnabled",
-    "serverQuota",
-    "maintenance",
-    "maxInvoiceAmount",
-    "payoutMinimum",
-    "payoutDailyLimit",
-    "payoutAsset",
-    "payoutAddress",
-    "endpoints",
-];
 
 /// Is this one of the sandbox's keys? Everybody knows them.
 pub fn is_well_known(key: &str) -> bool {
@@ -108,17 +90,17 @@ impl Service {
         &self,
         now: Time,
         frozen: bool,
-        faults: render::Faults,
+        faults: render::FaultsView,
     ) -> Result<Json, Error> {
         self.read(|db| {
             let account = the_account(db)?;
             let chain = account.payout_asset.chain;
             let payout_address = payout_addresses::get(db, account.seq, chain)?;
             let endpoints = endpoints::of_account(db, account.seq)?;
-            Ok(to_raw_value(&render::State {
+            Ok(to_raw_value(&render::SandboxStateView {
                 time: now,
                 frozen,
-                account: render::Switches {
+                account: render::SwitchesView {
                     status: account.status,
                     fee_bps: account.fee.0,
                     customers_enabled: account.customers_enabled,
@@ -130,7 +112,10 @@ impl Service {
                     payout_daily_limit: account.payout_daily_max,
                     payout_asset: account.payout_asset.id,
                     payout_address: payout_address.as_ref().map(|(address, _)| address.as_str()),
-                    endpoints: endpoints.iter().map(render::EndpointSwitch::of).collect(),
+                    endpoints: endpoints
+                        .iter()
+                        .map(render::EndpointSwitchView::of)
+                        .collect(),
                 },
                 faults,
                 counts: file::counts(db)?,
@@ -142,22 +127,22 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` that names the first that is wrong.
-    pub async fn patch_sandbox_account(
+    pub async fn change_sandbox_account(
         self: &Arc<Self>,
         now: Time,
-        body: Map<String, Value>,
+        input: SandboxAccount,
     ) -> Result<(), Error> {
         self.write(move |service, tx| {
-            let fields = Fields::of(&body);
-            fields.only(&SWITCHES)?;
             let mut account = the_account(tx)?;
             let before = account.status;
-            change(&mut account, fields)?;
-            if let Some(maintenance) = fields.flag("maintenance")? {
+            input.apply(&mut account);
+            if let Some(maintenance) = input.maintenance {
                 file::set_maintenance(tx, maintenance)?;
             }
-            change_payout_address(service, tx, &account, &fields, now)?;
-            if let Some(list) = fields.list("endpoints")? {
+            if let Some(address) = input.payout_address {
+                change_payout_address(service, tx, &account, address, now)?;
+            }
+            if let Some(list) = input.endpoints.transpose()? {
                 endpoints::remove_all(tx, account.seq, now)?;
                 for (at, item) in list.iter().enumerate() {
                     let endpoint = service.endpoint(at, item, now)?;
@@ -183,24 +168,23 @@ impl Service {
 
     /// An endpoint from its fields.
     fn endpoint_of(&self, fields: Fields<'_>, now: Time) -> Result<Endpoint, Refusal> {
-        fields.only(&["url", "secret", "format", "types", "mode"])?;
-        let url = fields
-            .url("url")?
-            .ok_or_else(|| Refusal::field("url", "must be given"))?;
-        (self.webhook_check)(url).map_err(|problem| Refusal::field("url", problem))?;
-        let secret = fields.text("secret", 1..=200)?.unwrap_or(ENDPOINT_SECRET);
-        if !signs(secret) {
+        fields.only(SandboxEndpoint::NAMES)?;
+        let url = SandboxEndpoint::url(fields)?;
+        (self.webhook_check)(&url).map_err(|problem| Refusal::field("url", problem))?;
+        let secret = SandboxEndpoint::secret(fields)?;
+        let secret = secret.unwrap_or_else(|| ENDPOINT_SECRET.to_owned());
+        if !signs(&secret) {
             let problem = "must have something after whsec_: with an empty key anybody can sign";
             return Err(Refusal::field("secret", problem));
         }
         Ok(Endpoint {
             seq: 0,
             id: id::new(now).to_string(),
-            mode: fields.choice::<Mode>("mode")?,
-            url: url.to_owned(),
-            secret: secret.to_owned(),
-            format: fields.choice::<Format>("format")?.unwrap_or(Format::Event),
-            types: choices("must be a list of event types").read(fields, "types")?,
+            mode: SandboxEndpoint::mode(fields)?,
+            url,
+            secret,
+            format: SandboxEndpoint::format(fields)?,
+            types: SandboxEndpoint::types(fields)?,
             enabled: true,
         })
     }
@@ -277,53 +261,20 @@ fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// Changes status, terms and payout coin of the account.
-fn change(account: &mut Account, fields: Fields<'_>) -> Result<(), Refusal> {
-    account.status = fields.choice("status")?.unwrap_or(account.status);
-    let change = ChangeAccount {
-        name: None,
-        ttl_seconds: None,
-        success_url: None,
-        cancel_url: None,
-        branding: None,
-        checkout_lang: None,
-        allowed_origins: None,
-        fee_bps: ChangeAccount::fee_bps(fields)?,
-        under_bps: ChangeAccount::under_bps(fields)?,
-        over_bps: ChangeAccount::over_bps(fields)?,
-        rate_spread_bps: ChangeAccount::rate_spread_bps(fields)?,
-        customers_enabled: ChangeAccount::customers_enabled(fields)?,
-        settlement_enabled: ChangeAccount::settlement_enabled(fields)?,
-        server_quota: ChangeAccount::server_quota(fields)?,
-        max_invoice_amount: ChangeAccount::max_invoice_amount(fields)?,
-        payout_minimum: ChangeAccount::payout_minimum(fields)?,
-        payout_daily_limit: ChangeAccount::payout_daily_limit(fields)?,
-        signer_limit: ChangeAccount::signer_limit(fields)?,
-        payout_asset: ChangeAccount::payout_asset(fields)?,
-    };
-    change.apply(account);
-    Ok(())
-}
-
 /// Sets the address of the payout coin's chain, or removes it where null is sent. Nothing is ever sent from the
 /// sandbox, so addresses of test networks do as well.
 fn change_payout_address(
     service: &Service,
     tx: &Tx<'_>,
     account: &Account,
-    fields: &Fields<'_>,
+    address: Option<String>,
     now: Time,
 ) -> Result<(), Error> {
-    const NAME: &str = "payoutAddress";
     let chain = account.payout_asset.chain;
-    let Some(text) = fields.text(NAME, 1..=128)? else {
-        return if fields.names(NAME) {
-            Ok(payout_addresses::remove(tx, account.seq, chain)?)
-        } else {
-            Ok(())
-        };
+    let Some(text) = address else {
+        return Ok(payout_addresses::remove(tx, account.seq, chain)?);
     };
-    let parsed = service.destination(tx, Mode::Live, chain, text)?;
-    let parsed = parsed.map_err(|problem| Refusal::field(NAME, problem))?;
+    let parsed = service.destination(tx, Mode::Live, chain, &text)?;
+    let parsed = parsed.map_err(|problem| Refusal::field("payoutAddress", problem))?;
     Ok(payout_addresses::put(tx, account.seq, chain, &parsed, now)?)
 }

@@ -3,7 +3,7 @@
 use super::statement::{commands, rows, text, values};
 use super::states::ValueKind;
 use super::{Kind, Reader, StoreError, Tx};
-use crate::domain::render::sandbox::Counts;
+use crate::domain::render::sandbox::CountsView;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -37,8 +37,8 @@ rows! {
         events = "(select count(*) from events)",
         deliveries = "(select count(*) from deliveries)",
         deliveries_pending = "(select count(*) from deliveries where state = 'pending')",
-    ) -> Counts {
-        Ok(Counts { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
+    ) -> CountsView {
+        Ok(CountsView { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
     }
     COUNTS = select "";
 }
@@ -149,8 +149,8 @@ pub fn restored(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }
 
-/// Counts rows.
-pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
+/// CountsView rows.
+pub fn counts(db: &Reader<'_>) -> Result<Option<CountsView>, StoreError> {
     COUNTS.first(db, &[])
 }
 

@@ -125,7 +125,7 @@ impl ChangeAccount {
     }
 }
 
-fn set<T>(to: &mut T, value: Option<T>) {
+pub(super) fn set<T>(to: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *to = value;
     }
@@ -141,10 +141,10 @@ const CUSTOMER_URL: DescribedRule<UrlRule> = described(
 );
 
 /// Basis points.
-struct BpsRule(IntegerRule);
+pub(super) struct BpsRule(IntegerRule);
 
 /// Returns the rule for at most so many basis points.
-const fn bps(max: u32) -> BpsRule {
+pub(super) const fn bps(max: u32) -> BpsRule {
     BpsRule(integer(0..=max as i64))
 }
 
@@ -163,8 +163,8 @@ impl Rule for BpsRule {
 }
 
 /// An amount of money, as text or number.
-struct LimitRule {
-    takes_zero: bool,
+pub(super) struct LimitRule {
+    pub(super) takes_zero: bool,
 }
 
 impl Rule for LimitRule {

@@ -19,6 +19,7 @@ macro_rules! input {
         }
     ) => {
         $(#[doc = $about])*
+        #[doc = "\n\nAn object that is sent."]
         $(#[derive($($derived),+)])?
         $vis struct $name {
             $($(#[doc = $field_about])* $vis $field: $crate::domain::fields::input!(@type $kind $type),)+

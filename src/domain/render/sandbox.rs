@@ -6,7 +6,7 @@
 use crate::domain::account::{AccountStatus, Endpoint};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::event::{EventType, Format};
-use crate::domain::fields::{Schema, schema, view};
+use crate::domain::fields::{Schema, Shown, schema, view};
 use crate::domain::money::Cents;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
@@ -14,49 +14,83 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// The state of the sandbox.
-#[derive(Serialize)]
-pub(crate) struct State<'a> {
-    pub(crate) time: Time,
-    pub(crate) frozen: bool,
-    pub(crate) account: Switches<'a>,
-    pub(crate) faults: Faults,
-    pub(crate) counts: Option<Counts>,
+view! {
+    /// The state of the sandbox.
+    pub SandboxStateView<'a> as "SandboxState" {
+        /// The sandbox's clock now, in UTC.
+        time: Time = "2026-11-21T09:31:15.000Z";
+        /// Whether the clock stands still.
+        frozen: bool = false;
+        account: SwitchesView<'a> = {
+            "status": "active", "feeBps": 100, "customersEnabled": true, "settlementEnabled": true, "serverQuota": 100,
+            "maintenance": false, "maxInvoiceAmount": "50000.00", "payoutMinimum": "20.00", "payoutDailyLimit": "10000.00",
+            "payoutAsset": "SOL", "payoutAddress": "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7",
+            "endpoints": [{
+                "id": "01a1fd63-3620-76bf-bbc8-d96f3ea9d132", "url": "http://127.0.0.1:8080/sandbox/inbox/shop",
+                "secret": "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh", "format": "event", "types": null, "mode": null
+            }]
+        };
+        faults: FaultsView = {
+            "calls": [{ "route": "POST /v1/invoices", "status": 503, "delayMs": 0, "dropAnswer": false, "times": 2 }],
+            "pool": null, "rates": null
+        };
+        counts: Option<CountsView> [CountsView::SCHEMA] = {
+            "invoices": 1, "payments": 1, "payouts": 0, "refunds": 0, "events": 3, "deliveries": 3, "deliveriesPending": 1
+        };
+    }
 }
 
-/// The switches of the sandbox's account.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Switches<'a> {
-    pub(crate) status: AccountStatus,
-    pub(crate) fee_bps: u32,
-    pub(crate) customers_enabled: bool,
-    pub(crate) settlement_enabled: bool,
-    pub(crate) server_quota: i64,
-    pub(crate) maintenance: bool,
-    pub(crate) max_invoice_amount: Cents,
-    pub(crate) payout_minimum: Cents,
-    pub(crate) payout_daily_limit: Cents,
-    pub(crate) payout_asset: &'static str,
-    pub(crate) payout_address: Option<&'a str>,
-    pub(crate) endpoints: Vec<EndpointSwitch<'a>>,
+view! {
+    /// The switches of the seeded account, as PATCH /sandbox/account sets them.
+    pub SwitchesView<'a> {
+        /// Whether the account may create invoices and be paid out.
+        status: AccountStatus;
+        /// Fee in basis points.
+        fee_bps: u32 [schema!({ "type": "integer", "minimum": 0, "maximum": 10000 })];
+        /// Whether customers may have static deposit addresses.
+        customers_enabled: bool;
+        /// Whether settlement is enabled; stored and shown only.
+        settlement_enabled: bool;
+        /// How many servers the account may have at once; 0: it may not order any.
+        server_quota: i64 [schema!({ "type": "integer", "minimum": 0, "maximum": 100000 })];
+        /// Whether live invoices and payouts are answered 503 maintenance.
+        maintenance: bool;
+        /// Highest price of an invoice, in the invoice's currency.
+        max_invoice_amount: Cents;
+        /// Lowest amount of a payout, in the payout's currency.
+        payout_minimum: Cents;
+        /// Most that may be paid out in 24 hours, for each currency.
+        payout_daily_limit: Cents;
+        /// Coin payouts are sent in.
+        payout_asset: &'static str [Schema::ASSET];
+        /// Address payouts are sent to, of the payout coin's chain; null while there is none.
+        payout_address: Option<&'a str>;
+        /// The account's webhook endpoints.
+        endpoints: Vec<EndpointSwitchView<'a>>;
+    }
 }
 
-/// An endpoint of the sandbox's account, with its secret.
-#[derive(Serialize)]
-pub(crate) struct EndpointSwitch<'a> {
-    id: &'a str,
-    url: &'a str,
-    secret: &'a str,
-    format: Format,
-    types: Option<&'a [EventType]>,
-    mode: Option<Mode>,
+view! {
+    pub EndpointSwitchView<'a> {
+        /// Endpoint id.
+        id: &'a str [Schema::UUID];
+        /// Where events are delivered.
+        url: &'a str [Schema::URL];
+        /// Secret that deliveries are signed with.
+        secret: &'a str;
+        /// Body of the deliveries.
+        format: Format;
+        /// Event types delivered; null for all.
+        types: Option<&'a [EventType]>;
+        /// Mode whose events are delivered; null for both.
+        mode: Option<Mode>;
+    }
 }
 
-impl<'a> EndpointSwitch<'a> {
+impl<'a> EndpointSwitchView<'a> {
     /// An endpoint as the sandbox shows it.
-    pub(crate) fn of(endpoint: &'a Endpoint) -> EndpointSwitch<'a> {
-        EndpointSwitch {
+    pub(crate) fn of(endpoint: &'a Endpoint) -> EndpointSwitchView<'a> {
+        EndpointSwitchView {
             id: &endpoint.id,
             url: &endpoint.url,
             secret: &endpoint.secret,
@@ -67,51 +101,45 @@ impl<'a> EndpointSwitch<'a> {
     }
 }
 
-/// What is simulated to be wrong.
-#[derive(Clone, Debug, Serialize)]
-pub struct Faults {
-    /// Faults of calls, the oldest first.
-    pub calls: Vec<CallFault>,
-    /// `empty`, where no address is left.
-    pub pool: Option<&'static str>,
-    /// `stale`, where no rate is fresh enough.
-    pub rates: Option<&'static str>,
+view! {
+    /// What is pretended to be wrong.
+    pub FaultsView {
+        calls: Vec<CallFaultView>;
+        pool: Option<&'static str> [schema!({ "type": ["string", "null"], "enum": ["empty", null] })];
+        rates: Option<&'static str> [schema!({ "type": ["string", "null"], "enum": ["stale", null] })];
+    }
 }
 
-/// What the next calls meet.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CallFault {
-    /// Which operation, like `POST /v1/invoices`; nothing: every one outside `/sandbox`.
-    pub route: Option<String>,
-    /// The status that answers the call instead.
-    pub status: Option<u16>,
-    /// How long the call waits first, in milliseconds.
-    pub delay_ms: u64,
-    /// Is the call done, and then not answered?
-    pub drop_answer: bool,
-    /// How many more calls meet it.
-    pub times: u64,
+view! {
+    pub CallFaultView {
+        /// Null: every call outside /sandbox.
+        route: Option<String>;
+        status: Option<u16> [schema!({ "type": ["integer", "null"] })];
+        delay_ms: u64 [schema!({ "type": "integer" })];
+        drop_answer: bool;
+        /// How many more calls.
+        times: u64 [schema!({ "type": "integer" })];
+    }
 }
 
-/// How many rows there are of what people ask about.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Counts {
-    /// Invoices of both modes.
-    pub invoices: i64,
-    /// Payments, dropped ones too.
-    pub payments: i64,
-    /// Payouts.
-    pub payouts: i64,
-    /// Refunds of both modes.
-    pub refunds: i64,
-    /// Events.
-    pub events: i64,
-    /// Deliveries.
-    pub deliveries: i64,
-    /// Deliveries still to be made.
-    pub deliveries_pending: i64,
+view! {
+    /// How many rows there are, both modes together.
+    pub CountsView {
+        /// Number of invoices.
+        invoices: i64 [Schema::COUNT];
+        /// Number of payments, dropped ones too.
+        payments: i64 [Schema::COUNT];
+        /// Number of payouts.
+        payouts: i64 [Schema::COUNT];
+        /// Number of refunds.
+        refunds: i64 [Schema::COUNT];
+        /// Number of events.
+        events: i64 [Schema::COUNT];
+        /// Number of webhook deliveries, each with any number of attempts.
+        deliveries: i64 [Schema::COUNT];
+        /// Number of webhook deliveries with an attempt still to come.
+        deliveries_pending: i64 [Schema::COUNT];
+    }
 }
 
 view! {

@@ -4,7 +4,7 @@
 //! and answering a call that meets one (`dispatch`). What always holds: the sandbox's own controls have no faults.
 
 use super::Operation;
-use crate::domain::render::sandbox::{self, CallFault};
+use crate::domain::render::sandbox::{self, CallFaultView};
 use crate::service::Faults;
 use hyper::StatusCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,16 +89,16 @@ impl FaultState {
     }
 
     /// What is simulated, as `GET /sandbox` shows it.
-    pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::Faults {
+    pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::FaultsView {
         let faults = self.lock();
-        let calls = faults.iter().map(|fault| CallFault {
+        let calls = faults.iter().map(|fault| CallFaultView {
             route: fault.operation.map(|operation| operation.to_string()),
             status: fault.status.map(|status| status.as_u16()),
             delay_ms: u64::try_from(fault.delay.as_millis()).unwrap_or(u64::MAX),
             drop_answer: fault.drops_answer,
             times: fault.times,
         });
-        sandbox::Faults {
+        sandbox::FaultsView {
             calls: calls.collect(),
             pool: simulated.pool_empty.then_some("empty"),
             rates: simulated.rates_stale.then_some("stale"),

@@ -3,9 +3,6 @@
 //! A schema in a file can extend another, and have an enumeration of the code by its name.
 
 use super::{bodies, webhooks};
-use crate::domain::account::AccountStatus;
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::event::{EventType, Format};
 use crate::domain::fields::Component;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
@@ -121,12 +118,7 @@ fn fill_lists(schema: &mut Value) {
 fn texts(name: &str) -> Vec<&'static str> {
     match name {
         "InvoiceStatus" => InvoiceStatus::TEXTS.to_vec(),
-        "AssetId" => Asset::ids(),
-        "EndpointFormat" => Format::TEXTS.to_vec(),
         "ErrorCode" => Code::TEXTS.to_vec(),
-        "EventType" => EventType::TEXTS.to_vec(),
-        "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
-        "Mode" => Mode::TEXTS.to_vec(),
         _ => Vec::new(),
     }
 }

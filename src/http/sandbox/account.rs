@@ -1,6 +1,7 @@
 //! The switches of the sandbox's account.
 
 use super::state::{STATE, answer_state};
+use crate::domain::account::sandbox::SandboxAccount;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -16,7 +17,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         method: "PATCH",
         path: "/sandbox/account",
         summary: "Changes some of the account's switches; all of them or none.",
-        body: Some(Body::required("SandboxAccount")),
+        body: Some(Body::of(&SandboxAccount::COMPONENT)),
         answers: STATE,
         handler: Handler::Sandbox(|call, sandbox| Box::pin(account(call, sandbox))),
         ..PLAIN
@@ -25,9 +26,8 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// PATCH /sandbox/account
 async fn account(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    call.front
-        .service
-        .patch_sandbox_account(call.now, call.object()?)
-        .await?;
+    let input = SandboxAccount::read(&call.object()?)?;
+    let service = &call.front.service;
+    service.change_sandbox_account(call.now, input).await?;
     answer_state(&call, &sandbox)
 }

@@ -1,6 +1,7 @@
 //! The whole state of a sandbox: reading it, resetting it, keeping it under a name and restoring it.
 
 use crate::domain::refusal::Refusal;
+use crate::domain::render::sandbox::SandboxStateView;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -13,7 +14,11 @@ use std::sync::Arc;
 pub(in crate::http) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
 /// The state.
-pub(super) const STATE: &[Answer] = &[Answer::json(200, "The state.", "SandboxState")];
+pub(super) const STATE: &[Answer] = &[Answer::shown(
+    200,
+    "The state.",
+    &SandboxStateView::COMPONENT,
+)];
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {

@@ -1,0 +1,107 @@
+//! Switches of a sandbox's account, as a request changes them.
+
+use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set};
+use super::{Account, AccountStatus};
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::event::{EventType, Format};
+use crate::domain::fields::rule::{
+    CoinRule, DescribedRule, FlagRule, ListRule, choice, choices, described, integer,
+};
+use crate::domain::fields::text_rule::{text, url};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::money::{Bps, Cents};
+use crate::domain::refusal::Refusal;
+use serde_json::{Value, json};
+
+input! {
+    /// Switches of the seeded account to change; what is absent or null stays, but a null payoutAddress removes it.
+    pub SandboxAccount, checked
+        status, fee_bps, customers_enabled, settlement_enabled, server_quota, max_invoice_amount, payout_minimum,
+        payout_daily_limit, payout_asset, maintenance, payout_address, endpoints;
+    unknown refused {
+        /// Whether the account may create invoices and be paid out.
+        optional status: AccountStatus = choice().by_one_of();
+        /// Fee in basis points.
+        optional fee_bps: Bps = bps(10_000), 100;
+        /// Whether customers may have static deposit addresses.
+        optional customers_enabled: bool = FlagRule;
+        /// Whether settlement is enabled; stored and shown only.
+        optional settlement_enabled: bool = FlagRule;
+        /// How many servers the account may have at once; 0: it may not order any.
+        optional server_quota: i64 = integer(0..=SERVER_QUOTA_MAX);
+        /// Whether live invoices and payouts are answered 503 maintenance.
+        optional maintenance: bool = FlagRule, false;
+        /// Highest price of an invoice, in the invoice's currency, with at most two decimals.
+        optional max_invoice_amount: Cents = LIMIT;
+        /// Lowest amount of a payout, in the payout's currency, with at most two decimals.
+        optional payout_minimum: Cents = LIMIT;
+        /// Most that may be paid out in 24 hours, for each currency, with at most two decimals.
+        optional payout_daily_limit: Cents = LIMIT;
+        /// Coin payouts are sent in.
+        optional payout_asset: &'static Asset = described(CoinRule, Schema::OrNull(&Schema::ASSET));
+        /// Address payouts are sent to, of the payout coin's chain; starts the 24-hour cooling; null removes it.
+        change payout_address: String = text(1..=128);
+        /// Webhook endpoints that replace all there are.
+        optional endpoints: Result<Vec<Value>, Refusal> = EndpointsRule, [{
+            "url": "http://127.0.0.1:8080/sandbox/inbox/shop", "secret": "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh",
+            "format": "event", "types": null, "mode": null
+        }];
+    }
+}
+
+input! {
+    pub SandboxEndpoint, checked url, secret, mode, format, types; unknown refused {
+        /// Where events are delivered; http is allowed to loopback.
+        required url: String = url();
+        /// Secret that deliveries are signed with; default: the sandbox's endpoint secret.
+        optional secret: String = text(1..=200);
+        /// Body of the deliveries; default event.
+        or(Format::Event) format: Format = choice().by_one_of();
+        /// Event types to deliver; null for all.
+        optional types: Vec<EventType> = choices("must be a list of event types");
+        /// Mode whose events are delivered; null for both.
+        optional mode: Mode = choice().by_one_of();
+    }
+}
+
+const LIMIT: DescribedRule<LimitRule> = described(
+    LimitRule { takes_zero: false },
+    schema!({
+        "type": ["string", "number"],
+        "pattern": "^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$",
+        "exclusiveMinimum": 0
+    }),
+);
+
+/// Endpoints, which are refused after an address that payouts cannot go to.
+struct EndpointsRule;
+
+impl Rule for EndpointsRule {
+    type Value = Result<Vec<Value>, Refusal>;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Self::Value>, Refusal> {
+        Ok(ListRule.read(fields, name).transpose())
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([
+            ("type", json!("array")),
+            ("items", json!(SandboxEndpoint::OBJECT.keywords())),
+        ])
+    }
+}
+
+impl SandboxAccount {
+    /// Changes the account. A field that is absent stays as it is.
+    pub fn apply(&self, to: &mut Account) {
+        set(&mut to.status, self.status);
+        set(&mut to.fee, self.fee_bps);
+        set(&mut to.customers_enabled, self.customers_enabled);
+        set(&mut to.settlement_enabled, self.settlement_enabled);
+        set(&mut to.server_quota, self.server_quota);
+        set(&mut to.invoice_max, self.max_invoice_amount);
+        set(&mut to.payout_min, self.payout_minimum);
+        set(&mut to.payout_daily_max, self.payout_daily_limit);
+        set(&mut to.payout_asset, self.payout_asset);
+    }
+}
