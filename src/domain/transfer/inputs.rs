@@ -131,6 +131,8 @@ impl Rule for PayoutAmountRule {
         let text = fields.get(name).and_then(Value::as_str);
         let text = text
             .ok_or_else(|| Refusal::field(name, "must be a string like \"25.00\", or \"all\""))?;
+        // A wrong currency is refused before an amount that is no number.
+        CreatePayout::currency(fields)?;
         if text == "all" {
             return Ok(Some(PayoutAmount::All));
         }
