@@ -57,7 +57,7 @@ pub enum Run {
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
     /// An operator who is signed in.
     Operator(fn(&Context<'_>, &Member) -> Result<Job, Error>),
-    /// Whoever has a reseller's token, in the mode of that.
+    /// The holder of a reseller's token, in the token's mode.
     Reseller(fn(&Context<'_>, &Scope) -> Result<Job, Error>),
     /// A caller of a sandbox on this machine that is no foreign page.
     Sandbox(fn(&Context<'_>) -> Result<Job, Error>),

@@ -12,7 +12,8 @@ use super::payment::PaymentState;
 use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::Time;
-use super::transfer::request::{TXID_CHARS_MAX, txid};
+use super::transfer::inputs::TXID_CHARS_MAX;
+use super::transfer::request::txid;
 
 /// The longest note, in characters.
 pub const NOTE_CHARS_MAX: usize = 1000;

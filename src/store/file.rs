@@ -149,7 +149,7 @@ pub fn restored(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }
 
-/// CountsView rows.
+/// Counts rows.
 pub fn counts(db: &Reader<'_>) -> Result<Option<CountsView>, StoreError> {
     COUNTS.first(db, &[])
 }

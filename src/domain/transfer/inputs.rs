@@ -1,6 +1,8 @@
 //! Bodies of requests about payouts and refunds.
+//!
+//! Invariant: a field that does not go with the action of a step is refused.
 
-use super::request::{TXID_CHARS_MAX, goes_with};
+use super::approval::APPROVAL_FIELDS;
 use super::sender::SentBy;
 use super::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, TransferAction};
 use crate::domain::asset::Asset;
@@ -10,6 +12,9 @@ use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, sch
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::{Code, Refusal};
 use serde_json::Value;
+
+/// Characters of the longest transaction id.
+pub const TXID_CHARS_MAX: usize = 128;
 
 input! {
     /// A payout to request.
@@ -221,5 +226,20 @@ impl Rule for ActionRule {
             ("type", Value::from("string")),
             ("enum", Value::from(self.texts())),
         ])
+    }
+}
+
+/// Returns `true` if a field goes with an action.
+fn goes_with(action: TransferAction, name: &str) -> bool {
+    match action {
+        TransferAction::Approve => APPROVAL_FIELDS.contains(&name),
+        TransferAction::Reassign | TransferAction::Release => name == "sentBy",
+        TransferAction::Process | TransferAction::Detach => false,
+        TransferAction::Pay => ["txid", "reason", "unverified"].contains(&name),
+        TransferAction::Fail => ["reason", "force"].contains(&name),
+        TransferAction::Reject | TransferAction::Cancel => name == "reason",
+        TransferAction::Dismiss => name == "txid",
+        TransferAction::Resolve | TransferAction::Adjust => ["review", "reason"].contains(&name),
+        TransferAction::Chain => name == "state",
     }
 }

@@ -1,16 +1,11 @@
-//! A step as somebody asks for it.
-//!
-//! Invariant: a field that does not go with the action is refused, because somebody meant something by it.
+//! Steps that somebody asks for, and transaction ids in the form of their chain.
 
-use super::approval::{APPROVAL_FIELDS, ApprovalRequest};
-use super::inputs::{MoveTransfer, SandboxMoveTransfer};
+use super::approval::ApprovalRequest;
+use super::inputs::{MoveTransfer, SandboxMoveTransfer, TXID_CHARS_MAX};
 use super::step::{ChainCase, TransferAction};
 use crate::domain::address::Encoding;
 use crate::domain::chain::Chain;
 use crate::domain::refusal::Refusal;
-
-/// The longest transaction id.
-pub const TXID_CHARS_MAX: usize = 128;
 
 /// A step as somebody asks for it.
 #[derive(Clone, Debug)]
@@ -66,21 +61,6 @@ impl From<SandboxMoveTransfer> for MoveRequest {
             review: None,
             state: body.state,
         }
-    }
-}
-
-/// Returns `true` if a field goes with an action.
-pub(super) fn goes_with(action: TransferAction, name: &str) -> bool {
-    match action {
-        TransferAction::Approve => APPROVAL_FIELDS.contains(&name),
-        TransferAction::Reassign | TransferAction::Release => name == "sentBy",
-        TransferAction::Process | TransferAction::Detach => false,
-        TransferAction::Pay => ["txid", "reason", "unverified"].contains(&name),
-        TransferAction::Fail => ["reason", "force"].contains(&name),
-        TransferAction::Reject | TransferAction::Cancel => name == "reason",
-        TransferAction::Dismiss => name == "txid",
-        TransferAction::Resolve | TransferAction::Adjust => ["review", "reason"].contains(&name),
-        TransferAction::Chain => name == "state",
     }
 }
 
