@@ -16,10 +16,10 @@ pub use camel_case::CamelCase;
 pub use component::Component;
 pub(crate) use input::input;
 pub use object::{Object, Property};
-pub use rule::{Describing, Rule, rule_for};
+pub use rule::{Rule, rule_for};
 pub(in crate::domain) use schema::keywords;
 pub(crate) use schema::schema;
-pub use schema::{Keywords, Schema};
+pub use schema::{Describing, Keywords, Schema};
 pub use view::Shown;
 pub(crate) use view::view;
 

@@ -1,6 +1,6 @@
 //! Rules for the fields of bodies: each reads a field and describes it in the document.
 
-use super::schema::{Keywords, Schema, keywords};
+use super::schema::{Describing, Keywords, Schema, keywords};
 use super::{Fields, Object};
 use crate::domain::asset::Asset;
 use crate::domain::refusal::Refusal;
@@ -22,12 +22,6 @@ pub trait Rule {
 
     /// Returns the JSON Schema of the field, without its description.
     fn keywords(&self) -> Keywords;
-}
-
-/// A rule as the schema of a field, whatever its type.
-pub trait Describing: Sync {
-    /// Returns the JSON Schema.
-    fn schema(&self) -> Keywords;
 }
 
 impl<R: Rule + Sync> Describing for R {

@@ -2,12 +2,17 @@
 
 use super::component::Component;
 use super::object::Object;
-use super::rule::Describing;
 use crate::domain::asset::{Asset, Chain};
 use serde_json::{Map, Value, json};
 
 /// A JSON Schema, or a part of one, by its keywords.
 pub type Keywords = Map<String, Value>;
+
+/// A rule as the schema of a field, whatever its type.
+pub trait Describing: Sync {
+    /// Returns the JSON Schema.
+    fn schema(&self) -> Keywords;
+}
 
 /// A JSON Schema.
 #[derive(Clone, Copy)]
