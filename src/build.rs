@@ -20,9 +20,6 @@ const ASSETS: &str = "src/web/assets";
 /// The files that have what customers read, one for each language.
 const LANGUAGES: &str = "src/web/languages";
 
-/// Folder of the components of the OpenAPI documents, as JSON beside their operations.
-const COMPONENTS: &str = "src/http";
-
 /// The guides, which readers find on a forge too.
 const GUIDES: &str = "src/web/guides";
 
@@ -45,8 +42,7 @@ fn main() -> Result<(), Error> {
     let (root, out) = (variable("CARGO_MANIFEST_DIR")?, variable("OUT_DIR")?);
     let (root, out) = (Path::new(&root), Path::new(&out));
     assets(root, out)?;
-    languages(root, out)?;
-    components(root, out)
+    languages(root, out)
 }
 
 /// Writes the table of the files that pages load to `OUT_DIR/assets.rs`.
@@ -92,26 +88,6 @@ fn languages(root: &Path, out: &Path) -> Result<(), Error> {
         compress(&text, &out.join(format!("{file}.gz")))?;
     }
     Ok(())
-}
-
-/// Writes the JSON of all components to `OUT_DIR/components.gz`, each file in a line.
-fn components(root: &Path, out: &Path) -> Result<(), Error> {
-    println!("cargo::rerun-if-changed={COMPONENTS}");
-    let mut folders = vec![root.join(COMPONENTS)];
-    let mut lines = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for name in names(&folder)? {
-            let path = folder.join(name);
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "json") {
-                // A string of JSON has no end of a line in it.
-                let text = fs::read_to_string(path)?;
-                lines.push(text.lines().map(str::trim).collect::<String>());
-            }
-        }
-    }
-    compress(lines.join("\n").as_bytes(), &out.join("components.gz"))
 }
 
 fn compress(bytes: &[u8], to: &Path) -> Result<(), Error> {

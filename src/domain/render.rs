@@ -40,6 +40,7 @@ pub(crate) use invoice_detail::{InvoiceDetailView, TimelineEntryView};
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub(crate) use links::PaymentLinkView;
 pub use links::payment_link;
+pub(crate) use public::CheckoutEventView;
 pub use public::{checkout_session, checkout_state, public_config};
 pub use transfers::transfer;
 pub(crate) use transfers::{ToSend, transfer_for_operator, transfer_to_send};

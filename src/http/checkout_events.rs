@@ -9,6 +9,7 @@ use super::request::{Call, Param, ParamKind};
 use super::route::{Answer, Content, Handler, Resource, Route, SHARED, Tag};
 use super::subscribers::Subscription;
 use crate::domain::refusal::Code;
+use crate::domain::render::CheckoutEventView;
 use crate::service::Error;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub(super) static RESOURCE: Resource = Resource {
         answers: &[Answer {
             status: 200,
             about: "Events named `invoice`, each with an id that is the same as long as its data is.",
-            content: Content::Events("CheckoutEvent"),
+            content: Content::Events(&CheckoutEventView::COMPONENT),
         }],
         refusals: &[Code::NotFound],
         handler: Handler::Open(|call| Box::pin(stream(call))),

@@ -1,38 +1,8 @@
-//! Bodies and answers of operations, as the documents describe them.
+//! Answers of operations that are no refusals, as the documents describe them.
 
 use super::reply::status;
 use crate::api::operation;
 use crate::domain::fields::Component;
-
-/// The body of a request.
-pub(super) struct Body {
-    /// Its schema's name.
-    pub(super) schema: &'static str,
-    /// Its schema, unless a JSON file has it.
-    pub(super) component: Option<&'static Component>,
-    /// Must it be there?
-    pub(super) required: bool,
-}
-
-impl Body {
-    /// One that must be there.
-    pub(super) const fn required(schema: &'static str) -> Body {
-        Body {
-            schema,
-            component: None,
-            required: true,
-        }
-    }
-
-    /// Returns a body of this schema, which must be there.
-    pub(super) const fn of(component: &'static Component) -> Body {
-        Body {
-            schema: component.name(),
-            component: Some(component),
-            required: true,
-        }
-    }
-}
 
 /// An answer that is no refusal.
 #[derive(Clone, Copy)]
@@ -54,15 +24,6 @@ impl Answer {
             content: declared
                 .component
                 .map_or(Content::Empty, Content::Component),
-        }
-    }
-
-    /// JSON of this schema.
-    pub(super) const fn json(status: u16, about: &'static str, schema: &'static str) -> Answer {
-        Answer {
-            status,
-            about,
-            content: Content::Json(schema),
         }
     }
 
@@ -94,16 +55,14 @@ impl Answer {
 pub(super) enum Content {
     /// JSON of this schema.
     Component(&'static Component),
-    /// JSON of the schema with this name.
-    Json(&'static str),
     /// A JSON object that no schema describes.
     AnyJson,
     /// Plain text.
     Text,
     /// CSV.
     Csv,
-    /// A stream of events whose data is JSON of the schema with this name.
-    Events(&'static str),
+    /// A stream of events whose data is JSON of this schema.
+    Events(&'static Component),
     /// Nothing.
     Empty,
 }

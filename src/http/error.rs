@@ -3,11 +3,12 @@
 //! What always holds: the cause of a failure goes to the log with the request's id, never to the caller.
 
 use super::reply::Reply;
+use crate::domain::fields::view;
+use crate::domain::fields::view::Sometimes;
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use serde::Serialize;
 
 /// Seconds after which an overloaded or paused service may be asked again.
 const RETRY_SECONDS: i64 = 5;
@@ -57,24 +58,27 @@ pub(super) const fn status(code: Code) -> StatusCode {
     }
 }
 
-/// The error body.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Body<'a> {
-    error: Code,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    param: Option<&'a str>,
-    request_id: &'a str,
+view! {
+    /// What every refused or failed call answers.
+    pub(super) ErrorView<'a> as "Error" {
+        /// Machine code of the error.
+        error: Code = "invalid_request";
+        /// What went wrong, for a person to read; the wording may change.
+        message: &'a str = "amount must have at most two decimals.";
+        /// Name of the field or parameter at fault; present only where one is.
+        param: Sometimes<&'a str> = "amount";
+        /// Id of the request, also in the header X-Request-Id and in the service's log.
+        request_id: &'a str = "req_5b24d10800000001";
+    }
 }
 
 /// The answer to an error; a failure's cause is logged here.
 pub(super) fn answer(error: Error, request_id: &str) -> Reply {
     answer_as(error, request_id, |refusal, status| {
-        let body = Body {
+        let body = ErrorView {
             error: refusal.code,
             message: &refusal.message,
-            param: refusal.param.as_deref(),
+            param: Sometimes(refusal.param.as_deref()),
             request_id,
         };
         Reply::json(status, serde_json::to_string(&body).unwrap_or_default())

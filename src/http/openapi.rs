@@ -15,8 +15,9 @@ use super::auth::{Auth, cookie_name};
 use super::front::Subject;
 use super::route::{Route, Tag};
 use super::routes::routes;
+use crate::domain::fields::Component;
 use answers::{headers, responses};
-use components::{components, filled};
+use components::schemas;
 use parameters::parameters;
 use serde_json::{Map, Value, json};
 use shared::share_refusals;
@@ -55,15 +56,11 @@ impl Subject {
 
 /// The document of a server at this url.
 pub fn document(public_url: &str, subject: Subject) -> String {
-    let (schemas, examples) = components();
     let mut paths = Map::new();
     for route in subject.routes() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(path) = path.as_object_mut() {
-            path.insert(
-                route.method.to_ascii_lowercase(),
-                operation(route, subject, &examples),
-            );
+            path.insert(route.method.to_ascii_lowercase(), operation(route, subject));
         }
     }
     let refusals = share_refusals(&mut paths);
@@ -82,7 +79,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
         "paths": paths,
     });
     let components = json!({
-        "schemas": filled(schemas),
+        "schemas": schemas(),
         "responses": refusals,
         "headers": headers(),
         "securitySchemes": {
@@ -96,7 +93,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     });
     if let Some(fields) = document.as_object_mut() {
         if has_webhooks {
-            fields.insert("webhooks".to_owned(), webhooks::webhooks(&examples));
+            fields.insert("webhooks".to_owned(), webhooks::webhooks());
         }
         let used = used::of(&Value::Object(fields.clone()), components);
         fields.insert("components".to_owned(), used);
@@ -115,13 +112,13 @@ fn tags(subject: Subject) -> Value {
 }
 
 /// One operation.
-fn operation(route: &Route, subject: Subject, examples: &Map<String, Value>) -> Value {
+fn operation(route: &Route, subject: Subject) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
         "summary": route.summary,
         "tags": route.tag.map(|tag| tag.told().0).into_iter().collect::<Vec<_>>(),
         "parameters": parameters(route),
-        "responses": responses(route, subject, examples),
+        "responses": responses(route, subject),
     });
     let Some(fields) = operation.as_object_mut() else {
         return operation;
@@ -138,45 +135,26 @@ fn operation(route: &Route, subject: Subject, examples: &Map<String, Value>) -> 
         Auth::Open | Auth::Sandbox => fields.insert("security".to_owned(), json!([])),
     };
     if let Some(body) = &route.body {
-        let content = content(body.schema, examples);
+        let content = content(body.component);
         fields.insert(
             "requestBody".to_owned(),
-            json!({ "required": body.required, "content": content }),
+            json!({ "required": body.is_required, "content": content }),
         );
     }
     operation
 }
 
 /// JSON of a schema, with its example.
-fn content(schema: &str, examples: &Map<String, Value>) -> Value {
-    let mut media = json!({ "schema": { "$ref": format!("#/components/schemas/{schema}") } });
-    if let (Some(media), Some(example)) = (media.as_object_mut(), examples.get(schema)) {
-        media.insert("example".to_owned(), example.clone());
-    }
-    json!({ "application/json": media })
+fn content(component: &Component) -> Value {
+    let schema = json!({ "$ref": format!("#/components/schemas/{}", component.name()) });
+    json!({ "application/json": { "schema": schema, "example": component.example() } })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::components::COMPONENTS;
-    use super::{Subject, components, document, filled};
+    use super::components::components;
+    use super::{Subject, document, schemas};
     use serde_json::{Map, Value};
-
-    #[test]
-    fn every_file_parses_and_every_schema_has_its_example() {
-        let mut names = Vec::new();
-        for text in COMPONENTS.text().lines() {
-            let parsed = serde_json::from_str::<Map<String, Value>>(text);
-            assert!(parsed.is_ok(), "{}", text.get(..60).unwrap_or(text));
-            for (name, component) in parsed.unwrap_or_default() {
-                let parts = component.as_object().map(|parts| parts.keys().collect());
-                let parts: Vec<&String> = parts.unwrap_or_default();
-                assert_eq!(parts, ["schema", "example"], "{name}");
-                assert!(!names.contains(&name), "{name} is there twice");
-                names.push(name);
-            }
-        }
-    }
 
     /// The fields of an example that its schema does not have, or lacks.
     fn wrong_fields(schema: &Value, example: &Value, all: &Map<String, Value>) -> Vec<String> {
@@ -220,27 +198,25 @@ mod tests {
 
     #[test]
     fn every_example_has_the_fields_of_its_schema() {
-        let (schemas, examples) = components();
-        let schemas = filled(schemas);
-        for (name, schema) in &schemas {
-            let example = examples.get(name).unwrap_or(&Value::Null);
-            let wrong = wrong_fields(schema, example, &schemas);
+        let schemas = schemas();
+        for component in components() {
+            let name = component.name();
+            let schema = schemas.get(name).unwrap_or(&Value::Null);
+            let wrong = wrong_fields(schema, &component.example(), &schemas);
             assert!(wrong.is_empty(), "{name}: {wrong:?}");
         }
     }
 
     #[test]
-    fn nothing_unfilled_remains() {
+    fn every_schema_of_a_document_has_its_lists() {
         for subject in [Subject::Interface, Subject::Sandbox] {
             let text = document("http://127.0.0.1:1", subject);
-            assert!(!text.contains("\"@") && !text.contains("\"enum\":[]"));
+            assert!(!text.contains("\"enum\":[]"));
         }
-        let created = filled(components().0)
-            .remove("CreatedInvoice")
-            .unwrap_or_default();
-        assert!(
-            created.pointer("/properties/warnings").is_some()
-                && created.pointer("/properties/id").is_some()
-        );
+        let created = schemas().remove("CreatedInvoice").unwrap_or_default();
+        for field in ["warnings", "id"] {
+            let pointer = format!("/properties/{field}");
+            assert!(created.pointer(&pointer).is_some(), "{field}");
+        }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn perform(
         } else {
             Ok(None)
         },
-        may_body_be_empty: route.body.as_ref().is_none_or(|body| !body.required),
+        may_body_be_empty: route.body.as_ref().is_none_or(|body| !body.is_required),
     });
     match job {
         Err(error) => Box::pin(ready(Err(error))),

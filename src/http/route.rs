@@ -4,12 +4,13 @@
 //! (`routes`). What always holds: who may call an operation follows from its handler's type.
 
 use super::auth::{Auth, Operator, Scraper};
-pub(super) use super::content::{Answer, Body, Content};
+pub(super) use super::content::{Answer, Content};
 use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Param};
+pub(super) use crate::api::operation::Body;
 pub use crate::api::operation::RecentPassword;
 use crate::api::operation::{Operation as Declared, Run};
 pub(super) use crate::api::tag::Tag;
@@ -161,14 +162,7 @@ impl Route {
             summary: operation.summary,
             tag: Some(operation.tag),
             query: operation.query,
-            body: match operation.body {
-                Some(body) => Some(Body {
-                    schema: body.component.name(),
-                    component: Some(body.component),
-                    required: body.is_required,
-                }),
-                None => None,
-            },
+            body: operation.body,
             refusals: operation.refusals,
             recent_password: operation.recent_password,
             is_rate_limited: operation.is_rate_limited,

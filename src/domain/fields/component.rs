@@ -44,6 +44,15 @@ pub enum Component {
     },
     /// An object without a name, described where it stands.
     Inline(&'static Object),
+    /// One of several components.
+    OneOf {
+        /// Name in the document.
+        name: &'static str,
+        /// Description.
+        about: &'static str,
+        /// Components, of which those without a name are described here. The example is that of the first.
+        choices: &'static [&'static Component],
+    },
     /// A schema that nothing here describes.
     Other {
         /// Name in the document.
@@ -64,15 +73,22 @@ impl Component {
             Component::Object { name, .. }
             | Component::List { name, .. }
             | Component::Page { name, .. }
+            | Component::OneOf { name, .. }
             | Component::Other { name, .. } => name,
             Component::Exemplified { component, .. } => component.name(),
             Component::Inline(_) => "",
         }
     }
 
-    /// Returns the reference that a schema makes to it.
-    pub fn reference(&self) -> String {
-        format!("#/components/schemas/{}", self.name())
+    /// Returns the schema of a value of it: a reference, unless it has no name.
+    pub(super) fn reference(&self) -> Keywords {
+        match self {
+            Component::Inline(object) => object.keywords(),
+            _ => keywords([(
+                "$ref",
+                json!(format!("#/components/schemas/{}", self.name())),
+            )]),
+        }
     }
 
     /// Returns the JSON Schema.
@@ -81,6 +97,12 @@ impl Component {
             Component::Object { object, .. } | Component::Inline(object) => object.keywords(),
             Component::Other { schema, .. } => schema.keywords(),
             Component::Exemplified { component, .. } => component.keywords(),
+            Component::OneOf { about, choices, .. } => {
+                let mut schema = Keywords::new();
+                describe(&mut schema, about);
+                schema.extend(Schema::OneOf(choices).keywords());
+                schema
+            }
             Component::List {
                 item,
                 about,
@@ -125,6 +147,9 @@ impl Component {
                 }
                 example
             }
+            Component::OneOf { choices, .. } => {
+                Schema::OneOf(choices).example().unwrap_or_default()
+            }
             Component::Other { example, .. } => serde_json::from_str(example).unwrap_or_default(),
         }
     }
@@ -149,7 +174,7 @@ impl Component {
             }
             Component::List { item, .. } | Component::Page { item, .. } => item.add_components(all),
             Component::Exemplified { component, .. } => component.add_parts(all),
-            Component::Other { parts, .. } => {
+            Component::OneOf { choices: parts, .. } | Component::Other { parts, .. } => {
                 parts.iter().for_each(|part| part.add_components(all));
             }
         }
@@ -172,11 +197,7 @@ fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
 
 /// Returns the schema of a list of such items.
 fn list_of(item: &Component, about: &str) -> Keywords {
-    let items = match item {
-        Component::Inline(object) => object.keywords(),
-        _ => keywords([("$ref", json!(item.reference()))]),
-    };
-    let mut schema = keywords([("type", json!("array")), ("items", json!(items))]);
+    let mut schema = keywords([("type", json!("array")), ("items", json!(item.reference()))]);
     describe(&mut schema, about);
     schema
 }

@@ -97,7 +97,7 @@ impl Schema {
                 ("additionalProperties", json!(values.keywords())),
             ]),
             Schema::Object(object) => object.keywords(),
-            Schema::Component(component) => keywords([("$ref", json!(component.reference()))]),
+            Schema::Component(component) => component.reference(),
             Schema::Rule(rule) => rule.schema(),
             Schema::Default(schema, value) => {
                 let mut all = schema.keywords();
@@ -105,10 +105,9 @@ impl Schema {
                 all
             }
             Schema::OneOf(components) => {
-                let references = components.iter();
-                let references =
-                    references.map(|component| json!({ "$ref": component.reference() }));
-                keywords([("oneOf", references.collect())])
+                let choices = components.iter();
+                let choices = choices.map(|component| json!(component.reference()));
+                keywords([("oneOf", choices.collect())])
             }
         }
     }

@@ -66,6 +66,56 @@ impl Rule for TextRule {
     }
 }
 
+/// A text that a function parses.
+pub struct ParsedRule<T> {
+    text: TextRule,
+    parse: fn(&str) -> Result<T, String>,
+}
+
+/// Returns the rule for a text that a function parses. An error of the function says what would be right.
+pub const fn parsed<T>(text: TextRule, parse: fn(&str) -> Result<T, String>) -> ParsedRule<T> {
+    ParsedRule { text, parse }
+}
+
+impl<T> Rule for ParsedRule<T> {
+    type Value = T;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<T>, Refusal> {
+        let value = self.text.read(fields, name)?;
+        let value = value.map(|text| (self.parse)(&text)).transpose();
+        value.map_err(|problem| Refusal::field(name, problem))
+    }
+
+    fn keywords(&self) -> Keywords {
+        self.text.keywords()
+    }
+}
+
+/// The only text that a field may have.
+pub struct ConstantRule(&'static str);
+
+/// Returns the rule for a field that may only have this text.
+pub const fn constant(text: &'static str) -> ConstantRule {
+    ConstantRule(text)
+}
+
+impl Rule for ConstantRule {
+    type Value = &'static str;
+
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<&'static str>, Refusal> {
+        match fields.text(name, 0..=40)? {
+            Some(text) if text != self.0 => {
+                Err(Refusal::field(name, format!("must be \"{}\"", self.0)))
+            }
+            text => Ok(text.map(|_| self.0)),
+        }
+    }
+
+    fn keywords(&self) -> Keywords {
+        keywords([("type", json!("string")), ("enum", json!([self.0]))])
+    }
+}
+
 /// A name on one line.
 pub struct NameRule(RangeInclusive<usize>);
 

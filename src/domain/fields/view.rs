@@ -7,6 +7,7 @@ use crate::domain::time::Time;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A type that a field of an answer can have.
@@ -58,6 +59,14 @@ impl Shown for Map<String, Value> {
     const SCHEMA: Schema = <&RawValue>::SCHEMA;
 }
 
+impl<T: Shown> Shown for &BTreeMap<String, T> {
+    const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
+}
+
+impl Shown for Cow<'_, str> {
+    const SCHEMA: Schema = Schema::STRING;
+}
+
 impl<T: TextEnum> Shown for T {
     const SCHEMA: Schema = Schema::Choice(T::TEXTS);
 }
@@ -75,7 +84,7 @@ impl<T: Shown> Shown for Vec<T> {
     const SCHEMA: Schema = Schema::List(&T::SCHEMA);
 }
 
-impl<T: Shown> Shown for BTreeMap<&str, T> {
+impl<K, T: Shown> Shown for BTreeMap<K, T> {
     const SCHEMA: Schema = Schema::Map(&T::SCHEMA);
 }
 

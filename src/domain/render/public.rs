@@ -11,7 +11,6 @@ use crate::domain::language::{AUTO, Language};
 use crate::domain::money::Currency;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use serde::Serialize;
 use serde_json::value::to_raw_value;
 
 view! {
@@ -103,24 +102,26 @@ pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
     })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CheckoutStateView<'a> {
-    id: &'a str,
-    status: InvoiceStatus,
-    paid: bool,
-    asset: Option<&'static str>,
-    deposit_address: Option<&'a str>,
-    amount_expected: Option<String>,
-    amount_received: Option<String>,
-    expires_at: Time,
+view! {
+    /// What a checkout shows of its invoice, as far as it changes.
+    pub(crate) CheckoutEventView<'a> as "CheckoutEvent" {
+        /// The invoice.
+        id: &'a str [Schema::UUID] = "019d9f7b-6a00-7000-8000-000000000001";
+        status: InvoiceStatus = "awaiting_payment";
+        paid: bool = false;
+        asset: Option<&'static str> = "LTC";
+        deposit_address: Option<&'a str> = "tltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9";
+        amount_expected: Option<String> = "0.25";
+        amount_received: Option<String> = null;
+        expires_at: Time = "2026-11-21T09:50:00.000Z";
+    }
 }
 
 /// What a checkout shows of an invoice, as far as it changes.
 pub fn checkout_state(invoice: &Invoice) -> Rendered {
     let coin = invoice.coin.as_ref();
     let received = coin.zip(invoice.amount_received);
-    to_raw_value(&CheckoutStateView {
+    to_raw_value(&CheckoutEventView {
         id: &invoice.id,
         status: invoice.status,
         paid: invoice.status.is_paid(),

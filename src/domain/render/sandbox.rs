@@ -188,12 +188,21 @@ pub(crate) struct TransactionSeen {
     pub(crate) data: Vec<Box<RawValue>>,
 }
 
-/// A message that an inbox received.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct InboxMessage<'a> {
-    /// Header names in lower case, and their values.
-    pub(crate) headers: &'a BTreeMap<String, String>,
-    pub(crate) body: &'a str,
-    pub(crate) received_at: Time,
+view! {
+    pub(crate) InboxMessage<'a> {
+        /// The request's headers, with lower-case names.
+        headers: &'a BTreeMap<String, String> = {
+            "host": "127.0.0.1:8080",
+            "content-type": "application/json",
+            "content-length": "876",
+            "x-service-signature": "t=1795253472,v1=8f76d4c64665cd5def17722e7475a28db78ee5773e7a6507aaac0e1a938fec08",
+            "webhook-id": "evt_01a1fd720c907ef7bc13a38180936ffa",
+            "webhook-timestamp": "1795253472",
+            "webhook-signature": "v1,ymm79VlKdyw6ZmN4KC5kK4nxUOVMknajzqcx9LIUyQg="
+        };
+        /// The raw text exactly as received, so that a signature can be verified.
+        body: &'a str = "{\"id\":\"evt_01a1fd720c907ef7bc13a38180936ffa\",\"object\":\"event\",\"type\":\"invoice.confirmed\",\"livemode\":false,\"created\":\"2026-11-21T09:31:12.400Z\",\"data\":{\"object\":{\"id\":\"01a1fd70-f1c0-72d6-a3de-4fa0dcc29946\",\"object\":\"invoice\",\"orderId\":\"order-1001\",\"status\":\"confirmed\",\"paid\":true,\"livemode\":false,\"amount\":\"20.00\",\"currency\":\"EUR\",\"description\":\"Two tickets\",\"asset\":\"LTC\",\"assetSymbol\":\"LTC\",\"amountExpected\":\"0.25\",\"amountReceived\":\"0.25\",\"rate\":\"80\",\"depositAddress\":\"tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl\",\"checkoutUrl\":\"http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU\",\"customerEmail\":\"ada@example.com\",\"metadata\":{\"cart\":\"c-77\"},\"paymentLinkId\":null,\"refundedAmount\":null,\"createdAt\":\"2026-11-21T09:30:00.000Z\",\"expiresAt\":\"2026-11-21T09:50:00.000Z\",\"confirmedAt\":\"2026-11-21T09:31:12.400Z\"}}}";
+        /// When it was received, in UTC.
+        received_at: Time = "2026-11-21T09:31:12.403Z";
+    }
 }

@@ -10,7 +10,7 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 /// Every answer: what the route does, and every refusal, gathered by status.
-pub(super) fn responses(route: &Route, subject: Subject, examples: &Map<String, Value>) -> Value {
+pub(super) fn responses(route: &Route, subject: Subject) -> Value {
     let mut responses = Map::new();
     for answer in route.answers() {
         let status = if answer.status == 0 {
@@ -21,13 +21,12 @@ pub(super) fn responses(route: &Route, subject: Subject, examples: &Map<String, 
         let mut response =
             json!({ "description": answer.about, "headers": headers_of(route, None) });
         let content = match answer.content {
-            Content::Component(component) => Some(content(component.name(), examples)),
-            Content::Json(schema) => Some(content(schema, examples)),
+            Content::Component(component) => Some(content(component)),
             Content::AnyJson => {
                 Some(json!({ "application/json": { "schema": { "type": "object" } } }))
             }
             Content::Csv => Some(json!({ "text/csv": { "schema": { "type": "string" } } })),
-            Content::Events(schema) => Some(events(schema)),
+            Content::Events(component) => Some(events(component.name())),
             Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
             Content::Empty => None,
         };

@@ -4,8 +4,12 @@
 
 use crate::domain::event::{EventType, Format};
 use crate::domain::fields::Component;
-use crate::domain::render::event::LegacyEventView;
-use serde_json::{Map, Value, json};
+use crate::domain::render::InvoiceView;
+use crate::domain::render::account::AccountView;
+use crate::domain::render::customer::DepositView;
+use crate::domain::render::event::{EventView, LegacyEventView};
+use crate::domain::render::transfers::{PayoutView, RefundView};
+use serde_json::{Value, json};
 
 /// What webhooks are grouped by, as operations are by the tags of their routes, and a sentence about it.
 pub(super) const TAG: (&str, &str) = ("Webhooks", "What Coffer sends to a shop's server.");
@@ -38,14 +42,14 @@ const HEADERS: [(&str, &str, &str); 4] = [
 pub(super) static LEGACY_EVENT: Component = LegacyEventView::COMPONENT;
 
 /// The `webhooks` of the document.
-pub(super) fn webhooks(examples: &Map<String, Value>) -> Value {
+pub(super) fn webhooks() -> Value {
     let each = EventType::ALL.iter();
-    let each = each.map(|kind| (kind.as_str().to_owned(), webhook(*kind, examples)));
+    let each = each.map(|kind| (kind.as_str().to_owned(), webhook(*kind)));
     Value::Object(each.collect())
 }
 
 /// What is sent when an event of this type happens.
-fn webhook(kind: EventType, examples: &Map<String, Value>) -> Value {
+fn webhook(kind: EventType) -> Value {
     let headers = HEADERS.map(|(name, pattern, about)| {
         let schema = json!({ "type": "string", "pattern": pattern });
         json!({ "name": name, "in": "header", "required": true, "description": about, "schema": schema })
@@ -62,7 +66,7 @@ fn webhook(kind: EventType, examples: &Map<String, Value>) -> Value {
         Some(name) => json!({ "oneOf": [event, named("LegacyEvent", "event", name)] }),
         None => event,
     };
-    let content = json!({ "schema": schema, "example": example(kind, examples) });
+    let content = json!({ "schema": schema, "example": example(kind) });
     let words = kind.as_str().replace(['.', '_'], " ");
     json!({ "post": {
         "operationId": format!("webhook {words}").split(' ').map(capital).collect::<String>(),
@@ -85,16 +89,16 @@ fn capital(word: &str) -> String {
 }
 
 /// The body of an event, of the example of its object as it stands then.
-fn example(kind: EventType, examples: &Map<String, Value>) -> Value {
-    let of = |schema: &str| examples.get(schema).cloned().unwrap_or_default();
+fn example(kind: EventType) -> Value {
     let (subject, step) = kind.as_str().split_once('.').unwrap_or_default();
-    let mut object = match subject {
-        "invoice" => of("Invoice"),
-        "deposit" => of("Deposit"),
-        "payout" => of("Payout"),
-        "refund" => of("Refund"),
-        _ => of("Account"),
+    let component = match subject {
+        "invoice" => InvoiceView::COMPONENT,
+        "deposit" => DepositView::COMPONENT,
+        "payout" => PayoutView::COMPONENT,
+        "refund" => RefundView::COMPONENT,
+        _ => AccountView::COMPONENT,
     };
+    let mut object = component.example();
     let is_paid = matches!(
         kind,
         EventType::InvoiceConfirmed | EventType::InvoiceOverpaid
@@ -116,7 +120,7 @@ fn example(kind: EventType, examples: &Map<String, Value>) -> Value {
             }
         }
     }
-    let mut event = of("Event");
+    let mut event = EventView::COMPONENT.example();
     if let Some(fields) = event.as_object_mut() {
         fields.insert("type".to_owned(), json!(kind));
         let mode = object.get("livemode").cloned().unwrap_or(json!(true));

@@ -43,7 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session/second-factor/confirm",
             summary: "Turns on what was begun, by a first code of the app; ends all other sessions of one's own.",
-            body: Some(Body::of(&SecondFactorCode::COMPONENT)),
+            body: Body::required(&SecondFactorCode::COMPONENT),
             answers: &[Answer::shown(
                 200,
                 "It is on; these recovery codes are answered once.",
@@ -64,7 +64,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session/second-factor/off",
             summary: "Turns off one's own second factor, by a code; the recovery codes are forgotten.",
-            body: Some(Body::of(&SecondFactorCode::COMPONENT)),
+            body: Body::required(&SecondFactorCode::COMPONENT),
             answers: &[Answer::empty(204, "It is off.")],
             refusals: &[
                 Code::InvalidCredentials,

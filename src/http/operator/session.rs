@@ -27,7 +27,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session",
             summary: "Signs in: sets the cookie that every other operation here asks for.",
-            body: Some(Body::of(&SignIn::COMPONENT)),
+            body: Body::required(&SignIn::COMPONENT),
             answers: &[Answer::shown(
                 201,
                 "Signed in, for twelve hours.",

@@ -27,7 +27,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session/confirm",
             summary: "Gives one's own password again: for the next 15 minutes what is sensitive may be done in this session.",
-            body: Some(Body::of(&ConfirmPassword::COMPONENT)),
+            body: Body::required(&ConfirmPassword::COMPONENT),
             answers: &[Answer::empty(204, "Confirmed.")],
             refusals: &[
                 Code::InvalidCredentials,
@@ -43,7 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "PUT",
             path: "/dashboard/api/session/password",
             summary: "Changes one's own password, which ends all of one's sessions.",
-            body: Some(Body::of(&ChangePassword::COMPONENT)),
+            body: Body::required(&ChangePassword::COMPONENT),
             answers: &[Answer::empty(204, "Changed; sign in again.")],
             refusals: &[
                 Code::InvalidCredentials,
@@ -59,7 +59,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/setup",
             summary: "Makes the first operator, with the token of the link that the server printed when it started.",
-            body: Some(Body::of(&SetUp::COMPONENT)),
+            body: Body::required(&SetUp::COMPONENT),
             answers: &[Answer::shown(
                 201,
                 "The operator was made; the link is used up.",
@@ -84,7 +84,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/users",
             summary: "Makes a user: an operator, or one of a merchant's account.",
-            body: Some(Body::of(&CreateUser::COMPONENT)),
+            body: Body::required(&CreateUser::COMPONENT),
             answers: &[Answer::shown(
                 201,
                 "The user was made.",
@@ -101,7 +101,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "PATCH",
             path: "/dashboard/api/users/{id}",
             summary: "Disables or enables a user, or sets another password; ends their sessions.",
-            body: Some(Body::of(&ChangeUser::COMPONENT)),
+            body: Body::required(&ChangeUser::COMPONENT),
             answers: &[Answer::shown(
                 200,
                 "The user as it is now.",

@@ -17,7 +17,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         method: "PATCH",
         path: "/sandbox/account",
         summary: "Changes some of the account's switches; all of them or none.",
-        body: Some(Body::of(&SandboxAccount::COMPONENT)),
+        body: Body::required(&SandboxAccount::COMPONENT),
         answers: STATE,
         handler: Handler::Sandbox(|call, sandbox| Box::pin(account(call, sandbox))),
         ..PLAIN

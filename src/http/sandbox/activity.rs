@@ -5,7 +5,7 @@
 //! missed.
 
 use super::masked;
-use crate::domain::render::activity::{Call as CallView, Delivery, Part as PartView, Told};
+use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView};
 use crate::http::event_stream::{Source, event, reply};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
@@ -42,7 +42,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             status: 200,
             about: "Events named as their `kind`, each with the number that the next one follows. A call with the \
                     header `X-Coffer-Untold` is not told.",
-            content: Content::Events("SandboxActivity"),
+            content: Content::Events(&ActivityView::COMPONENT),
         }],
         handler: Handler::Sandbox(|call, sandbox| Box::pin(stream(call, sandbox))),
         ..PLAIN
@@ -86,7 +86,7 @@ impl Source for Listener {
                 }
                 Some(Heard::Missed(last, count)) => {
                     self.last = last;
-                    written(last, &Told::Missed { count })
+                    written(last, &ActivityView::missed(count))
                 }
                 None => {
                     self.news.changed().await.ok()?;
@@ -105,27 +105,30 @@ impl Source for Listener {
 /// One thing as it is told; nothing where it is not there any more.
 fn told(front: &Front, number: u64, happened: &Happened) -> Result<Option<String>, Error> {
     match happened {
-        Happened::Call(call) => written(number, &Told::Call(view(call))),
+        Happened::Call(call) => written(number, &ActivityView::Call(view(call))),
         Happened::Event(id) => match front.service.event_of_anybody(id)? {
             Some(body) => {
                 let body = masked::body(&body);
                 let event: &RawValue = serde_json::from_str(&body)?;
-                written(number, &Told::Event { event })
+                written(number, &ActivityView::event(event))
             }
             None => Ok(None),
         },
-        Happened::Attempt(attempted) => written(number, &Told::Delivery(delivery(attempted))),
+        Happened::Attempt(attempted) => {
+            written(number, &ActivityView::Delivery(delivery(attempted)))
+        }
     }
 }
 
-fn written(number: u64, told: &Told<'_>) -> Result<Option<String>, Error> {
-    let data = serde_json::to_string(told)?;
-    Ok(Some(event(told.kind(), &number.to_string(), &data)))
+fn written(number: u64, activity: &ActivityView<'_>) -> Result<Option<String>, Error> {
+    let data = serde_json::to_string(activity)?;
+    Ok(Some(event(activity.kind(), &number.to_string(), &data)))
 }
 
 /// What is told of a call.
 fn view(call: &Answered) -> CallView<'_> {
     CallView {
+        kind: "call",
         request_id: &call.request_id,
         at: call.at,
         method: &call.method,
@@ -140,10 +143,10 @@ fn view(call: &Answered) -> CallView<'_> {
 }
 
 /// A body; what nobody should read is left out before a long one is cut off.
-fn part(part: &Part) -> PartView<'_> {
+fn part(part: &Part) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);
-        return PartView {
+        return BodyView {
             text: Cow::Owned(text),
             cut: false,
         };
@@ -154,17 +157,18 @@ fn part(part: &Part) -> PartView<'_> {
     };
     let end = text.floor_char_boundary(BODY_BYTES_MAX);
     match text.get(..end) {
-        Some(start) if end < text.len() => PartView {
+        Some(start) if end < text.len() => BodyView {
             text: Cow::Owned(start.to_owned()),
             cut: true,
         },
-        _ => PartView { text, cut: false },
+        _ => BodyView { text, cut: false },
     }
 }
 
-fn delivery(attempted: &Attempted) -> Delivery<'_> {
+fn delivery(attempted: &Attempted) -> AttemptView<'_> {
     let headers = attempted.headers.iter();
-    Delivery {
+    AttemptView {
+        kind: "delivery",
         delivery: &attempted.delivery,
         event: &attempted.event,
         number: attempted.number,

@@ -1,15 +1,41 @@
 //! The sandbox's clock: moving it forward, stopping it, letting it run.
 
 use super::state::{STATE, answer_state};
-use crate::domain::fields::Fields;
+use crate::domain::fields::rule::{FlagRule, OrNull, described};
+use crate::domain::fields::text_rule::{parsed, text};
+use crate::domain::fields::{Schema, input, schema};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::time::parse_span_ms;
+use crate::domain::time::{Time, parse_span_ms};
 use crate::http::front::sandbox::{ClockStep, Sandbox};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use std::sync::Arc;
+
+input! {
+    /// What to do with the clock: exactly one of the fields; null means absent.
+    pub(super) SandboxClock, checked advance, set, frozen; unknown refused, besides {
+        "oneOf": [
+            { "required": ["advance"], "properties": { "advance": { "type": "string" } } },
+            { "required": ["set"], "properties": { "set": { "type": "string" } } },
+            { "required": ["frozen"], "properties": { "frozen": { "type": "boolean" } } }
+        ]
+    } {
+        /// Duration to move forward by, as [Nd][Nh][Nm][Ns], at most 3650d.
+        optional advance: i64 = OrNull(parsed(text(1..=40).of_form(2, SPAN), parse_span_ms)), "20m";
+        /// Time to move forward to; an earlier one is refused, and one after the year 8999.
+        optional set: Time = described(parsed(text(1..=40), str::parse), MOMENT_OR_NULL);
+        /// True stops the clock, false lets it run on.
+        optional frozen: bool = OrNull(FlagRule);
+    }
+}
+
+/// Form of a span, which has at least one part.
+const SPAN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
+
+const MOMENT_OR_NULL: Schema =
+    schema!({ "type": ["string", "null"], "format": "date-time", "maxLength": 40 });
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -19,7 +45,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         method: "POST",
         path: "/sandbox/clock",
         summary: "Moves the clock forward, doing on the way what falls due; or stops it, or lets it run.",
-        body: Some(Body::required("SandboxClock")),
+        body: Body::required(&SandboxClock::COMPONENT),
         answers: STATE,
         handler: Handler::Sandbox(|call, sandbox| Box::pin(clock(call, sandbox))),
         ..PLAIN
@@ -28,24 +54,18 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// POST /sandbox/clock
 async fn clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["advance", "set", "frozen"])?;
-    let advance = fields
-        .text("advance", 1..=40)?
-        .map(parse_span_ms)
-        .transpose();
-    let advance = advance.map_err(|problem| Refusal::field("advance", problem))?;
-    let set = fields.text("set", 1..=40)?.map(str::parse).transpose();
-    let set = set.map_err(|problem: String| Refusal::field("set", problem))?;
-    let step = match (advance, set, fields.flag("frozen")?) {
+    let SandboxClock {
+        advance,
+        set,
+        frozen,
+    } = SandboxClock::read(&call.object()?)?;
+    let step = match (advance, set, frozen) {
         (Some(span_ms), None, None) => ClockStep::Advance(span_ms),
         (None, Some(at), None) => ClockStep::Set(at),
         (None, None, Some(frozen)) => ClockStep::Freeze(frozen),
         _ => {
-            return Err(
-                Refusal::new(Code::InvalidRequest, "give one of advance, set and frozen").into(),
-            );
+            let message = "give one of advance, set and frozen";
+            return Err(Refusal::new(Code::InvalidRequest, message).into());
         }
     };
     sandbox.control.advance(step).await?;

@@ -1,12 +1,12 @@
-//! Simulated faults, for seeing how a shop behaves then.
+//! Simulated faults, for seeing how a shop behaves then: setting and ending them.
 //!
-//! What lives here: setting and ending them. What does not: faults of calls (`front::faults`); the empty pool and
-//! the stale rates (`service`), which use cases ask for. What always holds: a body that is not understood sets
-//! nothing.
+//! Invariant: a body that is refused sets nothing.
 
 use super::DONE;
 use super::state::{STATE, answer_state};
-use crate::domain::fields::Fields;
+use crate::domain::fields::input;
+use crate::domain::fields::rule::{SwitchRule, integer};
+use crate::domain::fields::text_rule::{constant, text};
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::front::faults::{Fault, FaultState};
 use crate::http::front::sandbox::Sandbox;
@@ -18,16 +18,25 @@ use hyper::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What may be sent.
-const FIELDS: [&str; 7] = [
-    "route",
-    "status",
-    "delayMs",
-    "dropAnswer",
-    "times",
-    "pool",
-    "rates",
-];
+input! {
+    /// What the next calls meet, or what is pretended until the faults are ended.
+    pub(super) SandboxFault, checked pool, rates, status, delay_ms, drop_answer, route, times; unknown refused {
+        /// A method and a path of this document outside /sandbox, like "POST /v1/invoices"; every call if left out.
+        optional route: String = text(1..=200), "POST /v1/invoices";
+        /// Answered instead of doing anything.
+        optional status: i64 = integer(400..=599), 503;
+        /// Waits first.
+        optional delay_ms: i64 = integer(0..=60_000);
+        /// Does the work and closes the connection without answering; does not go with status.
+        filled drop_answer: bool = SwitchRule;
+        /// How many calls; must be given with status, delayMs or dropAnswer.
+        optional times: i64 = integer(1..=1_000_000), 2;
+        /// No address is left for new customers and newly picked coins.
+        change pool: &'static str = constant("empty");
+        /// No rate is fresh enough to quote a coin of live mode.
+        change rates: &'static str = constant("stale");
+    }
+}
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -38,7 +47,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/sandbox/faults",
             summary: "Lets the next calls fail, wait or go unanswered; or empties the pool, or makes rates stale.",
-            body: Some(Body::required("SandboxFault")),
+            body: Body::required(&SandboxFault::COMPONENT),
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(add(call, sandbox))),
             ..PLAIN
@@ -58,21 +67,19 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// POST /sandbox/faults
 async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&FIELDS)?;
+    let input = SandboxFault::read(&call.object()?)?;
+    let names_state = input.pool.is_some() || input.rates.is_some();
     let mut pretended = call.front.service.faults();
-    pretended.pool_empty |= only_text(&fields, "pool", "empty")?;
-    pretended.rates_stale |= only_text(&fields, "rates", "stale")?;
-    let faults = &sandbox.faults;
-    let fault = fault(&fields, faults)?;
-    if fault.is_none() && !fields.names("pool") && !fields.names("rates") {
+    pretended.pool_empty |= input.pool.flatten().is_some();
+    pretended.rates_stale |= input.rates.flatten().is_some();
+    let fault = fault(input, &sandbox.faults)?;
+    if fault.is_none() && !names_state {
         let message = "give status, delayMs or dropAnswer with times, or pool, or rates";
         return Err(Refusal::new(Code::InvalidRequest, message).into());
     }
     call.front.service.set_faults(pretended);
     if let Some(fault) = fault {
-        faults.add(fault);
+        sandbox.faults.add(fault);
     }
     answer_state(&call, &sandbox)
 }
@@ -84,56 +91,37 @@ async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// Is the field there? It has one possible text.
-fn only_text(fields: &Fields<'_>, name: &str, only: &str) -> Result<bool, Refusal> {
-    match fields.text(name, 0..=40)? {
-        None => Ok(false),
-        Some(text) if text == only => Ok(true),
-        Some(_) => Err(Refusal::field(name, format!("must be \"{only}\""))),
-    }
-}
-
-/// The fault of calls, where one is asked for.
-fn fault(fields: &Fields<'_>, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
-    let status = fields.integer("status", 400..=599)?;
-    let status = status
-        .and_then(|status| u16::try_from(status).ok())
-        .and_then(|status| StatusCode::from_u16(status).ok());
-    let delay_ms = fields.integer("delayMs", 0..=60_000)?;
-    let drops_answer = fields.flag("dropAnswer")?.unwrap_or(false);
-    let operation = match fields.text("route", 1..=200)? {
+/// Returns the fault of calls, `None` if the body asks for none.
+fn fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
+    let operation = match input.route {
         None => None,
-        Some(text) => Some(faults.operation(text).ok_or_else(|| {
+        Some(text) => Some(faults.operation(&text).ok_or_else(|| {
             Refusal::field(
                 "route",
                 "must be a method and a path of the document outside /sandbox, like \"POST /v1/invoices\"",
             )
         })?),
     };
-    let times = fields.integer("times", 1..=1_000_000)?;
-    if status.is_none() && delay_ms.is_none() && !drops_answer {
-        let about_calls = operation.is_some() || times.is_some();
-        return if about_calls {
-            Err(Refusal::field(
-                "status",
-                "must be given, or delayMs, or dropAnswer: what happens to the calls",
-            ))
-        } else {
-            Ok(None)
-        };
+    if input.status.is_none() && input.delay_ms.is_none() && !input.drop_answer {
+        if operation.is_none() && input.times.is_none() {
+            return Ok(None);
+        }
+        let problem = "must be given, or delayMs, or dropAnswer: what happens to the calls";
+        return Err(Refusal::field("status", problem));
     }
-    if status.is_some() && drops_answer {
-        return Err(Refusal::field(
-            "dropAnswer",
-            "lets the work be done, so it does not go with status",
-        ));
+    if input.status.is_some() && input.drop_answer {
+        let problem = "lets the work be done, so it does not go with status";
+        return Err(Refusal::field("dropAnswer", problem));
     }
+    let times = input.times;
     let times = times.ok_or_else(|| Refusal::field("times", "must be given: how many calls"))?;
+    let status = input.status.and_then(|status| u16::try_from(status).ok());
+    let delay_ms = input.delay_ms.and_then(|ms| u64::try_from(ms).ok());
     Ok(Some(Fault {
         operation,
-        status,
-        delay: Duration::from_millis(delay_ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0)),
-        drops_answer,
+        status: status.and_then(|status| StatusCode::from_u16(status).ok()),
+        delay: Duration::from_millis(delay_ms.unwrap_or(0)),
+        drops_answer: input.drop_answer,
         times: u64::try_from(times).unwrap_or(1),
     }))
 }

@@ -2,8 +2,10 @@
 
 use super::DONE;
 use crate::domain::event::EventType;
-use crate::domain::fields::Fields;
+use crate::domain::fields::rule::{OrNull, integer};
+use crate::domain::fields::{Component, input};
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::sandbox::InboxMessage;
 use crate::domain::time::parse_span_ms;
 use crate::http::front::inbox::{Behaviour, Message};
 use crate::http::front::sandbox::Sandbox;
@@ -18,6 +20,25 @@ use std::time::Duration;
 
 /// The longest wait for a message.
 const WAIT_MS_MAX: i64 = 60_000;
+
+input! {
+    /// What a receiver of the sandbox answers from now on.
+    pub(super) SandboxInboxBehaviour, checked status, delay_ms, times; unknown refused {
+        /// HTTP status to answer; default 200.
+        or(200) status: i64 = OrNull(integer(200..=599)), 500;
+        /// Time to wait before the answer, in milliseconds; default 0.
+        or(0) delay_ms: i64 = OrNull(integer(0..=60_000)), 0;
+        /// How many requests are answered so, before the receiver is as at first again; default: all.
+        optional times: i64 = OrNull(integer(1..=1_000_000)), 1;
+    }
+}
+
+const MESSAGES: Component = Component::List {
+    name: "SandboxInbox",
+    item: &Component::Inline(&InboxMessage::OBJECT),
+    about: "What a receiver of the sandbox was sent, oldest first.",
+    about_data: "The requests received, oldest first.",
+};
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -54,7 +75,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                     kind: ParamKind::Span,
                 },
             ],
-            answers: &[Answer::json(200, "The messages.", "SandboxInbox")],
+            answers: &[Answer::shown(200, "The messages.", &MESSAGES)],
             handler: Handler::Sandbox(|call, sandbox| Box::pin(messages(call, sandbox))),
             ..PLAIN
         },
@@ -64,7 +85,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "PUT",
             path: "/sandbox/inbox/{name}",
             summary: "Sets what a receiver answers.",
-            body: Some(Body::required("SandboxInboxBehaviour")),
+            body: Body::required(&SandboxInboxBehaviour::COMPONENT),
             answers: DONE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(behave(call, sandbox))),
             ..PLAIN
@@ -128,16 +149,11 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
 
 /// PUT /sandbox/inbox/{name}
 async fn behave(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
-    fields.only(&["status", "delayMs", "times"])?;
-    let status = fields.integer("status", 200..=599)?.unwrap_or(200);
-    let delay_ms = fields.integer("delayMs", 0..=60_000)?.unwrap_or(0);
-    let times = fields.integer("times", 1..=1_000_000)?;
+    let input = SandboxInboxBehaviour::read(&call.object()?)?;
     let behaviour = Behaviour {
-        status: u16::try_from(status).unwrap_or(200),
-        delay_ms: u64::try_from(delay_ms).unwrap_or(0),
-        times: times.and_then(|times| u64::try_from(times).ok()),
+        status: u16::try_from(input.status).unwrap_or(200),
+        delay_ms: u64::try_from(input.delay_ms).unwrap_or(0),
+        times: input.times.and_then(|times| u64::try_from(times).ok()),
     };
     sandbox.control.inboxes().behave(call.id(), behaviour);
     Ok(Reply::nothing())
