@@ -20,7 +20,7 @@ use answers::{headers, responses};
 use components::schemas;
 use parameters::parameters;
 use serde_json::{Map, Value, json};
-use shared::share_refusals;
+use shared::share_answers;
 
 impl Subject {
     /// Returns its operations.
@@ -63,7 +63,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
             path.insert(route.method.to_ascii_lowercase(), operation(route, subject));
         }
     }
-    let refusals = share_refusals(&mut paths);
+    let shared = share_answers(&mut paths);
     let (title, description) = subject.told();
     let has_webhooks = subject != Subject::Sandbox;
     let mut document = json!({
@@ -80,7 +80,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     });
     let components = json!({
         "schemas": schemas(),
-        "responses": refusals,
+        "responses": shared,
         "headers": headers(),
         "securitySchemes": {
             "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },

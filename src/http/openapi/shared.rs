@@ -1,15 +1,13 @@
-//! Refusals that several operations answer alike: each stands once in the document, as a component.
+//! Answers that several operations share: the document has each once, as a component.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Lowest status of a refusal.
-const REFUSED_MIN: u16 = 400;
 /// Most codes that a name lists.
 const CODES_IN_NAME_MAX: usize = 3;
 
-/// Replaces refusals that two or more operations answer alike by references, and returns them by their names.
-pub(super) fn share_refusals(paths: &mut Map<String, Value>) -> Map<String, Value> {
+/// Replaces answers that two or more operations share by references, and returns the answers by their names.
+pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     for_each(paths, |_, response| {
         let count = uses.entry(response.to_string()).or_default();
@@ -32,7 +30,7 @@ pub(super) fn share_refusals(paths: &mut Map<String, Value>) -> Map<String, Valu
     shared
 }
 
-/// Calls a function with every refusal of every operation, and with the name of the operation's security scheme.
+/// Calls a function with every answer of every operation, and with the name of the operation's security scheme.
 fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     let operations = paths.values_mut().filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {
@@ -41,20 +39,38 @@ fn for_each(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Val
         let responses = operation
             .get_mut("responses")
             .and_then(Value::as_object_mut);
-        for (status, response) in responses.into_iter().flatten() {
-            if status
-                .parse()
-                .is_ok_and(|status: u16| status >= REFUSED_MIN)
-            {
-                visit(scheme.as_deref().unwrap_or_default(), response);
-            }
+        for response in responses.into_iter().flat_map(Map::values_mut) {
+            visit(scheme.as_deref().unwrap_or_default(), response);
         }
     }
 }
 
-/// Returns the name of a refusal: its codes, and what tells it from others of the same codes.
+/// Returns the name of an answer.
 fn name(scheme: &str, response: &Value) -> String {
-    let examples = response.pointer("/content/application~1json/examples");
+    let content = response.get("content").and_then(Value::as_object);
+    let json = content.and_then(|content| content.get("application/json"));
+    let mut name = match (json, content.and_then(|content| content.keys().next())) {
+        (Some(json), _) if json.get("examples").is_some() => refusal_name(scheme, json),
+        (Some(json), _) => {
+            let schema = json.pointer("/schema/$ref").and_then(Value::as_str);
+            let schema = schema.and_then(|schema| schema.rsplit('/').next());
+            schema.unwrap_or("Json").to_owned()
+        }
+        (None, Some(kind)) => pascal_case(kind),
+        (None, None) => "NoContent".to_owned(),
+    };
+    let has_header = |header: &str| response.pointer(&format!("/headers/{header}")).is_some();
+    if has_header("Access-Control-Allow-Methods") {
+        name.push_str("Preflight");
+    } else if has_header("Access-Control-Allow-Origin") {
+        name.push_str("FromPages");
+    }
+    name
+}
+
+/// Returns the name of a refusal: its codes, and what tells it from others of the same codes.
+fn refusal_name(scheme: &str, json: &Value) -> String {
+    let examples = json.get("examples");
     let examples = examples.and_then(Value::as_object);
     let codes: Vec<&str> = examples
         .into_iter()
@@ -78,12 +94,6 @@ fn name(scheme: &str, response: &Value) -> String {
             _ => text("param"),
         };
         name.push_str(&pascal_case(qualifier.unwrap_or_default()));
-    }
-    let has_header = |header: &str| response.pointer(&format!("/headers/{header}")).is_some();
-    if has_header("Access-Control-Allow-Methods") {
-        name.push_str("Preflight");
-    } else if has_header("Access-Control-Allow-Origin") {
-        name.push_str("FromPages");
     }
     name
 }
@@ -110,7 +120,7 @@ fn pascal_case(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::share_refusals;
+    use super::share_answers;
     use serde_json::{Map, Value, json};
 
     fn refusal(code: &str, message: &str) -> Value {
@@ -119,9 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn refusal_of_two_operations_becomes_a_component() {
+    fn shared_answer_becomes_a_component() {
         let operation = |message: &str| {
-            let responses = json!({ "200": {}, "404": refusal("not_found", message), "409": refusal("payout_open", message) });
+            let responses = json!({ "200": { "description": message }, "404": refusal("not_found", message), "409": refusal("payout_open", message) });
             json!({ "security": [{ "session": [] }], "responses": responses })
         };
         let paths = json!({
@@ -129,9 +139,9 @@ mod tests {
             "/b": { "get": operation("no such key") },
         });
         let mut paths: Map<String, Value> = paths.as_object().cloned().unwrap_or_default();
-        let shared = share_refusals(&mut paths);
+        let shared = share_answers(&mut paths);
         let names: Vec<&String> = shared.keys().collect();
-        assert_eq!(names, ["NotFoundPaymentLink", "PayoutOpen"]);
+        assert_eq!(names, ["NoContent", "NotFoundPaymentLink", "PayoutOpen"]);
         let reference = json!({ "$ref": "#/components/responses/NotFoundPaymentLink" });
         let paths = Value::Object(paths);
         for pointer in ["/~1a/get", "/~1a/post"] {
