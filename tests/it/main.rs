@@ -1,4 +1,4 @@
-//! Everything proved from outside: the real server on a free port, a clock that is moved by hand, real receivers.
+//! Integration tests against a real server on a free port, with a manual clock and real webhook receivers.
 
 #![expect(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! What every test stands on: a shop with a running sandbox, and what it can ask of it.
+//! Helpers of all integration tests: a sandbox with a client, and the modules for nodes, servers and processes.
 
 pub mod anvil;
 pub mod browser;
@@ -35,12 +35,12 @@ use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The secret key of test mode.
+/// Secret key of test mode.
 pub const TEST: &str = "sk_test_sandbox";
-/// The secret key of live mode, simulated in the sandbox.
+/// Secret key of live mode, which the sandbox simulates.
 pub const LIVE: &str = "sk_live_sandbox";
 
-/// An answer of the server.
+/// An HTTP response.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -49,20 +49,20 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON.
+    /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
 
-    /// Asserts the status; the answer again.
+    /// Asserts the status and returns the response.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text);
         self
     }
 
-    /// Asserts a refusal: its status, its code, and the field it names.
+    /// Asserts an error: its status, its code, and the field that it names.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str, param: Option<&str>) {
         let body = self.json();
@@ -81,20 +81,20 @@ impl Answer {
     }
 }
 
-/// A shop: a sandbox of its own, with a clock that is stopped.
+/// A sandbox with a stopped clock, and a client for it.
 pub struct Shop {
     server: Server,
     agent: ureq::Agent,
 }
 
 impl Shop {
-    /// Opens a shop in a temporary file.
+    /// Starts a sandbox on a temporary file.
     #[track_caller]
     pub fn open() -> Shop {
         Shop::with(Config::sandbox())
     }
 
-    /// Opens a shop with a configuration of its own.
+    /// Starts a sandbox with this configuration.
     #[track_caller]
     pub fn with(config: Config) -> Shop {
         let shop = Shop {
@@ -106,17 +106,17 @@ impl Shop {
         shop
     }
 
-    /// The url, without `/v1`.
+    /// Returns the base URL, without `/v1`.
     pub fn url(&self) -> &str {
         self.server.url()
     }
 
-    /// The file, which may be read beside the server.
+    /// Returns the path of the file. A test may open it while the server runs.
     pub fn file(&self) -> &std::path::Path {
         self.server.file()
     }
 
-    /// Writes into the file beside the server.
+    /// Executes SQL on a separate connection to the file.
     #[track_caller]
     pub fn write_beside(&self, statement: &str) {
         let file = rusqlite::Connection::open(self.file()).unwrap();
@@ -125,14 +125,14 @@ impl Shop {
         file.execute_batch(statement).unwrap();
     }
 
-    /// The one text that a statement answers, read beside the server.
+    /// Returns the single text of an SQL query on a separate connection to the file.
     #[track_caller]
     pub fn read_beside(&self, statement: &str) -> String {
         let file = rusqlite::Connection::open(self.file()).unwrap();
         file.query_row(statement, [], |row| row.get(0)).unwrap()
     }
 
-    /// Sends anything; the body as it stands.
+    /// Sends a request. The body is sent unchanged.
     #[track_caller]
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         send(
@@ -144,33 +144,33 @@ impl Shop {
         )
     }
 
-    /// GET with a key.
+    /// Sends a GET request with a key.
     #[track_caller]
     pub fn get(&self, path: &str, key: Option<&str>) -> Answer {
         self.send("GET", path, &auth(key), "")
     }
 
-    /// POST of JSON with a key.
+    /// Sends a POST request with a key and a JSON body.
     #[track_caller]
     pub fn post(&self, path: &str, key: Option<&str>, body: Value) -> Answer {
         self.send("POST", path, &auth(key), &body.to_string())
     }
 
-    /// The account's switches.
+    /// Updates the simulated account.
     #[track_caller]
     pub fn switch(&self, body: Value) -> Answer {
         self.send("PATCH", "/sandbox/account", &[], &body.to_string())
             .expect(200)
     }
 
-    /// Moves the clock forward; everything that falls due on the way is done when this returns.
+    /// Advances the clock. All work that becomes due is done when this function returns.
     #[track_caller]
     pub fn advance(&self, span: &str) {
         self.post("/sandbox/clock", None, json!({ "advance": span }))
             .expect(200);
     }
 
-    /// A test invoice in EUR with these fields besides.
+    /// Creates a test invoice in EUR with these extra fields.
     #[track_caller]
     pub fn invoice(&self, amount: &str, more: Value) -> Value {
         let mut body = json!({ "amount": amount, "currency": "EUR" });
@@ -182,7 +182,7 @@ impl Shop {
             .json()
     }
 
-    /// A test invoice as it is now.
+    /// Returns the current state of a test invoice.
     #[track_caller]
     pub fn read(&self, id: &str) -> Value {
         self.get(&format!("/v1/invoices/{id}"), Some(TEST))
@@ -190,7 +190,7 @@ impl Shop {
             .json()
     }
 
-    /// The time that the shop's clock shows.
+    /// Returns the time of the sandbox clock.
     #[track_caller]
     pub fn now(&self) -> String {
         let state = self.get("/sandbox", None).expect(200).json();
@@ -203,7 +203,7 @@ impl Shop {
         self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")
     }
 
-    /// Every delivery with its attempts, in the order of their events.
+    /// Returns all webhook deliveries with their attempts, in the order of their events.
     #[track_caller]
     pub fn deliveries(&self) -> Vec<Value> {
         let (mut all, mut before) = (Vec::new(), String::new());
@@ -219,7 +219,7 @@ impl Shop {
         }
     }
 
-    /// Puts a payment on a simulated chain; its id.
+    /// Creates a payment on a simulated chain and returns its id.
     #[track_caller]
     pub fn pay(&self, body: Value) -> String {
         let payment = self
@@ -229,7 +229,7 @@ impl Shop {
         payment["id"].as_str().unwrap().to_owned()
     }
 
-    /// Moves a payment on its simulated chain.
+    /// Moves a payment to a state on its simulated chain.
     #[track_caller]
     pub fn step(&self, payment: &str, state: &str) -> Value {
         let path = format!("/sandbox/payments/{payment}");
@@ -238,7 +238,7 @@ impl Shop {
             .json()
     }
 
-    /// The types of an object's events, oldest first.
+    /// Returns the types of the events about an object, oldest first.
     #[track_caller]
     pub fn event_types(&self, object: &str, key: &str) -> Vec<String> {
         let path = format!("/v1/events?limit=200&object={object}");
@@ -251,18 +251,18 @@ impl Shop {
     }
 }
 
-/// The header that carries a key.
+/// Returns the header with the key.
 fn auth(key: Option<&str>) -> Vec<(&str, &str)> {
     key.map(|key| ("X-API-Key", key)).into_iter().collect()
 }
 
-/// This key or token with another last letter.
+/// Changes the last letter of a key or token.
 pub fn mistyped(key: &str) -> String {
     let other = if key.ends_with('x') { 'y' } else { 'x' };
     format!("{}{other}", &key[..key.len() - 1])
 }
 
-/// A client that keeps connections and takes every status as an answer.
+/// Returns a client that keeps connections alive and accepts every status.
 pub fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -271,7 +271,7 @@ pub fn agent() -> ureq::Agent {
         .into()
 }
 
-/// Sends anything anywhere.
+/// Sends a request to any server.
 #[track_caller]
 pub fn send(
     agent: &ureq::Agent,

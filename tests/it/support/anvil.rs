@@ -1,4 +1,4 @@
-//! An Ethereum node of a test's own: anvil, on a chain of its own.
+//! A local Ethereum node (anvil) on a private chain.
 
 use super::process::Process;
 use super::{agent, send, tools};
@@ -7,26 +7,26 @@ use sha3::{Digest, Keccak256};
 use std::cell::Cell;
 use std::process::Command;
 
-/// The first account of every anvil, which has 10 000 ETH, and its key, which everybody knows.
+/// Address and private key of anvil's first default account, which holds 10 000 ETH.
 pub const ADDRESS: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 pub const KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
-/// What `contracts.sol` compiles to.
+/// Bytecode of the contracts in `contracts.sol`.
 const TOKEN: &str = include_str!("anvil/token.bin");
 const SENDER: &str = include_str!("anvil/sender.bin");
-/// More than any of the tests' transactions needs: one that fails is not tried before it is sent.
+/// Gas limit of every transaction. A fixed limit skips the gas estimate, so a transaction that reverts is still sent.
 const GAS: &str = "0x200000";
 
-/// It runs until it is dropped.
+/// A running anvil process, which is killed on drop.
 pub struct Node {
     _process: Process,
     pub url: String,
-    /// Do transactions wait until a block is asked for?
+    /// Whether transactions wait until a block is mined explicitly.
     is_held: Cell<bool>,
 }
 
 impl Node {
-    /// Starts one with this chain id, whose blocks are final once there are eight more; nothing where the machine has
-    /// none.
+    /// Starts a node with this chain id, where a block is final once eight newer blocks exist. Returns `None` if anvil
+    /// is not installed.
     #[track_caller]
     pub fn of(chain_id: u64, untested: &str) -> Option<Node> {
         tools::says("anvil", &["--version"], untested)?;
@@ -43,7 +43,7 @@ impl Node {
         })
     }
 
-    /// The result of a question.
+    /// Calls a JSON-RPC method and returns its result.
     #[track_caller]
     pub fn ask(&self, method: &str, params: Value) -> Value {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
@@ -54,7 +54,7 @@ impl Node {
         answer["result"].clone()
     }
 
-    /// The result of a question whose answer is a number.
+    /// Calls a JSON-RPC method that returns a hexadecimal number.
     #[track_caller]
     pub fn number(&self, method: &str, params: Value) -> u128 {
         let text = self.ask(method, params);
@@ -62,7 +62,7 @@ impl Node {
         u128::from_str_radix(digits, 16).unwrap()
     }
 
-    /// The receipt of a transaction as soon as it is on the chain, which is soon after the node has taken it.
+    /// Waits for the receipt of a transaction.
     #[track_caller]
     pub fn receipt(&self, txid: &Value) -> Value {
         let mut asked =
@@ -74,7 +74,7 @@ impl Node {
         receipt.unwrap()
     }
 
-    /// [`Node::receipt`], which says that the transaction did what it should.
+    /// Waits for the receipt of a transaction and asserts that the transaction succeeded.
     #[track_caller]
     pub fn mined(&self, txid: &Value) -> Value {
         let receipt = self.receipt(txid);
@@ -82,25 +82,25 @@ impl Node {
         receipt
     }
 
-    /// How many transactions of the account are on the chain.
+    /// Returns the number of transactions of the account that are in blocks.
     #[track_caller]
     pub fn sent(&self) -> u128 {
         self.number("eth_getTransactionCount", json!([ADDRESS, "latest"]))
     }
 
-    /// The newest block's height.
+    /// Returns the height of the newest block.
     #[track_caller]
     pub fn height(&self) -> u32 {
         u32::try_from(self.number("eth_blockNumber", json!([]))).unwrap()
     }
 
-    /// Makes so many blocks, with what waits in the first.
+    /// Mines this many blocks. The first one contains the pending transactions.
     #[track_caller]
     pub fn mine(&self, blocks: u32) {
         self.ask("anvil_mine", json!([format!("{blocks:#x}")]));
     }
 
-    /// Does what happens in one block: its transactions wait until all were sent.
+    /// Runs `sends` and mines all its transactions in one block.
     #[track_caller]
     pub fn in_one_block<T>(&self, sends: impl FnOnce() -> T) -> T {
         self.hold(true);
@@ -110,14 +110,14 @@ impl Node {
         sent
     }
 
-    /// Lets transactions wait until a block is asked for, or puts each in a block of its own again.
+    /// Turns automatic mining off (`true`) or on (`false`).
     #[track_caller]
     pub fn hold(&self, is_held: bool) {
         self.ask("evm_setAutomine", json!([!is_held]));
         self.is_held.set(is_held);
     }
 
-    /// The newest blocks, so many, are no more; the transactions that were in them, each with its signed bytes.
+    /// Removes the newest blocks. Returns the id and the signed bytes of each transaction that was in them.
     #[track_caller]
     pub fn gives_up(&self, blocks: u32) -> Vec<(Value, Value)> {
         let height = self.height();
@@ -134,26 +134,27 @@ impl Node {
         given_up
     }
 
-    /// What an address has, in wei.
+    /// Returns the balance of an address, in wei.
     #[track_caller]
     pub fn balance(&self, address: &str) -> u128 {
         self.number("eth_getBalance", json!([address, "latest"]))
     }
 
-    /// Sends wei from the account; the transaction's id.
+    /// Sends wei from the account and returns the transaction id.
     #[track_caller]
     pub fn pay(&self, to: &str, wei: u128) -> Value {
         self.transact(json!({ "to": to, "value": format!("{wei:#x}") }))
     }
 
-    /// Calls a contract's function from the account, with wei where it takes some; the transaction's id.
+    /// Calls a contract function from the account and returns the transaction id. `wei` is the value sent with the
+    /// call.
     #[track_caller]
     pub fn call(&self, contract: &str, function: &str, words: &[String], wei: u128) -> Value {
         let data = calldata(function, words);
         self.transact(json!({ "to": contract, "data": data, "value": format!("{wei:#x}") }))
     }
 
-    /// Sends a transaction with these fields from the account; its id.
+    /// Sends a transaction with these fields from the account and returns its id.
     #[track_caller]
     pub fn transact(&self, mut transaction: Value) -> Value {
         transaction["from"] = ADDRESS.into();
@@ -165,18 +166,18 @@ impl Node {
         txid
     }
 
-    /// Makes a token of six decimals, of which the account has a thousand; its contract.
+    /// Deploys a token with six decimals and returns its contract. The account owns 1 000 tokens.
     #[track_caller]
     pub fn token(&self) -> String {
         self.contract(TOKEN)
     }
 
-    /// Makes this address a contract of that token too, of which the account has a thousand.
+    /// Installs the token contract at this address. The account owns 1 000 of its tokens.
     #[track_caller]
     pub fn token_at(&self, address: &str) {
         let code = self.ask("eth_getCode", json!([self.token(), "latest"]));
         self.ask("anvil_setCode", json!([address, code]));
-        // Where `balanceOf` has the account's: the second of the contract's variables.
+        // Storage slot of the account's balance: `balanceOf` is the second variable of the contract.
         let place = format!("{}{:064x}", word(ADDRESS), 1);
         let bytes = |at: usize| u8::from_str_radix(&place[at..at + 2], 16).unwrap();
         let place: Vec<u8> = (0..place.len()).step_by(2).map(bytes).collect();
@@ -185,7 +186,7 @@ impl Node {
         self.ask("anvil_setStorageAt", json!([address, place, thousand]));
     }
 
-    /// Makes a contract that sends what it is paid on.
+    /// Deploys a contract that forwards the ether that it receives.
     #[track_caller]
     pub fn sender(&self) -> String {
         self.contract(SENDER)
@@ -198,14 +199,14 @@ impl Node {
         receipt["contractAddress"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a token from the account; the transaction's id.
+    /// Sends a token from the account and returns the transaction id.
     #[track_caller]
     pub fn pay_token(&self, token: &str, to: &str, units: u128) -> Value {
         let data = sends(to, units);
         self.transact(json!({ "to": token, "data": data }))
     }
 
-    /// Sends a transaction with the nonce of one that waits, in its place; its id.
+    /// Replaces a pending transaction with one of the same nonce and higher fees. Returns the new id.
     #[track_caller]
     pub fn replace(&self, txid: &str, mut transaction: Value) -> Value {
         let old = self.ask("eth_getTransactionByHash", json!([txid]));
@@ -215,7 +216,7 @@ impl Node {
         self.transact(transaction)
     }
 
-    /// What an address has of a token, in its base units.
+    /// Returns the token balance of an address, in base units.
     #[track_caller]
     pub fn token_balance(&self, token: &str, address: &str) -> u128 {
         let data = calldata("balanceOf(address)", &[word(address)]);
@@ -223,19 +224,19 @@ impl Node {
     }
 }
 
-/// What a token is sent to send some of it.
+/// Encodes a call of the token's `transfer` function.
 pub fn sends(to: &str, units: u128) -> String {
     let words = [word(to), format!("{units:064x}")];
     calldata("transfer(address,uint256)", &words)
 }
 
-/// An address as the parameter of a contract's function.
+/// Encodes an address as a 32-byte parameter of a contract function.
 pub fn word(address: &str) -> String {
     let digits = address.trim_start_matches("0x").to_lowercase();
     format!("{digits:0>64}")
 }
 
-/// What a contract is sent: which function, by the first four bytes of the hash of its name and types, and its words.
+/// Encodes a contract call: the first four bytes of the hash of the function signature, then the parameters.
 fn calldata(function: &str, words: &[String]) -> String {
     let hash = Keccak256::digest(function);
     format!("0x{}{}", hex(&hash[..4]), words.concat())

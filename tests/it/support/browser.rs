@@ -1,16 +1,16 @@
-//! What a browser sends and sees: forms, pages, redirects.
+//! Browser requests: pages, forms and redirects.
 
 use super::{Answer, Shop, send};
 
 impl Shop {
-    /// GET of a page by its path or its url.
+    /// Gets a page by its path or its URL.
     #[track_caller]
     pub fn page(&self, address: &str) -> Page {
         let path = address.strip_prefix(self.url()).unwrap_or(address);
         Page::of(self.send("GET", path, &[], ""))
     }
 
-    /// Submits a form; redirects are not followed.
+    /// Submits a form without following redirects.
     #[track_caller]
     pub fn submit(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let config = ureq::Agent::config_builder();
@@ -28,11 +28,11 @@ impl Shop {
     }
 }
 
-/// A page that is whole.
+/// A complete HTML page.
 pub struct Page(pub Answer);
 
 impl Page {
-    /// Asserts that it is a complete page, which needs no script, with the headers of one.
+    /// Asserts that the answer is a complete page that works without a script and has the security headers.
     #[track_caller]
     pub fn of(answer: Answer) -> Page {
         let text = &answer.text;
@@ -47,7 +47,7 @@ impl Page {
         ] {
             assert_eq!(text.matches(part).count(), times, "{part} in {text}");
         }
-        // A script is a file, never a text of the page.
+        // Scripts are loaded from files, never inline.
         let scripts = text.matches("<script").count();
         let files = text.matches("<script type=\"module\" src=\"").count();
         assert_eq!(scripts, files, "{text}");
@@ -69,7 +69,7 @@ impl Page {
         Page(answer)
     }
 
-    /// Asserts the status and texts that are there.
+    /// Asserts the status and that the page contains these texts.
     #[track_caller]
     pub fn says(self, status: u16, texts: &[&str]) -> Page {
         assert_eq!(self.0.status, status, "{}", self.0.text);
@@ -83,7 +83,7 @@ impl Page {
         self
     }
 
-    /// Asserts that texts are not there.
+    /// Asserts that the page contains none of these texts.
     #[track_caller]
     pub fn hides(self, texts: &[&str]) -> Page {
         for text in texts {
@@ -92,7 +92,7 @@ impl Page {
         self
     }
 
-    /// Asserts that it is the page of an error, with its request's id.
+    /// Asserts that the page is an error page that shows the request id.
     #[track_caller]
     pub fn refuses(self, status: u16) -> Page {
         let id = self.0.headers["x-request-id"].clone();

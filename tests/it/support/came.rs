@@ -1,6 +1,4 @@
-//! What came to addresses, asked twice: of a node, with no code of ours in between, and of Coffer's file.
-//!
-//! What always holds: in the file each of it has exactly one owner, and is confirmed.
+//! Payments that addresses received, read from a node without Coffer's code and from Coffer's file.
 
 use super::anvil;
 use super::regtest::Regtest;
@@ -8,13 +6,14 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// By transaction and position: the coin, and how much, in base units.
+/// Asset and amount in base units, by transaction id and position.
 pub type Came = BTreeMap<(String, u32), (String, u128)>;
 
-/// The first four words of the log of a token that is sent.
+/// First topic of the log of an ERC-20 transfer.
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/// What the file of a Coffer that has come to rest says: payments, deposits, own transfers and what matched nothing.
+/// Reads all live payments in the file: invoice payments, deposits, own transfers and unmatched payments. Asserts that
+/// each one is confirmed and has exactly one owner.
 #[track_caller]
 pub fn booked(file: &Connection) -> Came {
     let sql = "select o.txid, o.position, o.asset, o.amount, o.state,
@@ -38,7 +37,7 @@ pub fn booked(file: &Connection) -> Came {
 }
 
 impl Regtest {
-    /// What it says came to these addresses and lies there: what is at addresses of ours is never spent in a test.
+    /// Reads the unspent outputs of these addresses from the node. No test spends such an output.
     #[track_caller]
     pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> Came {
         let wanted: Vec<String> = addresses
@@ -59,8 +58,8 @@ impl Regtest {
 }
 
 impl anvil::Node {
-    /// What its blocks say came to these addresses: coins in transactions of their own, and a token by the logs of each
-    /// transaction.
+    /// Reads the payments to these addresses from the node's blocks: coins from transactions, tokens from their logs.
+    /// Internal transfers are not included.
     #[track_caller]
     pub fn came_to(
         &self,
@@ -101,7 +100,7 @@ impl anvil::Node {
         came
     }
 
-    /// What lies at these addresses: coins, and of a token.
+    /// Returns the sums of the coin balances and of the token balances of these addresses.
     #[track_caller]
     pub fn lies_at(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
         let coins = addresses.iter().map(|address| self.balance(address));
@@ -112,13 +111,13 @@ impl anvil::Node {
     }
 }
 
-/// The sum of what came in a coin.
+/// Returns the sum of the amounts of one asset.
 pub fn sum(came: &Came, asset: &str) -> u128 {
     let of_coin = came.values().filter(|(coin, _)| coin == asset);
     of_coin.map(|(_, amount)| amount).sum()
 }
 
-/// A text, in small letters; nothing where it is none.
+/// Returns the text in lower case, empty if the value is not a text.
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_lowercase()
 }

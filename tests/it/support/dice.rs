@@ -1,10 +1,10 @@
-//! Dice for random histories, also for those of the library's own tests.
+//! Random numbers for generated histories, also used by the library's own tests.
 //!
-//! What always holds: they roll the same everywhere, by their seed alone (SplitMix64).
+//! Invariant: the numbers depend on the seed alone, on every platform (SplitMix64).
 
 #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
-/// A generator.
+/// A seeded random number generator.
 pub struct Dice(u64);
 
 impl Dice {
@@ -12,7 +12,7 @@ impl Dice {
         Dice(seed)
     }
 
-    /// One of so many sides, from 0 on.
+    /// Returns a number from 0 to `sides - 1`.
     pub fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

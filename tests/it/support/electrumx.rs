@@ -1,7 +1,7 @@
-//! A real ElectrumX over a regtest node: the server that most wallets of bitcoin and litecoin ask.
+//! A real ElectrumX server on a regtest node.
 //!
-//! What always holds: it is gone, with its folder, when its handle is dropped. Where the machine has none, the test is told
-//! so and says so.
+//! Invariant: the process and its folder are removed when the handle is dropped. See `tools` for a machine without
+//! ElectrumX.
 
 use super::process::Process;
 use super::regtest::Regtest;
@@ -10,18 +10,18 @@ use super::tools;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-/// A running server.
 pub struct Electrumx {
-    /// Its port, without TLS.
+    /// Port without TLS.
     pub port: u16,
-    /// Its port with TLS, where it has a certificate.
+    /// Port with TLS, open only if the settings name a certificate.
     pub tls_port: u16,
     _process: Process,
     _scratch: Scratch,
 }
 
 impl Electrumx {
-    /// Starts a server of this node, which has blocks, with these settings besides; nothing where the machine has none.
+    /// Starts a server with these extra settings. The node needs at least one block. Returns `None` if ElectrumX is not
+    /// installed.
     #[track_caller]
     pub fn start(node: &Regtest, settings: &[(&str, &str)], untested: &str) -> Option<Electrumx> {
         tools::says("electrumx_rpc", &["--help"], untested)?;
@@ -51,7 +51,7 @@ impl Electrumx {
             .env("PEER_DISCOVERY", "off")
             .env("DAEMON_POLL_INTERVAL_BLOCKS", "200")
             .env("DAEMON_POLL_INTERVAL_MEMPOOL", "200")
-            // A client that comes back again and again would be made to wait.
+            // Without these limits, ElectrumX slows down a client that reconnects often.
             .env("COST_SOFT_LIMIT", "0")
             .env("COST_HARD_LIMIT", "0")
             .envs(settings.iter().copied());
@@ -68,7 +68,6 @@ impl Electrumx {
         })
     }
 
-    /// Its url.
     pub fn url(&self) -> String {
         format!("electrum://127.0.0.1:{}", self.port)
     }

@@ -1,38 +1,36 @@
-//! The four sources of rates as small HTTP servers, each telling what the test says, or nothing, or nonsense.
-//!
-//! What always holds: whoever hangs does so until it is told otherwise, or dropped.
+//! The four rate sources as small HTTP servers whose replies a test sets.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// The sources, in the order of the setting.
+/// The sources, in the order of the `--rates` setting.
 pub const SOURCES: [&str; 4] = ["kraken", "coinbase", "binance", "coingecko"];
 
-/// What a source does when it is asked.
+/// Reply of a rate source.
 #[derive(Clone, Debug)]
 pub enum Tells {
-    /// What a bitcoin costs in EUR, and nothing else; in USD a tenth more.
+    /// Price of one bitcoin in EUR, without other coins. The USD price is 10 % higher.
     Bitcoin(u64),
-    /// What an ether costs in EUR, and nothing else: binance and coingecko only.
+    /// Price of one ether in EUR, without other coins. Only for binance and coingecko.
     Ether(u64),
-    /// This status.
+    /// This status with an empty body.
     Status(u16),
-    /// What it is told to next, and not before.
+    /// No reply until the test sets another one.
     Held,
-    /// Nothing, and keeps the connection open until the other side goes.
+    /// No reply. The connection stays open until the client closes it.
     Nothing,
 }
 
-/// What each source tells, and who hears that it is another thing.
+/// The current reply of each source, and a signal for changes.
 #[derive(Default)]
 struct Told {
     by: Mutex<HashMap<&'static str, Tells>>,
     changed: Condvar,
 }
 
-/// All four, on one port.
+/// All four sources on one port.
 pub struct Exchanges {
     address: SocketAddr,
     told: Arc<Told>,
@@ -40,7 +38,7 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// Each tells this of a bitcoin, in the order of the setting.
+    /// Starts the sources with these replies, in the order of [`SOURCES`].
     #[track_caller]
     pub fn open(tells: [Tells; 4]) -> Exchanges {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -62,19 +60,19 @@ impl Exchanges {
         exchanges
     }
 
-    /// What `--rates` is to be for these of them.
+    /// Returns the value of `--rates` for these sources.
     pub fn setting(&self, of: &[&str]) -> String {
         let one = |name: &&str| format!("{name}=http://{}/{name}", self.address);
         of.iter().map(one).collect::<Vec<_>>().join(",")
     }
 
-    /// From now on a source does this.
+    /// Sets the reply of a source.
     pub fn tell(&self, source: &'static str, tells: Tells) {
         self.told.by.lock().unwrap().insert(source, tells);
         self.told.changed.notify_all();
     }
 
-    /// How often a source was asked so far.
+    /// Returns the number of requests to a source.
     pub fn asked(&self, source: &str) -> usize {
         self.asked.lock().unwrap().get(source).copied().unwrap_or(0)
     }
@@ -103,20 +101,20 @@ fn answer(mut stream: TcpStream, told: &Told, asked: &Mutex<HashMap<&'static str
         Tells::Ether(eur) => (200, of_ether(source, eur)),
         Tells::Held => unreachable!("it was waited for something else"),
         Tells::Nothing => {
-            // Ends when the other side hangs up.
+            // Ends when the client closes the connection.
             let _ = stream.read_to_end(&mut Vec::new());
             return;
         }
     };
     let length = body.len();
-    // Whoever does not listen any more is no fault here.
+    // The client may have closed the connection.
     let _ = write!(
         stream,
         "HTTP/1.1 {status} Said\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     );
 }
 
-/// The answer of the sources that are asked for all coins at once by their usual names.
+/// Returns the ether price in the format of a source that is asked for all coins at once.
 fn of_ether(source: &str, eur: u64) -> String {
     if source == "binance" {
         return format!(r#"[{{"symbol":"ETHEUR","price":"{eur}.00000000"}}]"#);
@@ -125,7 +123,7 @@ fn of_ether(source: &str, eur: u64) -> String {
     format!(r#"{{"ethereum":{{"eur":{eur}.00,"usd":{usd}}}}}"#)
 }
 
-/// The answer as the source documents it.
+/// Returns the bitcoin price in the documented format of the source.
 fn body(source: &str, path: &str, eur: u64) -> String {
     let usd = eur + eur / 10;
     match source {

@@ -1,8 +1,8 @@
-//! Files in `tests/golden`, which change by intention only: `COFFER_BLESS=1 cargo test --test it` writes them anew.
+//! Comparison with the files in `tests/golden`. `COFFER_BLESS=1 cargo test --test it` rewrites them.
 
 use std::path::Path;
 
-/// Compares a text with a golden file, or writes the file.
+/// Asserts that a text equals a golden file, or writes the file if `COFFER_BLESS` is set.
 #[track_caller]
 pub fn is_held(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,9 +1,9 @@
-//! An account's payment links, as somebody who is signed in works on them.
+//! Requests of a signed-in user for the payment links of an account.
 
 use super::{Answer, Shop, TEST};
 use serde_json::Value;
 
-/// Somebody who is signed in, at one account's payment links.
+/// A signed-in user and an account with payment links.
 pub struct OperatorInterface<'a> {
     pub shop: &'a Shop,
     pub cookie: String,
@@ -11,7 +11,7 @@ pub struct OperatorInterface<'a> {
 }
 
 impl OperatorInterface<'_> {
-    /// The sandbox's operator at the sandbox's account.
+    /// Signs in the sandbox operator for the sandbox account.
     #[track_caller]
     pub fn of(shop: &Shop) -> OperatorInterface<'_> {
         let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
@@ -22,7 +22,7 @@ impl OperatorInterface<'_> {
         }
     }
 
-    /// The same person at another account's links.
+    /// Returns the same session for another account.
     pub fn at(&self, account: &str) -> OperatorInterface<'_> {
         OperatorInterface {
             shop: self.shop,
@@ -37,7 +37,7 @@ impl OperatorInterface<'_> {
             .send(method, path, &[("cookie", &self.cookie)], body)
     }
 
-    /// Asks for a new link in a mode.
+    /// Requests a new link in a mode.
     #[track_caller]
     pub fn create(&self, mode: &str, body: &Value) -> Answer {
         let path = format!(
@@ -47,13 +47,13 @@ impl OperatorInterface<'_> {
         self.send("POST", &path, &body.to_string())
     }
 
-    /// A new link of test mode.
+    /// Creates a link in test mode.
     #[track_caller]
     pub fn link(&self, body: Value) -> Value {
         self.create("test", &body).expect(201).json()
     }
 
-    /// Asks for a page of links.
+    /// Requests a page of links.
     #[track_caller]
     pub fn list(&self, query: &str) -> Answer {
         let path = format!(
@@ -63,13 +63,13 @@ impl OperatorInterface<'_> {
         self.send("GET", &path, "")
     }
 
-    /// Asks for one link of a mode.
+    /// Requests one link of a mode.
     #[track_caller]
     pub fn read(&self, mode: &str, id: &str) -> Answer {
         self.send("GET", &format!("{}?mode={mode}", self.one(id)), "")
     }
 
-    /// Changes a link of test mode.
+    /// Updates a link of test mode.
     #[track_caller]
     pub fn change(&self, link: &Value, body: Value) -> Answer {
         let path = self.one(link["id"].as_str().unwrap());

@@ -1,6 +1,4 @@
-//! A real litecoind in regtest, with a wallet, which a test mines and pays with.
-//!
-//! What does not live here: starting it (`regtest`).
+//! A real litecoind in regtest with a wallet, for tests that mine and pay.
 
 use super::regtest::Regtest;
 use coffer::domain::address::script;
@@ -8,7 +6,7 @@ use coffer::domain::chain::Chain;
 use serde_json::json;
 use std::ops::Deref;
 
-/// A running node.
+/// A running litecoind.
 pub struct Litecoind(Regtest);
 
 impl Deref for Litecoind {
@@ -20,8 +18,8 @@ impl Deref for Litecoind {
 }
 
 impl Litecoind {
-    /// Starts a node with these options besides; nothing where the machine has none. MWEB never begins, after which no block
-    /// without a peg-in could be mined from height 432 on.
+    /// Starts a node with these extra options. Returns `None` if litecoind is not installed. MWEB stays inactive: once
+    /// active, a block from height 432 on would need a peg-in.
     #[track_caller]
     pub fn start(options: &[&str], untested: &str) -> Option<Litecoind> {
         let never = "-vbparams=mweb:9999999990:9999999999";
@@ -30,13 +28,13 @@ impl Litecoind {
         Some(Litecoind(node))
     }
 
-    /// A new address of its wallet: `legacy`, `p2sh-segwit` or `bech32`.
+    /// Returns a new wallet address of type `legacy`, `p2sh-segwit` or `bech32`.
     #[track_caller]
     pub fn address(&self, kind: &str) -> String {
         self.text("getnewaddress", json!(["", kind]))
     }
 
-    /// Its own text of an address of the chain that it is taken for: that of the same script.
+    /// Returns the litecoin address with the same script as `address` of `chain`.
     #[track_caller]
     pub fn own(&self, chain: &str, address: &str) -> String {
         if chain == "litecoin" {
@@ -48,7 +46,7 @@ impl Litecoind {
         read["addresses"][0].as_str().unwrap().to_owned()
     }
 
-    /// Mines blocks that pay its wallet; their hashes.
+    /// Mines blocks whose rewards go to the wallet. Returns their hashes.
     #[track_caller]
     pub fn mine(&self, blocks: u32) -> Vec<String> {
         let address = self.address("bech32");
@@ -59,14 +57,14 @@ impl Litecoind {
             .collect()
     }
 
-    /// Gives its wallet a hundred and sixty coinbases that can be spent, and none that a reorganisation makes unripe again.
+    /// Gives the wallet 160 spendable coinbase outputs. No reorg in a test makes one of them immature again.
     #[track_caller]
     pub fn fund(&self) {
         self.mine(160);
         self.call("generatetodescriptor", json!([101, "raw(51)"]));
     }
 
-    /// Pays an address; the transaction, which may be replaced.
+    /// Pays an address with a replaceable transaction and returns its id.
     #[track_caller]
     pub fn pay(&self, address: &str, amount: &str) -> String {
         let replaceable = json!([address, amount, "", "", false, true]);

@@ -1,15 +1,15 @@
-//! Waiting for what nobody tells of: it is looked for again and again.
+//! Polling of a condition that has no notification.
 //!
-//! What always holds: between two looks the core is the server's. Who looks without a pause takes it from whom it waits for.
+//! The loop sleeps between two checks so that the server can use the CPU core.
 
 use std::thread;
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(1);
-/// Minutes: it is no test of how fast anything is.
+/// Five minutes in total: the limit does not test speed.
 const LOOKS_MAX: usize = 300_000;
 
-/// Looks until it is so: whether it has become so.
+/// Polls until `look` returns `true`. Returns `false` after [`LOOKS_MAX`] attempts.
 #[must_use]
 pub fn until(mut look: impl FnMut() -> bool) -> bool {
     (0..LOOKS_MAX).any(|_| {

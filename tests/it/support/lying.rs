@@ -1,8 +1,7 @@
-//! The lying proxy: a real HTTP server in front of a JSON-RPC node, which passes on what it is asked and, for the methods
-//! that a test names, answers otherwise.
+//! HTTP proxy in front of a JSON-RPC node that injects faults per method.
 //!
-//! What always holds: without a lie an answer is the node's own, digit for digit; dropping the proxy closes its port and
-//! its connections, also those that hang.
+//! Invariant: without a fault, the response is byte for byte the node's own. Dropping the proxy closes its port and
+//! connections.
 
 use super::litecoind::Litecoind;
 use super::receiver::read;
@@ -14,54 +13,54 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// What changes one answer: it is given the parameters and the answer, with its `result` or `error`.
+/// Function that changes one response, given the request parameters and the response.
 type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
 
-/// Where a flood is to be in an answer.
+/// Placeholder in a response, replaced by the large text of [`RpcFault::Flood`].
 const FLOOD: &str = r#"{"flood":0}"#;
 
-/// How a method is answered.
+/// Fault in the responses of a method.
 #[derive(Clone)]
 pub enum Lie {
-    /// The answer is changed.
+    /// Changes the response.
     Change(Arc<Change>),
-    /// The answers of a batch come in the reverse order.
+    /// Reverses the order of the responses in a batch.
     Reversed,
-    /// So many answers of a batch are left out, the last ones.
+    /// Leaves out this many responses at the end of a batch.
     Dropped(usize),
-    /// This status, without an answer.
+    /// Returns this HTTP status with an empty body.
     Status(u16),
-    /// The answer breaks off after so many bytes, and the connection with it.
+    /// Closes the connection after this many bytes of the body.
     Truncated(usize),
-    /// The answer comes byte by byte, and never to an end in any time that somebody would wait.
+    /// Sends the body one byte every 20 ms, so that a long response never ends in time.
     Drip,
-    /// The result is this text of JSON; or this field of it, where it is an object.
+    /// Replaces the result, or one field of an object result, with this JSON text.
     Flood(Option<&'static str>, Arc<str>),
-    /// The body is this text.
+    /// Returns this body.
     Body(String),
-    /// What is asked for is not found, which costs the node behind nothing.
+    /// Returns a "not found" error without asking the node.
     NotFound,
-    /// No answer.
+    /// Never responds.
     Hang,
 }
 
 impl Lie {
-    /// A change of the answer by its parameters.
+    /// Builds a fault that changes the response with a function.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Lie {
         Lie::Change(Arc::new(change))
     }
 
-    /// Another result, always the same.
+    /// Builds a fault that always returns this result.
     pub fn result(result: Value) -> Lie {
         Lie::change(move |_, answer| answer["result"] = result.clone())
     }
 
-    /// The result is a text of so many bytes.
+    /// Builds a fault whose result is a text of this many bytes.
     pub fn huge(bytes: usize) -> Lie {
         Lie::Flood(None, format!("\"{}\"", "a".repeat(bytes)).into())
     }
 
-    /// An error of the method's own.
+    /// Builds a fault that returns a JSON-RPC error.
     pub fn error(code: i64, message: &str) -> Lie {
         let error = json!({ "code": code, "message": message });
         Lie::change(move |_, answer| {
@@ -71,7 +70,7 @@ impl Lie {
     }
 }
 
-/// The proxy.
+/// A running proxy.
 pub struct Liar {
     address: SocketAddr,
     login: Option<String>,
@@ -89,7 +88,7 @@ struct Shared {
 }
 
 impl Liar {
-    /// In front of the node at this url, whose login whoever asks has to bring.
+    /// Starts a proxy in front of the node at this URL. Clients have to send the login of the URL.
     #[track_caller]
     pub fn before(url: &str) -> Liar {
         let (login, host) = match url.strip_prefix("http://").unwrap().rsplit_once('@') {
@@ -118,7 +117,7 @@ impl Liar {
                 serving.connections.lock().unwrap().push(connection);
                 std::thread::spawn(move || {
                     serving.talk(&stream);
-                    // One that the caller has closed needs no closing.
+                    // The client may have closed the connection.
                     let _ = stream.shutdown(Shutdown::Both);
                 });
             }
@@ -130,8 +129,8 @@ impl Liar {
         }
     }
 
-    /// In front of a node that knows only what dogecoin's nodes know: `getblock` takes no number and does not count the
-    /// transactions, nothing is said of the initial download, and the first block is that of dogecoin's regtest.
+    /// Starts a proxy that imitates a dogecoin regtest node: `getblock` rejects a number, `nTx` and
+    /// `initialblockdownload` are missing, and the genesis block is dogecoin's.
     #[track_caller]
     pub fn dogecoin(url: &str) -> Liar {
         const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";
@@ -163,7 +162,7 @@ impl Liar {
         liar
     }
 
-    /// [`Liar::dogecoin`] before a litecoind, and its url.
+    /// Starts a dogecoin proxy in front of a litecoind. Returns the proxy and its URL.
     #[track_caller]
     pub fn as_dogecoin(node: &Litecoind) -> (Option<Liar>, String) {
         let liar = Liar::dogecoin(&node.url());
@@ -171,7 +170,7 @@ impl Liar {
         (Some(liar), url)
     }
 
-    /// The url of the proxy, with the node's login.
+    /// Returns the URL of the proxy, including the node's login.
     pub fn url(&self) -> String {
         match &self.login {
             Some(login) => format!("http://{login}@{}", self.address),
@@ -179,7 +178,7 @@ impl Liar {
         }
     }
 
-    /// Answers this method so from now on.
+    /// Sets the fault of a method.
     pub fn lie(&self, method: &str, lie: Lie) {
         self.shared
             .lies
@@ -188,12 +187,12 @@ impl Liar {
             .insert(method.to_owned(), lie);
     }
 
-    /// Tells nothing but the truth from now on.
+    /// Removes all faults.
     pub fn honest(&self) {
         self.shared.lies.lock().unwrap().clear();
     }
 
-    /// How often a method was asked.
+    /// Returns the number of calls of a method.
     pub fn asked(&self, method: &str) -> usize {
         let asked = self.shared.asked.lock().unwrap();
         asked.get(method).copied().unwrap_or(0)
@@ -205,7 +204,7 @@ impl Drop for Liar {
         self.shared.closed.store(true, Ordering::SeqCst);
         *self.shared.closing.0.lock().unwrap() = true;
         self.shared.closing.1.notify_all();
-        // Wakes the listener, which then sees that it is closed.
+        // Wakes the listener, which then sees the closed flag.
         let _ = TcpStream::connect(self.address);
         for connection in self.shared.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
@@ -223,7 +222,7 @@ impl Shared {
             };
             let lies = self.lies_about(&asked);
             if lies.iter().any(|lie| matches!(lie, Lie::Hang)) {
-                // Until the caller gives up.
+                // Waits until the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
@@ -253,7 +252,7 @@ impl Shared {
         }
     }
 
-    /// The lies about what is asked; it is counted.
+    /// Counts the calls of a request and returns the faults of their methods.
     fn lies_about(&self, asked: &Value) -> Vec<Lie> {
         let lies = self.lies.lock().unwrap();
         let mut counts = self.asked.lock().unwrap();
@@ -270,7 +269,7 @@ impl Shared {
         found
     }
 
-    /// The status and the body of an answer.
+    /// Returns the HTTP status and the body of the response.
     fn answer(
         &self,
         headers: &BTreeMap<String, String>,
@@ -318,7 +317,7 @@ impl Shared {
         }
     }
 
-    /// Changes answers by the lies about their methods.
+    /// Applies the faults to the responses.
     fn change(&self, asked: &Value, answer: &mut Value, lies: &[Lie]) {
         let known = self.lies.lock().unwrap().clone();
         let calls = calls(asked);
@@ -350,7 +349,7 @@ impl Shared {
         }
     }
 
-    /// Sends a byte at a time; did it come to the end?
+    /// Sends one byte at a time. Returns `true` if all bytes were sent.
     fn drip(&self, mut stream: &TcpStream, bytes: &[u8]) -> bool {
         for byte in bytes {
             if stream.write_all(&[*byte]).is_err() || self.pass(Duration::from_millis(20)) {
@@ -360,7 +359,7 @@ impl Shared {
         true
     }
 
-    /// Lets time pass; has the proxy been closed?
+    /// Waits for this duration. Returns `true` if the proxy was closed meanwhile.
     fn pass(&self, wait: Duration) -> bool {
         let begun = Instant::now();
         let closed = self.closing.0.lock().unwrap();
@@ -374,14 +373,14 @@ impl Shared {
     }
 }
 
-/// This field is not in the result.
+/// Removes a field from the result.
 fn lacks(answer: &mut Value, field: &str) {
     if let Some(result) = answer["result"].as_object_mut() {
         result.remove(field);
     }
 }
 
-/// The calls of a request: one, or those of a batch.
+/// Returns the calls of a request, which is one call or a batch.
 fn calls(asked: &Value) -> Vec<&Value> {
     match asked {
         Value::Array(calls) => calls.iter().collect(),
@@ -389,7 +388,7 @@ fn calls(asked: &Value) -> Vec<&Value> {
     }
 }
 
-/// The answer to each call that what it names is not there.
+/// Returns a "not found" error for each call of a request.
 fn not_found(asked: &Value) -> String {
     let error = json!({ "code": -5, "message": "not found" });
     let answer = |call: &Value| json!({ "id": call["id"], "error": error });

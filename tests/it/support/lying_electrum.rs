@@ -1,6 +1,6 @@
-//! A liar in front of an Electrum server: it passes lines on, and changes what a test wants changed.
+//! TCP proxy in front of an Electrum server that injects faults.
 //!
-//! What always holds: calls are passed on as they are; only answers and notices are changed.
+//! Invariant: requests pass unchanged. Only responses and notifications are changed.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -9,37 +9,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A lie.
+/// Fault in the responses of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElectrumLie {
-    /// It tells the truth.
+    /// Passes everything unchanged.
     None,
-    /// Nothing ever came to any script.
+    /// Reports an empty history for every script.
     Hides,
-    /// Merkle branches with another hash.
+    /// Changes a hash in each Merkle branch.
     FalseProof,
-    /// Headers with another Merkle root.
+    /// Changes the Merkle root in headers.
     FalseHeader,
-    /// Transactions with another amount.
+    /// Changes the amount in transactions.
     FalseBytes,
-    /// Each history has a transaction that does not exist, in this block.
+    /// Adds a transaction that does not exist, at this height, to each history.
     Invents(u64),
-    /// Notices of scripts that nobody asked about.
+    /// Sends a notification for a script without a subscription.
     UnknownScripts,
-    /// A line of 100 MB.
+    /// Sends a line of 100 MB.
     LongLine,
-    /// The connection is closed for excessive resource usage.
+    /// Reports excessive resource usage and closes the connection.
     Excessive,
-    /// No connection watches more scripts than this.
+    /// Limits the subscriptions of a connection to this number.
     WatchesAtMost(usize),
-    /// Each history is too long.
+    /// Reports that each history is too large.
     RefusesHistories,
 }
 
-/// The first header of bitcoin's regtest (`src/kernel/chainparams.cpp` of Bitcoin Core).
+/// First header of bitcoin's regtest (`src/kernel/chainparams.cpp` of Bitcoin Core).
 const FIRST_OF_BITCOIN: &str = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f2002000000";
 
-/// The liar.
+/// A running proxy.
 pub struct ElectrumLiar {
     port: u16,
     lie: Arc<Mutex<ElectrumLie>>,
@@ -47,13 +47,13 @@ pub struct ElectrumLiar {
 }
 
 impl ElectrumLiar {
-    /// Stands in front of the server at this port of the machine.
+    /// Starts a proxy in front of the server at this local port.
     #[track_caller]
     pub fn before(server: u16) -> ElectrumLiar {
         ElectrumLiar::of(server, None)
     }
 
-    /// [`ElectrumLiar::before`] a server of litecoin, which is taken for one of bitcoin by its first block.
+    /// Starts a proxy that shows a litecoin server as a bitcoin server, by its first header.
     #[track_caller]
     pub fn as_bitcoin(server: u16) -> ElectrumLiar {
         ElectrumLiar::of(server, Some(FIRST_OF_BITCOIN))
@@ -77,24 +77,23 @@ impl ElectrumLiar {
         ElectrumLiar { port, lie, told }
     }
 
-    /// Its url.
     pub fn url(&self) -> String {
         format!("electrum://127.0.0.1:{}", self.port)
     }
 
-    /// Lies so from now on.
+    /// Sets the fault and resets its count.
     pub fn lie(&self, lie: ElectrumLie) {
         *self.lie.lock().unwrap() = lie;
         self.told.store(0, Ordering::SeqCst);
     }
 
-    /// How often it has told the present lie.
+    /// Returns how often the current fault was applied.
     pub fn told(&self) -> u64 {
         self.told.load(Ordering::SeqCst)
     }
 }
 
-/// The methods of calls that wait for their answers, by id; `true` for those that ask for the first header.
+/// Method of each pending call by id, and `true` if the call requests the first header.
 type Calls = Arc<Mutex<std::collections::HashMap<u64, (String, bool)>>>;
 
 fn pass(
@@ -152,7 +151,8 @@ fn pass(
     });
 }
 
-/// What is sent in place of an answer or a notice; nothing where that is true. `watched`: subscriptions of this connection.
+/// Returns the changed bytes, or `None` if the fault does not apply. `watched` is the number of subscriptions of the
+/// connection.
 fn told_wrongly(
     lie: &ElectrumLie,
     method: Option<&str>,
@@ -210,7 +210,7 @@ fn told_wrongly(
     Some(format!("{answer}\n").into_bytes())
 }
 
-/// Changes a hexadecimal digit.
+/// Changes the hexadecimal digit at this position.
 fn flip(text: &mut Value, at: usize) {
     if let Some(old) = text.as_str() {
         let new = if old.get(at..=at) == Some("0") {

@@ -1,4 +1,4 @@
-//! Values that a test writes beside the server, noted in the audit log as the server notes them.
+//! Audit log entries for values that a test writes directly into the file.
 
 use crate::file::audit::findings;
 use coffer::domain::history::{Field, Form, Head, Link, Log};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::Duration;
 
-/// Notes every value that the audit does not find in the audit log as it is.
+/// Adds an audit log entry for every value that the audit reports as changed.
 #[track_caller]
 pub fn note_written(file: &Path) {
     let conn = Connection::open(file).unwrap();
@@ -32,7 +32,7 @@ pub fn note_written(file: &Path) {
     }
 }
 
-/// All addresses of a pool, as one import.
+/// Returns the name and the link of all addresses of a pool, as if imported at once.
 fn pool(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();
@@ -47,7 +47,7 @@ fn pool(conn: &Connection, pool: &str) -> (String, String) {
     (name, link)
 }
 
-/// Adds a row to the audit log, behind its last one.
+/// Appends a row to the audit log.
 fn append(conn: &Connection, states: &str) {
     conn.execute_batch("begin immediate").unwrap();
     let last = "select seq, hex(link) from audit_log order by seq desc limit 1";

@@ -1,13 +1,14 @@
-//! The operator interface: a shop with a second account, and everybody who signs in.
+//! The operator interface of a sandbox with two accounts and a signed-in user for each role.
 
 use super::{Answer, LIVE, Shop};
 use rusqlite::Connection;
 use serde_json::Value;
 
-/// The id of the second account.
+/// Id of the second account.
 pub const OTHER_ACCOUNT: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 
-/// A shop, its account's id, and the cookies of an operator, of the account's own user and of another account's.
+/// A sandbox, the id of its account, and the session cookies of the operator, the account's user and the other
+/// account's user.
 pub struct OperatorInterface {
     pub shop: Shop,
     pub account: String,
@@ -22,11 +23,11 @@ impl OperatorInterface {
         OperatorInterface::of(Shop::open())
     }
 
-    /// The same in a shop of one's own.
+    /// Adds the second account and the users to this sandbox.
     #[track_caller]
     pub fn of(shop: Shop) -> OperatorInterface {
         let conn = Connection::open(shop.file()).unwrap();
-        // A second account, and users of both with the operator's password.
+        // The second account, and users of both accounts with the operator's password.
         conn.execute_batch(&format!(
             "create temp table copied as select * from accounts;
              update copied set seq = 2, id = '{OTHER_ACCOUNT}';
@@ -47,7 +48,7 @@ impl OperatorInterface {
         }
     }
 
-    /// Signs everybody in again: a session lasts half a day.
+    /// Signs all users in again. A session lasts twelve hours.
     #[track_caller]
     pub fn sign_in_again(&mut self) {
         self.operator = self.shop.signed_in("operator@sandbox.test");
@@ -55,7 +56,7 @@ impl OperatorInterface {
         self.stranger = self.shop.signed_in("stranger@sandbox.test");
     }
 
-    /// The path of something of the account's in test mode.
+    /// Returns the path of an account resource in test mode.
     pub fn path(&self, rest: &str) -> String {
         let sign = if rest.contains('?') { '&' } else { '?' };
         format!(
@@ -64,7 +65,7 @@ impl OperatorInterface {
         )
     }
 
-    /// Sends anything, with a cookie.
+    /// Sends a request with a session cookie.
     #[track_caller]
     pub fn send(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
         let body = if body.is_null() {
@@ -75,7 +76,7 @@ impl OperatorInterface {
         self.shop.send(method, path, &[("cookie", cookie)], &body)
     }
 
-    /// What the operator reads of the account in test mode.
+    /// Gets an account resource in test mode as the operator.
     #[track_caller]
     pub fn read(&self, rest: &str) -> Value {
         self.send(&self.operator, "GET", &self.path(rest), &Value::Null)
@@ -83,13 +84,13 @@ impl OperatorInterface {
             .json()
     }
 
-    /// What the operator does to the account in test mode.
+    /// Sends a request for the account in test mode as the operator.
     #[track_caller]
     pub fn act(&self, method: &str, rest: &str, body: &Value) -> Answer {
         self.send(&self.operator, method, &self.path(rest), body)
     }
 
-    /// What the audit log says of an object: who did what.
+    /// Returns actor and action of each audit log entry about an object.
     #[track_caller]
     pub fn log(&self, id: &str) -> Vec<(String, String)> {
         let conn = Connection::open(self.shop.file()).unwrap();
@@ -102,13 +103,13 @@ impl OperatorInterface {
         rows.map(Result::unwrap).collect()
     }
 
-    /// What the account's own user does to the account.
+    /// Sends a request for the account in test mode as the account's user.
     #[track_caller]
     pub fn by_merchant(&self, method: &str, rest: &str, body: &Value) -> Answer {
         self.send(&self.merchant, method, &self.path(rest), body)
     }
 
-    /// How much was noted so far.
+    /// Returns the number of audit log entries.
     #[track_caller]
     pub fn log_length(&self) -> i64 {
         let conn = Connection::open(self.shop.file()).unwrap();
@@ -116,8 +117,8 @@ impl OperatorInterface {
         conn.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Asserts who may do this: the account's own user or the operator only, never another account's user, and only
-    /// on an account that is there.
+    /// Asserts the access rules of an operation: no session gets 401, an unknown account 404. Another account's user
+    /// gets 404, or 403 if only the operator may call it. Then the account's own user gets 403, too.
     #[track_caller]
     pub fn guarded(&self, operation: &str, method: &str, rest: &str, operator_only: bool) {
         let path = self.path(rest);

@@ -1,17 +1,17 @@
-//! What an invoice has come to: its status, what was told of it, what was booked for it, and the balance.
+//! Assertions about an invoice: its status, events, ledger entries and balance.
 
 use super::{Shop, TEST};
 use serde_json::Value;
 
 impl Shop {
-    /// Asserts how a test invoice stands: its status; its events' types, oldest first, without `invoice.`; its
-    /// ledger entries, oldest first; what is available and what is pending in EUR.
+    /// Asserts the state of a test invoice: status, event types without `invoice.`, ledger entries, and the available
+    /// and pending balance in EUR. Lists are oldest first.
     #[track_caller]
     pub fn stands(&self, id: &str, status: &str, told: &str, booked: &str, balance: [&str; 2]) {
         self.stands_for(TEST, id, status, told, booked, balance);
     }
 
-    /// [`Shop::stands`] with another key.
+    /// Like [`Shop::assert_invoice`], with another key.
     #[track_caller]
     pub fn stands_for(
         &self,
@@ -42,7 +42,7 @@ impl Shop {
         self.adds_up(&balances["data"][0], key);
     }
 
-    /// The ledger entries that refer to an object, oldest first, like `sale 20.00, fee -0.20`.
+    /// Returns the ledger entries of an invoice, oldest first, for example `sale 20.00, fee -0.20`.
     #[track_caller]
     pub fn booked(&self, object: &str, key: &str) -> String {
         let entries = self.ledger(key).into_iter().rev();
@@ -58,7 +58,7 @@ impl Shop {
         of_object.map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// The ledger, newest first.
+    /// Returns the ledger, newest first.
     #[track_caller]
     fn ledger(&self, key: &str) -> Vec<Value> {
         let page = self.get("/v1/ledger?limit=200", Some(key)).expect(200);
@@ -67,7 +67,7 @@ impl Shop {
         page["data"].as_array().unwrap().clone()
     }
 
-    /// Asserts that a balance is what its ledger sums up to.
+    /// Asserts that a balance equals the sums of its ledger entries.
     #[track_caller]
     fn adds_up(&self, balance: &Value, key: &str) {
         let sum = |kind: &str| -> i64 {
@@ -86,7 +86,7 @@ impl Shop {
     }
 }
 
-/// An amount of money as whole cents.
+/// Parses an amount of money into cents.
 #[track_caller]
 fn cents(amount: &Value) -> i64 {
     amount.as_str().unwrap().replace('.', "").parse().unwrap()

@@ -1,7 +1,6 @@
-//! Who pays on a chain whose money lies in outputs: transactions that a test makes and signs itself, for a node need have
-//! no wallet.
+//! A payer on a chain with transaction outputs. It signs its own transactions, so the node needs no wallet.
 //!
-//! What always holds: each payment spends an output of its own, may be replaced, and pays the rest back to the payer.
+//! Invariant: each payment spends a separate output, can be replaced, and returns its change to the payer.
 
 use super::regtest::Regtest;
 use bitcoin::absolute::LockTime;
@@ -15,12 +14,12 @@ use bitcoin::{
 };
 use serde_json::{Value, json};
 
-/// Blocks until what is newly made can be spent.
+/// Blocks until a coinbase output can be spent.
 const MATURITY: usize = 100;
-/// What a transaction pays to whoever finds its block, in base units; one that takes another's place pays it twice more.
+/// Fee of a transaction, in base units. A replacement pays 10 000 more than the transaction that it replaces.
 pub const FEE: u64 = 5_000;
 
-/// An output that can be spent with this key.
+/// An unspent output and its private key.
 #[derive(Clone)]
 pub struct Coin {
     pub at: OutPoint,
@@ -28,19 +27,19 @@ pub struct Coin {
     pub key: SecretKey,
 }
 
-/// A transaction that was made.
+/// A signed transaction.
 #[derive(Clone)]
 pub struct Made {
     pub txid: String,
-    /// In hexadecimal, signed.
+    /// Signed transaction in hexadecimal.
     pub raw: String,
-    /// What comes back to the payer, where something does.
+    /// Change output, if there is change.
     pub rest: Option<Coin>,
     spent: Vec<Coin>,
     fee: u64,
 }
 
-/// Who pays.
+/// A payer with unspent outputs.
 pub struct Payer<'a> {
     node: &'a Regtest,
     secp: Secp256k1<All>,
@@ -50,7 +49,7 @@ pub struct Payer<'a> {
 }
 
 impl Payer<'_> {
-    /// Somebody with so many outputs to spend, which the first blocks of the node's chain make.
+    /// Creates a payer with this many outputs, from the coinbases of the node's next blocks.
     #[track_caller]
     pub fn with_coins(node: &Regtest, coins: usize) -> Payer<'_> {
         let mut payer = Payer {
@@ -70,17 +69,17 @@ impl Payer<'_> {
                 key: payer.key,
             });
         }
-        // Nobody has the key of what the other blocks make.
+        // The rewards of these blocks go to a script that nobody uses.
         payer.mine(MATURITY);
         payer
     }
 
-    /// What is made from here on may be relayed with a fee of nothing, where another transaction pays for it (BIP 431).
+    /// Makes later transactions of version 3, which may have no fee if a child pays for them (BIP 431).
     pub fn with_packages(&mut self) {
         self.version = Version(3);
     }
 
-    /// Pays these addresses these amounts, in base units, in one transaction that is sent.
+    /// Pays these addresses these amounts, in base units, in one transaction.
     #[track_caller]
     pub fn pay(&mut self, to: &[(&str, u64)]) -> Made {
         let made = self.make(to);
@@ -88,21 +87,21 @@ impl Payer<'_> {
         made
     }
 
-    /// [`Payer::pay`] without sending it.
+    /// Signs the transaction of [`Payer::pay`] without sending it.
     #[track_caller]
     pub fn make(&mut self, to: &[(&str, u64)]) -> Made {
         let coin = self.coins.pop().unwrap();
         self.signed(vec![coin], to, FEE)
     }
 
-    /// [`Payer::make`] with a fee of nothing: somebody else's transaction has to pay for it.
+    /// Signs a transaction without a fee. A child has to pay for it.
     #[track_caller]
     pub fn make_free(&mut self, to: &[(&str, u64)]) -> Made {
         let coin = self.coins.pop().unwrap();
         self.signed(vec![coin], to, 0)
     }
 
-    /// Spends what another transaction spends, for more; it is sent.
+    /// Replaces a transaction with one that spends the same outputs for a higher fee.
     #[track_caller]
     pub fn replace(&self, old: &Made, to: &[(&str, u64)]) -> Made {
         let fee = old.fee + 2 * FEE;
@@ -111,26 +110,26 @@ impl Payer<'_> {
         made
     }
 
-    /// Spends these.
+    /// Signs a transaction that spends these outputs.
     #[track_caller]
     pub fn spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> Made {
         self.signed(coins, to, FEE)
     }
 
-    /// Gives a transaction to the node.
+    /// Sends a transaction to the node.
     #[track_caller]
     pub fn send(&self, made: &Made) {
         let txid = self.node.text("sendrawtransaction", json!([made.raw]));
         assert_eq!(txid, made.txid);
     }
 
-    /// Mines so many blocks, with all that waits; their hashes.
+    /// Mines this many blocks with all pending transactions. Returns their hashes.
     #[track_caller]
     pub fn mine(&self, blocks: usize) -> Vec<String> {
         mined(self.node, blocks, "51")
     }
 
-    /// Mines a block with these transactions only, by id or whole; its hash.
+    /// Mines a block with only these transactions, by id or in hexadecimal. Returns its hash.
     #[track_caller]
     pub fn mine_only(&self, transactions: &[&str]) -> String {
         let block = self
@@ -139,7 +138,7 @@ impl Payer<'_> {
         block["hash"].as_str().unwrap().to_owned()
     }
 
-    /// The script that pays to a key's witness address.
+    /// Returns the P2WPKH script of a key.
     pub fn script_of(&self, key: &SecretKey) -> ScriptBuf {
         let public = CompressedPublicKey(key.public_key(&self.secp));
         ScriptBuf::new_p2wpkh(&public.wpubkey_hash())
@@ -199,13 +198,12 @@ impl Payer<'_> {
     }
 }
 
-/// An output of a transaction.
 #[track_caller]
 pub fn outpoint(txid: &str, position: u32) -> OutPoint {
     OutPoint::new(txid.parse().unwrap(), position)
 }
 
-/// An amount of coin as a node or Coffer writes it, in base units.
+/// Parses an amount in coins, as a node or Coffer prints it, into base units.
 #[track_caller]
 pub fn units(amount: &Value) -> u64 {
     let text = amount
@@ -215,7 +213,7 @@ pub fn units(amount: &Value) -> u64 {
     amount.unwrap().to_sat()
 }
 
-/// Base units as Coffer writes them.
+/// Formats base units in coins, as Coffer prints them.
 pub fn decimal(units: u64) -> String {
     let text = format!("{}.{:08}", units / 100_000_000, units % 100_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

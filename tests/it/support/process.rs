@@ -1,6 +1,6 @@
-//! Programs that run beside the test, as a user runs them: the real binary, the examples.
+//! Child processes of a test: the real binary and the examples.
 //!
-//! What always holds: whatever is started here is gone when its handle is dropped.
+//! Invariant: a process is killed when its handle is dropped.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// How long a line may take on the busiest of machines.
+/// Timeout for one line, long enough for a busy machine.
 const LINE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running program whose standard output is read line by line.
@@ -18,13 +18,13 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a program; its standard input stays open until it is dropped.
+    /// Starts a program. Its standard input stays open until the handle is dropped.
     #[track_caller]
     pub fn start(command: &mut Command) -> Process {
         Process::start_with(command, Stdio::inherit())
     }
 
-    /// [`Process::start`] with its standard error going elsewhere.
+    /// Starts a program with this standard error.
     #[track_caller]
     pub fn start_with(command: &mut Command, errors: Stdio) -> Process {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -33,20 +33,20 @@ impl Process {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in out.lines().map_while(Result::ok) {
-                // Whoever does not listen any more needs no lines.
+                // The handle may have been dropped.
                 let _ = sender.send(line);
             }
         });
         Process { child, lines }
     }
 
-    /// Waits for the next line of its standard output.
+    /// Waits for the next line of standard output.
     #[track_caller]
     pub fn line(&self) -> String {
         self.lines.recv_timeout(LINE_TIMEOUT).unwrap()
     }
 
-    /// Waits for its ready line; the url in it.
+    /// Waits for the ready line and returns its URL.
     #[track_caller]
     pub fn url(&self) -> String {
         let line = self.line();
@@ -54,25 +54,25 @@ impl Process {
         rest.split_once(' ').unwrap().0.to_owned()
     }
 
-    /// Its number in the system.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends it as `kill -9` does, and waits until it is gone.
+    /// Kills the process with SIGKILL and waits for it.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Writes this to its standard input.
+    /// Writes a text to standard input.
     #[track_caller]
     pub fn types(&mut self, text: &str) {
         let input = self.child.stdin.as_mut().unwrap();
         input.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Ends it as Ctrl-C does, and waits for its end; did it end well?
+    /// Sends SIGINT and waits for the exit. Returns `true` if the exit code is 0.
     #[track_caller]
     pub fn interrupt(&mut self) -> bool {
         let number = self.id().to_string();
@@ -81,16 +81,16 @@ impl Process {
         self.child.wait().unwrap().success()
     }
 
-    /// Waits until it has ended by itself; did it end well?
+    /// Waits until the process exits by itself. Returns `true` if the exit code is 0.
     pub fn ends(&mut self) -> bool {
-        // Its standard input is left open: `wait` would close it, by which it ends too.
+        // `wait` would close standard input, which also ends the process.
         let input = self.child.stdin.take();
         let ended = self.child.wait().unwrap().success();
         drop(input);
         ended
     }
 
-    /// Closes its standard input and waits for its end; did it end well?
+    /// Closes standard input and waits for the exit. Returns `true` if the exit code is 0.
     pub fn close(&mut self) -> bool {
         drop(self.child.stdin.take());
         self.child.wait().unwrap().success()
@@ -99,13 +99,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A sandbox of the real binary on this address, and the url of its ready line.
+/// Starts a sandbox of the real binary on this address. Returns the URL of its ready line.
 #[track_caller]
 pub fn sandbox(listen: &str, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -115,7 +115,7 @@ pub fn sandbox(listen: &str, more: &[&str]) -> (Process, String) {
     (process, url)
 }
 
-/// The file of an example, which `cargo test` builds beside the binary.
+/// Returns the path of an example binary, which `cargo test` builds.
 #[track_caller]
 pub fn example(name: &str) -> PathBuf {
     let profile = PathBuf::from(env!("CARGO_BIN_EXE_coffer"));

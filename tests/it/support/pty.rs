@@ -1,31 +1,29 @@
-//! A command on a terminal: what a person would see of it.
-//!
-//! What always holds: the terminal is real (`pty.py` opens one), and so is the Ctrl-C that is pressed in it.
+//! A command on a real pseudo-terminal, which `pty.py` opens.
 
 use super::tools;
 use std::process::Command;
 
-/// A terminal that is to be.
+/// Settings of a terminal.
 pub struct Terminal<'a> {
-    /// How wide it is.
+    /// Width, in characters.
     pub columns: u16,
-    /// What of the environment is set, beside `TERM`, which is `xterm` otherwise.
+    /// Environment variables. `TERM` is `xterm` by default.
     pub environment: &'a [(&'a str, &'a str)],
-    /// Ctrl-C is pressed as soon as this is shown.
+    /// Text after which Ctrl-C is pressed. Empty: never.
     pub interrupted_at: &'a str,
 }
 
-/// What became of it.
+/// Result of a command on a terminal.
 #[derive(Debug)]
 pub struct Shown {
-    /// All that the terminal was sent.
+    /// All bytes sent to the terminal, as text.
     pub sent: String,
-    /// The exit code, or the number of the signal that ended it, below zero.
+    /// Exit code, or the negative number of the signal that ended the command.
     pub code: i32,
 }
 
 impl Terminal<'_> {
-    /// One of 80 columns that shows colours.
+    /// Returns a terminal of 80 columns with colors.
     pub fn usual() -> Terminal<'static> {
         Terminal {
             columns: 80,
@@ -34,7 +32,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// Runs a command on it; nothing where the machine has no Python. The terminal is left as it was found.
+    /// Runs a command. Returns `None` if Python is not installed. Asserts that the terminal settings are restored.
     #[track_caller]
     pub fn run(&self, command: &[&str]) -> Option<Shown> {
         let mut python = Command::new("python3");
@@ -62,8 +60,7 @@ impl Terminal<'_> {
 }
 
 impl Shown {
-    /// What is left on the terminal's lines once everything is sent, without colours. A line that is cleared or written
-    /// over is gone.
+    /// Returns the lines that stay visible at the end, without colors. Cleared and overwritten text is left out.
     pub fn left(&self) -> Vec<String> {
         let lines = self.sent.split('\n');
         let left = |line: &str| {

@@ -1,4 +1,4 @@
-//! A shop's webhook receiver: a small real HTTP server that keeps what came, byte for byte, and does as it is told.
+//! A webhook receiver: a small HTTP server that records requests byte for byte and replies as scripted.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,31 +7,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what is bound to come.
+/// Timeout for expected requests.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a receiver does with a request.
+/// Reaction to a request.
 #[derive(Clone, Debug)]
 pub enum Does {
-    /// Answers with this status.
+    /// Replies with this status.
     Answer(u16),
-    /// Answers with this status and this text.
+    /// Replies with this status and body.
     Say(u16, String),
-    /// Sends the caller elsewhere.
+    /// Redirects to this URL.
     Redirect(String),
-    /// Answers 503 and asks to be left alone for so many seconds.
+    /// Replies 503 with this `Retry-After`, in seconds.
     AskLater(u32),
-    /// Answers after a while.
+    /// Replies after this delay.
     Slow(Duration),
-    /// Says nothing until the caller gives up.
+    /// Sends nothing until the client closes the connection.
     Hang,
-    /// Begins an answer, and says no more of it until the caller gives up.
+    /// Sends the start of a response, then nothing until the client closes the connection.
     Begin,
-    /// Closes the connection without an answer.
+    /// Closes the connection without a response.
     Close,
 }
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Message {
     pub at: Instant,
@@ -41,7 +41,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// The body as JSON.
+    /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap()
@@ -50,7 +50,7 @@ impl Message {
 
 type Script = dyn Fn(usize, &Message) -> Does + Send + Sync;
 
-/// The receiver; dropping it closes its port and its connections, also those that hang.
+/// A running receiver. Dropping it closes its port and its connections.
 pub struct Receiver {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -65,19 +65,19 @@ struct Shared {
 }
 
 impl Receiver {
-    /// One that always does the same.
+    /// Starts a receiver that reacts to every request in the same way.
     #[track_caller]
     pub fn that(does: Does) -> Receiver {
         Receiver::scripted(move |_, _| does.clone())
     }
 
-    /// One that is told for each request what to do, by its number from 0.
+    /// Starts a receiver with a script that gets the number of the request, from 0.
     #[track_caller]
     pub fn scripted(script: impl Fn(usize, &Message) -> Does + Send + Sync + 'static) -> Receiver {
         Receiver::at(SocketAddr::from(([127, 0, 0, 1], 0)), script)
     }
 
-    /// One at this address.
+    /// Starts a receiver at this address.
     #[track_caller]
     pub fn at(
         address: SocketAddr,
@@ -103,7 +103,7 @@ impl Receiver {
                 serving.connections.lock().unwrap().push(connection);
                 std::thread::spawn(move || {
                     serving.talk(&stream);
-                    // One that the caller has closed needs no closing.
+                    // The client may have closed the connection.
                     let _ = stream.shutdown(Shutdown::Both);
                 });
             }
@@ -111,24 +111,23 @@ impl Receiver {
         Receiver { address, shared }
     }
 
-    /// An address where nobody listens: not the one that the servers of other tests take their ports of.
+    /// Returns an address without a listener. Servers of other tests bind to 127.0.0.1, so none of them takes it.
     #[track_caller]
     pub fn nobody() -> SocketAddr {
         let listener = TcpListener::bind("127.7.7.7:0").unwrap();
         listener.local_addr().unwrap()
     }
 
-    /// Where it is reached.
     pub fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
 
-    /// What has come so far.
+    /// Returns the requests received so far.
     pub fn messages(&self) -> Vec<Message> {
         self.shared.messages.lock().unwrap().clone()
     }
 
-    /// Waits for so many messages.
+    /// Waits until this many requests are received.
     #[track_caller]
     pub fn wait(&self, count: usize) -> Vec<Message> {
         let messages = self.shared.messages.lock().unwrap();
@@ -144,7 +143,7 @@ impl Receiver {
 impl Drop for Receiver {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees that it is closed.
+        // Wakes the listener, which then sees the closed flag.
         let _ = TcpStream::connect(self.address);
         for connection in self.shared.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
@@ -187,7 +186,7 @@ impl Shared {
         }
     }
 
-    /// Lets time pass, however many messages arrive.
+    /// Sleeps for this duration, even if requests arrive.
     fn pass(&self, wait: Duration) {
         let begun = Instant::now();
         let messages = self.messages.lock().unwrap();
@@ -207,7 +206,7 @@ fn said(status: u16, headers: &str, body: &str) -> String {
     )
 }
 
-/// The next request, or nothing when the caller has gone.
+/// Reads the next request. Returns `None` if the client closed the connection.
 fn request(stream: &TcpStream) -> Option<Message> {
     let (path, headers, body) = read(&mut BufReader::new(stream))?;
     Some(Message {
@@ -218,7 +217,7 @@ fn request(stream: &TcpStream) -> Option<Message> {
     })
 }
 
-/// The path, the headers and the body of the next request, or nothing when the caller has gone.
+/// Reads path, headers and body of the next request. Returns `None` if the client closed the connection.
 pub fn read(
     reader: &mut BufReader<&TcpStream>,
 ) -> Option<(String, BTreeMap<String, String>, Vec<u8>)> {

@@ -1,10 +1,10 @@
-//! Every refusal that any test meets is one that the document names for that operation.
+//! Check of every error response that a test receives against the OpenAPI document.
 
 use super::Answer;
 use coffer::http::{Route, routes};
 use serde_json::Value;
 
-/// Asserts it of an answer; faults that a sandbox pretends are excepted, which may be of any status.
+/// Asserts that the document lists the error code for this operation. Simulated faults of a sandbox are exempt.
 #[track_caller]
 pub(super) fn are_documented(method: &str, url: &str, answer: &Answer) {
     let path = url.splitn(4, '/').nth(3).unwrap_or_default();
@@ -15,7 +15,7 @@ pub(super) fn are_documented(method: &str, url: &str, answer: &Answer) {
     };
     let is_pretended = message.starts_with("a fault of the sandbox");
     let no_path = message == "no such path" || answer.status == 405;
-    // A sandbox says this of every path, before it looks which one it is.
+    // A sandbox checks the Host header before it looks up the path.
     let no_host = message.starts_with("Host must be ");
     let Some(route) = route(method, path) else {
         return;
@@ -32,7 +32,7 @@ pub(super) fn are_documented(method: &str, url: &str, answer: &Answer) {
     );
 }
 
-/// The route of a path: of several the one that names more of it.
+/// Returns the route of a path. If several match, the one with the fewest parameters.
 fn route(method: &str, path: &str) -> Option<&'static Route> {
     let is_of = |route: &&Route| {
         let wanted: Vec<&str> = route.path.split('/').skip(1).collect();

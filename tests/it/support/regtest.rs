@@ -1,8 +1,7 @@
-//! A real node in regtest, of the kind that bitcoin's are; it needs no wallet.
+//! A real litecoind or bitcoind in regtest, without a wallet.
 //!
-//! What always holds: it is gone, with its folder, when its handle is dropped. Where the machine has none, the test is told
-//! so and says so, unless `COFFER_NEED_TOOLS` is set, as CI does: then it fails. Only bitcoind may be missing there, too, as
-//! no package has it: `.ci/bitcoind` builds it.
+//! Invariant: the process and its folder are removed when the handle is dropped. See `tools` for a machine without the
+//! program.
 
 use super::process::Process;
 use super::scratch::Scratch;
@@ -14,7 +13,7 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-/// A running node.
+/// A regtest node.
 pub struct Regtest {
     pub chain: Chain,
     program: OsString,
@@ -23,16 +22,16 @@ pub struct Regtest {
     scratch: Scratch,
     port: u16,
     agent: ureq::Agent,
-    /// Time of the node in Unix seconds, once it is not that of the machine.
+    /// Mocked time of the node in Unix seconds, `None` for the machine's time.
     time: Cell<Option<i64>>,
 }
 
 impl Regtest {
-    /// Starts a litecoind with these options besides; nothing where the machine has none.
+    /// Starts a litecoind with these extra options. Returns `None` if litecoind is not installed.
     #[track_caller]
     pub fn litecoind(options: &[&str], untested: &str) -> Option<Regtest> {
         tools::says("litecoind", &["-version"], untested)?;
-        // Litecoin's nodes let nothing be replaced by default.
+        // Litecoin nodes reject replacements by default.
         let options = [
             &["-fallbackfee=0.0001", "-mempoolreplacement=1"][..],
             options,
@@ -45,7 +44,7 @@ impl Regtest {
         ))
     }
 
-    /// Starts a bitcoind with these options besides; nothing where the machine has none.
+    /// Starts a bitcoind with these extra options. Returns `None` if bitcoind is not installed.
     #[track_caller]
     pub fn bitcoind(options: &[&str], untested: &str) -> Option<Regtest> {
         let program = tools::named("COFFER_BITCOIND", "bitcoind", untested)?;
@@ -56,7 +55,7 @@ impl Regtest {
     fn start(chain: Chain, program: OsString, options: &[&str]) -> Regtest {
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.path("data")).unwrap();
-        // Nobody else takes it meanwhile: the system gives each free port in turn.
+        // No other process gets this port soon: the system assigns free ports in turn.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
@@ -74,7 +73,7 @@ impl Regtest {
         node
     }
 
-    /// Starts it, on the folder as it stands.
+    /// Starts the process on the existing folder.
     #[track_caller]
     pub fn begin(&self) {
         let mut command = Command::new(&self.program);
@@ -99,7 +98,7 @@ impl Regtest {
         self.process.replace(Some(process));
     }
 
-    /// Sets the time of the node, in Unix seconds; one that is down takes it when it starts.
+    /// Sets the time of the node, in Unix seconds. A stopped node uses it at its next start.
     #[track_caller]
     pub fn set_time(&self, time: i64) {
         self.time.set(Some(time));
@@ -108,7 +107,7 @@ impl Regtest {
         }
     }
 
-    /// Ends it; its folder stays.
+    /// Stops the process and keeps its folder.
     pub fn end(&self) {
         self.call("stop", json!([]));
         if let Some(mut process) = self.process.take() {
@@ -116,12 +115,12 @@ impl Regtest {
         }
     }
 
-    /// Its url, with its login.
+    /// Returns the RPC URL, including the login.
     pub fn url(&self) -> String {
         format!("http://coffer:regtest@127.0.0.1:{}", self.port)
     }
 
-    /// What it answers: a result, or an error.
+    /// Calls a method and returns its result or its error.
     #[track_caller]
     pub fn try_call(&self, method: &str, params: Value) -> Result<Value, Value> {
         let (_, mut answer) = self.answer(json!({ "id": 1, "method": method, "params": params }));
@@ -131,12 +130,12 @@ impl Regtest {
         }
     }
 
-    /// What it answers a body: the status, and the body.
+    /// Posts a JSON body and returns the HTTP status and the response body.
     #[track_caller]
     pub fn answer(&self, body: Value) -> (u16, Value) {
         let url = format!("http://127.0.0.1:{}/", self.port);
         let request = self.agent.post(&url);
-        // coffer:regtest
+        // Base64 of `coffer:regtest`.
         let request = request.header("authorization", "Basic Y29mZmVyOnJlZ3Rlc3Q=");
         let mut response = request.send(body.to_string()).unwrap();
         let text = response.body_mut().with_config().limit(1 << 28);
@@ -144,20 +143,20 @@ impl Regtest {
         (response.status().as_u16(), answer)
     }
 
-    /// The result of a call.
+    /// Calls a method and returns its result.
     #[track_caller]
     pub fn call(&self, method: &str, params: Value) -> Value {
         let answer = self.try_call(method, params);
         answer.unwrap_or_else(|error| unreachable!("{method}: {error}"))
     }
 
-    /// A result that is a text.
+    /// Calls a method whose result is a text.
     #[track_caller]
     pub fn text(&self, method: &str, params: Value) -> String {
         self.call(method, params).as_str().unwrap().to_owned()
     }
 
-    /// The script of an address, in hexadecimal, as the node itself reads the address.
+    /// Returns the script of an address in hexadecimal, as the node decodes it.
     #[track_caller]
     pub fn script(&self, address: &str) -> String {
         let read = self.call("validateaddress", json!([address]));

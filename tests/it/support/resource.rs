@@ -1,27 +1,27 @@
-//! A resource as it is documented: each field with its type, and whether it may be null.
+//! The documented shape of a resource: the type of each field, and which fields may be null.
 
 use coffer::domain::time::Time;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What a field holds: its name, its kind, and whether it may be null.
+/// A documented field.
 ///
-/// A kind is `uuid`, `text`, `money` (two decimals), `coin` (a plain decimal), `time`, `uri`, `flag`, `number`,
-/// `object`, `list`, `=constant`, or the texts of an enumeration with `|` between them.
+/// The kind is `uuid`, `text`, `money` (two decimals), `coin` (a plain decimal), `time`, `uri`, `flag`, `number`,
+/// `object`, `list`, `=constant`, or the values of an enumeration separated by `|`.
 struct Field {
     name: &'static str,
     kind: &'static str,
     is_nullable: bool,
 }
 
-/// The fields of a resource in their order, and what was seen of them.
+/// The fields of a resource in order, and the values seen in checked objects.
 pub struct Resource {
     fields: Vec<Field>,
     seen: BTreeSet<(&'static str, String)>,
 }
 
 impl Resource {
-    /// Reads lines like `orderId text or null`.
+    /// Parses one field a line, for example `orderId text or null`.
     #[track_caller]
     pub fn of(lines: &'static str) -> Resource {
         let field = |line: &'static str| {
@@ -39,7 +39,7 @@ impl Resource {
         }
     }
 
-    /// Asserts that an object has these fields in this order, each of its type, and no other.
+    /// Asserts that an object has exactly these fields, in this order and with these types.
     #[track_caller]
     pub fn check(&mut self, object: &Value) {
         let names: Vec<&String> = object.as_object().unwrap().keys().collect();
@@ -64,7 +64,7 @@ impl Resource {
         }
     }
 
-    /// Asserts that what may be null was seen null and otherwise, and every flag true and false.
+    /// Asserts that each nullable field was seen with and without null, and each flag as true and false.
     #[track_caller]
     pub fn was_seen_whole(&self) {
         for field in &self.fields {
@@ -79,7 +79,7 @@ impl Resource {
         }
     }
 
-    /// Asserts that every text of this enumeration was seen.
+    /// Asserts that each value of this enumeration was seen.
     #[track_caller]
     pub fn has_shown_every(&self, name: &str) {
         let field = self.fields.iter().find(|field| field.name == name).unwrap();
@@ -89,7 +89,7 @@ impl Resource {
         }
     }
 
-    /// Asserts that a schema of the document has the same fields, none of them optional.
+    /// Asserts that an OpenAPI schema has the same fields and requires all of them.
     #[track_caller]
     pub fn is_schema(&self, schema: &Value) {
         let properties = schema["properties"].as_object().unwrap();
@@ -123,7 +123,7 @@ impl Resource {
     }
 }
 
-/// Is a value of this kind?
+/// Returns `true` if the value has this kind.
 fn is_of(kind: &str, value: &Value) -> bool {
     match kind {
         "flag" => value.is_boolean(),
@@ -134,7 +134,7 @@ fn is_of(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Is a text of this kind?
+/// Returns `true` if the text has this kind.
 fn is_text_of(kind: &str, text: &str) -> bool {
     match kind {
         "text" => !text.is_empty(),
@@ -152,7 +152,7 @@ fn is_text_of(kind: &str, text: &str) -> bool {
             let (whole, part) = text.split_once('.').unwrap_or((text, "1"));
             is_digits(whole) && is_digits(part) && !part.ends_with('0')
         }
-        // As it prints it: in UTC, with milliseconds.
+        // The time has to be in UTC with milliseconds, as Coffer prints it.
         "time" => text
             .parse::<Time>()
             .is_ok_and(|time| time.to_string() == text),
@@ -162,7 +162,7 @@ fn is_text_of(kind: &str, text: &str) -> bool {
     }
 }
 
-/// Is it a UUID of version 7?
+/// Returns `true` for a UUID of version 7.
 fn is_uuid(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();

@@ -1,13 +1,13 @@
-//! A folder of a test's own, gone when the test is.
+//! A temporary folder that is deleted after the test.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many there have been in this process.
+/// Number of folders created by this process.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// An empty folder; dropping it removes it and what is in it.
+/// An empty folder, deleted with its contents on drop.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
@@ -17,7 +17,7 @@ impl Scratch {
             let (process, made) = (std::process::id(), MADE.fetch_add(1, Ordering::SeqCst));
             let path = std::env::temp_dir().join(format!("coffer-it-{process}-{made}"));
             match std::fs::create_dir(&path) {
-                // Numbers of processes come again, and one that was killed has left its folders.
+                // A killed process with the same id may have left its folders.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => {
                     made.unwrap();
@@ -27,8 +27,8 @@ impl Scratch {
         }
     }
 
-    /// A copy, under this name, of the file that an older version made: the one in the repository is never opened, which
-    /// would leave files beside it.
+    /// Copies the file of an older version to this name. The file in the repository is never opened, because SQLite
+    /// would create files beside it.
     #[track_caller]
     pub fn old_file(&self, version: &str, name: &str) -> PathBuf {
         let files = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files");
@@ -37,7 +37,7 @@ impl Scratch {
         file
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -45,7 +45,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left in the system's folder for temporary files is removed by the system.
+        // The system cleans its temporary folder if this fails.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,6 +1,6 @@
-//! A server in production with two operators, one of whom turns on a second factor.
+//! A production server with two operators, one of whom turns on the second factor.
 //!
-//! The clock is moved by hand; codes are computed here, by another library than Coffer's.
+//! The clock is manual. The test computes codes with another library than Coffer.
 
 use super::scratch::Scratch;
 use super::{Answer, agent, send};
@@ -25,20 +25,20 @@ pub const BEN: &str = "ben@shop.test";
 pub const PASSWORD: &str = "a long password";
 pub const NULL: Value = Value::Null;
 pub const STEP_MS: i64 = 30_000;
-/// What the clock shows first, a moment of the year 2040.
+/// Initial time of the clock, in Unix milliseconds (2040).
 pub const START_MS: i64 = 2_208_945_600_000;
 
-/// A server in production with two operators, whose clock is moved by hand.
+/// A production server with two operators and a manual clock.
 pub struct House {
     pub server: Option<Server>,
     scratch: Scratch,
     time: Arc<ManualTime>,
     passed_ms: std::cell::Cell<i64>,
-    /// Wrong passwords of all unknown clients at one email that cost nothing.
+    /// Free wrong passwords for one email, summed over all unknown clients.
     guesses_of_all_max: i64,
 }
 
-/// An operator who has turned it on.
+/// An operator with an active second factor.
 pub struct Owner {
     pub cookie: String,
     pub secret: String,
@@ -51,7 +51,7 @@ impl House {
         House::with_guesses(40)
     }
 
-    /// One in which all unknown clients may give so many wrong passwords at one email.
+    /// Starts a server with this limit of free wrong passwords for one email, summed over all unknown clients.
     #[track_caller]
     pub fn with_guesses(guesses_of_all_max: i64) -> House {
         static HASH: OnceLock<String> = OnceLock::new();
@@ -72,7 +72,7 @@ impl House {
         house
     }
 
-    /// Starts it, or starts it again.
+    /// Starts or restarts the server.
     #[track_caller]
     pub fn start(&mut self) {
         self.server = None;
@@ -98,7 +98,7 @@ impl House {
         conn
     }
 
-    /// The first value of a query, as a text.
+    /// Returns the first value of a query as text.
     #[track_caller]
     pub fn value(&self, sql: &str) -> String {
         let sql = format!("select ({sql}) || ''");
@@ -110,13 +110,13 @@ impl House {
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 
-    /// Somebody sets the wall clock: forward, or where `ms` is less than nothing, back.
+    /// Changes the wall clock by this many milliseconds. A negative value sets the clock back.
     pub fn jump(&self, ms: i64) {
         self.time.jump(ms);
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 
-    /// What an app with this secret shows, so many steps from now.
+    /// Returns the code for this secret, `steps` steps of 30 seconds from now.
     pub fn code(&self, secret: &str, steps: i64) -> String {
         let ms = START_MS + self.passed_ms.get() + steps * STEP_MS;
         code_at(secret, ms / STEP_MS)
@@ -139,7 +139,7 @@ impl House {
         self.call("192.0.2.1", cookie, method, path, body)
     }
 
-    /// Signs in from this address.
+    /// Signs in from this client address.
     #[track_caller]
     pub fn sign_in_from(&self, from: &str, email: &str, code: &Value) -> Answer {
         let body = json!({ "email": email, "password": PASSWORD, "code": code });
@@ -151,13 +151,13 @@ impl House {
         self.sign_in_from("192.0.2.1", email, code)
     }
 
-    /// Signs in by the password alone; the cookie.
+    /// Signs in with the password alone and returns the cookie.
     #[track_caller]
     pub fn cookie(&self, email: &str) -> String {
         cookie(&self.sign_in(email, &NULL).expect(201))
     }
 
-    /// Anna turns it on.
+    /// Turns on the second factor of Anna.
     #[track_caller]
     pub fn on(&self) -> Owner {
         let cookie = self.cookie(ANNA);
@@ -176,7 +176,7 @@ impl House {
         }
     }
 
-    /// Who did what to a second factor, oldest first.
+    /// Returns actor, action and object of each audit log entry about second factors, oldest first.
     #[track_caller]
     pub fn log(&self) -> String {
         self.value(
@@ -185,7 +185,7 @@ impl House {
         )
     }
 
-    /// Runs `coffer user` on the file; what it prints.
+    /// Runs `coffer user` on the file and parses its output.
     #[track_caller]
     pub fn coffer_user(&self, args: &[&str]) -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -203,7 +203,7 @@ pub fn cookie(begun: &Answer) -> String {
     set.split(';').next().unwrap().to_owned()
 }
 
-/// The code of a step: RFC 4226 over RFC 6238.
+/// Computes the code of a time step (RFC 4226 and RFC 6238).
 pub fn code_at(secret: &str, step: i64) -> String {
     let mut key = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);
@@ -229,7 +229,7 @@ pub fn code_at(secret: &str, step: i64) -> String {
     )
 }
 
-/// A code that is none of these.
+/// Returns a code that is not in this list.
 pub fn wrong(not: &[String]) -> String {
     let codes = ["000000", "111111", "222222", "333333", "444444", "555555"];
     let mut codes = codes.iter().map(|code| (*code).to_owned());

@@ -1,4 +1,4 @@
-//! A Coffer in production: the real binary on a file, an operator, an active account, and programs it may run.
+//! A production installation: the real binary, a file with an operator and an active account, and helper programs.
 
 use super::looks;
 use super::scratch::Scratch;
@@ -12,38 +12,38 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The reseller's token.
+/// Token of the reseller.
 pub const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
-/// Sources of rates of which none answers.
+/// Rate sources that do not respond.
 pub const NO_RATES: &str = "kraken=http://127.0.0.1:1,coinbase=http://127.0.0.1:1";
-/// The operator of every file.
+/// Email of the operator.
 pub const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
-/// Who is paid where it does not matter: the coin, its chain, the address.
+/// Payee for tests where the chain does not matter: asset, chain and address.
 pub const SOLANA: [&str; 3] = [
     "SOL",
     "solana",
     "So11111111111111111111111111111111111111112",
 ];
 
-/// The same on a chain that can have a node.
+/// Payee on a chain that can have a node.
 pub const ETHEREUM: [&str; 3] = [
     "ETH",
     "ethereum",
     "0x1111111111111111111111111111111111111111",
 ];
 
-/// What was set up.
+/// A file that is set up, and its folder.
 pub struct Served {
     scratch: Scratch,
     pub file: PathBuf,
-    /// The id of the account.
+    /// Id of the account.
     pub account: String,
-    /// Its live secret key.
+    /// Live secret key of the account.
     pub key: String,
 }
 
-/// It runs.
+/// A running server and the operator's session.
 pub struct Running {
     pub process: Process,
     pub url: String,
@@ -51,7 +51,7 @@ pub struct Running {
 }
 
 impl Served {
-    /// Sets one up on the command line.
+    /// Sets up a file with the command line.
     #[track_caller]
     pub fn new() -> Served {
         let scratch = Scratch::new();
@@ -92,7 +92,7 @@ impl Served {
         served
     }
 
-    /// Its file, open beside it.
+    /// Opens a separate connection to the file.
     pub fn open(&self) -> Connection {
         let conn = Connection::open(&self.file).unwrap();
         conn.busy_timeout(std::time::Duration::from_secs(5))
@@ -100,12 +100,12 @@ impl Served {
         conn
     }
 
-    /// A path beside its file.
+    /// Returns a path in the folder of the file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.scratch.path(name)
     }
 
-    /// A program of this shell script; how to name it in a setting.
+    /// Writes a shell script as an executable and returns its path for a setting.
     #[track_caller]
     pub fn program(&self, name: &str, script: &str) -> String {
         let path = self.scratch.path(name);
@@ -114,26 +114,26 @@ impl Served {
         path.to_str().unwrap().to_owned()
     }
 
-    /// Starts it with these settings.
+    /// Starts the server with these settings.
     #[track_caller]
     pub fn start(&self, settings: &[&str]) -> Running {
         self.run("off", Stdio::inherit(), settings)
     }
 
-    /// Starts it so that it logs this much into a file.
+    /// Starts the server with this log filter and writes the log to a file.
     #[track_caller]
     pub fn start_logging(&self, filter: &str, to: &Path) -> Running {
         self.start_logging_with(filter, to, &[])
     }
 
-    /// [`Served::start_logging`] with these settings.
+    /// Like [`Installation::start_logging`], with these settings.
     #[track_caller]
     pub fn start_logging_with(&self, filter: &str, to: &Path, settings: &[&str]) -> Running {
         let file = std::fs::File::create(to).unwrap();
         self.run(filter, file.into(), settings)
     }
 
-    /// Starts it again with these settings; the operator's session goes on.
+    /// Restarts the server with these settings and keeps the operator's session.
     #[track_caller]
     pub fn start_again(&self, before: &Running, settings: &[&str]) -> Running {
         let (process, url) = self.begin("off", Stdio::inherit(), settings);
@@ -149,7 +149,7 @@ impl Served {
     fn begin(&self, log: &str, errors: Stdio, settings: &[&str]) -> (Process, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
-        // Nobody is there, and nobody outside this machine is asked.
+        // Rates are not fetched from the internet.
         command.env("COFFER_RATES", NO_RATES);
         command
             .args(["--exit-with-parent", "--file"])
@@ -173,13 +173,14 @@ impl Served {
         }
     }
 
-    /// An approved payout of 20 EUR, which come to 0.199 SOL; its id. The money is the operator's word.
+    /// Creates an approved payout of 20 EUR, which are 0.199 SOL, and returns its id. An adjustment by the operator
+    /// funds the balance.
     #[track_caller]
     pub fn approved_payout(&self, running: &Running) -> String {
         self.approved_payout_in(running, SOLANA)
     }
 
-    /// [`Served::approved_payout`] in this coin, on its chain, to this address: 0.199 of it too.
+    /// Like [`Installation::approved_payout`], to this payee. The amount is also 0.199 coins.
     #[track_caller]
     pub fn approved_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
         let id = self.requested_payout_in(running, payee);
@@ -188,7 +189,7 @@ impl Served {
         id
     }
 
-    /// [`Served::approved_payout_in`] as its merchant has requested it; [`approval`] is what comes next.
+    /// Requests the payout of [`Installation::approved_payout_in`] without approving it. [`approval`] is the next step.
     #[track_caller]
     pub fn requested_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
@@ -210,7 +211,7 @@ impl Served {
         payout["id"].as_str().unwrap().to_owned()
     }
 
-    /// Gives an approved payout to the signer, whatever the settings were when it was approved.
+    /// Assigns an approved payout to the signer, independent of the settings at its approval.
     #[track_caller]
     pub fn give_to_signer(&self, id: &str) {
         let given =
@@ -218,7 +219,7 @@ impl Served {
         assert_eq!(self.open().execute(given, [id]).unwrap(), 1);
     }
 
-    /// Polls the file until this query answers one of these texts; which one.
+    /// Polls a query until its result is one of these texts, and returns that text.
     #[track_caller]
     pub fn until(&self, query: &str, ends: &[&str]) -> String {
         let conn = self.open();
@@ -234,20 +235,20 @@ impl Served {
 }
 
 impl Running {
-    /// Ends it as it should; all that it has logged into this file.
+    /// Stops the server normally and returns its log.
     #[track_caller]
     pub fn logged(mut self, log: &Path) -> String {
-        // Whatever is killed takes with it what it has not written yet.
+        // A killed process would lose log lines that it has not written.
         assert!(self.process.close());
         std::fs::read_to_string(log).unwrap()
     }
 
-    /// The operator's cookie.
+    /// Returns the operator's session cookie.
     pub fn cookie(&self) -> &str {
         &self.cookie
     }
 
-    /// Calls the operator interface.
+    /// Sends a request to the operator interface.
     #[track_caller]
     pub fn interface(&self, method: &str, path: &str, body: &Value) -> Answer {
         let body = if body.is_null() {
@@ -265,7 +266,7 @@ impl Running {
         )
     }
 
-    /// Calls the reseller interface.
+    /// Sends a request to the reseller interface.
     #[track_caller]
     pub fn reseller(&self, method: &str, path: &str, body: &Value) -> Answer {
         let body = if body.is_null() {
@@ -285,17 +286,17 @@ impl Running {
     }
 }
 
-/// The operator's word that a payout may be sent.
+/// Returns the body that approves a payout.
 pub fn approval() -> Value {
     json!({ "action": "approve", "rate": "100", "acceptRate": true, "networkFee": "0.001" })
 }
 
-/// Settings with which this program sends what is approved on ethereum, whose node does not answer.
+/// Returns settings with a signer for ethereum and a node that does not respond.
 pub fn with_signer(program: &str) -> [&str; 4] {
     ["--signer", program, "--node", "ethereum=http://127.0.0.1:1"]
 }
 
-/// How often a program noted that it was started.
+/// Returns how many starts a program wrote to this file, one a line.
 pub fn starts(noted: &Path) -> usize {
     std::fs::read_to_string(noted).map_or(0, |text| text.lines().count())
 }

@@ -1,4 +1,4 @@
-//! A stream of events, as a program reads it: by HTTP/1.0, where what comes is the stream as it is, or in its chunks.
+//! A client of the event stream over HTTP/1.0, where the body is not chunked, or HTTP/1.1.
 
 use super::Shop;
 use crate::http::connections::limited;
@@ -6,14 +6,14 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-/// One that is open, or was refused.
+/// An open event stream, or an error response.
 pub struct Stream {
-    /// The head of the answer.
+    /// Status line and headers of the response.
     pub head: String,
     lines: BufReader<TcpStream>,
 }
 
-/// An event: its name, its id, its data.
+/// A server-sent event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub name: String,
@@ -22,13 +22,13 @@ pub struct Told {
 }
 
 impl Stream {
-    /// Asks, and reads the head of the answer.
+    /// Sends the request and reads the head of the response.
     #[track_caller]
     pub fn open(shop: &Shop, path: &str, headers: &str) -> Stream {
         Stream::by("1.0", shop, path, headers)
     }
 
-    /// The same by HTTP/1.1: what comes are chunks.
+    /// Opens the stream over HTTP/1.1 and asserts that it is chunked.
     #[track_caller]
     pub fn chunked(shop: &Shop, path: &str) -> Stream {
         let stream = Stream::by("1.1", shop, path, "");
@@ -57,7 +57,7 @@ impl Stream {
         stream
     }
 
-    /// The lines before the next empty one; nothing at the end.
+    /// Reads the lines up to the next empty one. Returns `None` at the end of the stream.
     fn block(&mut self) -> Option<String> {
         let mut block = String::new();
         loop {
@@ -72,13 +72,13 @@ impl Stream {
         }
     }
 
-    /// Says something on the connection of the stream.
+    /// Writes a text to the connection.
     #[track_caller]
     pub fn say(&mut self, text: &str) {
         self.lines.get_mut().write_all(text.as_bytes()).unwrap();
     }
 
-    /// The next chunk; an empty one is the last.
+    /// Reads the next chunk. The last one is empty.
     #[track_caller]
     pub fn chunk(&mut self) -> String {
         let mut size = String::new();
@@ -90,7 +90,7 @@ impl Stream {
         piece.strip_suffix("\r\n").unwrap().to_owned()
     }
 
-    /// The next event; nothing at the end.
+    /// Reads the next event. Returns `None` at the end of the stream.
     #[track_caller]
     pub fn next(&mut self) -> Option<Told> {
         let block = loop {
@@ -110,7 +110,7 @@ impl Stream {
         })
     }
 
-    /// The next event that is of interest.
+    /// Reads events until one matches.
     #[track_caller]
     pub fn until(&mut self, is_wanted: impl Fn(&Told) -> bool) -> Told {
         loop {

@@ -1,8 +1,8 @@
-//! A local Solana: surfpool, which runs the chain's own programs, with a payer and tokens on it (`surfpool/host.js`).
+//! A local Solana node (surfpool) with the chain's own programs, a payer and tokens, hosted by `surfpool/host.js`.
 //!
-//! It makes a block for each transaction and none by itself. What it has otherwise than other nodes: times in blocks are a
-//! thousandth of what they should be, and any commitment is taken for the least. Two more of its faults are mended on the
-//! way: a least slot that is asked for shortens a history, and blocks behind one with transactions name another parent.
+//! A block is made for each transaction only. Unlike other nodes, surfpool divides block times by 1 000 and ignores the
+//! requested commitment. `host.js` corrects two more faults: `minContextSlot` shortens a history, and a block after one
+//! with transactions names another parent.
 
 use super::came::Came;
 use super::process::Process;
@@ -14,16 +14,16 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// The coins that are listed.
+/// The listed assets.
 pub const SOL: &str = "SOL";
 pub const USDC: &str = "USDC-SPL";
 pub const USDT: &str = "USDT-SPL";
-/// Slots behind the newest one from which on a slot is final.
+/// Number of newer slots that make a slot final.
 pub const FINAL: u32 = 31;
-/// The package that has it.
+/// npm package of surfpool.
 const PACKAGE: &str = "@solana/surfpool-linux-x64-gnu";
 
-/// A node, and the port by which things are done on it.
+/// A running node and its control port.
 pub struct Surfpool {
     pub url: String,
     pub payer: String,
@@ -33,7 +33,7 @@ pub struct Surfpool {
 }
 
 impl Surfpool {
-    /// Starts one; nothing where the machine has none, and `untested` is passed over.
+    /// Starts a node. Returns `None` if surfpool is not installed.
     #[track_caller]
     pub fn start(untested: &str) -> Option<Surfpool> {
         let modules = std::env::var_os("COFFER_NODE_MODULES").unwrap_or_default();
@@ -43,7 +43,7 @@ impl Surfpool {
             tools::passed_over(PACKAGE, untested);
             return None;
         }
-        // Two that start at once may take the same port.
+        // Two nodes that start at the same time could choose the same port.
         static STARTING: Mutex<()> = Mutex::new(());
         let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let host = concat!(
@@ -69,51 +69,51 @@ impl Surfpool {
         answer.expect(200).json()["done"].take()
     }
 
-    /// The mint of a token: of a listed one, of `other`, or of `token2022`.
+    /// Returns the mint of a token: a listed asset, `other` or `token2022`.
     pub fn mint(&self, token: &str) -> &str {
         self.mints[token].as_str().unwrap()
     }
 
-    /// Sends a transaction of these steps from the payer, or from an owner of the pool; its signature.
+    /// Sends a transaction of these steps from the payer or from an owner of the pool. Returns its signature.
     #[track_caller]
     pub fn send(&self, from: Option<u32>, steps: &Value) -> String {
         let sent = self.act("send", json!({ "steps": steps, "from": from }));
         sent.as_str().unwrap().to_owned()
     }
 
-    /// Pays so much of a listed coin, in base units; the account of a token is made where there is none.
+    /// Pays an amount of a listed asset, in base units. Creates the token account if it is missing.
     #[track_caller]
     pub fn pay(&self, asset: &str, to: &str, units: u64) -> String {
         self.send(None, &steps(asset, to, units))
     }
 
-    /// Lets so many slots pass.
+    /// Lets this many slots pass.
     #[track_caller]
     pub fn mine(&self, slots: u32) {
         self.act("mine", json!({ "slots": slots }));
     }
 
-    /// The newest slot that is confirmed.
+    /// Returns the newest confirmed slot.
     #[track_caller]
     pub fn slot(&self) -> u32 {
         u32::try_from(self.act("slot", json!({})).as_u64().unwrap()).unwrap()
     }
 
-    /// Addresses of owners, from this one on.
+    /// Returns `count` addresses of pool owners, from index `from`.
     #[track_caller]
     pub fn pool(&self, from: u32, count: u32) -> Vec<String> {
         let pool = self.act("pool", json!({ "from": from, "count": count }));
         serde_json::from_value(pool).unwrap()
     }
 
-    /// The account of a token that belongs to an owner.
+    /// Returns the token account of an owner.
     #[track_caller]
     pub fn account(&self, token: &str, owner: &str) -> String {
         let account = self.act("account", json!({ "token": token, "owner": owner }));
         account.as_str().unwrap().to_owned()
     }
 
-    /// What the node says came to these addresses, by another reading of its answers than the server's.
+    /// Returns the payments to these addresses. `host.js` parses the node's answers independently of the server.
     #[track_caller]
     pub fn came_to(&self, addresses: &BTreeSet<String>) -> Came {
         let came = self.act("came", json!({ "addresses": addresses }));
@@ -127,7 +127,7 @@ impl Surfpool {
     }
 }
 
-/// An address of a public key whose private key nobody has: another one for each number.
+/// Returns a valid address without a known private key, a different one for each number.
 pub fn key_of(number: u32) -> String {
     let mut bytes: [u8; 32] = Sha256::digest(number.to_be_bytes()).into();
     loop {
@@ -139,7 +139,7 @@ pub fn key_of(number: u32) -> String {
     }
 }
 
-/// Steps that pay so much of a listed coin.
+/// Returns the steps that pay an amount of a listed asset.
 pub fn steps(asset: &str, to: &str, units: u64) -> Value {
     if asset == SOL {
         json!([["sol", to, units]])

@@ -1,12 +1,12 @@
-//! Programs of other people's that some tests need.
+//! External programs that some tests need.
 //!
-//! What always holds: where one is not on the machine, the test is told so and says so, unless `COFFER_NEED_TOOLS` is
-//! set, as CI does: then it fails. One that a variable of its own names, and no package has, may be missing there, too.
+//! A test without its program prints that it is skipped. It fails instead if `COFFER_NEED_TOOLS` is set, as in CI. A
+//! program with its own variable, such as bitcoind, may be missing in CI, too.
 
 use std::ffi::OsString;
 use std::process::{Command, Output};
 
-/// Runs a program to its end; nothing where the machine has none of that name, and `untested` is passed over.
+/// Runs a program to its end. Returns `None` if it is not installed.
 #[track_caller]
 pub fn output(command: &mut Command, untested: &str) -> Option<Output> {
     match command.output() {
@@ -18,7 +18,7 @@ pub fn output(command: &mut Command, untested: &str) -> Option<Output> {
     }
 }
 
-/// What a program says of itself, in one run; nothing where it, or what it was asked for, is not on the machine.
+/// Returns the output of a program. Returns `None` if it is not installed or exits with an error.
 #[track_caller]
 pub fn says(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
     let output = output(Command::new(tool).args(arguments), untested)?;
@@ -29,12 +29,13 @@ pub fn says(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
 
-/// The program that a variable names, or else the one of this name: no package has it, so it may be missing in CI, too.
+/// Returns the program that a variable names, or else the program `tool`. No package has it, so it may be missing in
+/// CI.
 #[track_caller]
 pub fn named(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     let named = std::env::var_os(variable).filter(|program| !program.is_empty());
     let program = named.clone().unwrap_or_else(|| tool.into());
-    // Without the second, bitcoind writes settings into the home folder before it says anything.
+    // Without `-nosettings`, bitcoind writes settings into the home folder.
     match Command::new(&program)
         .args(["-version", "-nosettings"])
         .output()
@@ -51,7 +52,7 @@ pub fn named(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     }
 }
 
-/// Says that something is not on the machine, and what is not tested without it; fails where it is needed.
+/// Prints that a program is missing and what is not tested. Panics if `COFFER_NEED_TOOLS` is set.
 #[track_caller]
 pub fn passed_over(missing: &str, untested: &str) {
     let needed = std::env::var_os("COFFER_NEED_TOOLS").is_some();

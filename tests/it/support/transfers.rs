@@ -1,10 +1,10 @@
-//! Payouts and refunds: money to pay out, a paid invoice to refund, and what the books say of both.
+//! Payouts and refunds of a sandbox: funds, requests and ledger entries.
 
 use super::{Answer, LIVE, Shop};
 use serde_json::{Value, json};
 
 impl Shop {
-    /// Puts money into a balance: a paid invoice, without a fee. Its id.
+    /// Funds a balance with a paid invoice without a fee. Returns the invoice id.
     #[track_caller]
     pub fn fund(&self, key: &str, amount: &str, currency: &str) -> String {
         self.switch(json!({ "feeBps": 0 }));
@@ -22,7 +22,7 @@ impl Shop {
         self.post("/v1/payouts", Some(LIVE), json!({ "amount": amount }))
     }
 
-    /// A payout that was requested; its id.
+    /// Creates a payout and returns its id.
     #[track_caller]
     pub fn payout(&self, amount: &str) -> String {
         let payout = self.request_payout(amount).expect(201).json();
@@ -36,14 +36,14 @@ impl Shop {
         self.post("/sandbox/refunds", None, body)
     }
 
-    /// A refund that was requested; its id.
+    /// Creates a refund and returns its id.
     #[track_caller]
     pub fn refund(&self, invoice: &str, amount: Option<&str>) -> String {
         let refund = self.request_refund(invoice, amount).expect(201).json();
         refund["id"].as_str().unwrap().to_owned()
     }
 
-    /// Does steps of a `payouts` or `refunds` one after the other; how it stands then.
+    /// Applies actions to one of `payouts` or `refunds`, in order. Returns its final state.
     #[track_caller]
     pub fn moved(&self, kind: &str, id: &str, actions: &[&str]) -> Value {
         let path = format!("/sandbox/{kind}/{id}");
@@ -55,7 +55,7 @@ impl Shop {
         last
     }
 
-    /// One field each of a balance: available, reserved, payouts, refunds.
+    /// Returns the fields available, reserved, payouts and refunds of a balance.
     #[track_caller]
     pub fn purse(&self, key: &str, currency: &str) -> [String; 4] {
         let balances = self.get("/v1/balances", Some(key)).expect(200).json();
@@ -68,7 +68,8 @@ impl Shop {
             .map(|field| balance[field].as_str().unwrap().to_owned())
     }
 
-    /// The ledger entries of a payout or refund, oldest first, like `payout -20.00, payout_reversal 20.00`.
+    /// Returns the ledger entries of a payout or refund, oldest first, for example `payout -20.00, payout_reversal
+    /// 20.00`.
     #[track_caller]
     pub fn entries_of(&self, id: &str, key: &str) -> String {
         let page = self.get("/v1/ledger?limit=200", Some(key)).expect(200);
@@ -86,7 +87,7 @@ impl Shop {
         of_object.map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// Signs in; the cookie.
+    /// Signs in and returns the cookie.
     #[track_caller]
     pub fn signed_in(&self, email: &str) -> String {
         let body = json!({ "email": email, "password": "sandbox" });

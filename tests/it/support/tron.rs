@@ -1,8 +1,8 @@
-//! A node of Tron of a test's own: a server of ours on a chain in memory, as no real node can be had.
+//! A simulated Tron node: an HTTP server on a chain in memory, because no real node can be installed.
 //!
-//! It answers as java-tron does, in the shapes of <https://github.com/tronprotocol/documentation-en> (`docs/api/http`), of the
-//! answers that a java-tron 4.8.2 gave on a private network (<https://github.com/sxwebdev/gotron>, `pkg/client/tronjson_test.go`), and of
-//! those of the main network in <https://github.com/coinbase/chainstorage> (`internal/blockchain/client/ethereum`).
+//! It answers as java-tron does. Sources: <https://github.com/tronprotocol/documentation-en> (`docs/api/http`), answers
+//! of java-tron 4.8.2 on a private network (<https://github.com/sxwebdev/gotron>, `pkg/client/tronjson_test.go`), and
+//! answers of the main network in <https://github.com/coinbase/chainstorage> (`internal/blockchain/client/ethereum`).
 //! `tests/it/chain/tron/recorded.json` holds such answers.
 
 mod answers;
@@ -19,31 +19,31 @@ use server::Server;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The chain that every node tells of.
+/// The chain that all nodes of a test share.
 type Shared = Arc<Mutex<Chain>>;
 
-/// Payer where no other is named.
+/// Default payer.
 pub const PAYER: [u8; 20] = [0x77; 20];
-/// A contract that holds TRX, and sends it on.
+/// A contract that holds TRX and forwards it.
 pub const SENDER: [u8; 20] = [0x5e; 20];
-/// A token that is listed by a setting, and one that is not.
+/// A token that a setting lists. `UNLISTED` is not listed.
 pub const TOKEN: [u8; 20] = [0x70; 20];
 pub const UNLISTED: [u8; 20] = [0x71; 20];
 
-/// A chain, and a node of it.
+/// A simulated node and its chain.
 pub struct Node {
     chain: Shared,
     server: Server,
 }
 
 impl Node {
-    /// Starts one on a chain of Nile's first block, with blocks enough for some to be final.
+    /// Starts a node on a chain with the genesis block of Nile and 30 more blocks, so that some are final.
     #[track_caller]
     pub fn start() -> Node {
         Node::start_ago(0)
     }
 
-    /// [`Node::start`] with a clock that is so many milliseconds behind.
+    /// Starts a node whose clock is this many milliseconds behind.
     #[track_caller]
     pub fn start_ago(ms: i64) -> Node {
         let mut chain = Chain::new();
@@ -55,7 +55,7 @@ impl Node {
         node
     }
 
-    /// Starts another node of the same chain.
+    /// Starts another node on the same chain.
     #[track_caller]
     pub fn another(&self) -> Node {
         let chain = Arc::clone(&self.chain);
@@ -67,32 +67,32 @@ impl Node {
         self.server.url()
     }
 
-    /// Answers this path so from now on.
+    /// Sets the fault of a path.
     pub fn lie(&self, path: &str, fault: Fault) {
         self.server.lie(path, fault);
     }
 
-    /// Tells nothing but the truth from now on.
+    /// Removes all faults.
     pub fn honest(&self) {
         self.server.honest();
     }
 
-    /// Count of the requests to any path, or to this one.
+    /// Returns the number of requests to a path, or to all paths if `path` is empty.
     pub fn asked(&self, path: &str) -> usize {
         self.server.asked(path)
     }
 
-    /// Answers as if these newest blocks were not there yet.
+    /// Hides this many of the newest blocks.
     pub fn lag(&self, blocks: usize) {
         self.server.lag(blocks);
     }
 
-    /// The chain.
+    /// Locks the chain.
     pub fn chain(&self) -> MutexGuard<'_, Chain> {
         self.chain.lock().unwrap()
     }
 
-    /// Makes so many blocks, with what waits in the first.
+    /// Mines this many blocks. The first one contains the pending transactions.
     pub fn mine(&self, blocks: u32) {
         (0..blocks).for_each(|_| self.chain().mine());
     }
@@ -101,12 +101,12 @@ impl Node {
         self.chain().height()
     }
 
-    /// Sends a transaction, which waits for the next block; its id.
+    /// Sends a transaction and returns its id. The next block contains it.
     pub fn send(&self, act: Act) -> String {
         self.chain().send(act, true)
     }
 
-    /// [`Node::send`] of one that comes to nothing.
+    /// Sends a transaction that fails on the chain and returns its id.
     pub fn send_failing(&self, act: Act) -> String {
         self.chain().send(act, false)
     }
@@ -128,7 +128,7 @@ impl Node {
         self.send(Act::token(TOKEN, PAYER, bytes(to), units))
     }
 
-    /// Payments to these addresses in the blocks.
+    /// Returns the payments to these addresses in all blocks.
     #[track_caller]
     pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> Came {
         let ours: Vec<[u8; 20]> = addresses.iter().map(|address| bytes(address)).collect();
@@ -151,13 +151,13 @@ impl Node {
     }
 }
 
-/// The account of an address.
+/// Decodes an address into its account.
 #[track_caller]
 pub fn bytes(address: &str) -> [u8; 20] {
     account(coffer::domain::asset::Chain::Tron, address).unwrap()
 }
 
-/// The address of an account.
+/// Encodes an account as an address.
 #[track_caller]
 pub fn address(account: [u8; 20]) -> String {
     coffer::domain::address::of_account(coffer::domain::asset::Chain::Tron, &account).unwrap()

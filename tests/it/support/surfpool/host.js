@@ -1,5 +1,5 @@
-// A local Solana with a payer, two tokens, and a port by which a test has things done on it.
-// Started as `node host.js MODULES`; prints one line of JSON: url, control, mints.
+// Hosts a local Solana node with a payer, two tokens and a control port for a test. Usage: `node host.js MODULES`.
+// Prints one line of JSON: url, control, mints.
 'use strict';
 const http = require('node:http');
 const path = require('node:path');
@@ -12,8 +12,8 @@ const { Surfnet } = load('@solana/surfpool-linux-x64-gnu');
 const web3 = load('@solana/web3.js');
 const spl = load('@solana/spl-token');
 
-// A block for each transaction: nothing happens by itself. Its clock goes by slots. They are so long that it is ahead of the
-// real time on a slow machine, too.
+// A block is made for each transaction only, and the clock advances by slots. A slot is so long that the clock is ahead
+// of the real time even on a slow machine.
 const net = Surfnet.startWithConfig({
   offline: true, blockProductionMode: 'transaction', slotTimeMs: 400, airdropSol: 10_000e9,
 });
@@ -24,7 +24,7 @@ const PROGRAMS = { classic: spl.TOKEN_PROGRAM_ID, token2022: spl.TOKEN_2022_PROG
 const TOKENS = {
   'USDC-SPL': { mint: seeded('usdc').publicKey, program: PROGRAMS.classic },
   'USDT-SPL': { mint: seeded('usdt').publicKey, program: PROGRAMS.classic },
-  // Listed nowhere: another mint of the same program, and one of the other program.
+  // Tokens that are not listed: another mint of the same program, and a mint of the other program.
   other: { mint: seeded('other').publicKey, program: PROGRAMS.classic },
   token2022: { mint: seeded('token2022').publicKey, program: PROGRAMS.token2022 },
 };

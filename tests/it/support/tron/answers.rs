@@ -1,19 +1,19 @@
-//! Answers of a stand-in: each path of java-tron's HTTP interface that is asked.
+//! Responses of the simulated node: the paths of java-tron's HTTP interface that Coffer uses.
 
 use super::chain::{Act, Block, Chain, Step, Transaction};
 use serde_json::{Value, json};
 
-/// Bytes in hexadecimal.
+/// Formats bytes in hexadecimal.
 pub fn hex_of(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An account with its prefix.
+/// Formats an account in hexadecimal with its prefix.
 pub fn text_of(account: &[u8; 20]) -> String {
     format!("41{}", hex_of(account))
 }
 
-/// The answer to a path, where the node has all but so many of the blocks; `None` for a path that it does not have.
+/// Returns the response of a path, or `None` for an unknown path. The node hides the newest `lag` blocks.
 pub fn answer(chain: &Chain, path: &str, body: &Value, lag: usize) -> Option<Value> {
     let (side, method) = path.strip_prefix('/')?.split_once('/')?;
     let has = chain.blocks().len() - lag;
@@ -65,7 +65,7 @@ fn block(height: usize, block: &Block) -> Value {
     let mut raw = json!({
         "txTrieRoot": hash(1), "witness_address": text_of(&[0x11; 20]), "parentHash": block.parent, "version": 34,
     });
-    // A zero is left out.
+    // java-tron omits fields that are zero.
     if height > 0 {
         raw["number"] = height.into();
         raw["timestamp"] = block.time_ms.into();

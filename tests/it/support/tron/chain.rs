@@ -1,21 +1,21 @@
-//! The chain of a stand-in: blocks, what waits, and what is given up.
+//! The simulated chain: blocks, pending transactions and reorgs.
 
 use sha2::{Digest, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nile's first block.
+/// Id of the genesis block of Nile.
 const FIRST: &str = "0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc";
-/// Blocks behind the newest one that are not final.
+/// Number of newest blocks that are not final.
 const NOT_FINAL: usize = 19;
 
-/// Blocks, and what waits for one.
+/// A chain and its pending transactions.
 pub struct Chain {
     blocks: Vec<Block>,
     waiting: Vec<Transaction>,
     made: u64,
-    /// Time by which it is ahead of the wall clock.
+    /// Milliseconds by which the chain's clock is ahead of the wall clock.
     pub ahead_ms: i64,
-    /// Does the node keep internal transactions?
+    /// Whether the node keeps internal transactions.
     pub keeps_internal: bool,
 }
 
@@ -30,13 +30,13 @@ pub struct Block {
 #[derive(Clone)]
 pub struct Transaction {
     pub id: String,
-    /// Bytes whose hash is the id.
+    /// Raw bytes, whose hash is the id.
     pub raw: Vec<u8>,
     pub act: Act,
     pub is_done: bool,
 }
 
-/// Act of a transaction. Accounts are without their prefix.
+/// Content of a transaction. Accounts are without their prefix.
 #[derive(Clone)]
 pub enum Act {
     /// Sends TRX.
@@ -50,11 +50,11 @@ pub enum Act {
         from: [u8; 20],
         contract: [u8; 20],
         data: String,
-        /// Each an account, topics and data, in hexadecimal without `0x`.
+        /// Account, topics and data of each log, in hexadecimal without `0x`.
         logs: Vec<(String, Vec<String>, String)>,
         steps: Vec<Step>,
     },
-    /// Anything else: this kind, and these fields besides the owner.
+    /// Any other contract type with these fields and the owner.
     Other {
         kind: &'static str,
         owner: [u8; 20],
@@ -62,7 +62,7 @@ pub enum Act {
     },
 }
 
-/// Acts of a contract.
+/// An internal transaction of a contract.
 #[derive(Clone)]
 pub struct Step {
     pub from: [u8; 20],
@@ -70,18 +70,18 @@ pub struct Step {
     pub amount: u64,
     pub note: &'static str,
     pub is_rejected: bool,
-    /// A TRC-10 token, where it moved one.
+    /// Id of a TRC-10 token, if the step moves one.
     pub token: Option<&'static str>,
 }
 
-/// Position, contract (`None` for TRX), from, to, amount.
+/// Position, contract (`None` for TRX), sender, recipient and amount.
 pub type Moved = (u32, Option<[u8; 20]>, [u8; 20], [u8; 20], u64);
 
-/// The hash of `Transfer(address,address,uint256)`.
+/// Hash of `Transfer(address,address,uint256)`.
 pub const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 impl Step {
-    /// TRX that a contract sends.
+    /// Builds a step in which a contract sends TRX.
     pub fn sends(from: [u8; 20], to: [u8; 20], amount: u64) -> Step {
         Step {
             from,
@@ -95,7 +95,7 @@ impl Step {
 }
 
 impl Act {
-    /// A transfer of a token by its own call.
+    /// Builds a token transfer by a direct call of `transfer`.
     pub fn token(contract: [u8; 20], from: [u8; 20], to: [u8; 20], units: u64) -> Act {
         let data = format!("a9059cbb{}{units:064x}", word(to));
         Act::Call {
@@ -107,7 +107,7 @@ impl Act {
         }
     }
 
-    /// A call of which only its logs tell whom it pays in a token.
+    /// Builds a call whose token payments appear only in its logs.
     pub fn batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Act {
         let logs = pays
             .iter()
@@ -121,7 +121,7 @@ impl Act {
         }
     }
 
-    /// A call of a contract that makes these steps.
+    /// Builds a contract call with these steps.
     pub fn steps(contract: [u8; 20], from: [u8; 20], steps: Vec<Step>) -> Act {
         Act::Call {
             from,
@@ -133,7 +133,7 @@ impl Act {
     }
 }
 
-/// The log of a transfer.
+/// Builds the log of a token transfer.
 pub fn log(
     contract: [u8; 20],
     from: [u8; 20],
@@ -149,7 +149,7 @@ fn word(account: [u8; 20]) -> String {
 }
 
 impl Transaction {
-    /// Payments that it makes.
+    /// Returns the payments that the transaction makes.
     pub fn moved(&self) -> Vec<Moved> {
         if !self.is_done {
             return Vec::new();
@@ -197,7 +197,7 @@ impl Chain {
     pub fn new() -> Chain {
         let first = Block {
             id: FIRST.to_owned(),
-            // As the main network's first block has it.
+            // Parent of the first block, as on the main network.
             parent: "e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f".to_owned(),
             time_ms: 0,
             transactions: Vec::new(),
@@ -215,7 +215,7 @@ impl Chain {
         &self.blocks
     }
 
-    /// Count of these blocks that are final.
+    /// Returns how many of these blocks are final.
     pub fn final_count(blocks: usize) -> usize {
         blocks.saturating_sub(NOT_FINAL).max(1)
     }
@@ -224,7 +224,7 @@ impl Chain {
         u32::try_from(self.blocks.len() - 1).unwrap()
     }
 
-    /// The block that a transaction is in.
+    /// Returns the height of the block that contains a transaction.
     pub fn height_of(&self, txid: &str) -> Option<usize> {
         let has = |block: &Block| block.transactions.iter().any(|one| one.id == txid);
         self.blocks.iter().position(has)
@@ -248,7 +248,7 @@ impl Chain {
         self.mine_first(all);
     }
 
-    /// Makes a block of the first of what waits.
+    /// Mines a block with the first `count` pending transactions.
     pub fn mine_first(&mut self, count: usize) {
         self.made += 1;
         let tip = self.blocks.last().unwrap();
@@ -264,7 +264,7 @@ impl Chain {
         self.blocks.push(block);
     }
 
-    /// Gives up the newest blocks; what was in them waits again, but for these.
+    /// Removes the newest blocks. Their transactions are pending again, except those in `gone`.
     pub fn give_up(&mut self, blocks: usize, gone: &[&str]) {
         let at = self.blocks.len() - blocks;
         assert!(
@@ -278,7 +278,7 @@ impl Chain {
         self.waiting = back;
     }
 
-    /// Puts what waits into the reverse order; how much waits.
+    /// Reverses the order of the pending transactions and returns their number.
     pub fn reverse_waiting(&mut self) -> usize {
         self.waiting.reverse();
         self.waiting.len()

@@ -1,4 +1,4 @@
-//! The HTTP server of a stand-in, and its faults.
+//! HTTP server of the simulated node, with faults.
 
 use super::Shared;
 use super::answers::answer;
@@ -10,35 +10,35 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Change of one answer: it is given the question and the answer.
+/// Function that changes one response, given the request and the response.
 type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
 
-/// Fault in the answers of a path.
+/// Fault in the responses of a path.
 #[derive(Clone)]
 pub enum Fault {
-    /// The answer is changed.
+    /// Changes the response.
     Change(Arc<Change>),
-    /// This status and body.
+    /// Returns this status and body.
     Status(u16, String),
-    /// The answer breaks off after so many bytes, and the connection with it.
+    /// Closes the connection after this many bytes of the body.
     Truncated(usize),
-    /// No answer.
+    /// Never responds.
     Hang,
 }
 
 impl Fault {
-    /// A change of the answer by what was asked.
+    /// Builds a fault that changes the response with a function.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Fault {
         Fault::Change(Arc::new(change))
     }
 
-    /// This answer, whatever was asked.
+    /// Builds a fault that returns this body for every request.
     pub fn body(body: &Value) -> Fault {
         Fault::Status(200, body.to_string())
     }
 }
 
-/// It runs until it is dropped.
+/// A running server, stopped on drop.
 pub struct Server {
     address: SocketAddr,
     serving: Arc<Serving>,
@@ -77,7 +77,7 @@ impl Server {
                 serving.connections.lock().unwrap().push(connection);
                 std::thread::spawn(move || {
                     serving.talk(&stream);
-                    // One that the caller has closed needs no closing.
+                    // The client may have closed the connection.
                     let _ = stream.shutdown(Shutdown::Both);
                 });
             }
@@ -115,7 +115,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.serving.closed.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees that it is closed.
+        // Wakes the listener, which then sees the closed flag.
         let _ = TcpStream::connect(self.address);
         for connection in self.serving.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
@@ -132,7 +132,7 @@ impl Serving {
             *self.asked.lock().unwrap().entry(path.clone()).or_default() += 1;
             let fault = self.faults.lock().unwrap().get(&path).cloned();
             if let Some(Fault::Hang) = fault {
-                // Until the caller gives up.
+                // Waits until the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
