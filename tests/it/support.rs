@@ -1,30 +1,30 @@
 //! Helpers of all integration tests: a sandbox with a client, and the modules for nodes, servers and processes.
 
 pub mod anvil;
+pub mod audit_log;
 pub mod browser;
-pub mod came;
 pub mod dice;
+mod documented_errors;
+pub mod electrum_proxy;
 pub mod electrumx;
 pub mod exchanges;
 pub mod golden;
+pub mod installation;
+mod invoice_state;
 pub mod links;
 pub mod litecoind;
-pub mod looks;
-pub mod lying;
-pub mod lying_electrum;
-pub mod noted;
 pub mod operator_interface;
-mod outcome;
 pub mod payer;
+pub mod polling;
 pub mod process;
 pub mod pty;
+pub mod received;
 pub mod receiver;
-mod refusals;
 pub mod regtest;
 pub mod resource;
+pub mod rpc_proxy;
 pub mod scratch;
 pub mod second_factor;
-pub mod served;
 pub mod stream;
 pub mod surfpool;
 pub mod tools;
@@ -42,13 +42,13 @@ pub const LIVE: &str = "sk_live_sandbox";
 
 /// An HTTP response.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
     pub text: String,
 }
 
-impl Answer {
+impl Response {
     /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -134,7 +134,7 @@ impl Shop {
 
     /// Sends a request. The body is sent unchanged.
     #[track_caller]
-    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         send(
             &self.agent,
             method,
@@ -146,19 +146,19 @@ impl Shop {
 
     /// Sends a GET request with a key.
     #[track_caller]
-    pub fn get(&self, path: &str, key: Option<&str>) -> Answer {
+    pub fn get(&self, path: &str, key: Option<&str>) -> Response {
         self.send("GET", path, &auth(key), "")
     }
 
     /// Sends a POST request with a key and a JSON body.
     #[track_caller]
-    pub fn post(&self, path: &str, key: Option<&str>, body: Value) -> Answer {
+    pub fn post(&self, path: &str, key: Option<&str>, body: Value) -> Response {
         self.send("POST", path, &auth(key), &body.to_string())
     }
 
     /// Updates the simulated account.
     #[track_caller]
-    pub fn switch(&self, body: Value) -> Answer {
+    pub fn switch(&self, body: Value) -> Response {
         self.send("PATCH", "/sandbox/account", &[], &body.to_string())
             .expect(200)
     }
@@ -199,7 +199,7 @@ impl Shop {
 
     /// Cancels an invoice, as the operator interface does.
     #[track_caller]
-    pub fn cancel(&self, id: &str) -> Answer {
+    pub fn cancel(&self, id: &str) -> Response {
         self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")
     }
 
@@ -279,7 +279,7 @@ pub fn send(
     url: &str,
     headers: &[(&str, &str)],
     body: &str,
-) -> Answer {
+) -> Response {
     let mut request = ureq::http::Request::builder().method(method).uri(url);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -292,11 +292,11 @@ pub fn send(
     let headers = response.headers().iter();
     let headers =
         headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
-    let answer = Answer {
+    let answer = Response {
         status: response.status().as_u16(),
         headers: headers.collect(),
         text: response.body_mut().read_to_string().unwrap(),
     };
-    refusals::are_documented(method, url, &answer);
+    documented_errors::are_documented(method, url, &answer);
     answer
 }

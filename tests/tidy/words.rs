@@ -33,7 +33,7 @@ const CODE: &[(&str, &str)] = &[
 ];
 const SLEEPS: &[&str] = &["thread::sleep", "time::sleep", "thread::park_timeout"];
 /// It alone pauses, between two looks.
-const LOOKS: &str = "tests/it/support/looks.rs";
+const LOOKS: &str = "tests/it/support/polling.rs";
 const COMMENTS: &[&str] = &["TODO", "FIXME", "XXX", "for now"];
 const MARKUP: &[&str] = &["<html", "<div", "<p>", "<form", "<!doctype", "</"];
 /// What a url of CI may begin with, after its scheme: the machine itself, or what a variable holds.

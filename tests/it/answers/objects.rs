@@ -1,7 +1,7 @@
 //! One object of each kind in a sandbox.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::{Answer, LIVE, TEST};
+use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct Objects {
 
 /// Returns the id of what was created.
 #[track_caller]
-fn created(answer: &Answer) -> String {
+fn created(answer: &Response) -> String {
     assert!(answer.status < 300, "{}", answer.text);
     answer.json()["id"].as_str().unwrap().to_owned()
 }

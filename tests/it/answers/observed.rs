@@ -1,6 +1,6 @@
 //! One answer as the golden files hold it: what differs from run to run is replaced.
 
-use crate::support::Answer;
+use crate::support::Response;
 use coffer::domain::time::Time;
 use rusqlite::Connection;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ const TIME_BYTES: usize = 24;
 const LEFT_OUT: [&str; 4] = ["date", "content-length", "connection", "keep-alive"];
 
 /// Returns status, headers and body of an answer, and the audit rows that the request wrote.
-pub fn observed(answer: &Answer, audit: &[String]) -> String {
+pub fn observed(answer: &Response, audit: &[String]) -> String {
     let mut text = format!("{}\n", answer.status);
     for (name, value) in &answer.headers {
         if !LEFT_OUT.contains(&name.as_str()) {

@@ -4,7 +4,7 @@ use super::case::{Case, cases, faults_but, with_body};
 use super::document::Operation;
 use super::observed::{audit_rows, last_audit_row, observed};
 use super::world::{Owner, World};
-use crate::support::{Answer, looks};
+use crate::support::{Response, polling};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -156,7 +156,7 @@ impl Recorder {
             if situation == Situation::Locked {
                 self.file.execute_batch("rollback").unwrap();
                 let shop = &self.world.interface.shop;
-                assert!(looks::until(|| shop.get("/readyz", None).status == 200));
+                assert!(polling::until(|| shop.get("/readyz", None).status == 200));
             }
         }
         let mut text = String::from(
@@ -222,7 +222,12 @@ impl Recorder {
     }
 
     /// Sends one request in a situation and returns the answer and its text. The file is afterwards as it was.
-    fn answer(&self, operation: &Operation, case: &Case, situation: Situation) -> (Answer, String) {
+    fn answer(
+        &self,
+        operation: &Operation,
+        case: &Case,
+        situation: Situation,
+    ) -> (Response, String) {
         let is_locked = situation == Situation::Locked;
         let mut case = case.clone();
         if !is_locked {
@@ -283,7 +288,7 @@ impl Recorder {
     }
 
     #[track_caller]
-    fn post(&self, path: &str) -> Answer {
+    fn post(&self, path: &str) -> Response {
         self.world.interface.shop.post(path, None, json!({}))
     }
 }

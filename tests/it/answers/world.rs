@@ -4,7 +4,7 @@ use super::case::{Case, Credential};
 use super::document::Operation;
 use super::objects::Objects;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
-use crate::support::{Answer, LIVE, TEST};
+use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 
 /// Id of nothing.
@@ -77,7 +77,7 @@ impl World {
         Some(body)
     }
 
-    /// Does what has to come before the operation.
+    /// Reply what has to come before the operation.
     pub fn prepare(&self, operation: &Operation) {
         let shop = &self.interface.shop;
         match operation.id.as_str() {
@@ -100,7 +100,7 @@ impl World {
     }
 
     /// Sends a request.
-    pub fn send(&self, operation: &Operation, case: &Case, owner: Owner) -> Answer {
+    pub fn send(&self, operation: &Operation, case: &Case, owner: Owner) -> Response {
         let live = operation.path.contains("payout") && operation.path.contains("/v1/")
             || operation.id == "createAccountPayout"
             || operation.id == "getAccountPayout";

@@ -1,9 +1,9 @@
 //! The reference at `/docs` and the guides, from outside: complete, the same for everybody; and what is said of
 //! signatures is so.
 
+use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
-use crate::support::served::Served;
-use crate::support::{Answer, Shop, TEST, agent, send, tools};
+use crate::support::{Response, Shop, TEST, agent, send, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -101,7 +101,7 @@ fn every_guide_is_a_page_that_the_reference_lists_and_whose_links_lead_somewhere
 
 #[test]
 fn a_guide_is_the_same_for_everybody_and_compressed_for_who_takes_it_so() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let asked = |method: &str, codings: &str| {
         let url = format!("{}/docs/webhooks", running.url);
@@ -110,7 +110,7 @@ fn a_guide_is_the_same_for_everybody_and_compressed_for_who_takes_it_so() {
     let plain = asked("GET", "");
     let packed = asked("HEAD", "gzip, br");
     assert_eq!((plain.status, packed.status), (200, 200));
-    let bytes = |answer: &Answer| answer.headers["content-length"].parse::<usize>().unwrap();
+    let bytes = |answer: &Response| answer.headers["content-length"].parse::<usize>().unwrap();
     assert_eq!(bytes(&plain), plain.text.len());
     assert!(bytes(&packed) * 2 < plain.text.len());
     assert_eq!(packed.headers["content-encoding"], "gzip");
@@ -131,7 +131,7 @@ fn a_guide_is_the_same_for_everybody_and_compressed_for_who_takes_it_so() {
 
 #[test]
 fn what_a_command_is_sent_to_is_this_server_and_what_is_asked_for_is_its_keys() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let page = send(&agent(), "GET", &format!("{}/docs", running.url), &[], "");
     assert_eq!(page.status, 200);
@@ -206,7 +206,7 @@ const CHECKERS: [Checker; 3] = [
     },
 ];
 
-/// Does the checker take this?
+/// Reply the checker take this?
 #[track_caller]
 fn takes(checker: &Checker, header: &str, secret: &str, body: &str) -> Option<bool> {
     let folder = Scratch::new();

@@ -4,9 +4,9 @@ use super::evm::fixtures::{between, refusal};
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::{ADDRESS, Node, word};
+use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::Receiver;
-use crate::support::served::{Running, Served};
-use crate::support::{Answer, agent, send};
+use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -20,7 +20,7 @@ const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
 struct Shop {
     anvil: Node,
     blind: Receiver,
-    served: Served,
+    served: Installation,
     rates: String,
 }
 
@@ -31,7 +31,7 @@ impl Shop {
             "trace_block" => refusal(-32601, "Method not found"),
             _ => answer,
         });
-        let served = Served::new();
+        let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
         done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
@@ -45,7 +45,7 @@ impl Shop {
 
     /// Starts it with this node, and waits until it has read as far as is final there.
     #[track_caller]
-    fn start(&self, node: &str) -> Running {
+    fn start(&self, node: &str) -> RunningServer {
         let node = format!("ethereum={node}");
         let running =
             self.served
@@ -60,7 +60,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn invoice(&self, running: &Running) -> Value {
+    fn invoice(&self, running: &RunningServer) -> Value {
         let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" }).to_string();
         let key = [("X-API-Key", self.served.key.as_str())];
         let url = format!("{}/v1/invoices", running.url);
@@ -95,13 +95,13 @@ impl Shop {
     }
 }
 
-fn claim(running: &Running, body: &Value) -> Answer {
+fn claim(running: &RunningServer, body: &Value) -> Response {
     running.interface("POST", CLAIMS, body)
 }
 
 /// What came of the claims, the newest first.
 #[track_caller]
-fn outcomes(running: &Running) -> Vec<(String, String)> {
+fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
     let listed = running.interface("GET", CLAIMS, &Value::Null).expect(200);
     let listed = listed.json()["data"].clone();
     let text = |claim: &Value, field: &str| claim[field].as_str().unwrap_or_default().to_owned();

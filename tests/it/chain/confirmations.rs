@@ -7,8 +7,8 @@ use super::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
+use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
-use crate::support::served::Running;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const NULL: Value = Value::Null;
 struct Counter<'t> {
     till: &'t Till,
     chain: &'static str,
-    running: Running,
+    running: RunningServer,
 }
 
 impl<'t> Counter<'t> {

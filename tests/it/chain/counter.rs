@@ -7,10 +7,10 @@
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
-use crate::support::noted::note_written;
+use crate::support::audit_log::note_written;
+use crate::support::installation::RunningServer;
 use crate::support::payer::{Coin, Payer, decimal, outpoint, units};
 use crate::support::regtest::Regtest;
-use crate::support::served::Running;
 use bitcoin::NetworkKind;
 use bitcoin::bip32::{ChildNumber, DerivationPath, Xpriv, Xpub};
 use bitcoin::secp256k1::{Secp256k1, SecretKey};
@@ -170,7 +170,7 @@ impl<'a> Counter<'a> {
 
     /// Starts a server, and waits until it has seen what the node has now.
     #[track_caller]
-    pub fn begin(&self) -> Running {
+    pub fn begin(&self) -> RunningServer {
         let chain = self.node.chain;
         let tip = self.node.text("getbestblockhash", json!([]));
         let since = SystemTime::now()

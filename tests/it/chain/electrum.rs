@@ -7,14 +7,14 @@ mod certificates;
 use super::till::{TPUB, Till};
 use super::watch::{LIMITS, Watch};
 use crate::file::audit::findings;
-use crate::support::came::booked;
+use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
 use crate::support::electrumx::Electrumx;
+use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
-use crate::support::looks;
-use crate::support::lying_electrum::{ElectrumLiar, ElectrumLie};
+use crate::support::polling;
 use crate::support::process::Process;
+use crate::support::received::booked;
 use crate::support::scratch::Scratch;
-use crate::support::served::Running;
 use coffer::chain::Node;
 use coffer::chain::electrum::{Electrum, ServerUrl};
 use coffer::domain::address::simulated;
@@ -45,7 +45,7 @@ fn electrum(urls: &[&str]) -> Electrum {
 
 /// A shop, and the address of an invoice there.
 #[track_caller]
-fn shop(urls: &str) -> (Till, Running, String) {
+fn shop(urls: &str) -> (Till, RunningServer, String) {
     let till = Till::of_outputs("litecoin", urls);
     let running = till.start();
     till.until_known("litecoin", "LTC");
@@ -62,30 +62,30 @@ fn false_answers_of_an_electrum_server_change_nothing() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumLiar::before(server.port);
+    let liar = ElectrumProxy::before(server.port);
     let (till, running, to) = shop(&liar.url());
     let mut paid = 0;
     for lie in [
-        ElectrumLie::FalseProof,
-        ElectrumLie::FalseBytes,
-        ElectrumLie::FalseHeader,
-        ElectrumLie::Invents(200),
-        ElectrumLie::UnknownScripts,
-        ElectrumLie::Excessive,
-        ElectrumLie::LongLine,
+        ElectrumFault::FalseProof,
+        ElectrumFault::FalseBytes,
+        ElectrumFault::FalseHeader,
+        ElectrumFault::Invents(200),
+        ElectrumFault::UnknownScripts,
+        ElectrumFault::Excessive,
+        ElectrumFault::LongLine,
     ] {
         liar.lie(lie.clone());
         node.pay(&to, &format!("0.0{}", paid + 1));
         node.mine(1);
         paid += 1;
-        assert!(looks::until(|| liar.told() >= 2), "{lie:?}");
-        let is_harmless = lie == ElectrumLie::UnknownScripts;
+        assert!(polling::until(|| liar.told() >= 2), "{lie:?}");
+        let is_harmless = lie == ElectrumFault::UnknownScripts;
         if !is_harmless {
             till.served.until(CONFIRMED, &[&(paid - 1).to_string()]);
             let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
             ready.expect(200);
         }
-        liar.lie(ElectrumLie::None);
+        liar.lie(ElectrumFault::None);
         till.served.until(CONFIRMED, &[&paid.to_string()]);
     }
     node.mine(20);
@@ -103,8 +103,8 @@ fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumLiar::before(server.port);
-    liar.lie(ElectrumLie::Hides);
+    let liar = ElectrumProxy::before(server.port);
+    liar.lie(ElectrumFault::Hides);
     let (honest, hiding) = (server.url(), liar.url());
     let seen = "select count(*) || '' from observations";
     let unconfirmed = "select count(*) || '' from observations where state != 'confirmed'";
@@ -124,8 +124,8 @@ fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
     // Alone it hides what nobody can know of.
     let (till, _running, to) = shop(&hiding);
     node.pay(&to, "0.25");
-    liar.lie(ElectrumLie::Hides);
-    assert!(looks::until(|| liar.told() >= 1));
+    liar.lie(ElectrumFault::Hides);
+    assert!(polling::until(|| liar.told() >= 1));
     till.served.until(seen, &["0"]);
     let said = till.coffer(&doctor(&till));
     for part in [
@@ -202,7 +202,7 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     );
     assert!(first < 5_001 + 20 && step <= 4, "{first} {step}");
     let txid = node.pay(&ours, "0.25");
-    assert!(looks::until(|| electrum.has_news()));
+    assert!(polling::until(|| electrum.has_news()));
     let since = Instant::now();
     electrum.head().unwrap();
     let read = electrum.mempool(&[], &watch).unwrap();
@@ -218,8 +218,8 @@ fn addresses_are_spread_over_connections_where_a_server_limits_them() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumLiar::before(server.port);
-    liar.lie(ElectrumLie::WatchesAtMost(100));
+    let liar = ElectrumProxy::before(server.port);
+    liar.lie(ElectrumFault::WatchesAtMost(100));
     let ours: Vec<String> = (0..3).map(|_| node.address("bech32")).collect();
     let others = (0..297).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
     let addresses: Vec<String> = others.chain(ours.clone()).collect();
@@ -236,7 +236,7 @@ fn addresses_are_spread_over_connections_where_a_server_limits_them() {
     );
     for to in &ours {
         let txid = node.pay(to, "0.25");
-        assert!(looks::until(|| electrum.has_news()));
+        assert!(polling::until(|| electrum.has_news()));
         electrum.head().unwrap();
         let read = electrum.mempool(&[], &watch).unwrap();
         assert!(read.received.iter().any(|one| one.txid == txid));
@@ -255,21 +255,21 @@ fn history_that_becomes_too_long_hides_nothing_that_was_seen() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumLiar::before(server.port);
+    let liar = ElectrumProxy::before(server.port);
     let to = node.address("bech32");
     let watch = Watch::addresses(Chain::Litecoin, &[&to]).by_name(&[&to]);
     let mut electrum = electrum(&[&liar.url()]);
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     let mut look = |txid: &str| {
-        assert!(looks::until(|| electrum.has_news()));
+        assert!(polling::until(|| electrum.has_news()));
         electrum.head().unwrap();
         let read = electrum.mempool(&[], &watch).unwrap();
         read.received.iter().any(|one| one.txid == txid)
     };
     let first = node.pay(&to, "0.25");
     assert!(look(&first));
-    liar.lie(ElectrumLie::RefusesHistories);
+    liar.lie(ElectrumFault::RefusesHistories);
     node.pay(&to, "0.5");
     assert!(look(&first));
     assert!(liar.told() > 0);
@@ -334,7 +334,7 @@ fn first_payment_takes_the_commands_of_the_guide_and_no_node() {
     let file = rusqlite::Connection::open(folder.path("shop.db")).unwrap();
     let until = |sql: &str| {
         assert!(
-            looks::until(|| file.query_row(sql, [], |row| row.get(0)) == Ok(1_u32)),
+            polling::until(|| file.query_row(sql, [], |row| row.get(0)) == Ok(1_u32)),
             "{sql}"
         );
     };

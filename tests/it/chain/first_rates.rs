@@ -2,23 +2,23 @@
 
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
-use crate::support::exchanges::{Exchanges, Tells};
-use crate::support::looks;
-use crate::support::served::{Running, Served};
+use crate::support::exchanges::{Exchanges, SourceReply};
+use crate::support::installation::{Installation, RunningServer};
+use crate::support::polling;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// A shop whose customers pay in ether.
 struct Shop {
-    served: Served,
+    served: Installation,
     settings: Vec<String>,
 }
 
 impl Shop {
     #[track_caller]
     fn open(node: &Node, exchanges: &Exchanges) -> Shop {
-        let served = Served::new();
+        let served = Installation::new();
         let customers = "update accounts set customers_enabled = 1";
         served.open().execute(customers, []).unwrap();
         done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
@@ -32,20 +32,20 @@ impl Shop {
     }
 
     #[track_caller]
-    fn start(&self) -> Running {
+    fn start(&self) -> RunningServer {
         let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
         self.served.start(&settings)
     }
 
     #[track_caller]
-    fn start_logging(&self, log: &Path) -> Running {
+    fn start_logging(&self, log: &Path) -> RunningServer {
         let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
         self.served.start_logging_with("debug", log, &settings)
     }
 
     /// Where a customer pays.
     #[track_caller]
-    fn address(&self, running: &Running) -> String {
+    fn address(&self, running: &RunningServer) -> String {
         let url = format!("{}/v1/customers/ada/addresses", running.url);
         let key = [("X-API-Key", self.served.key.as_str())];
         let given = send(&agent(), "POST", &url, &key, "{}").expect(201).json();
@@ -60,7 +60,7 @@ fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
     let Some(node) = Node::of(11_155_111, "the rates of what is read first") else {
         return;
     };
-    let exchanges = Exchanges::open([1_500; 4].map(Tells::Ether));
+    let exchanges = Exchanges::open([1_500; 4].map(SourceReply::Ether));
     let shop = Shop::open(&node, &exchanges);
     let mut running = shop.start();
     let on_offer =
@@ -72,8 +72,8 @@ fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
     let forgets = "delete from rate_figures; delete from rate_sources; delete from rates_known";
     shop.served.open().execute_batch(forgets).unwrap();
     node.pay(&address, 10_u128.pow(17));
-    exchanges.tell("binance", Tells::Held);
-    exchanges.tell("coingecko", Tells::Held);
+    exchanges.tell("binance", SourceReply::Held);
+    exchanges.tell("coingecko", SourceReply::Held);
     let log = shop.served.path("log");
     let running = std::thread::scope(|scope| {
         scope.spawn(|| tells_once_it_waits(&shop, &log, &exchanges));
@@ -96,11 +96,11 @@ fn tells_once_it_waits(shop: &Shop, log: &Path, exchanges: &Exchanges) {
         let logged = std::fs::read_to_string(log).unwrap_or_default();
         logged.contains("ethereum: waits for the first rates")
     };
-    assert!(looks::until(waits));
+    assert!(polling::until(waits));
     let seen = "select count(*) from observations";
     let seen = shop.served.open().query_row(seen, [], |row| row.get(0));
     assert_eq!(seen, Ok(0), "nothing is taken in before the first rates");
     for source in ["binance", "coingecko"] {
-        exchanges.tell(source, Tells::Ether(2_000));
+        exchanges.tell(source, SourceReply::Ether(2_000));
     }
 }

@@ -8,12 +8,12 @@ pub(super) mod tron;
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::support::anvil::{Node, word};
-use crate::support::came::{Came, booked, sum};
 use crate::support::dice::Dice;
 use crate::support::litecoind::Litecoind;
-use crate::support::lying::Liar;
 use crate::support::payer;
+use crate::support::received::{ReceivedAmounts, booked, sum};
 use crate::support::regtest::Regtest;
+use crate::support::rpc_proxy::RpcProxy;
 use rusqlite::Connection;
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ pub(super) trait Payer {
     fn buries(&self, blocks: u32);
     fn height(&self) -> u32;
     /// What it says came to these.
-    fn came(&self, to: &BTreeSet<String>) -> Came;
+    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts;
 }
 
 /// What each of those who are paid is paid, in base units.
@@ -101,7 +101,7 @@ impl Payer for Wallet {
         tip(&self.node)
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> Came {
+    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         let to = to.iter().map(|to| self.node.own(self.chain, to)).collect();
         self.node.came_to(&to, self.asset)
     }
@@ -142,7 +142,7 @@ impl Payer for Bitcoin<'_> {
         tip(self.node)
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> Came {
+    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         self.node.came_to(to, "BTC")
     }
 }
@@ -202,7 +202,7 @@ impl Payer for Accounts {
         self.node.height()
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> Came {
+    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         let came = self
             .node
             .came_to(to, (self.coin, (self.asset, &self.token)));
@@ -315,7 +315,7 @@ fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
 fn on_outputs(
     chain: &'static str,
     asset: &'static str,
-    url: impl Fn(&Litecoind) -> (Option<Liar>, String),
+    url: impl Fn(&Litecoind) -> (Option<RpcProxy>, String),
 ) {
     let untested = format!("kills in the middle of a block of {chain}");
     let Some(node) = Litecoind::start(&["-txindex=1"], &untested) else {
@@ -364,7 +364,7 @@ fn litecoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
 
 #[test]
 fn dogecoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
-    on_outputs("dogecoin", "DOGE", Liar::as_dogecoin);
+    on_outputs("dogecoin", "DOGE", RpcProxy::as_dogecoin);
 }
 
 #[test]

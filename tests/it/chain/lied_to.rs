@@ -9,11 +9,11 @@ mod lies;
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::support::anvil::Node;
-use crate::support::came::{Came, booked};
+use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
-use crate::support::looks;
-use crate::support::lying::{Liar, Lie};
-use crate::support::served::Running;
+use crate::support::polling;
+use crate::support::received::{ReceivedAmounts, booked};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use lies::Case;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ trait Payer {
     /// Pays this time, in a block and where something waits also there.
     fn pays(&self, time: u64);
     /// All that came, and is in a block.
-    fn came(&self) -> Came;
+    fn came(&self) -> ReceivedAmounts;
     /// Makes everything deep enough; what the cursor of the chain is like once that was read.
     fn rests(&self) -> String;
 }
@@ -48,7 +48,7 @@ impl Payer for Outputs {
             .pay(&self.to, &format!("0.{:08}", 2_000_000 + time));
     }
 
-    fn came(&self) -> Came {
+    fn came(&self) -> ReceivedAmounts {
         self.node.mine(1);
         self.node
             .came_to(&BTreeSet::from([self.to.clone()]), self.asset)
@@ -75,7 +75,7 @@ impl Payer for Accounts {
         self.node.mine(1);
     }
 
-    fn came(&self) -> Came {
+    fn came(&self) -> ReceivedAmounts {
         let ours = self.to.iter().cloned().collect();
         self.node
             .came_to(&ours, ("ETH", ("USDC-ERC20", &self.token)))
@@ -89,7 +89,7 @@ impl Payer for Accounts {
 
 /// The most memory that it has had so far, in KiB.
 #[track_caller]
-fn peak_kib(running: &Running) -> u64 {
+fn peak_kib(running: &RunningServer) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.unwrap().trim().trim_end_matches(" kB");
@@ -98,7 +98,7 @@ fn peak_kib(running: &Running) -> u64 {
 
 /// Whatever the file knows did come.
 #[track_caller]
-fn all_came(file: &Connection, truth: &Came, about: &str) {
+fn all_came(file: &Connection, truth: &ReceivedAmounts, about: &str) {
     let sql = "select txid, position, asset, amount from observations";
     let mut query = file.prepare(sql).unwrap();
     let rows = query.query_map([], |row| {
@@ -106,7 +106,7 @@ fn all_came(file: &Connection, truth: &Came, about: &str) {
         let value = (row.get(2)?, amount.parse().unwrap());
         Ok(((row.get(0)?, row.get(1)?), value))
     });
-    let known: Came = rows.unwrap().map(Result::unwrap).collect();
+    let known: ReceivedAmounts = rows.unwrap().map(Result::unwrap).collect();
     for (place, value) in &known {
         assert_eq!(truth.get(place), Some(value), "{about}: {place:?}");
     }
@@ -114,13 +114,13 @@ fn all_came(file: &Connection, truth: &Came, about: &str) {
 
 /// The server is ready, and tells this of the chain.
 #[track_caller]
-fn tells(running: &Running, chain: &str, told: &str) {
+fn tells(running: &RunningServer, chain: &str, told: &str) {
     let wanted = format!("{chain}: its node {told}");
     let says = || {
         let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
         ready.expect(200).text
     };
-    let found = told.is_empty() || looks::until(|| says().contains(&wanted));
+    let found = told.is_empty() || polling::until(|| says().contains(&wanted));
     assert!(found, "{wanted}: {}", says());
     running
         .interface("GET", "/readyz", &Value::Null)
@@ -136,10 +136,10 @@ fn examined(till: &Till) -> String {
     till.coffer(&[&["doctor"][..], &settings].concat())
 }
 
-/// Tells each lie, and in the end the truth.
+/// SourceReply each lie, and in the end the truth.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "how much memory it takes is told")]
-fn is_lied_to(till: &Till, (liar, chain): (&Liar, &str), cases: Vec<Case>, payer: &impl Payer) {
+fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, payer: &impl Payer) {
     let file = till.served.open();
     let mut running = till.start();
     let is_read = "select exists (select 1 from chain_cursors) || ''";
@@ -151,13 +151,13 @@ fn is_lied_to(till: &Till, (liar, chain): (&Liar, &str), cases: Vec<Case>, payer
         let (method, [ready, doctor]) = (case.method(), case.told);
         payer.pays(time);
         // Whoever asks a second time has read the first answer.
-        let is_flood = matches!(case.lies[0].1, Lie::Flood(..));
+        let is_flood = matches!(case.lies[0].1, RpcFault::Flood(..));
         let asked = liar.asked(method) + usize::from(is_flood && ready.is_empty());
         for (method, lie) in case.lies {
             liar.lie(method, lie);
         }
         let mut running = till.start();
-        assert!(looks::until(|| liar.asked(method) > asked));
+        assert!(polling::until(|| liar.asked(method) > asked));
         tells(&running, chain, ready);
         if !doctor.is_empty() {
             let said = examined(till);
@@ -201,7 +201,7 @@ fn to(till: &Till, chain: &str, asset: &str) -> String {
 fn on_outputs(
     chain: &str,
     asset: &'static str,
-    url: impl Fn(&Litecoind) -> (Option<Liar>, String),
+    url: impl Fn(&Litecoind) -> (Option<RpcProxy>, String),
 ) {
     let Some(node) = Litecoind::start(&["-txindex=1"], &format!("a node of {chain} that lies"))
     else {
@@ -209,7 +209,7 @@ fn on_outputs(
     };
     node.mine(110);
     let (_inner, url) = url(&node);
-    let liar = Liar::before(&url);
+    let liar = RpcProxy::before(&url);
     let till = Till::of_outputs(chain, &liar.url());
     let before = node.call("getblockchaininfo", json!([]));
     node.mine(5);
@@ -225,7 +225,7 @@ fn nothing_that_a_node_of_litecoin_says_wrongly_is_booked() {
 
 #[test]
 fn nothing_that_a_node_of_dogecoin_says_wrongly_is_booked() {
-    on_outputs("dogecoin", "DOGE", Liar::as_dogecoin);
+    on_outputs("dogecoin", "DOGE", RpcProxy::as_dogecoin);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn nothing_that_a_node_of_ethereum_says_wrongly_is_booked() {
         return;
     };
     let token = node.token();
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let till = Till::of_accounts("ethereum", &liar.url(), ("USDC-ERC20", &token));
     let before = node.ask("eth_getBlockByNumber", json!(["latest", true]));
     node.mine(5);
@@ -253,15 +253,19 @@ fn nodes_that_drip_hold_up_nobody() {
     else {
         return;
     };
-    let (_inner, dogecoin) = Liar::as_dogecoin(&outputs);
+    let (_inner, dogecoin) = RpcProxy::as_dogecoin(&outputs);
     let before_each = [
         (
             "litecoin",
-            Liar::before(&outputs.url()),
+            RpcProxy::before(&outputs.url()),
             "getblockchaininfo",
         ),
-        ("dogecoin", Liar::before(&dogecoin), "getblockhash"),
-        ("base", Liar::before(&accounts.url), "eth_getBlockByNumber"),
+        ("dogecoin", RpcProxy::before(&dogecoin), "getblockhash"),
+        (
+            "base",
+            RpcProxy::before(&accounts.url),
+            "eth_getBlockByNumber",
+        ),
     ];
     let named = before_each
         .each_ref()
@@ -269,11 +273,11 @@ fn nodes_that_drip_hold_up_nobody() {
     let nodes: Vec<&str> = named.iter().flat_map(|node| ["--node", node]).collect();
     let till = Till::new(&nodes);
     for (_, liar, method) in &before_each {
-        liar.lie(method, Lie::Drip);
+        liar.lie(method, RpcFault::Drip);
     }
     let mut running = till.start();
     let mut each = before_each.iter();
-    assert!(each.all(|(_, liar, method)| looks::until(|| liar.asked(method) > 0)));
+    assert!(each.all(|(_, liar, method)| polling::until(|| liar.asked(method) > 0)));
     let said = examined(&till);
     for (chain, liar, _) in &before_each {
         let url = liar.url();

@@ -4,23 +4,23 @@
 
 use super::till::Till;
 use crate::file::audit::findings;
+use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
-use crate::support::looks;
-use crate::support::served::Running;
+use crate::support::polling;
 use serde_json::json;
 
 /// Starts it, and waits until it has logged this.
 #[track_caller]
-fn until_said(till: &Till, said: &str) -> Running {
+fn until_said(till: &Till, said: &str) -> RunningServer {
     let running = till.start_logging();
     let logged = || std::fs::read_to_string(till.log()).unwrap();
-    assert!(looks::until(|| logged().contains(said)), "{}", logged());
+    assert!(polling::until(|| logged().contains(said)), "{}", logged());
     running
 }
 
 /// Ends it; what it has said of the chain, but for where its node is.
 #[track_caller]
-fn said(till: &Till, running: Running) -> Vec<String> {
+fn said(till: &Till, running: RunningServer) -> Vec<String> {
     let logged = running.logged(&till.log());
     for sent in [
         "coffer:regtest",

@@ -5,9 +5,9 @@ use super::till::{TPUB, Till};
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
 use crate::support::anvil::Node;
+use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::receiver::Receiver;
-use crate::support::served::Running;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, Script, WalletNetwork, read};
 use rusqlite::Connection;
@@ -53,7 +53,7 @@ fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_it
 
 /// How far the chain has been read is shown, and what that took.
 #[track_caller]
-fn is_shown(running: &Running) {
+fn is_shown(running: &RunningServer) {
     let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
     let chains = chains.expect(200).json()["data"].clone();
     assert_eq!(
@@ -134,7 +134,7 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
 
 /// The wallet of which index 900 was paid is stopped, which is said everywhere, until it goes on behind that index.
 #[track_caller]
-fn goes_on_behind(till: &Till, running: &Running, address: &str) {
+fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
     assert_eq!(till.offers(running), Vec::<String>::new());
     let why = "something came to its index 900, which this file has not handed out: \
         this file is older than the wallet, or the key is used elsewhere";
@@ -221,7 +221,7 @@ fn the_next_url_takes_over_from_one_that_fails() {
     let Some(node) = Node::of(84_532, "a node that fails") else {
         return;
     };
-    let urls = format!("base=http://{},{}", Receiver::nobody(), node.url);
+    let urls = format!("base=http://{},{}", Receiver::unused_address(), node.url);
     let till = Till::new(&["--node", &urls]);
     let _running = till.start();
     let network = "select coalesce((select chain || ' ' || network from chain_cursors), '')";

@@ -6,7 +6,7 @@
 
 use super::counter::{COINS, Counter, nobody};
 use crate::support::electrumx::Electrumx;
-use crate::support::payer::{FEE, Made, Payer};
+use crate::support::payer::{FEE, Payer, SignedTransaction};
 use crate::support::regtest::Regtest;
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ fn replacements(counter: &mut Counter<'_>) {
     };
     let price = same.amount;
     let simple = dues.iter().take(5);
-    let made: Vec<Made> = simple
+    let made: Vec<SignedTransaction> = simple
         .map(|due| counter.payer.pay(&[(&due.address, price)]))
         .collect();
     // Another one spends what the last of them pays back, and goes with it.
@@ -194,7 +194,7 @@ fn reorganisations(counter: &mut Counter<'_>) {
         unreachable!("three were made")
     };
     let price = waits.amount;
-    let made: Vec<Made> = dues
+    let made: Vec<SignedTransaction> = dues
         .iter()
         .map(|due| counter.payer.pay(&[(&due.address, price)]))
         .collect();

@@ -1,7 +1,7 @@
 //! JSON-RPC: each kind of failure is told apart, nothing is believed that is not an answer to its own call, and nothing
 //! secret comes out.
 
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use coffer::chain::NodeError;
 use coffer::chain::rpc::{Endpoint, Failure, Limits, MethodError, Rpc};
 use serde_json::{Value, json};
@@ -22,15 +22,15 @@ fn client(urls: &[String]) -> Rpc {
 
 /// A client of a node that always does the same.
 #[track_caller]
-fn of(does: Does) -> (Receiver, Rpc) {
-    let node = Receiver::that(does);
+fn of(does: Reply) -> (Receiver, Rpc) {
+    let node = Receiver::replying(does);
     let rpc = client(&[node.url()]);
     (node, rpc)
 }
 
 #[track_caller]
 fn says(status: u16, text: &str) -> Result<Option<String>, Failure> {
-    let (_node, mut rpc) = of(Does::Say(status, text.to_owned()));
+    let (_node, mut rpc) = of(Reply::Text(status, text.to_owned()));
     rpc.call("getsomething", &json!([]))
 }
 
@@ -113,10 +113,10 @@ fn each_failure_is_told_apart() {
     let long = format!(r#"{{"result":"{}","id":0}}"#, "a".repeat(5000));
     let nested = format!(r#"{{"x":{}"#, "[".repeat(4000));
     for (does, expected) in [
-        (Does::Close, "Unreachable"),
-        (Does::Redirect("http://127.0.0.1:1/".to_owned()), "Wrong"),
-        (Does::Say(200, long), "Limited"),
-        (Does::Say(200, nested), "Unreachable"),
+        (Reply::Close, "Unreachable"),
+        (Reply::Redirect("http://127.0.0.1:1/".to_owned()), "Wrong"),
+        (Reply::Text(200, long), "Limited"),
+        (Reply::Text(200, nested), "Unreachable"),
     ] {
         let (_node, mut rpc) = of(does.clone());
         let told = format!("{:?}", rpc.call::<String>("a", &json!([])));
@@ -125,7 +125,7 @@ fn each_failure_is_told_apart() {
             "{does:?}: {told}"
         );
     }
-    let node = Receiver::that(Does::Hang);
+    let node = Receiver::replying(Reply::Hang);
     let endpoints = Endpoint::parse_list(&node.url()).unwrap();
     let limits = Limits {
         timeout_ms: 50,
@@ -148,7 +148,7 @@ fn echo(change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static) -> (Receiv
             Some(calls) => change(calls.iter().map(answer).collect()),
             None => answer(&asked),
         };
-        Does::Say(200, said.to_string())
+        Reply::Text(200, said.to_string())
     });
     let rpc = client(&[node.url()]);
     (node, rpc)
@@ -222,9 +222,9 @@ fn a_node_that_refuses_batches_is_asked_for_less_until_it_answers() {
 fn after_three_failures_the_next_url_takes_over_and_the_first_again() {
     let good = Receiver::scripted(|_, message| {
         let id = &message.json()["id"];
-        Does::Say(200, json!({ "id": id, "result": "good" }).to_string())
+        Reply::Text(200, json!({ "id": id, "result": "good" }).to_string())
     });
-    let bad = Receiver::that(Does::Answer(503));
+    let bad = Receiver::replying(Reply::Status(503));
     let mut rpc = client(&[bad.url(), good.url()]);
     let mut ask = || {
         let answer = rpc.call::<String>("a", &json!([])).ok();
@@ -249,7 +249,7 @@ fn the_login_and_the_header_are_sent_and_never_shown() {
         // A careless node, which repeats what it was sent.
         let sent = format!("{:?} {} limit", message.headers, message.path);
         let error = json!({ "code": -32000, "message": sent.replace(['"', '\\'], "") });
-        Does::Say(200, json!({ "id": null, "error": error }).to_string())
+        Reply::Text(200, json!({ "id": null, "error": error }).to_string())
     });
     let url = node.url().replace("http://", "http://user:pass%3Aword@") + "/v3/0123456789abcdef";
     let header = ("x-key".to_owned(), "fedcba9876543210".to_owned());

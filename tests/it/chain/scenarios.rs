@@ -9,9 +9,9 @@ mod tron;
 
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::support::came::{Came, booked};
-use crate::support::noted::note_written;
-use crate::support::served::Running;
+use crate::support::audit_log::note_written;
+use crate::support::installation::RunningServer;
+use crate::support::received::{ReceivedAmounts, booked};
 use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ trait Payer {
     /// What else comes there, and is nobody's: to this address, at which the coin is asked for.
     fn strays(&self, to: &str);
     /// What it says came to these; and, where it says no more than that of some of it, what lies there in the end.
-    fn came(&self, to: &BTreeSet<String>, booked: &Came) -> Came;
+    fn came(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
 /// Invoices by name, and where they are paid.
@@ -225,7 +225,7 @@ const REPLACED: [&str; 3] = ["more", "less", "else"];
 
 /// The address of a customer on a chain.
 #[track_caller]
-fn customer(till: &Till, running: &Running, chain: &str) -> String {
+fn customer(till: &Till, running: &RunningServer, chain: &str) -> String {
     let family = match chain {
         "tron" | "solana" => chain,
         _ => "evm",

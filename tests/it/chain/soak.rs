@@ -12,14 +12,14 @@ use super::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, coffer, done, wallet};
 use crate::support::anvil::Node;
-use crate::support::came::{Came, booked};
 use crate::support::dice::Dice;
+use crate::support::electrum_proxy::ElectrumProxy;
 use crate::support::electrumx::Electrumx;
+use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
-use crate::support::looks;
-use crate::support::lying::Liar;
-use crate::support::lying_electrum::ElectrumLiar;
-use crate::support::served::Running;
+use crate::support::polling;
+use crate::support::received::{ReceivedAmounts, booked};
+use crate::support::rpc_proxy::RpcProxy;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, key_of};
 use crate::support::tron::{self, TOKEN, address};
 use front::{Front, OF_ACCOUNTS, OF_OUTPUTS, OF_SOLANA};
@@ -55,15 +55,15 @@ fn of_outputs(chain: &'static str, asset: &'static str) -> Option<Side> {
     let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
     node.fund();
     let front = match chain {
-        "dogecoin" => Front::Honest(Liar::dogecoin(&node.url())),
+        "dogecoin" => Front::Honest(RpcProxy::dogecoin(&node.url())),
         "bitcoin" => {
             let server = Electrumx::start(&node, &[], UNTESTED)?;
             Front::Electrum {
-                liar: ElectrumLiar::as_bitcoin(server.port),
+                liar: ElectrumProxy::as_bitcoin(server.port),
                 _server: server,
             }
         }
-        _ => Front::Liar(Liar::before(&node.url()), OF_OUTPUTS),
+        _ => Front::RpcProxy(RpcProxy::before(&node.url()), OF_OUTPUTS),
     };
     let sent = Vec::new();
     let payer = Box::new(Wallet {
@@ -92,7 +92,7 @@ fn of_accounts(
     let token = node.token();
     // What is given up later is not the token itself.
     node.mine(5);
-    let front = Front::Liar(Liar::before(&node.url), OF_ACCOUNTS);
+    let front = Front::RpcProxy(RpcProxy::before(&node.url), OF_ACCOUNTS);
     let setting = format!("{asset}={token}");
     let payer = Box::new(Accounts {
         node,
@@ -142,7 +142,7 @@ fn sides() -> Option<(Vec<Side>, Vec<String>)> {
     tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint(asset))));
     sides.push(Side {
         chain: "solana",
-        front: Front::Liar(Liar::before(&node.url), OF_SOLANA),
+        front: Front::RpcProxy(RpcProxy::before(&node.url), OF_SOLANA),
         payer: Box::new(Solana(node)),
         to: Vec::new(),
     });
@@ -214,7 +214,7 @@ fn all_read(till: &Till, sides: &[Side]) {
 
 /// Anonymous memory of a server, in kB.
 #[track_caller]
-fn memory_kb(running: &Running) -> u64 {
+fn memory_kb(running: &RunningServer) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
     let line = status
         .lines()
@@ -225,7 +225,7 @@ fn memory_kb(running: &Running) -> u64 {
 
 /// Processor time of each thread of a server, in hundredths of a second.
 #[track_caller]
-fn ticks(running: &Running) -> BTreeMap<String, u64> {
+fn ticks(running: &RunningServer) -> BTreeMap<String, u64> {
     let folder = format!("/proc/{}/task", running.process.id());
     let threads = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let read = threads.map(|thread| {
@@ -241,9 +241,9 @@ fn ticks(running: &Running) -> BTreeMap<String, u64> {
 /// Asserts that no thread of an idle server takes more than its share.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
-fn no_thread_spins(running: &Running) {
+fn no_thread_spins(running: &RunningServer) {
     let (before, begun) = (ticks(running), Instant::now());
-    assert!(looks::until(|| begun.elapsed() >= IDLE));
+    assert!(polling::until(|| begun.elapsed() >= IDLE));
     for (thread, after) in ticks(running) {
         let used = after - before.get(&thread).unwrap_or(&0);
         let share = Duration::from_millis(10 * used).as_secs_f64() / begun.elapsed().as_secs_f64();
@@ -344,7 +344,7 @@ fn agrees(till: &Till, sides: &[Side]) -> usize {
         }
     }
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    let mut came = Came::new();
+    let mut came = ReceivedAmounts::new();
     for side in sides {
         let to: BTreeSet<String> = side.to.iter().cloned().collect();
         came.extend(side.payer.came(&to));

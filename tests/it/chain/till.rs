@@ -4,8 +4,8 @@
 //! has public keys only.
 
 use crate::operator::wallets::{EVM, coffer, done, wallet};
-use crate::support::receiver::{Does, Message, Receiver};
-use crate::support::served::{Running, Served};
+use crate::support::installation::{Installation, RunningServer};
+use crate::support::receiver::{Message, Receiver, Reply};
 use crate::support::surfpool::{Surfpool, USDC, USDT};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": 
 
 /// A shop on test networks, and who hears of its invoices.
 pub struct Till {
-    pub served: Served,
+    pub served: Installation,
     settings: Vec<String>,
     pub receiver: Receiver,
 }
@@ -29,7 +29,7 @@ pub struct Till {
 impl Till {
     /// With these settings besides.
     pub fn new(settings: &[&str]) -> Till {
-        let served = Served::new();
+        let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, RATES).unwrap();
         let rates = format!("fixed:{}", rates.display());
@@ -43,7 +43,7 @@ impl Till {
         let settings = settings.iter().chain(&common);
         Till {
             settings: settings.map(|text| (*text).to_owned()).collect(),
-            receiver: Receiver::that(Does::Answer(200)),
+            receiver: Receiver::replying(Reply::Status(200)),
             served,
         }
     }
@@ -109,13 +109,13 @@ impl Till {
     }
 
     #[track_caller]
-    pub fn start(&self) -> Running {
+    pub fn start(&self) -> RunningServer {
         self.served.start(&self.settings())
     }
 
     /// Starts it so that it logs everything.
     #[track_caller]
-    pub fn start_logging(&self) -> Running {
+    pub fn start_logging(&self) -> RunningServer {
         let settings = self.settings();
         self.served
             .start_logging_with("trace", &self.log(), &settings)
@@ -138,7 +138,7 @@ impl Till {
 
     /// An invoice of 20 EUR in this coin.
     #[track_caller]
-    pub fn invoice(&self, running: &Running, asset: &str) -> Value {
+    pub fn invoice(&self, running: &RunningServer, asset: &str) -> Value {
         // An account takes few imported addresses in a minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open().execute_batch(minute).unwrap();
@@ -151,7 +151,7 @@ impl Till {
     }
 
     #[track_caller]
-    pub fn call(&self, running: &Running, method: &str, path: &str, body: &str) -> Value {
+    pub fn call(&self, running: &RunningServer, method: &str, path: &str, body: &str) -> Value {
         let url = format!("{}{path}", running.url);
         let answer = send(
             &agent(),
@@ -196,7 +196,7 @@ impl Till {
     }
 
     #[track_caller]
-    pub fn offers(&self, running: &Running) -> Vec<String> {
+    pub fn offers(&self, running: &RunningServer) -> Vec<String> {
         let listed = self.call(running, "GET", "/v1/currencies", "");
         let listed = listed["data"].as_array().unwrap().iter();
         listed

@@ -3,7 +3,7 @@
 
 use super::watch::{LIMITS, Watch, told, told_in, utxo};
 use crate::support::litecoind::Litecoind;
-use crate::support::lying::Liar;
+use crate::support::rpc_proxy::RpcProxy;
 use coffer::chain::utxo::Utxo;
 use coffer::chain::{Node, NodeError};
 use coffer::domain::chain::Chain;
@@ -286,7 +286,7 @@ fn what_dogecoins_nodes_know_is_enough() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };
-    let proxy = Liar::dogecoin(&node.url());
+    let proxy = RpcProxy::dogecoin(&node.url());
     let mut seen = utxo(Chain::Dogecoin, &proxy.url(), LIMITS);
     assert_eq!(seen.network(), Ok("regtest".to_owned()));
     let mut legacy = utxo(Chain::Litecoin, &node.url(), LIMITS);

@@ -2,7 +2,7 @@
 
 use super::watch::{LIMITS, Watch, told_in, utxo};
 use crate::support::litecoind::Litecoind;
-use crate::support::lying::{Liar, Lie};
+use crate::support::rpc_proxy::{RpcFault as Fault, RpcProxy};
 use coffer::chain::rpc::Limits;
 use coffer::chain::utxo::Utxo;
 use coffer::chain::{BlockRead, Head, Node, NodeError};
@@ -14,7 +14,7 @@ const UNTESTED: &str = "what is believed of a node that lies";
 /// A node with one payment in its last block and one in its mempool, the proxy in front of it, and who asks.
 struct Scene {
     node: Litecoind,
-    liar: Liar,
+    liar: RpcProxy,
     seen: Utxo,
     watch: Watch,
     paid: String,
@@ -28,7 +28,7 @@ fn scene(limits: Limits) -> Option<Scene> {
     let paid = node.pay(&address, "1");
     node.mine(1);
     node.pay(&address, "2");
-    let liar = Liar::before(&node.url());
+    let liar = RpcProxy::before(&node.url());
     Some(Scene {
         seen: utxo(Chain::Litecoin, &liar.url(), limits),
         watch: Watch::addresses(Chain::Litecoin, &[&address]),
@@ -43,7 +43,6 @@ impl Scene {
         self.seen.blocks(100, 102, &self.watch)
     }
 
-    /// The truth is told and believed.
     #[track_caller]
     fn is_well(&mut self) {
         self.liar.honest();
@@ -61,7 +60,7 @@ impl Scene {
     #[track_caller]
     fn fails(
         &mut self,
-        (method, lie): (&str, Lie),
+        (method, lie): (&str, Fault),
         expected: &str,
         ask: impl Fn(&mut Scene) -> Result<(), NodeError>,
     ) {
@@ -76,22 +75,20 @@ impl Scene {
     }
 }
 
-fn field(name: &'static str, value: Value) -> Lie {
-    Lie::change(move |_, answer| answer["result"][name] = value.clone())
+fn field(name: &'static str, value: Value) -> Fault {
+    Fault::change(move |_, answer| answer["result"][name] = value.clone())
 }
 
-/// The second block of the range is changed.
-fn second(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Lie {
-    Lie::change(move |_, answer| {
+fn second(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
+    Fault::change(move |_, answer| {
         if answer["result"]["height"] == 101 {
             change(&mut answer["result"]);
         }
     })
 }
 
-/// The payment's output in its block.
-fn output(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Lie {
-    Lie::change(move |_, answer| {
+fn output(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
+    Fault::change(move |_, answer| {
         if answer["result"]["height"] == 102 {
             for output in answer["result"]["tx"][1]["vout"].as_array_mut().unwrap() {
                 change(output);
@@ -127,13 +124,16 @@ fn no_block_is_believed_that_is_not_the_one_asked_for() {
         (field("tx", json!({})), "Lied"),
         (field("tx", json!([7])), "Lied"),
         (field("tx", json!([null])), "Lied"),
-        (Lie::result(Value::Null), "Lied"),
-        (Lie::result(json!("00ff")), "Lied"),
-        (Lie::error(-5, "Block not found"), "Behind"),
-        (Lie::error(-1, "Block not available (pruned data)"), "Wrong"),
-        (Lie::error(-28, "Loading block index..."), "Unreachable"),
-        (Lie::error(-32601, "Method not found"), "Wrong"),
-        (Lie::error(-32005, "limit exceeded"), "Limited"),
+        (Fault::result(Value::Null), "Lied"),
+        (Fault::result(json!("00ff")), "Lied"),
+        (Fault::error(-5, "Block not found"), "Behind"),
+        (
+            Fault::error(-1, "Block not available (pruned data)"),
+            "Wrong",
+        ),
+        (Fault::error(-28, "Loading block index..."), "Unreachable"),
+        (Fault::error(-32601, "Method not found"), "Wrong"),
+        (Fault::error(-32005, "limit exceeded"), "Limited"),
         (
             second(move |block| block["previousblockhash"] = json!("cd".repeat(32))),
             "Lied",
@@ -201,9 +201,9 @@ fn no_head_is_believed_that_does_not_fit() {
         scene.fails((method, lie), expected, |scene| scene.seen.head().map(drop));
     }
     for (lie, expected) in [
-        (Lie::result(json!("ab".repeat(32))), "Wrong"),
-        (Lie::result(json!("x")), "Lied"),
-        (Lie::error(-8, "Block height out of range"), "Unreachable"),
+        (Fault::result(json!("ab".repeat(32))), "Wrong"),
+        (Fault::result(json!("x")), "Lied"),
+        (Fault::error(-8, "Block height out of range"), "Unreachable"),
     ] {
         scene.fails(("getblockhash", lie), expected, |scene| {
             scene.seen.head().map(drop)
@@ -240,7 +240,7 @@ fn the_network_is_asked_again_whenever_the_node_may_be_another() {
                 answer["result"] = json!(first);
             }
         };
-        scene.liar.lie("getblockhash", Lie::change(first));
+        scene.liar.lie("getblockhash", Fault::change(first));
         let refused = Err(NodeError::Wrong(text.to_owned()));
         assert_eq!(
             scene.seen.head().map(drop),
@@ -259,9 +259,9 @@ fn a_mempool_is_believed_only_where_it_fits() {
         return;
     };
     for (method, lie, expected) in [
-        ("getrawmempool", Lie::result(json!(["x"])), "Lied"),
-        ("getrawmempool", Lie::result(json!([7])), "Lied"),
-        ("getrawmempool", Lie::result(Value::Null), "Lied"),
+        ("getrawmempool", Fault::result(json!(["x"])), "Lied"),
+        ("getrawmempool", Fault::result(json!([7])), "Lied"),
+        ("getrawmempool", Fault::result(Value::Null), "Lied"),
         (
             "getrawtransaction",
             field("txid", json!("ab".repeat(32))),
@@ -276,7 +276,7 @@ fn a_mempool_is_believed_only_where_it_fits() {
             ),
             "Lied",
         ),
-        ("getmempoolentry", Lie::error(-1, "no"), "Unreachable"),
+        ("getmempoolentry", Fault::error(-1, "no"), "Unreachable"),
         ("getmempoolentry", field("time", json!("now")), "Lied"),
     ] {
         scene.seen = utxo(Chain::Litecoin, &scene.liar.url(), LIMITS);
@@ -288,7 +288,7 @@ fn a_mempool_is_believed_only_where_it_fits() {
     scene.seen = utxo(Chain::Litecoin, &scene.liar.url(), LIMITS);
     scene.liar.lie(
         "getmempoolentry",
-        Lie::error(-5, "Transaction not in mempool"),
+        Fault::error(-5, "Transaction not in mempool"),
     );
     assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);
     scene.is_well();
@@ -303,7 +303,7 @@ fn a_mempool_is_believed_only_where_it_fits() {
     let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0]
         .txid
         .clone();
-    scene.liar.lie("getrawmempool", Lie::result(json!([])));
+    scene.liar.lie("getrawmempool", Fault::result(json!([])));
     let gone = scene
         .seen
         .mempool(std::slice::from_ref(&there), &scene.watch)
@@ -324,30 +324,30 @@ fn what_breaks_off_drips_or_has_no_end_costs_neither_time_nor_memory() {
         return;
     };
     for (lie, expected) in [
-        (Lie::Status(429), "Limited"),
-        (Lie::Status(401), "Wrong"),
-        (Lie::Truncated(50), "Unreachable"),
-        (Lie::Drip, "Unreachable"),
-        (Lie::Hang, "Unreachable"),
-        (Lie::huge(8 * 1024 * 1024), "Limited"),
-        (Lie::Body("[".repeat(500_000)), "Lied"),
+        (Fault::Status(429), "Limited"),
+        (Fault::Status(401), "Wrong"),
+        (Fault::Truncated(50), "Unreachable"),
+        (Fault::Drip, "Unreachable"),
+        (Fault::Hang, "Unreachable"),
+        (Fault::huge(8 * 1024 * 1024), "Limited"),
+        (Fault::Body("[".repeat(500_000)), "Lied"),
     ] {
         scene.fails(("getrawmempool", lie), expected, |scene| {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
     for (lie, expected) in [
-        (Lie::Dropped(1), "Unreachable"),
-        (Lie::Truncated(30), "Unreachable"),
+        (Fault::Dropped(1), "Unreachable"),
+        (Fault::Truncated(30), "Unreachable"),
     ] {
         scene.fails(("getblockhash", lie), expected, |scene| {
             scene.blocks().map(drop)
         });
     }
-    scene.liar.lie("getblockhash", Lie::Reversed);
+    scene.liar.lie("getblockhash", Fault::Reversed);
     assert_eq!(scene.blocks().map(|blocks| told_in(&blocks).len()), Ok(1));
     // Huge where a block is asked for: what nobody asked for is passed over, and counted.
-    let huge = Lie::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
+    let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
     scene.fails(("getblock", huge), "Limited", |scene| {
         scene.blocks().map(drop)
     });
@@ -365,7 +365,7 @@ fn a_head_that_goes_back_and_hashes_that_change_are_no_lies() {
             answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
         }
     };
-    scene.liar.lie("getblockhash", Lie::change(behind));
+    scene.liar.lie("getblockhash", Fault::change(behind));
     assert_eq!(scene.seen.hash_at(102), Ok(None));
     assert_eq!(scene.seen.head(), Err(NodeError::Behind));
     assert_eq!(scene.blocks().map(|blocks| blocks.len()), Ok(2));
@@ -391,8 +391,8 @@ fn a_mempool_without_end_ends_the_step() {
         return;
     };
     let many: Vec<String> = (0..60_000).map(|id| format!("{id:064x}")).collect();
-    scene.liar.lie("getrawmempool", Lie::result(json!(many)));
-    scene.liar.lie("getrawtransaction", Lie::NotFound);
+    scene.liar.lie("getrawmempool", Fault::result(json!(many)));
+    scene.liar.lie("getrawtransaction", Fault::NotFound);
     let told = scene.seen.mempool(&[], &scene.watch);
     assert!(matches!(told, Err(NodeError::Limited(_))), "{told:?}");
     assert_eq!(scene.liar.asked("getrawtransaction"), 50_000);

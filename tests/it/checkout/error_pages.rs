@@ -3,7 +3,7 @@
 use super::pages::checkout;
 use crate::support::Shop;
 use crate::support::browser::Page;
-use crate::support::links::OperatorInterface;
+use crate::support::links::LinkClient;
 use serde_json::json;
 
 /// The page of an invoice that there is not.
@@ -60,7 +60,7 @@ fn a_customer_reads_what_went_wrong_as_the_checkout_is_read() {
 #[test]
 fn a_payment_link_says_in_the_language_of_its_payer_why_nothing_can_be_paid() {
     let shop = Shop::open();
-    let link = OperatorInterface::of(&shop)
+    let link = LinkClient::of(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     set(&shop, "[]", "auto");
     let path = format!("/l/{}", link["id"].as_str().unwrap());
@@ -149,7 +149,7 @@ fn whatever_is_refused_at_a_checkout_is_shown_where_the_checkout_is_shown() {
         }
     }
     // A payment link is shown by itself only, and so is what is refused there.
-    let link = OperatorInterface::of(&shop)
+    let link = LinkClient::of(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let page = shop.submit(
         &format!("/l/{}", link["id"].as_str().unwrap()),

@@ -1,15 +1,15 @@
 //! The stream that tells a checkout of its invoice.
 
 use crate::support::Shop;
-use crate::support::stream::Stream;
+use crate::support::stream::EventStream;
 use coffer::Config;
 use coffer::http::Limits;
 use serde_json::{Value, json};
 
 /// A page that listens.
 #[track_caller]
-fn open(shop: &Shop, path: &str, headers: &str) -> Stream {
-    let stream = Stream::open(shop, path, headers);
+fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
+    let stream = EventStream::open(shop, path, headers);
     for expected in [
         "HTTP/1.0 200 ",
         "content-type: text/event-stream",
@@ -24,7 +24,7 @@ fn open(shop: &Shop, path: &str, headers: &str) -> Stream {
 
 /// The next event's id and data; nothing at the end.
 #[track_caller]
-fn next(stream: &mut Stream) -> Option<(String, Value)> {
+fn next(stream: &mut EventStream) -> Option<(String, Value)> {
     let told = stream.next()?;
     assert_eq!(told.name, "invoice");
     Some((told.id, told.data))
@@ -90,7 +90,7 @@ fn a_page_is_told_of_every_change_and_resumes_where_it_was() {
 fn a_stream_is_chunked_and_outlives_what_the_page_says_meanwhile() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
-    let mut stream = Stream::chunked(&shop, &path_of(&invoice));
+    let mut stream = EventStream::chunked(&shop, &path_of(&invoice));
     assert!(stream.chunk().starts_with("event: invoice\nid: "));
     // What is sent on a stream's connection is read and means nothing.
     let more = format!("GET /livez HTTP/1.1\r\n\r\n{}", "x".repeat(10_000));
@@ -114,8 +114,8 @@ fn every_stream_has_a_clean_end_when_the_server_stops() {
             ..Config::sandbox()
         });
         let invoice = shop.invoice("20.00", json!({}));
-        let mut streams: Vec<Stream> = (0..200)
-            .map(|_| Stream::chunked(&shop, &path_of(&invoice)))
+        let mut streams: Vec<EventStream> = (0..200)
+            .map(|_| EventStream::chunked(&shop, &path_of(&invoice)))
             .collect();
         streams.iter_mut().for_each(|stream| {
             stream.chunk();
@@ -174,7 +174,7 @@ fn a_stream_that_has_nothing_to_tell_makes_place_and_ends_with_the_server() {
         stream
     };
     // One place is the shop's own; each further stream takes the place of the one that has waited longest.
-    let mut streams: Vec<Stream> = (0..12).map(|_| listen()).collect();
+    let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
     assert!(next(&mut streams.remove(0)).is_none());
     shop.select(id(&invoice), "LTC");

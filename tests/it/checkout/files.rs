@@ -1,6 +1,6 @@
 //! The files that pages load, and the widget.
 
-use crate::support::{Answer, Shop};
+use crate::support::{Response, Shop};
 use serde_json::json;
 
 /// The path of the picture in the frame of a page, which is a file of the server's present version.
@@ -15,7 +15,7 @@ fn path_in_page(shop: &Shop) -> String {
     format!("/assets/{path}")
 }
 
-fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
+fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
     answer.headers.get(name).map_or("", String::as_str)
 }
 
@@ -64,7 +64,7 @@ fn a_file_is_compressed_for_who_takes_it_so() {
     let packed = asked("br, gzip").expect(200);
     assert_eq!(header(&packed, "content-encoding"), "gzip");
     assert_eq!(header(&packed, "vary"), "accept-encoding");
-    let bytes = |answer: &Answer| header(answer, "content-length").parse::<usize>().unwrap();
+    let bytes = |answer: &Response| header(answer, "content-length").parse::<usize>().unwrap();
     assert!(bytes(&packed) < bytes(&plain));
     for (codings, encoding) in [
         ("*", "gzip"),

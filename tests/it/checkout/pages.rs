@@ -1,7 +1,7 @@
 //! The checkout as a customer sees it.
 
 use crate::support::browser::Page;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 /// The path and the token of an invoice's checkout.
@@ -98,7 +98,7 @@ fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
 
 /// Picks a coin with a form.
 #[track_caller]
-pub fn select(shop: &Shop, path: &str, body: &str) -> Answer {
+pub fn select(shop: &Shop, path: &str, body: &str) -> Response {
     let id = path.strip_prefix("/checkout/").unwrap();
     shop.submit(&format!("/checkout/{id}/select"), &[], body)
 }

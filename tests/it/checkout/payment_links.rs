@@ -1,8 +1,8 @@
 //! Payment links as whoever opens them sees them.
 
 use crate::support::browser::Page;
-use crate::support::links::OperatorInterface;
-use crate::support::served::Served;
+use crate::support::installation::Installation;
+use crate::support::links::LinkClient;
 use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
 #[test]
 fn a_fixed_price_is_what_is_paid() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     shop.write_beside("update accounts set success_url = 'https://shop.example/thanks'");
     let link = interface.link(json!({ "name": "A <i>coffee</i>", "amount": "3.50", "currency": "USD", "description": "Hot & strong" }));
     let page = shop.page(&path(&link)).says(
@@ -63,7 +63,7 @@ fn a_fixed_price_is_what_is_paid() {
 #[test]
 fn an_open_price_is_named_by_the_payer() {
     let shop = Shop::open();
-    let link = OperatorInterface::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    let link = LinkClient::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
     shop.page(&path(&link)).says(
         200,
         &[
@@ -106,7 +106,7 @@ fn an_open_price_is_named_by_the_payer() {
 #[test]
 fn a_link_that_cannot_be_opened_is_a_page_too() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     interface
         .change(&link, json!({ "active": false }))
@@ -136,7 +136,7 @@ fn a_link_that_cannot_be_opened_is_a_page_too() {
 
 #[test]
 fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let links = format!("/dashboard/api/accounts/{}/payment-links", served.account);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
@@ -193,7 +193,7 @@ fn who_makes_too_many_is_told_to_wait() {
         ..Config::sandbox()
     };
     let shop = Shop::with(config);
-    let link = OperatorInterface::of(&shop)
+    let link = LinkClient::of(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let from = |client: &str| shop.submit(&path(&link), &[("x-forwarded-for", client)], "");
     for _ in 0..10 {
@@ -218,7 +218,7 @@ fn networks_of_many_clients_have_limits_of_their_own() {
         ..Config::sandbox()
     };
     let shop = Shop::with(config);
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     let link = interface.link(body.clone());
     let made = |clients: &mut dyn Iterator<Item = String>| {
@@ -247,7 +247,7 @@ fn networks_of_many_clients_have_limits_of_their_own() {
 #[test]
 fn link_has_a_limited_number_of_open_invoices() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     let (link, other) = (interface.link(body.clone()), interface.link(body));
     let first = paid_by(&shop, &link, "");
@@ -283,7 +283,7 @@ fn nobody_but_a_named_proxy_says_who_the_client_is() {
         ..Config::sandbox()
     };
     let shop = Shop::with(config);
-    let link = OperatorInterface::of(&shop)
+    let link = LinkClient::of(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let from = |client: &str| {
         shop.submit(&path(&link), &[("x-forwarded-for", client)], "")
@@ -299,7 +299,7 @@ fn nobody_but_a_named_proxy_says_who_the_client_is() {
 #[test]
 fn a_link_has_a_code_to_print() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link =
         interface.link(json!({ "name": "A <b>coffee</b>", "amount": "3.50", "currency": "EUR" }));
     let url = link["url"].as_str().unwrap();
@@ -332,7 +332,7 @@ fn a_link_has_a_code_to_print() {
 #[test]
 fn who_picks_a_language_keeps_it() {
     let shop = Shop::open();
-    let link = OperatorInterface::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    let link = LinkClient::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
     let german = [
         "<html lang=\"de\"",
         "Betrag in EUR",

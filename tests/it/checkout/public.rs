@@ -1,7 +1,7 @@
 //! What a shop's page may ask: `/v1/public`, with a public key, from any site.
 
 use crate::coins::table::COINS;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::http::{Auth, routes};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const PK_LIVE: &str = "pk_live_sandbox";
 
 /// Asserts that a page of another site may read this answer.
 #[track_caller]
-fn shared(answer: &Answer) {
+fn shared(answer: &Response) {
     assert_eq!(answer.headers["access-control-allow-origin"], "*");
     let exposed = &answer.headers["access-control-expose-headers"];
     assert_eq!(exposed, "X-Request-Id, Retry-After");

@@ -2,9 +2,9 @@
 //!
 //! The sources are small HTTP servers on this machine, which answer as those documented.
 
-use crate::support::exchanges::{Exchanges, SOURCES, Tells};
-use crate::support::served::{Running, Served};
-use Tells::{Bitcoin, Nothing, Status};
+use crate::support::exchanges::{Exchanges, SOURCES, SourceReply};
+use crate::support::installation::{Installation, RunningServer};
+use SourceReply::{Bitcoin, Nothing, Status};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -16,10 +16,10 @@ pub(super) const TRIED: &str = "select group_concat(source || ' ' || (told_at is
 /// All of them have answered.
 pub(super) const ALL_TOLD: &str = "binance 1 0, coinbase 1 0, coingecko 1 0, kraken 1 0";
 
-impl Served {
+impl Installation {
     /// Starts it on these sources of the exchanges.
     #[track_caller]
-    pub(super) fn on(&self, exchanges: &Exchanges, sources: &[&str]) -> Running {
+    pub(super) fn on(&self, exchanges: &Exchanges, sources: &[&str]) -> RunningServer {
         self.start(&["--rates", &exchanges.setting(sources)])
     }
 
@@ -35,7 +35,7 @@ impl Served {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// What is known of bitcoin in EUR.
     #[track_caller]
     pub(super) fn bitcoin(&self) -> Value {
@@ -70,7 +70,7 @@ impl Running {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// What `/metrics` counts as missing.
     #[track_caller]
     pub(super) fn missing(&self) -> String {
@@ -106,7 +106,7 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
         ([30_000, 60_100, 60_000, 60_200], "60050"),
     ] {
         let exchanges = Exchanges::open(tells.map(Bitcoin));
-        let served = Served::new();
+        let served = Installation::new();
         let running = served.on(&exchanges, &SOURCES);
         served.until(TRIED, &[ALL_TOLD]);
         let bitcoin = running.bitcoin();
@@ -154,7 +154,7 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
 #[test]
 fn a_coin_that_is_switched_off_misses_no_rate() {
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
     served.until(TRIED, &[ALL_TOLD]);
     let now = || {
@@ -186,7 +186,7 @@ fn a_coin_that_is_switched_off_misses_no_rate() {
 #[test]
 fn two_that_disagree_make_none_and_one_alone_makes_none() {
     let exchanges = Exchanges::open([Bitcoin(60_000), Bitcoin(62_000), Status(503), Status(451)]);
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
     served.until(TRIED, &[tried]);
@@ -222,7 +222,7 @@ fn two_that_disagree_make_none_and_one_alone_makes_none() {
     drop(running);
     // One alone is not believed, whatever the other was asked.
     exchanges.tell("coinbase", Status(500));
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
     served.until(
         TRIED,
@@ -237,7 +237,7 @@ fn two_that_disagree_make_none_and_one_alone_makes_none() {
 #[test]
 fn what_is_old_is_no_rate_and_stays_known_across_a_restart() {
     let exchanges = Exchanges::open([Bitcoin(60_000), Bitcoin(60_000), Status(500), Status(500)]);
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
     served.until(TRIED, &[tried]);
@@ -275,7 +275,7 @@ fn what_is_old_is_no_rate_and_stays_known_across_a_restart() {
 #[test]
 fn who_does_not_answer_holds_up_nobody() {
     let exchanges = Exchanges::open([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);
-    let served = Served::new();
+    let served = Installation::new();
     let mut running = served.on(&exchanges, &SOURCES);
     served.until(TRIED, &["binance 1 0, coinbase 1 0"]);
     assert_eq!(running.bitcoin()["rate"]["rate"], "60050");
@@ -289,7 +289,7 @@ fn who_does_not_answer_holds_up_nobody() {
 #[test]
 fn nobody_is_asked_while_no_active_account_has_a_live_key() {
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
-    let served = Served::new();
+    let served = Installation::new();
     let keys = "update keys set revoked_at = {} where mode = 'live'";
     served
         .open()

@@ -1,15 +1,15 @@
 //! Rates by the operator's own file and settings: the file, the spread of an account, and what payouts are approved at.
 
 use crate::coins::live_rates::{ALL_TOLD, TRIED, doctor};
-use crate::support::exchanges::{Exchanges, SOURCES, Tells::Bitcoin};
-use crate::support::served::{Running, Served};
+use crate::support::exchanges::{Exchanges, SOURCES, SourceReply::Bitcoin};
+use crate::support::installation::{Installation, RunningServer};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::process::Command;
 
 #[test]
 fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
-    let served = Served::new();
+    let served = Installation::new();
     let path = served.path("rates.json");
     let write = |text: &str| {
         // To a temporary file, then renamed, so that no half of it is read.
@@ -59,7 +59,7 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
 /// Not on offer, it is nothing to look after either.
 #[test]
 fn what_the_operators_file_does_not_name_is_not_missing() {
-    let served = Served::new();
+    let served = Installation::new();
     let path = served.path("rates.json");
     std::fs::write(&path, r#"{"BTC": {"EUR": "62000"}}"#).unwrap();
     let setting = format!("fixed:{}", path.display());
@@ -82,7 +82,7 @@ fn what_the_operators_file_does_not_name_is_not_missing() {
 
 #[test]
 fn a_setting_that_can_make_no_rate_is_refused_at_the_start() {
-    let served = Served::new();
+    let served = Installation::new();
     for (rates, problem) in [
         (
             "kraken",
@@ -112,7 +112,7 @@ fn a_setting_that_can_make_no_rate_is_refused_at_the_start() {
 
 #[test]
 fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
-    let served = Served::new();
+    let served = Installation::new();
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
     let running = served.on(&exchanges, &SOURCES);
     served.until(TRIED, &[ALL_TOLD]);
@@ -155,7 +155,7 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
 
 #[test]
 fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
-    let served = Served::new();
+    let served = Installation::new();
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
     let running = served.on(&exchanges, &SOURCES);
     let path = format!("/dashboard/api/accounts/{}", served.account);
@@ -193,10 +193,10 @@ fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
     assert_eq!(detail["quotes"][0]["pricedBy"]["source"], "fixed");
 }
 
-impl Served {
+impl Installation {
     /// A test invoice over 100.00 EUR, and its key.
     #[track_caller]
-    fn test_invoice(&self, running: &Running) -> (String, String) {
+    fn test_invoice(&self, running: &RunningServer) -> (String, String) {
         let path = format!("/dashboard/api/accounts/{}/keys", self.account);
         let body = json!({ "mode": "test", "class": "secret" });
         let key = running.interface("POST", &path, &body).expect(201).json();

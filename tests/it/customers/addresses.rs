@@ -1,7 +1,7 @@
 //! Customers' addresses: their shape, that they stay, and whose they are.
 
 use crate::invoices::idempotency::fifty;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use std::process::Command;
 impl Shop {
     /// Makes or fetches a customer's addresses.
     #[track_caller]
-    pub fn addresses(&self, key: &str, reference: &str) -> Answer {
+    pub fn addresses(&self, key: &str, reference: &str) -> Response {
         let path = format!("/v1/customers/{reference}/addresses");
         self.send("POST", &path, &[("X-API-Key", key)], "")
     }

@@ -1,13 +1,13 @@
 //! Deposits: what is paid to customers, booked and told.
 
 use crate::customers::addresses::another_account;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 impl Shop {
     /// Simulates a deposit of the customer `ada`.
     #[track_caller]
-    fn simulate_deposit(&self, body: Value) -> Answer {
+    fn simulate_deposit(&self, body: Value) -> Response {
         self.post("/v1/customers/ada/simulate", Some(TEST), body)
     }
 

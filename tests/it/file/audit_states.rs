@@ -4,7 +4,7 @@
 use super::audit::findings;
 use super::old_files::{as_of, column, opened};
 use crate::operator::wallets::{ZPUB, done, wallet};
-use crate::support::noted::note_written;
+use crate::support::audit_log::note_written;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
 use crate::support::surfpool::key_of;

@@ -3,10 +3,10 @@
 //! The disk is the system's, with a library in front of it (`support/disk.c`) that fails when a file tells it to.
 
 use crate::file::audit::findings;
-use crate::support::looks;
+use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, TEST, agent, send};
+use crate::support::{Response, TEST, agent, send};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -91,13 +91,13 @@ impl Shop {
     }
 
     #[track_caller]
-    fn get(&self, path: &str) -> Answer {
+    fn get(&self, path: &str) -> Response {
         let url = format!("{}{path}", self.url);
         send(&self.agent, "GET", &url, &[("X-API-Key", TEST)], "")
     }
 
     #[track_caller]
-    fn create(&self, key: &str) -> Answer {
+    fn create(&self, key: &str) -> Response {
         let url = format!("{}/v1/invoices", self.url);
         let headers = [("X-API-Key", TEST), ("Idempotency-Key", key)];
         let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": key });
@@ -107,7 +107,7 @@ impl Shop {
     /// Asks until it is ready again.
     #[track_caller]
     pub fn until_ready(&self) {
-        assert!(looks::until(|| self.get("/readyz").status == 200));
+        assert!(polling::until(|| self.get("/readyz").status == 200));
     }
 
     fn log(&self) -> String {
@@ -129,7 +129,7 @@ impl Shop {
 
 /// An answer to a write that was not taken in.
 #[track_caller]
-pub fn not_taken(answer: &Answer) {
+pub fn not_taken(answer: &Response) {
     answer.refused(503, "overloaded", None);
     assert!(answer.headers["retry-after"].parse::<u32>().is_ok());
     assert!(!answer.text.contains("disk"), "{}", answer.text);
@@ -300,7 +300,7 @@ fn a_server_without_an_operator_starts_on_a_full_disk_to_be_read_from() {
     ]);
     command
         .arg(&file)
-        .env("COFFER_RATES", crate::support::served::NO_RATES);
+        .env("COFFER_RATES", crate::support::installation::NO_RATES);
     let log = std::fs::File::create(shop.logs.path("live")).unwrap();
     let mut process = Process::start_with(&mut command, log.into());
     let url = process.url();
@@ -314,7 +314,7 @@ fn a_server_without_an_operator_starts_on_a_full_disk_to_be_read_from() {
             .contains("\ncoffer_writes_refused 1\n")
     );
     shop.mend("full");
-    assert!(looks::until(|| get("/readyz").status == 200));
+    assert!(polling::until(|| get("/readyz").status == 200));
     assert!(process.close());
     let said = std::fs::read_to_string(shop.logs.path("live")).unwrap();
     assert!(said.contains("the start goes on for reads"), "{said}");

@@ -1,8 +1,8 @@
 //! What must not grow without end: kept answers, the file's log, lists, and what a customer who cannot decide leaves.
 
 use crate::file::audit::findings;
-use crate::support::looks;
-use crate::support::receiver::{Does, Receiver};
+use crate::support::polling;
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
 use coffer::Config;
@@ -34,7 +34,7 @@ fn an_answer_that_a_delivery_is_given_again_is_kept_once() {
     let page = |letter: &str| letter.repeat(8 * 1024);
     // The same page each time but once, as of a proxy whose error page says nothing new.
     let receiver = Receiver::scripted(move |number, _| {
-        Does::Say(500, page(if number == 5 { "b" } else { "a" }))
+        Reply::Text(500, page(if number == 5 { "b" } else { "a" }))
     });
     shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
     shop.invoice("20.00", json!({}));
@@ -78,9 +78,9 @@ fn an_answer_that_a_delivery_is_given_again_is_kept_once() {
 fn an_empty_answer_and_none_are_told_apart() {
     let shop = Shop::open();
     let receiver = Receiver::scripted(|number, _| match number {
-        0 | 1 => Does::Say(500, String::new()),
-        2 => Does::Close,
-        _ => Does::Say(500, "no".to_owned()),
+        0 | 1 => Reply::Text(500, String::new()),
+        2 => Reply::Close,
+        _ => Reply::Text(500, "no".to_owned()),
     });
     shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
     shop.invoice("20.00", json!({}));
@@ -151,7 +151,7 @@ fn the_log_is_cut_off_after_somebody_read_for_long() {
     assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
     // On a slow disk that statement holds the lock for so long that the server refuses writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
-    assert!(looks::until(is_ready));
+    assert!(polling::until(is_ready));
     // While it reads nobody waits for it, and what it reads stays.
     for _ in 0..20 {
         shop.invoice("1.00", json!({}));
@@ -160,7 +160,7 @@ fn the_log_is_cut_off_after_somebody_read_for_long() {
     assert_eq!(read(&reader), 0);
     drop(reader);
     let is_small = || log_bytes(shop.file()) <= LOG_BYTES_MAX;
-    assert!(looks::until(is_small), "{}", log_bytes(shop.file()));
+    assert!(polling::until(is_small), "{}", log_bytes(shop.file()));
     let made = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
     assert_eq!(made["data"].as_array().unwrap().len(), 20);
     assert!(findings(shop.file()).is_empty());

@@ -2,7 +2,7 @@
 
 use crate::support::process::{Process, sandbox};
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, TEST, agent, send, tools};
+use crate::support::{Response, TEST, agent, send, tools};
 use coffer::{Config, Server};
 use rusqlite::Connection;
 use serde_json::json;
@@ -37,7 +37,7 @@ fn refused(args: &[&str], why: &str) {
     assert!(said.contains(why), "{args:?}: {said}");
 }
 
-fn invoice(url: &str) -> Answer {
+fn invoice(url: &str) -> Response {
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body)

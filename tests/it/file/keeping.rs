@@ -1,6 +1,6 @@
 //! `coffer backup` and `coffer restore`: copies under load, killed copies, and continuing from an older copy.
 
-use crate::support::noted::note_written;
+use crate::support::audit_log::note_written;
 use crate::support::process::sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, TEST, agent, send};

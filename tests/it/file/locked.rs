@@ -1,8 +1,8 @@
 //! A database that another program holds locked: writes are refused at once, reads go on, and a start waits.
 
+use crate::support::installation::{Installation, NO_RATES};
 use crate::support::process::Process;
-use crate::support::served::{NO_RATES, Served};
-use crate::support::{Answer, agent, looks, send};
+use crate::support::{Response, agent, polling, send};
 use rusqlite::Connection;
 use serde_json::json;
 use std::process::Command;
@@ -15,32 +15,32 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Locks the file as `begin immediate` in a shell does.
 #[track_caller]
-fn lock(served: &Served) -> Connection {
+fn lock(served: &Installation) -> Connection {
     let conn = served.open();
     conn.execute_batch("begin immediate").unwrap();
     conn
 }
 
 #[track_caller]
-fn post(served: &Served, url: &str, path: &str, body: &str) -> Answer {
+fn post(served: &Installation, url: &str, path: &str, body: &str) -> Response {
     let key = [("X-API-Key", served.key.as_str())];
     let url = format!("{url}{path}");
     send(&agent(), "POST", &url, &key, body)
 }
 
 #[track_caller]
-fn create(served: &Served, url: &str) -> Answer {
+fn create(served: &Installation, url: &str) -> Response {
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     post(served, url, "/v1/invoices", &body)
 }
 
 #[track_caller]
-fn get(url: &str, path: &str) -> Answer {
+fn get(url: &str, path: &str) -> Response {
     send(&agent(), "GET", &format!("{url}{path}"), &[], "")
 }
 
 #[track_caller]
-fn refused(answer: &Answer) {
+fn refused(answer: &Response) {
     answer.refused(503, "overloaded", None);
     assert!(answer.headers["retry-after"].parse::<u32>().unwrap() > 0);
 }
@@ -55,7 +55,7 @@ fn gauges(url: &str) -> [bool; 2] {
 
 #[test]
 fn a_locked_database_refuses_writes_at_once_and_takes_them_again() {
-    let served = Served::new();
+    let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
     let mut made = create(&served, &running.url).expect(201).json();
@@ -86,7 +86,7 @@ fn a_locked_database_refuses_writes_at_once_and_takes_them_again() {
             made
         );
         locked.execute_batch("rollback").unwrap();
-        assert!(looks::until(|| get(&running.url, "/readyz").status == 200));
+        assert!(polling::until(|| get(&running.url, "/readyz").status == 200));
         create(&served, &running.url).expect(201);
         assert_eq!(gauges(&running.url), [false, false]);
     }
@@ -102,20 +102,20 @@ fn a_locked_database_refuses_writes_at_once_and_takes_them_again() {
 
 #[test]
 fn a_lock_is_noticed_while_nobody_writes() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let locked = lock(&served);
-    assert!(looks::until(|| get(&running.url, "/readyz").status == 503));
+    assert!(polling::until(|| get(&running.url, "/readyz").status == 503));
     let begun = Instant::now();
     refused(&create(&served, &running.url));
     assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     drop(locked);
-    assert!(looks::until(|| get(&running.url, "/readyz").status == 200));
+    assert!(polling::until(|| get(&running.url, "/readyz").status == 200));
 }
 
 #[test]
 fn a_server_ends_while_the_database_is_locked() {
-    let served = Served::new();
+    let served = Installation::new();
     let mut running = served.start(&[]);
     create(&served, &running.url).expect(201);
     let locked = lock(&served);
@@ -139,7 +139,7 @@ fn a_server_ends_while_the_database_is_locked() {
 
 #[test]
 fn a_start_waits_for_a_locked_database_and_says_so() {
-    let served = Served::new();
+    let served = Installation::new();
     let locked = lock(&served);
     let log = served.path("log");
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -155,7 +155,7 @@ fn a_start_waits_for_a_locked_database_and_says_so() {
     let mut process = Process::start_with(&mut command, errors.into());
     let said = || std::fs::read_to_string(&log).unwrap();
     let waits = format!("shop.db is locked by process {} (", std::process::id());
-    assert!(looks::until(|| said().contains(&waits)), "{}", said());
+    assert!(polling::until(|| said().contains(&waits)), "{}", said());
     assert!(said().contains("the start waits until that has ended its transaction"));
     drop(locked);
     process.url();
@@ -165,7 +165,7 @@ fn a_start_waits_for_a_locked_database_and_says_so() {
 
 #[test]
 fn a_wrong_body_is_told_without_waiting_for_the_writer() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     served
         .open()
@@ -220,7 +220,7 @@ fn a_wrong_body_is_told_without_waiting_for_the_writer() {
         assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
     });
     drop(locked);
-    assert!(looks::until(|| get(&running.url, "/readyz").status == 200));
+    assert!(polling::until(|| get(&running.url, "/readyz").status == 200));
     assert_eq!(
         kept(r#"{"amount": "20.00", "currency": "EUR"}"#)
             .expect(201)
@@ -231,7 +231,7 @@ fn a_wrong_body_is_told_without_waiting_for_the_writer() {
 
 #[test]
 fn a_large_log_is_told_of() {
-    let served = Served::new();
+    let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
     // Who reads keeps the log from being cut off.
@@ -252,7 +252,7 @@ fn a_large_log_is_told_of() {
     );
     let said = || std::fs::read_to_string(&log).unwrap();
     let line = format!("the write-ahead log is large: bytes={bytes} limit=268435456");
-    assert!(looks::until(|| said().contains(&line)), "{}", said());
+    assert!(polling::until(|| said().contains(&line)), "{}", said());
     create(&served, &running.url).expect(201);
     drop(reader);
     let log = running.logged(&log);

@@ -8,7 +8,7 @@
 
 use crate::support::process::{Process, sandbox};
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, LIVE, TEST, agent, send};
+use crate::support::{LIVE, Response, TEST, agent, send};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ pub fn opened(file: &Path) -> (Process, String) {
 }
 
 #[track_caller]
-pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Response {
     let body = if body.is_null() {
         String::new()
     } else {

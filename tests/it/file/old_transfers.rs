@@ -14,7 +14,7 @@ enum Old {
     /// None.
     Silent,
     /// It was running when the process ended, which a server that starts makes unknown.
-    Running,
+    RunningServer,
     /// Its outcome is unknown, as the audit log says.
     Unknown,
     /// Unknown since a restore.
@@ -33,7 +33,7 @@ const CASES: [Case; 14] = [
     (&["approve", "process"], Old::Silent, "processing - - - 1"),
     (
         &["approve", "process"],
-        Old::Running,
+        Old::RunningServer,
         "processing running - - 1",
     ),
     (
@@ -84,7 +84,7 @@ fn old_file(scratch: &Scratch, kind: &str, cases: &[Case]) -> (PathBuf, Vec<Stri
     for ((_, state, _), id) in cases.iter().zip(&ids) {
         let sending = match state {
             Old::Silent => continue,
-            Old::Running => "running",
+            Old::RunningServer => "running",
             Old::Unknown | Old::Restored => "unknown",
         };
         let set = "update transfers set sending = ?2 where id = ?1";

@@ -7,7 +7,7 @@ use crate::file::old_files::{as_of, call, is_right, opened};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::second_factor::{FACTOR, SESSION, code_at, cookie};
-use crate::support::{Answer, agent, send};
+use crate::support::{Response, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -30,7 +30,7 @@ struct Owner {
 }
 
 impl Owner {
-    fn act(&self, method: &str, path: &str, body: &Value) -> Answer {
+    fn act(&self, method: &str, path: &str, body: &Value) -> Response {
         let (url, headers) = (format!("{}{path}", self.url), [("cookie", &*self.cookie)]);
         let body = if body.is_null() {
             String::new()
@@ -40,7 +40,7 @@ impl Owner {
         send(&agent(), method, &url, &headers, &body)
     }
 
-    fn sign_in(url: &str, code: &Value) -> Answer {
+    fn sign_in(url: &str, code: &Value) -> Response {
         let nobody = Owner {
             url: url.to_owned(),
             cookie: String::new(),
@@ -65,7 +65,7 @@ impl Owner {
         begun["secret"].as_str().unwrap().to_owned()
     }
 
-    fn confirm(&self, code: &str) -> Answer {
+    fn confirm(&self, code: &str) -> Response {
         self.act(
             "POST",
             &format!("{FACTOR}/confirm"),
@@ -73,7 +73,7 @@ impl Owner {
         )
     }
 
-    fn off(&self, code: &str) -> Answer {
+    fn off(&self, code: &str) -> Response {
         self.act("POST", &format!("{FACTOR}/off"), &json!({ "code": code }))
     }
 
@@ -90,7 +90,7 @@ impl Owner {
 }
 
 #[track_caller]
-fn recovery_codes(confirmed: Answer) -> Vec<Value> {
+fn recovery_codes(confirmed: Response) -> Vec<Value> {
     let confirmed = confirmed.expect(200).json();
     confirmed["codes"].as_array().unwrap().clone()
 }

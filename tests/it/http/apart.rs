@@ -1,7 +1,7 @@
 //! What accounts and modes do to one another: nothing.
 
 use crate::customers::addresses::another_account;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn what_is_pending_is_of_one_account_and_mode() {
 
 /// Puts a payment of this transaction on the chain.
 #[track_caller]
-fn seen(shop: &Shop, mut body: Value) -> Answer {
+fn seen(shop: &Shop, mut body: Value) -> Response {
     body["txid"] = json!("the-same");
     shop.post("/sandbox/payments", None, body)
 }

@@ -1,8 +1,8 @@
 //! What the body of a request costs while it arrives.
 
 use crate::operator::password_queue::peak_kib;
-use crate::support::looks;
-use crate::support::served::Served;
+use crate::support::installation::Installation;
+use crate::support::polling;
 use std::io::Write;
 use std::net::TcpStream;
 
@@ -21,7 +21,7 @@ fn unread(port: u16) -> u64 {
 
 #[test]
 fn a_body_in_single_bytes_costs_no_more_than_one_in_one_piece() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let address = running.url.strip_prefix("http://").unwrap();
     let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
@@ -37,7 +37,7 @@ fn a_body_in_single_bytes_costs_no_more_than_one_in_one_piece() {
     })
     .take(20)
     .collect();
-    assert!(looks::until(|| unread(port) == 0));
+    assert!(polling::until(|| unread(port) == 0));
     let grown = peak_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 16_000, "{grown} KiB");
     drop(callers);

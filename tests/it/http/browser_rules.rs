@@ -1,7 +1,7 @@
 //! What browsers are told of answers and cookies, and what they may not do for pages of other sites.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::{Answer, Shop, TEST, send};
+use crate::support::{Response, Shop, TEST, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -43,7 +43,7 @@ fn behind_https_the_cookie_is_bound_to_its_host() {
     })
     .unwrap();
     let agent = crate::support::agent();
-    let call = |method: &str, headers: &[(&str, &str)], body: &str| -> Answer {
+    let call = |method: &str, headers: &[(&str, &str)], body: &str| -> Response {
         send(
             &agent,
             method,
@@ -74,7 +74,7 @@ fn behind_https_the_cookie_is_bound_to_its_host() {
 #[test]
 fn answers_for_one_caller_are_kept_by_nobody() {
     let interface = OperatorInterface::open();
-    let kept_by_nobody = |answer: Answer| {
+    let kept_by_nobody = |answer: Response| {
         assert_eq!(
             answer.headers["cache-control"], "no-store",
             "{}",

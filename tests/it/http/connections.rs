@@ -2,7 +2,7 @@
 
 use crate::operator::exports::many;
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::{Answer, Shop};
+use crate::support::{Response, Shop};
 use coffer::Config;
 use coffer::http::Limits;
 use serde_json::json;
@@ -125,7 +125,7 @@ fn keep_busy(stream: &mut TcpStream, shop: &Shop, inbox: &str) {
     let request =
         format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{{}}");
     stream.write_all(request.as_bytes()).unwrap();
-    let arrived: Answer = shop.get(&format!("{path}?wait=60s"), None).expect(200);
+    let arrived: Response = shop.get(&format!("{path}?wait=60s"), None).expect(200);
     assert_eq!(arrived.json()["data"].as_array().unwrap().len(), 1);
 }
 

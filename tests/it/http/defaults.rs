@@ -2,7 +2,7 @@
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::{Process, example};
-use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
+use crate::support::{LIVE, Response, Shop, TEST, agent, send};
 use coffer::Config;
 use coffer::domain::signature::service_signature;
 use coffer::domain::time::Time;
@@ -112,7 +112,7 @@ fn what_is_only_read_is_not_written() {
 fn every_answer_of_the_interface_is_json() {
     let shop = Shop::open();
     let id = shop.invoice("20.00", json!({}))["id"].clone();
-    let is_json = |answer: &Answer| {
+    let is_json = |answer: &Response| {
         assert_eq!(answer.headers["content-type"], "application/json");
         assert!(answer.json().is_object(), "{}", answer.text);
     };

@@ -1,6 +1,6 @@
 //! What goes wrong inside: the caller is told that it did and under which id, the log is told why.
 
-use crate::support::served::Served;
+use crate::support::installation::Installation;
 use crate::support::{Shop, TEST, agent, send};
 
 #[test]
@@ -21,7 +21,7 @@ fn a_failure_says_nothing_of_its_cause() {
 
 #[test]
 fn the_log_has_the_id_that_the_caller_was_told() {
-    let served = Served::new();
+    let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("debug", &log);
     let call = |path: &str| {
@@ -43,7 +43,7 @@ fn the_log_has_the_id_that_the_caller_was_told() {
         let has = |line: &str| line.contains(id) && line.contains(words);
         assert!(logged.lines().any(has), "{id} {words}: {logged}");
     };
-    let id = |answer: &crate::support::Answer| answer.headers["x-request-id"].clone();
+    let id = |answer: &crate::support::Response| answer.headers["x-request-id"].clone();
     line(&id(&fine), "GET /v1/merchant 200");
     line(&id(&missing), "GET /v1/invoices/x 404");
     line(&id(&failed), "failed: ");

@@ -4,7 +4,7 @@
 mod documented;
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::resource::Resource;
+use crate::support::resource::ResourceShape;
 use crate::support::{LIVE, Shop, TEST, links};
 use documented::{BALANCE, CURRENCY, EVENT, INVOICE, LEDGER_ENTRY, MERCHANT, PAYOUT, REFUND};
 use serde_json::{Value, json};
@@ -31,14 +31,14 @@ fn the_document_has_these_fields() {
         ("Event", EVENT),
     ] {
         let schema = &document["components"]["schemas"][name];
-        Resource::of(fields).is_schema(schema);
+        ResourceShape::of(fields).is_schema(schema);
     }
 }
 
 /// An invoice of a payment link, and live ones with and without everything that a shop may say.
 #[track_caller]
 fn invoices_of_all_origins(shop: &Shop) {
-    let link = links::OperatorInterface::of(shop)
+    let link = links::LinkClient::of(shop)
         .link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     assert_eq!(shop.submit(&path, &[], "").status, 303);
@@ -74,7 +74,7 @@ fn an_invoice_in_every_status() {
     shop.pay(json!({ "invoice": quoted() }));
     quoted();
     shop.invoice("20.00", json!({}));
-    let mut resource = Resource::of(INVOICE);
+    let mut resource = ResourceShape::of(INVOICE);
     for key in [TEST, LIVE] {
         for invoice in entries(&shop, "/v1/invoices?limit=100", key) {
             resource.check(&invoice);
@@ -102,7 +102,7 @@ fn payouts_and_refunds_in_every_status() {
         shop.moved("payouts", &shop.payout("20.00"), way);
     }
     let id = shop.payout("20.00");
-    let (mut payouts, mut refunds) = (Resource::of(PAYOUT), Resource::of(REFUND));
+    let (mut payouts, mut refunds) = (ResourceShape::of(PAYOUT), ResourceShape::of(REFUND));
     for action in ["approve", "process", "fail"] {
         for payout in entries(&shop, "/v1/payouts", LIVE) {
             payouts.check(&payout);
@@ -146,7 +146,7 @@ fn payouts_and_refunds_in_every_status() {
 #[test]
 fn the_account_and_its_balances() {
     let shop = Shop::open();
-    let (mut merchant, mut balance) = (Resource::of(MERCHANT), Resource::of(BALANCE));
+    let (mut merchant, mut balance) = (ResourceShape::of(MERCHANT), ResourceShape::of(BALANCE));
     let ends = [
         json!({ "status": "pending", "customersEnabled": false, "settlementEnabled": false }),
         json!({ "status": "rejected", "endpoints": [{ "url": "http://127.0.0.1:9/" }] }),
@@ -189,7 +189,7 @@ fn a_ledger_entry_of_every_kind() {
     shop.fund(LIVE, "500.00", "USD");
     shop.moved("payouts", &shop.payout("20.00"), &["reject"]);
     shop.moved("refunds", &shop.refund(&invoice, Some("1.00")), &["reject"]);
-    let mut resource = Resource::of(LEDGER_ENTRY);
+    let mut resource = ResourceShape::of(LEDGER_ENTRY);
     for key in [TEST, LIVE] {
         for entry in entries(shop, "/v1/ledger?limit=200", key) {
             resource.check(&entry);
@@ -215,7 +215,7 @@ fn a_ledger_entry_of_every_kind() {
 #[test]
 fn the_coins() {
     let shop = Shop::open();
-    let mut resource = Resource::of(CURRENCY);
+    let mut resource = ResourceShape::of(CURRENCY);
     for coin in entries(&shop, "/v1/currencies", TEST) {
         resource.check(&coin);
     }
@@ -226,12 +226,12 @@ fn the_coins() {
 fn a_customers_addresses() {
     let shop = Shop::open();
     let made = shop.addresses(TEST, "ada").expect(201).json();
-    Resource::of("customer =ada\n conversion object\n addresses list").check(&made);
-    Resource::of("provider text\n target text\n feesPaidBy text").check(&made["conversion"]);
+    ResourceShape::of("customer =ada\n conversion object\n addresses list").check(&made);
+    ResourceShape::of("provider text\n target text\n feesPaidBy text").check(&made["conversion"]);
     let family = "family solana|evm|tron|utxo\n chainIds list\n address text\n assets list";
     let (mut family, mut asset) = (
-        Resource::of(family),
-        Resource::of("id text\n symbol text\n chainId text\n kind text"),
+        ResourceShape::of(family),
+        ResourceShape::of("id text\n symbol text\n chainId text\n kind text"),
     );
     for entry in made["addresses"].as_array().unwrap() {
         family.check(entry);
@@ -273,7 +273,7 @@ fn an_event_of_every_type() {
     shop.advance("20m");
     let late = shop.pay(json!({ "invoice": late }));
     shop.step(&late, "confirmed");
-    let mut resource = Resource::of(EVENT);
+    let mut resource = ResourceShape::of(EVENT);
     for key in [TEST, LIVE] {
         for event in entries(&shop, "/v1/events?limit=200", key) {
             resource.check(&event);
@@ -297,11 +297,11 @@ fn an_event_of_every_type() {
 #[test]
 fn what_a_page_is_told() {
     let shop = Shop::open();
-    let mut config = Resource::of(
+    let mut config = ResourceShape::of(
         "merchant text\n livemode flag\n branding object\n currencies list\n checkoutLang text\n coins list\n widgetUrl uri",
     );
-    let mut branding = Resource::of("color text or null\n logoUrl uri or null");
-    let mut coin = Resource::of("id text\n symbol text\n name text\n chain text");
+    let mut branding = ResourceShape::of("color text or null\n logoUrl uri or null");
+    let mut coin = ResourceShape::of("id text\n symbol text\n name text\n chain text");
     for key in ["pk_test_sandbox", "pk_live_sandbox"] {
         let told = shop.get("/v1/public/config", Some(key)).expect(200).json();
         config.check(&told);
@@ -321,7 +321,7 @@ fn what_a_page_is_told() {
         .lines()
         .find_map(|line| line.trim().strip_prefix("status "));
     assert_eq!(statuses.unwrap().split('|').count(), 10);
-    let mut session = Resource::of(
+    let mut session = ResourceShape::of(
         "invoiceId uuid\n token text\n checkoutUrl uri\n status created|awaiting_payment\n expiresAt time",
     );
     for asset in [Value::Null, json!("LTC")] {
@@ -341,12 +341,12 @@ fn what_a_page_is_told() {
 fn what_is_refused() {
     let shop = Shop::open();
     let bare = shop.get("/v1/invoices/x", Some(TEST)).expect(404).json();
-    let mut error = Resource::of("error text\n message text\n requestId text");
+    let mut error = ResourceShape::of("error text\n message text\n requestId text");
     error.check(&bare);
     let named = shop
         .get("/v1/invoices?limit=0", Some(TEST))
         .expect(400)
         .json();
-    let mut error = Resource::of("error text\n message text\n param text\n requestId text");
+    let mut error = ResourceShape::of("error text\n message text\n param text\n requestId text");
     error.check(&named);
 }

@@ -1,11 +1,11 @@
 //! Who may call what: keys in all their forms, walked over every route.
 
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::http::{Auth, Route, routes};
 use serde_json::json;
 
 /// Calls a route with these headers; `id` stands for its parameter.
-fn call(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Answer {
+fn call(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Response {
     let path = route.path.replace("{id}", id);
     let body = if route.method == "POST" {
         "{\"asset\":\"LTC\"}"

@@ -1,6 +1,6 @@
 //! Large answers that nobody takes: of one account so many are in memory, over however many connections it asks.
 
-use crate::support::looks;
+use crate::support::polling;
 use crate::support::{Shop, TEST};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ fn one_account_has_sixteen_on_their_way() {
     // Who is gone makes place, and who takes all of it.
     drop(asking);
     for _ in 0..MAX {
-        assert!(looks::until(|| list().status != 503));
+        assert!(polling::until(|| list().status != 503));
     }
     list().expect(200);
 }

@@ -1,8 +1,8 @@
 //! Long reads beside everything else: searches, exports and summaries hold up nobody, and one asker's are bounded.
 
-use crate::support::looks;
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::{Answer, TEST, agent, send};
+use crate::support::polling;
+use crate::support::{Response, TEST, agent, send};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -34,7 +34,7 @@ fn with_many(interface: &OperatorInterface) -> String {
     ));
     // On a busy machine that took long enough for the server to refuse writes meanwhile.
     let takes_writes = || interface.shop.get("/readyz", None).status == 200;
-    assert!(looks::until(takes_writes));
+    assert!(polling::until(takes_writes));
     oldest
 }
 
@@ -115,14 +115,14 @@ fn one_users_searches_hold_up_nobody() {
     let (shop, at_once) = (&interface.shop, Barrier::new(24));
     let path = format!("{}{}", shop.url(), interface.path("invoices?text=nowhere"));
     let headers = [("cookie", interface.merchant.as_str())];
-    let searched = || -> Vec<Answer> {
+    let searched = || -> Vec<Response> {
         let agent = agent();
         at_once.wait();
         (0..3)
             .map(|_| send(&agent, "GET", &path, &headers, ""))
             .collect()
     };
-    let answers: Vec<Answer> = std::thread::scope(|scope| {
+    let answers: Vec<Response> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..24).map(|_| scope.spawn(searched)).collect();
         for _ in 0..30 {
             shop.invoice("1.00", json!({}));
@@ -185,5 +185,5 @@ fn exports_that_nobody_reads_hold_up_nobody() {
     }
     export(&interface.merchant).refused(503, "overloaded", None);
     drop(unread);
-    assert!(looks::until(|| export(&interface.merchant).status == 200));
+    assert!(polling::until(|| export(&interface.merchant).status == 200));
 }

@@ -1,9 +1,9 @@
 //! Where the counters of `/metrics` are served, and who may read them.
 
-use crate::support::looks;
+use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, Shop, TEST, agent, send};
+use crate::support::{Response, Shop, TEST, agent, send};
 use coffer::Config;
 use std::net::SocketAddr;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 const TOKEN: &str = "a-token-of-metrics";
 
 /// GET at an address, perhaps with an Authorization.
-fn get(address: SocketAddr, path: &str, authorization: Option<&str>) -> Answer {
+fn get(address: SocketAddr, path: &str, authorization: Option<&str>) -> Response {
     let url = format!("http://{address}{path}");
     let headers: Vec<_> = authorization
         .map(|text| ("Authorization", text))
@@ -139,7 +139,7 @@ fn the_log_says_the_port_and_never_the_token() {
         address = told.map(|(address, _)| address.parse().unwrap());
         address.is_some()
     };
-    assert!(looks::until(is_said));
+    assert!(polling::until(is_said));
     let address = address.unwrap();
     get(address, "/metrics", Some(&format!("Bearer {TOKEN}"))).expect(200);
     let wrong = get(address, "/metrics", Some(&format!("Bearer {TOKEN}-wrong")));

@@ -1,7 +1,7 @@
 //! The Cross-Origin-Opener-Policy: pages of operators are apart from other sites, pages that shops open are not.
 
 use crate::support::Shop;
-use crate::support::links::OperatorInterface;
+use crate::support::links::LinkClient;
 use serde_json::json;
 
 const HEADER: &str = "cross-origin-opener-policy";
@@ -37,7 +37,7 @@ fn pages_of_operators_are_apart_from_other_sites() {
 fn pages_that_shops_open_keep_their_opener() {
     let shop = Shop::open();
     let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
-    let link = OperatorInterface::of(&shop).link(link);
+    let link = LinkClient::of(&shop).link(link);
     let link = format!("/l/{}", link["id"].as_str().unwrap());
     let invoice = shop.invoice("20.00", json!({}));
     let checkout = invoice["checkoutUrl"].as_str().unwrap();

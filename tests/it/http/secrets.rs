@@ -1,7 +1,7 @@
 //! No secret in the log, in errors or in metrics, however much is logged.
 
-use crate::support::served::{Running, Served};
-use crate::support::{Answer, agent, mistyped, send};
+use crate::support::installation::{Installation, RunningServer};
+use crate::support::{Response, agent, mistyped, send};
 use serde_json::{Value, json};
 
 /// A text of an answer.
@@ -14,7 +14,7 @@ fn text(of: &Value, name: &str) -> String {
 }
 
 /// An invoice of this key: its checkout's address and the token in that.
-fn checkout(running: &Running, key: &str) -> (String, String) {
+fn checkout(running: &RunningServer, key: &str) -> (String, String) {
     let order =
         json!({ "amount": "20.00", "currency": "EUR", "customerEmail": "anna@example.com" });
     let invoice = call(running, "POST", "/v1/invoices", key, &order);
@@ -24,7 +24,7 @@ fn checkout(running: &Running, key: &str) -> (String, String) {
 }
 
 /// A call of the merchant's interface with this key.
-fn call(running: &Running, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Value) -> Response {
     let url = format!("{}{path}", running.url);
     send(
         &agent(),
@@ -36,7 +36,7 @@ fn call(running: &Running, method: &str, path: &str, key: &str, body: &Value) ->
 }
 
 /// A reseller's token that was made and used.
-fn reseller_token(running: &Running, served: &Served) -> String {
+fn reseller_token(running: &RunningServer, served: &Installation) -> String {
     let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
     let made = running.interface("POST", &path, &Value::Null).expect(201);
     let token = text(&made.json(), "token");
@@ -47,11 +47,11 @@ fn reseller_token(running: &Running, served: &Served) -> String {
 }
 
 /// What is answered to keys, passwords and cookies that are wrong, in one text.
-fn refusals(running: &Running, wrong_keys: &[&str], password: &str, cookie: &str) -> String {
+fn refusals(running: &RunningServer, wrong_keys: &[&str], password: &str, cookie: &str) -> String {
     let session = format!("{}/dashboard/api/session", running.url);
     let body = json!({ "email": "operator@shop.test", "password": password }).to_string();
     let cookie = format!("coffer_session={cookie}");
-    let mut answers: Vec<Answer> = wrong_keys
+    let mut answers: Vec<Response> = wrong_keys
         .iter()
         .map(|key| call(running, "GET", "/v1/invoices", key, &Value::Null))
         .collect();
@@ -66,7 +66,7 @@ fn refusals(running: &Running, wrong_keys: &[&str], password: &str, cookie: &str
 
 #[test]
 fn no_secret_is_logged_or_told() {
-    let served = Served::new();
+    let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("trace", &log);
     let interface = |method: &str, path: &str, body: Value| {

@@ -9,7 +9,7 @@ fn counts(shop: &Shop) -> Value {
 }
 
 /// Sends a body as it stands.
-fn create(shop: &Shop, body: &str) -> crate::support::Answer {
+fn create(shop: &Shop, body: &str) -> crate::support::Response {
     shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], body)
 }
 

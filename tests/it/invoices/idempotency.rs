@@ -1,19 +1,19 @@
 //! One effect for each Idempotency-Key and for each orderId, however often and however many at once ask.
 
 use crate::customers::addresses::another_account;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 const BODY: &str = "{\"amount\":\"20.00\",\"currency\":\"EUR\"}";
 
 /// Creates with an Idempotency-Key.
-fn create(shop: &Shop, api_key: &str, key: &str, body: &str) -> Answer {
+fn create(shop: &Shop, api_key: &str, key: &str, body: &str) -> Response {
     let headers = [("X-API-Key", api_key), ("Idempotency-Key", key)];
     shop.send("POST", "/v1/invoices", &headers, body)
 }
 
 /// The answers of 50 connections that ask at once.
-pub fn fifty(ask: impl Fn() -> Answer + Sync) -> Vec<Answer> {
+pub fn fifty(ask: impl Fn() -> Response + Sync) -> Vec<Response> {
     let barrier = std::sync::Barrier::new(50);
     std::thread::scope(|scope| {
         let one = || {

@@ -1,9 +1,9 @@
 //! Amounts past what can be counted: refused before anything is stored, and what an older version stored is shown.
 
 use crate::support::TEST;
-use crate::support::noted::note_written;
+use crate::support::audit_log::note_written;
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::{Answer, Shop};
+use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -219,7 +219,7 @@ fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
     all_reads_answer(&interface, &id);
     // The other would pass what a balance can count: it is not booked, and nothing is changed.
     let before = (shop.read(&id), eur(shop));
-    let confirm = |payment: &str| -> Answer {
+    let confirm = |payment: &str| -> Response {
         let path = format!("/sandbox/payments/{payment}");
         shop.post(&path, None, json!({ "state": "confirmed" }))
     };

@@ -2,7 +2,7 @@
 
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::process::Process;
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 #[track_caller]
 pub(super) fn receiver(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
-    Receiver::scripted(move |_, _| Does::Answer(status.load(Ordering::SeqCst)))
+    Receiver::scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 /// The account's endpoints, by their urls.

@@ -2,7 +2,7 @@
 
 use super::deliveries::{found, receiver};
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -144,7 +144,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
 #[test]
 fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_it_is_refused() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::that(Does::Say(200, "taken".to_owned()));
+    let receiver = Receiver::replying(Reply::Text(200, "taken".to_owned()));
     let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
     interface.shop.switch(json!({ "endpoints": [endpoint] }));
     let since = interface.shop.now();
@@ -214,8 +214,8 @@ fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_
 #[test]
 fn an_attempt_that_reached_nobody_sent_no_headers() {
     let interface = OperatorInterface::open();
-    let nobody = format!("http://{}/hook", Receiver::nobody());
-    let cut = Receiver::that(Does::Close);
+    let nobody = format!("http://{}/hook", Receiver::unused_address());
+    let cut = Receiver::replying(Reply::Close);
     let urls = [
         (&nobody, "connection refused", false),
         (&cut.url(), "connection closed before an answer", true),

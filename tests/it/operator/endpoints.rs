@@ -1,7 +1,7 @@
 //! Webhook endpoints and secrets in the operator interface: made, changed, removed; both secrets sign for a day.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::receiver::{Does, Message, Receiver};
+use crate::support::receiver::{Message, Receiver, Reply};
 use coffer::domain::signature::service_signature;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn signed(message: &Message, secrets: &[&str]) -> (usize, Vec<bool>) {
 #[test]
 fn an_endpoint_is_made_changed_and_removed() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::that(Does::Answer(200));
+    let receiver = Receiver::replying(Reply::Status(200));
     let body = json!({ "url": receiver.url(), "types": ["invoice.created"], "mode": "test" });
     let made = interface
         .by_merchant("POST", "endpoints", &body)
@@ -71,7 +71,7 @@ fn an_endpoint_is_made_changed_and_removed() {
 #[test]
 fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::that(Does::Answer(500));
+    let receiver = Receiver::replying(Reply::Status(500));
     let made = interface.act("POST", "endpoints", &json!({ "url": receiver.url() }));
     let path = format!(
         "endpoints/{}",
@@ -87,7 +87,7 @@ fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
 #[test]
 fn after_a_roll_both_secrets_sign_for_a_day() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::that(Does::Answer(200));
+    let receiver = Receiver::replying(Reply::Status(200));
     let made = interface.act("POST", "endpoints", &json!({ "url": receiver.url() }));
     let made = made.expect(201).json();
     let id = made["id"].as_str().unwrap();
@@ -149,7 +149,7 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
 #[test]
 fn the_legacy_secret_is_shown_and_rolled() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::that(Does::Answer(200));
+    let receiver = Receiver::replying(Reply::Status(200));
     interface.guarded("getLegacySecret", "GET", "legacy-secret", false);
     interface.guarded("rollLegacySecret", "POST", "legacy-secret/roll", false);
     let shown = interface.read("legacy-secret");

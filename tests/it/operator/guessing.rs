@@ -1,7 +1,7 @@
 //! Who guesses passwords is slowed down, forgets nothing by noise, and keeps nobody else out.
 
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, Shop, agent, send};
+use crate::support::{Response, Shop, agent, send};
 use coffer::http::PasswordLimits;
 use coffer::store::Kind;
 use coffer::{Config, Server};
@@ -30,7 +30,7 @@ fn behind_a_proxy() -> Config {
 
 /// Signs in from this address.
 #[track_caller]
-fn sign_in(shop: &Shop, from: &str, email: &str, password: &str) -> Answer {
+fn sign_in(shop: &Shop, from: &str, email: &str, password: &str) -> Response {
     let body = json!({ "email": email, "password": password }).to_string();
     shop.send("POST", SESSION, &[("x-forwarded-for", from)], &body)
 }

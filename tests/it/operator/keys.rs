@@ -3,7 +3,7 @@
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::Process;
-use crate::support::{Answer, Shop};
+use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const NULL: Value = Value::Null;
 
 /// What a key is told of its account.
-fn merchant(shop: &Shop, key: &str) -> Answer {
+fn merchant(shop: &Shop, key: &str) -> Response {
     shop.get("/v1/merchant", Some(key))
 }
 

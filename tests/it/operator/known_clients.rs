@@ -1,7 +1,7 @@
 //! Clients by which a user has signed in: who guesses from hundreds of addresses does not keep them out.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, House, NULL, PASSWORD, SESSION, STEP_MS, cookie, wrong,
+    ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie, wrong,
 };
 use serde_json::json;
 
@@ -10,7 +10,7 @@ const STRANGER: &str = "203.0.113.99";
 
 /// Guesses Anna's password from ever new addresses until unknown clients are refused. Returns how often.
 #[track_caller]
-fn flood(house: &House) -> usize {
+fn flood(house: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
     let made = (0..600).find(|client| {
         let from = format!("198.51.{}.{}", client / 250, client % 250 + 1);
@@ -25,7 +25,7 @@ fn flood(house: &House) -> usize {
 #[test]
 fn known_client_is_let_in_after_a_restart_and_a_flood() {
     let limits = coffer::http::PasswordLimits::default();
-    let mut house = House::with_guesses(limits.guesses_of_all_max);
+    let mut house = OperatorServer::with_guesses(limits.guesses_of_all_max);
     house.sign_in_from(OWN, ANNA, &NULL).expect(201);
     house.start();
     // While it guesses, a little of what all may is given back.
@@ -44,7 +44,7 @@ fn known_client_is_let_in_after_a_restart_and_a_flood() {
 
 #[test]
 fn client_known_by_the_second_factor_is_let_in_after_a_restart_and_a_flood() {
-    let mut house = House::open();
+    let mut house = OperatorServer::open();
     // It is known without the factor, and so is a stranger who knows the password.
     for client in [OWN, STRANGER] {
         house.sign_in_from(client, ANNA, &NULL).expect(201);
@@ -70,7 +70,7 @@ fn client_known_by_the_second_factor_is_let_in_after_a_restart_and_a_flood() {
 
 #[test]
 fn client_that_changes_the_password_is_known_by_the_new_one() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let (phone, own) = ("203.0.113.2", "192.0.2.1");
     house.sign_in_from(phone, ANNA, &NULL).expect(201);
     let session = house.cookie(ANNA);
@@ -109,7 +109,7 @@ fn client_that_changes_the_password_is_known_by_the_new_one() {
 
 #[test]
 fn newest_eight_clients_of_a_user_are_known() {
-    let house = House::open();
+    let house = OperatorServer::open();
     house.sign_in_from(STRANGER, BEN, &NULL).expect(201);
     let sign_in = |client: u8| {
         let from = format!("203.0.113.{client}");

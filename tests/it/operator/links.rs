@@ -1,7 +1,7 @@
 //! Payment links in the operator interface: made, read, listed, changed, by whom.
 
 use crate::support::Shop;
-use crate::support::links::OperatorInterface;
+use crate::support::links::LinkClient;
 use serde_json::{Value, json};
 
 /// The id of another account.
@@ -10,7 +10,7 @@ const OTHER: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 #[test]
 fn a_link_is_made_and_read() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": 3.5, "currency": "EUR" }));
     let id = link["id"].as_str().unwrap();
     let expected = json!({
@@ -37,7 +37,7 @@ fn a_link_is_made_and_read() {
 #[test]
 fn links_are_paged_newest_first() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let first = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let any = json!({ "name": "Any", "currency": "USD", "description": "Thanks", "active": false });
     let second = interface.link(any);
@@ -68,7 +68,7 @@ fn links_are_paged_newest_first() {
 #[test]
 fn a_link_is_changed_and_that_is_noted() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let change = json!({ "name": " Tea ", "amount": null, "description": "Hot", "active": false });
     let changed = interface.change(&link, change).expect(200).json();
@@ -99,7 +99,7 @@ fn a_link_is_changed_and_that_is_noted() {
 #[test]
 fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     for (field, value) in [
         ("name", json!("")),
@@ -157,7 +157,7 @@ fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
 #[test]
 fn a_merchants_user_has_its_own_accounts_links_only() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link = interface.link(json!({ "name": "A coffee", "currency": "EUR" }));
     shop.write_beside(
         "insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
@@ -169,7 +169,7 @@ fn a_merchants_user_has_its_own_accounts_links_only() {
          insert into users (id, email, password_hash, role, account, created_at)
            select 'o', 'other@sandbox.test', password_hash, 'merchant', 2, 0 from users limit 1;",
     );
-    let at = |email: &str, account: &str| OperatorInterface {
+    let at = |email: &str, account: &str| LinkClient {
         cookie: shop.signed_in(email),
         account: account.to_owned(),
         shop: &shop,
@@ -195,7 +195,7 @@ fn a_merchants_user_has_its_own_accounts_links_only() {
     at("other@sandbox.test", OTHER)
         .create("test", &body)
         .expect(201);
-    let nobody = OperatorInterface {
+    let nobody = LinkClient {
         cookie: String::new(),
         ..interface.at(OTHER)
     };

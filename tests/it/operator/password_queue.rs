@@ -1,7 +1,7 @@
 //! Passwords are hashed one at a time: who hangs up costs nothing, and one client waits with one password.
 
-use crate::support::served::Served;
-use crate::support::{Answer, Shop, agent, send};
+use crate::support::installation::Installation;
+use crate::support::{Response, Shop, agent, send};
 use serde_json::json;
 use std::io::Write;
 use std::net::TcpStream;
@@ -32,7 +32,7 @@ fn hang_up(url: &str, method_and_path: &str, headers: &str, body: &str) {
 
 /// Signs in, once the client's other passwords have been looked at.
 #[track_caller]
-fn sign_in(url: &str, email: &str, password: &str) -> Answer {
+fn sign_in(url: &str, email: &str, password: &str) -> Response {
     let body = json!({ "email": email, "password": password }).to_string();
     loop {
         let answer = send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body);
@@ -45,7 +45,7 @@ fn sign_in(url: &str, email: &str, password: &str) -> Answer {
 
 #[test]
 fn sign_ins_that_hang_up_take_no_memory() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let before = peak_kib(running.process.id());
     for number in 0..300 {
@@ -64,7 +64,7 @@ fn sign_ins_that_hang_up_take_no_memory() {
 
 #[test]
 fn nor_do_other_passwords_that_hang_up() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let before = peak_kib(running.process.id());
     let cookie = format!("cookie: {}\r\n", running.cookie());
@@ -86,7 +86,7 @@ fn nor_do_other_passwords_that_hang_up() {
 fn sign_ins_of_one_client_at_once_are_let_in_or_told_to_come_again() {
     let shop = Shop::open();
     let url = shop.url();
-    let answers: Vec<Answer> = std::thread::scope(|scope| {
+    let answers: Vec<Response> = std::thread::scope(|scope| {
         let one = || {
             let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
             send(

@@ -1,8 +1,8 @@
 //! `coffer pool`: addresses that are imported on the command line, as a whole or not at all.
 
 use super::wallets::{EVM, coffer, done};
+use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
-use crate::support::served::Served;
 use crate::support::surfpool::key_of;
 use rusqlite::Connection;
 use serde_json::json;
@@ -65,11 +65,11 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
 
 #[test]
 fn wrong_line_is_named_and_nothing_is_imported() {
-    let served = Served::new();
+    let served = Installation::new();
     let theirs = key_of(100);
     let sent_to = "insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', ?1, 0)";
     served.open().execute(sent_to, [&theirs]).unwrap();
-    crate::support::noted::note_written(&served.file);
+    crate::support::audit_log::note_written(&served.file);
     let key = key_of(1);
     let secret = bs58::encode([7; 64]).into_string();
     let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";

@@ -4,7 +4,7 @@
 use super::wallets::{ZPUB, wallet};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, agent, send};
+use crate::support::{Response, agent, send};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -171,7 +171,7 @@ impl Logged {
     }
 
     #[track_caller]
-    fn call(&self, method: &str, path: &str, body: &str) -> Answer {
+    fn call(&self, method: &str, path: &str, body: &str) -> Response {
         let url = format!("{}/dashboard/api/{path}", self.url);
         send(&agent(), method, &url, &[("cookie", &self.cookie)], body)
     }

@@ -1,7 +1,7 @@
 //! What is sensitive asks for a password that was given lately, by real time.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::{Answer, LIVE, TEST};
+use crate::support::{LIVE, Response, TEST};
 use coffer::http::{Auth, RecentPassword, Route, routes};
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn age(interface: &OperatorInterface, ms: i64) {
 
 /// Calls a route on the account as the operator; whatever else its path names is not there.
 #[track_caller]
-fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Answer {
+fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Response {
     let path = route.path.replace("{account}", &interface.account);
     let path = path
         .replace("{chain}", "solana")

@@ -1,7 +1,8 @@
 //! The second factor of a user: turned on and off, and each code taken once.
 
 use crate::support::second_factor::{
-    ANNA, BEN, FACTOR, House, NULL, Owner, PASSWORD, SESSION, STEP_MS, code_at, wrong,
+    ANNA, BEN, FACTOR, FactorOwner, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_at,
+    wrong,
 };
 use crate::support::{agent, send};
 use serde_json::json;
@@ -21,7 +22,7 @@ fn codes_here_are_those_of_the_rfc() {
 
 #[test]
 fn a_first_code_turns_it_on() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let (cookie, other) = (house.cookie(ANNA), house.cookie(ANNA));
     let confirm = format!("{FACTOR}/confirm");
     let code = |code: &str| json!({ "code": code });
@@ -77,8 +78,8 @@ fn a_first_code_turns_it_on() {
 
 #[test]
 fn who_signs_in_gives_a_code_that_was_not_used() {
-    let house = House::open();
-    let Owner { secret, .. } = &house.on();
+    let house = OperatorServer::open();
+    let FactorOwner { secret, .. } = &house.on();
     let shown = house.code(secret, -1);
     // Only who knows the password is told that a code is needed; a wrong password uses up none.
     house
@@ -109,8 +110,8 @@ fn who_signs_in_gives_a_code_that_was_not_used() {
 
 #[test]
 fn a_code_turns_it_off() {
-    let house = House::open();
-    let Owner { cookie, secret, .. } = &house.on();
+    let house = OperatorServer::open();
+    let FactorOwner { cookie, secret, .. } = &house.on();
     let code = |code: &str| json!({ "code": code });
     let used = house.code(secret, -1);
     let off = format!("{FACTOR}/off");
@@ -152,7 +153,7 @@ fn a_code_turns_it_off() {
 
 #[test]
 fn a_code_is_taken_one_step_early_or_late_and_once() {
-    let mut house = House::open();
+    let mut house = OperatorServer::open();
     let owner = house.on();
     for (steps, status) in [(-2, 401), (2, 401), (-1, 201), (0, 201), (1, 201)] {
         house.pass(300_000);
@@ -183,8 +184,8 @@ fn a_code_is_taken_one_step_early_or_late_and_once() {
 
 #[test]
 fn who_turned_it_on_a_moment_ago_is_told_to_wait_for_the_next_code() {
-    let house = House::open();
-    let Owner { cookie, secret, .. } = &house.on();
+    let house = OperatorServer::open();
+    let FactorOwner { cookie, secret, .. } = &house.on();
     let off = format!("{FACTOR}/off");
     let try_off = |code: String| house.act(cookie, "POST", &off, &json!({ "code": code }));
     let used = try_off(house.code(secret, -1));
@@ -203,10 +204,10 @@ fn who_turned_it_on_a_moment_ago_is_told_to_wait_for_the_next_code() {
 #[test]
 fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
     const AHEAD_MS: i64 = 20 * 24 * 3_600_000;
-    let mut house = House::open();
-    let Owner { secret, .. } = &house.on();
+    let mut house = OperatorServer::open();
+    let FactorOwner { secret, .. } = &house.on();
     let tries = std::cell::Cell::new(0);
-    let refused = |house: &House, code: &str| {
+    let refused = |house: &OperatorServer, code: &str| {
         // From ever new clients: none of them is made to wait.
         tries.set(tries.get() + 1);
         let from = format!("203.0.113.{}", tries.get());
@@ -253,7 +254,7 @@ fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
 
 #[test]
 fn a_recovery_code_stands_in_once() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     let codes = &owner.recovery;
     let written = [
@@ -291,7 +292,7 @@ fn a_recovery_code_stands_in_once() {
 
 #[test]
 fn the_same_code_at_once_makes_one_session() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     let code = house.code(&owner.secret, 0);
     for (round, code) in [&code, &owner.recovery[0], &owner.recovery[1]]

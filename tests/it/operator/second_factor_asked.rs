@@ -1,13 +1,13 @@
 //! Where the second factor is asked for, who guesses at it, and who else turns it off.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, FACTOR, House, NULL, PASSWORD, SESSION, STEP_MS, cookie, wrong,
+    ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie, wrong,
 };
 use serde_json::{Value, json};
 
 #[test]
 fn a_million_codes_are_not_walked() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong(&near)));
@@ -62,7 +62,7 @@ fn a_million_codes_are_not_walked() {
 
 #[test]
 fn replayed_code_is_refused_and_counts_against_nobody() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong(&near)));
@@ -101,7 +101,7 @@ fn replayed_code_is_refused_and_counts_against_nobody() {
 
 #[test]
 fn who_knows_the_password_keeps_no_owner_out() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     let (own, phone) = ("198.51.100.7", "198.51.100.8");
     for (client, steps) in [(own, 0), (phone, 1)] {
@@ -148,7 +148,7 @@ fn who_knows_the_password_keeps_no_owner_out() {
 
 #[test]
 fn a_code_that_was_not_looked_at_proves_nothing() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let guesser = |number: usize| format!("203.0.113.{number}");
     // Somebody who knows the password gives some code while the factor is off, or another one is on, which is turned off.
     for number in 0..4 {
@@ -184,7 +184,7 @@ fn a_code_that_was_not_looked_at_proves_nothing() {
 
 #[test]
 fn it_is_asked_for_wherever_the_password_is() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     let begin = |cookie: &str| house.act(cookie, "POST", FACTOR, &NULL);
     house.pass(900_000);
@@ -219,7 +219,7 @@ fn it_is_asked_for_wherever_the_password_is() {
 
 #[test]
 fn another_operator_turns_it_off_for_who_has_lost_it() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     let ben = house.cookie(BEN);
     let listed = house
@@ -275,7 +275,7 @@ fn another_operator_turns_it_off_for_who_has_lost_it() {
 
 #[test]
 fn the_command_line_turns_it_off_beside_a_running_server() {
-    let house = House::open();
+    let house = OperatorServer::open();
     let owner = house.on();
     assert_eq!(
         house.coffer_user(&["list", "--json"])["data"]

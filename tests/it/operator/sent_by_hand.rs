@@ -1,14 +1,14 @@
 //! What a wallet is given to send a payout or a refund by hand, and lists of them page by page.
 
+use crate::support::installation::{EMAIL, Installation, RunningServer, SOLANA};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
-use crate::support::served::{EMAIL, Running, SOLANA, Served};
 use serde_json::{Value, json};
 
 const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
 /// A payout as its page reads it.
 #[track_caller]
-fn read(served: &Served, running: &Running, id: &str) -> Value {
+fn read(served: &Installation, running: &RunningServer, id: &str) -> Value {
     let path = format!("/dashboard/api/accounts/{}/payouts/{id}", served.account);
     running
         .interface("GET", &path, &Value::Null)
@@ -16,16 +16,16 @@ fn read(served: &Served, running: &Running, id: &str) -> Value {
         .json()
 }
 
-/// Does a step.
+/// Reply a step.
 #[track_caller]
-fn step(running: &Running, id: &str, body: &Value) {
+fn step(running: &RunningServer, id: &str, body: &Value) {
     let path = format!("/dashboard/api/payouts/{id}");
     running.interface("POST", &path, body).expect(200);
 }
 
 #[test]
 fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     for (payee, uri) in [
         (SOLANA, Some(format!("solana:{}?amount=0.199", SOLANA[2]))),
@@ -96,7 +96,7 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
 
 #[test]
 fn a_chain_that_is_not_followed_has_no_payment_uri_where_test_networks_are_allowed() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&["--test-networks"]);
     let id = served.approved_payout_in(&running, ["ETH", "ethereum", EVM]);
     step(&running, &id, &json!({ "action": "process" }));

@@ -1,10 +1,10 @@
 //! Signing in: the cookie, whom it lets in, and slowing down who guesses.
 
-use crate::support::{Answer, Shop};
+use crate::support::{Response, Shop};
 use serde_json::json;
 
 /// Signs in as the sandbox's operator with this password.
-fn sign_in(shop: &Shop, password: &str) -> Answer {
+fn sign_in(shop: &Shop, password: &str) -> Response {
     let body = json!({ "email": "Operator@Sandbox.test", "password": password });
     shop.post("/dashboard/api/session", None, body)
 }

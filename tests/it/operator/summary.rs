@@ -1,7 +1,7 @@
 //! The overview in the operator interface: each number goes up with what it counts and comes down again, and nothing else moves.
 
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl OperatorInterface {
         assert_eq!(not_none(&summary["recentInvoices"]), owned(recent));
     }
 
-    /// Does something as the operator, which works.
+    /// Reply something as the operator, which works.
     #[track_caller]
     fn done(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/dashboard/api/{path}");
@@ -286,7 +286,7 @@ fn servers_are_counted_while_they_wait() {
 /// A receiver that answers what it is told at the moment.
 fn answering(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
-    Receiver::scripted(move |_, _| Does::Answer(status.load(Ordering::SeqCst)))
+    Receiver::scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn an_endpoint_fails_until_it_takes_something() {
 #[test]
 fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew() {
     let mut interface = OperatorInterface::open();
-    let url = format!("http://{}/hook", Receiver::nobody());
+    let url = format!("http://{}/hook", Receiver::unused_address());
     let body = json!({ "url": url, "types": ["invoice.created"] });
     let endpoint = interface.act("POST", "endpoints", &body).expect(201).json();
     interface.shop.invoice("20.00", json!({}));
@@ -364,7 +364,7 @@ fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew(
             .is_some_and(|error| !error.is_empty())
     );
     assert_eq!(failing("live"), shown, "it is told of both modes");
-    let receiver = Receiver::that(Does::Answer(200));
+    let receiver = Receiver::replying(Reply::Status(200));
     let path = format!("endpoints/{}", id(&endpoint));
     let body = json!({ "url": receiver.url() });
     interface.act("PATCH", &path, &body).expect(200);

@@ -1,7 +1,7 @@
 //! A server of test networks: what is sent goes to addresses of the network that is followed, and every page says TEST.
 
-use crate::support::served::{Running, Served};
-use crate::support::{Answer, agent, send};
+use crate::support::installation::{Installation, RunningServer};
+use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 
 const MAIN: &str = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq";
@@ -11,8 +11,8 @@ const OF_A_KEY: &str = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
 const ON_EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
 /// A file that follows bitcoin on this network, and base on its test network.
-fn followed(network: &str) -> Served {
-    let served = Served::new();
+fn followed(network: &str) -> Installation {
+    let served = Installation::new();
     let cursor = format!(
         "insert into chain_cursors (chain, network, height, hash, time, complete_height, complete_hash, head_height,
             head_time, stepped_at)
@@ -23,7 +23,7 @@ fn followed(network: &str) -> Served {
     served
 }
 
-fn put(served: &Served, running: &Running, chain: &str, address: &str) -> Answer {
+fn put(served: &Installation, running: &RunningServer, chain: &str, address: &str) -> Response {
     let path = format!(
         "/dashboard/api/accounts/{}/payout-addresses/{chain}",
         served.account
@@ -31,7 +31,7 @@ fn put(served: &Served, running: &Running, chain: &str, address: &str) -> Answer
     running.interface("PUT", &path, &json!({ "address": address }))
 }
 
-fn post(served: &Served, running: &Running, path: &str, body: &Value) -> Answer {
+fn post(served: &Installation, running: &RunningServer, path: &str, body: &Value) -> Response {
     let key = [("X-API-Key", served.key.as_str())];
     let url = format!("{}{path}", running.url);
     send(&agent(), "POST", &url, &key, &body.to_string())

@@ -1,8 +1,8 @@
 //! Resellers' tokens: made in the operator interface, shown once, revoked, and told from typing errors.
 
+use crate::support::installation::{Installation, RunningServer};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
-use crate::support::served::{Running, Served};
-use crate::support::{Answer, agent, mistyped, send};
+use crate::support::{Response, agent, mistyped, send};
 use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
@@ -13,7 +13,7 @@ fn order() -> String {
 
 /// Orders a server with this token.
 #[track_caller]
-fn order_with(url: &str, token: &str) -> Answer {
+fn order_with(url: &str, token: &str) -> Response {
     let token = format!("Bearer {token}");
     let headers = [("Authorization", token.as_str())];
     let url = format!("{url}/reseller/servers");
@@ -34,7 +34,7 @@ fn listed(list: &Value, id: &str) -> Value {
 
 /// Makes a token under `serve`: its id and its text.
 #[track_caller]
-fn made(running: &Running, served: &Served) -> (String, String) {
+fn made(running: &RunningServer, served: &Installation) -> (String, String) {
     let made = running.interface("POST", &tokens_of(&served.account), &NULL);
     let made = made.expect(201).json();
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
@@ -141,7 +141,7 @@ fn a_token_orders_until_it_is_revoked() {
 
 #[test]
 fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let (id, text) = made(&running, &served);
     order_with(&running.url, &text).expect(201);
@@ -168,7 +168,7 @@ fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
 
 #[test]
 fn a_token_is_no_key_and_a_key_is_no_token() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let (_, text) = made(&running, &served);
     let url = format!("{}/v1/merchant", running.url);

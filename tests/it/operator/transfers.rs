@@ -1,6 +1,6 @@
 //! Payouts and refunds in the operator interface: who may do what, what approval needs, and what is written down.
 
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ impl OperatorInterface {
     }
 
     #[track_caller]
-    fn send(&self, cookie: &str, method: &str, path: &str, body: Value) -> Answer {
+    fn send(&self, cookie: &str, method: &str, path: &str, body: Value) -> Response {
         let body = if method == "GET" {
             String::new()
         } else {
@@ -55,7 +55,7 @@ impl OperatorInterface {
 
     /// As the operator.
     #[track_caller]
-    fn act(&self, method: &str, path: &str, body: Value) -> Answer {
+    fn act(&self, method: &str, path: &str, body: Value) -> Response {
         self.send(&self.operator, method, path, body)
     }
 

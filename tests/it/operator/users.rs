@@ -2,7 +2,7 @@
 
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, Shop, agent, send};
+use crate::support::{Response, Shop, agent, send};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ const USERS: &str = "/dashboard/api/users";
 impl Shop {
     /// Calls the operator interface in a session.
     #[track_caller]
-    pub fn interface(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn interface(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -43,12 +43,12 @@ impl Shop {
     }
 }
 
-fn sign_in(url: &str, email: &str, password: &str) -> Answer {
+fn sign_in(url: &str, email: &str, password: &str) -> Response {
     let body = json!({ "email": email, "password": password }).to_string();
     send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body)
 }
 
-fn cookie(begun: &Answer) -> String {
+fn cookie(begun: &Response) -> String {
     let set = &begun.headers["set-cookie"];
     set.split(';').next().unwrap().to_owned()
 }
@@ -183,7 +183,7 @@ fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
 }
 
 /// Tries to make the first operator.
-fn set_up(url: &str, token: &str) -> Answer {
+fn set_up(url: &str, token: &str) -> Response {
     let body = json!({ "token": token, "email": "anna@shop.test", "password": "anna's password" });
     let path = format!("{url}/dashboard/api/setup");
     send(&agent(), "POST", &path, &[], &body.to_string())

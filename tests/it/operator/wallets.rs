@@ -3,7 +3,7 @@
 use crate::file::audit::findings;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, LIVE, Shop};
+use crate::support::{LIVE, Response, Shop};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +27,7 @@ const OWN: &str = "/dashboard/api/own-addresses";
 
 /// What an operator is answered.
 #[track_caller]
-fn operator(interface: &OperatorInterface, method: &str, path: &str, body: &Value) -> Answer {
+fn operator(interface: &OperatorInterface, method: &str, path: &str, body: &Value) -> Response {
     interface.send(&interface.operator, method, path, body)
 }
 

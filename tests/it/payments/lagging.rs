@@ -1,7 +1,7 @@
 //! Chains that lag: the live invoices that can be paid on one wait for it, all others do not.
 
 use crate::file::audit::findings;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 impl Shop {
@@ -22,7 +22,7 @@ impl Shop {
             .to_owned()
     }
 
-    fn lags(&self, chain: &str, body: Value) -> Answer {
+    fn lags(&self, chain: &str, body: Value) -> Response {
         let path = format!("/sandbox/chains/{chain}");
         self.send("PATCH", &path, &[], &body.to_string())
     }

@@ -5,7 +5,7 @@ use crate::file::old_files::column;
 use crate::invoices::idempotency::fifty;
 use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, call, serve};
-use crate::support::noted::note_written;
+use crate::support::audit_log::note_written;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, read};
 use rusqlite::Connection;

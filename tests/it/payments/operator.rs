@@ -1,7 +1,7 @@
 //! An operator who looks at payments that matched nothing.
 
 use crate::file::audit::findings;
-use crate::support::{Answer, Shop};
+use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 
 /// An address of nobody's.
@@ -27,7 +27,7 @@ impl Operator {
         self.shop.pay(body)
     }
 
-    pub fn assign(&self, id: &str, body: &Value) -> Answer {
+    pub fn assign(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/assign");
         self.shop.as_member(&self.cookie, "POST", &path, body)
     }
@@ -58,12 +58,12 @@ impl Operator {
     }
 
     /// Notes what came of it.
-    pub fn resolve(&self, id: &str, body: &Value) -> Answer {
+    pub fn resolve(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}");
         self.shop.as_member(&self.cookie, "POST", &path, body)
     }
 
-    pub fn undo(&self, id: &str) -> Answer {
+    pub fn undo(&self, id: &str) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/undo");
         self.shop
             .as_member(&self.cookie, "POST", &path, &Value::Null)

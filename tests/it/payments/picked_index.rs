@@ -1,7 +1,7 @@
 //! The index of an invoice's address: taken when a coin is picked, never before, and never twice.
 
 use crate::invoices::idempotency::fifty;
-use crate::support::links::OperatorInterface;
+use crate::support::links::LinkClient;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ fn by_link(shop: &Shop, link: &Value) -> (String, String) {
 #[test]
 fn index_is_taken_when_a_coin_is_picked_and_never_before() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let (id, checkout) = by_link(&shop, &link);
     for _ in 0..20 {
@@ -99,7 +99,7 @@ fn index_is_taken_when_a_coin_is_picked_and_never_before() {
 #[test]
 fn no_index_is_used_twice_by_invoices_that_are_picked_at_once() {
     let shop = Shop::open();
-    let interface = OperatorInterface::of(&shop);
+    let interface = LinkClient::of(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let invoices: Vec<String> = (0..25).map(|_| by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);

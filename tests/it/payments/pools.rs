@@ -4,9 +4,9 @@ use crate::file::audit::findings;
 use crate::invoices::idempotency::fifty;
 use crate::payments::live_addresses::watch;
 use crate::process::serve::{SetUp, call, serve};
-use crate::support::noted::note_written;
+use crate::support::audit_log::note_written;
 use crate::support::surfpool::key_of;
-use crate::support::{Answer, Shop, agent, send};
+use crate::support::{Response, Shop, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ fn solana(from: u8, count: u8) -> Vec<String> {
 impl Shop {
     /// Sends JSON in a session.
     #[track_caller]
-    pub fn as_member(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn as_member(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -201,7 +201,7 @@ impl Served {
         list.expect(200).json()
     }
 
-    fn addresses(&self, key: &str, reference: &str) -> Answer {
+    fn addresses(&self, key: &str, reference: &str) -> Response {
         let path = format!("/v1/customers/{reference}/addresses");
         call(&self.url, key, "POST", &path, json!({}))
     }

@@ -1,7 +1,7 @@
 //! Transactions that take the place of others, ids written in several ways, and money that was newly made.
 
 use crate::file::audit::findings;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
@@ -20,7 +20,7 @@ fn paid_in_two() -> (Shop, String, [String; 2]) {
     (shop, invoice["id"].as_str().unwrap().to_owned(), ids)
 }
 
-fn replace(shop: &Shop, payment: &str, more: Value) -> Answer {
+fn replace(shop: &Shop, payment: &str, more: Value) -> Response {
     let mut body = json!({ "state": "replaced" });
     body.as_object_mut()
         .unwrap()

@@ -6,7 +6,7 @@ use crate::file::old_files::column;
 use crate::operator::wallets::{EVM, XPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, serve};
 use crate::support::dice::Dice;
-use crate::support::served::{ETHEREUM, Running, Served, approval, with_signer};
+use crate::support::installation::{ETHEREUM, Installation, RunningServer, approval, with_signer};
 use crate::support::surfpool::key_of;
 use crate::support::{agent, send};
 use coffer::domain::asset::Chain;
@@ -35,7 +35,7 @@ type Kept = (String, String, Option<String>);
 
 /// A shop that has gone back, and all that it ever gave out and sent.
 struct Shop {
-    served: Served,
+    served: Installation,
     dice: Dice,
     handed_out: BTreeSet<String>,
     customers: usize,
@@ -46,7 +46,7 @@ struct Shop {
 impl Shop {
     #[track_caller]
     fn new() -> Shop {
-        let served = Served::new();
+        let served = Installation::new();
         for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM)] {
             done(&wallet(&served.file, &["add", chain, "--yes"], key));
         }
@@ -67,7 +67,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn start(&self, with: bool) -> Running {
+    fn start(&self, with: bool) -> RunningServer {
         let [signer, program, node, ethereum] = with_signer(&self.signer);
         let mut settings = vec![node, ethereum];
         settings.extend(NODES);
@@ -79,7 +79,7 @@ impl Shop {
 
     /// Imports fresh addresses of solana, and those of before again; a few new customers have addresses then.
     #[track_caller]
-    fn hand_out(&mut self, running: &Running) {
+    fn hand_out(&mut self, running: &RunningServer) {
         self.imported += 6;
         let keys: Vec<String> = (1..=self.imported)
             .map(|number| key_of(number.into()))
@@ -134,7 +134,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn approve(&self, running: &Running, id: &str) {
+    fn approve(&self, running: &RunningServer, id: &str) {
         let path = format!("/dashboard/api/payouts/{id}");
         running.interface("POST", &path, &approval()).expect(200);
         self.served.give_to_signer(id);

@@ -3,7 +3,7 @@
 use super::live_addresses::{NODES, addresses, pair, shop, watch, write};
 use crate::file::old_files::column;
 use crate::process::serve::{call, serve};
-use crate::support::served::Served;
+use crate::support::installation::Installation;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -38,7 +38,7 @@ fn a_chain_that_is_not_watched_gives_out_no_address_of_its_pool() {
 
 #[test]
 fn a_live_key_and_no_coin_on_offer_is_told_with_the_reason() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let headers = [("X-API-Key", served.key.as_str())];
     let warned = |body: &str| {

@@ -1,6 +1,6 @@
 //! The program itself, with an environment of its own.
 
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{TEST, agent, send};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 #[test]
 fn a_webhook_does_not_go_through_the_environments_proxy() {
-    let receiver = Receiver::that(Does::Answer(200));
-    let proxy = format!("http://{}", Receiver::nobody());
+    let receiver = Receiver::replying(Reply::Status(200));
+    let proxy = format!("http://{}", Receiver::unused_address());
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
         .args([

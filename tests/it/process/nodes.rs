@@ -1,10 +1,10 @@
 //! Nodes that hang, are not there, or are named wrongly; and that nothing secret of them is told.
 
-use crate::support::exchanges::{Exchanges, SOURCES, Tells};
-use crate::support::looks;
-use crate::support::receiver::{Does, Receiver};
+use crate::support::exchanges::{Exchanges, SOURCES, SourceReply};
+use crate::support::installation::{Installation, RunningServer};
+use crate::support::polling;
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::scratch::Scratch;
-use crate::support::served::{Running, Served};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ const STOPPING: Duration = Duration::from_secs(2);
 
 /// A server with a node of each chain at this url.
 #[track_caller]
-fn with_nodes_at(served: &Served, url: &str, log: &Path) -> Running {
+fn with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningServer {
     let nodes = CHAINS.map(|chain| format!("{chain}={url}"));
     let header = format!("base=X-Api-Key: {SECRET}");
     let mut settings = vec!["--node-header", header.as_str()];
@@ -37,7 +37,7 @@ fn secret(url: &str) -> String {
 
 /// Asks it to end, and sees that it does so by itself and in time.
 #[track_caller]
-fn ends_in_time(running: &mut Running) {
+fn ends_in_time(running: &mut RunningServer) {
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     let begun = Instant::now();
@@ -60,9 +60,9 @@ fn tells_no_secret(log: &Path) {
 /// Each of them has a minute for an answer that never comes, or never ends: the server is ready before, and has ended before.
 #[test]
 fn nobody_waits_for_six_nodes_that_never_answer_or_never_end_an_answer() {
-    for does in [Does::Hang, Does::Begin] {
-        let node = Receiver::that(does);
-        let served = Served::new();
+    for does in [Reply::Hang, Reply::Partial] {
+        let node = Receiver::replying(does);
+        let served = Installation::new();
         let log = served.path("log");
         let mut running = with_nodes_at(&served, &secret(&node.url()), &log);
         // It has been ready since before: none of these is ever answered.
@@ -84,9 +84,9 @@ fn nobody_waits_for_six_nodes_that_never_answer_or_never_end_an_answer() {
 
 #[test]
 fn nobody_waits_for_six_nodes_that_are_not_there() {
-    let served = Served::new();
+    let served = Installation::new();
     let log = served.path("log");
-    let url = format!("http://{}", Receiver::nobody());
+    let url = format!("http://{}", Receiver::unused_address());
     let mut running = with_nodes_at(&served, &secret(&url), &log);
     running
         .interface("GET", "/readyz", &Value::Null)
@@ -101,16 +101,16 @@ fn nobody_waits_for_six_nodes_that_are_not_there() {
             .iter()
             .all(failed)
     };
-    assert!(looks::until(have_all_failed));
+    assert!(polling::until(have_all_failed));
     ends_in_time(&mut running);
     tells_no_secret(&log);
 }
 
 #[test]
 fn nobody_waits_for_sources_of_rates_that_never_answer() {
-    let exchanges = Exchanges::open([(); 4].map(|()| Tells::Nothing));
-    let node = Receiver::that(Does::Hang);
-    let served = Served::new();
+    let exchanges = Exchanges::open([(); 4].map(|()| SourceReply::Nothing));
+    let node = Receiver::replying(Reply::Hang);
+    let served = Installation::new();
     let log = served.path("log");
     let (node_url, rates) = (secret(&node.url()), exchanges.setting(&SOURCES));
     let nodes = format!("bitcoin={node_url}");
@@ -122,7 +122,7 @@ fn nobody_waits_for_sources_of_rates_that_never_answer() {
     // Each source is asked, and so is the node, for its head.
     node.wait(1);
     let asked = || SOURCES.iter().all(|source| exchanges.asked(source) > 0);
-    assert!(looks::until(asked));
+    assert!(polling::until(asked));
     ends_in_time(&mut running);
 }
 
@@ -161,7 +161,7 @@ fn a_node_that_is_named_wrongly_is_refused_at_the_start() {
 
 #[test]
 fn what_cannot_be_read_again_is_said() {
-    let served = Served::new();
+    let served = Installation::new();
     for (args, said) in [
         (["litecoin", "--from", "1"], "litecoin is not followed yet"),
         (["ripple", "--from", "1"], "chain must be one of bitcoin"),

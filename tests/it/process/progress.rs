@@ -1,7 +1,7 @@
 //! How far others are whom a command waits for, and an older file that a server brings up to date, on a terminal.
 
 use super::terminal::{COFFER, piped, text};
-use crate::support::looks;
+use crate::support::polling;
 use crate::support::pty::Terminal;
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
@@ -50,7 +50,7 @@ fn a_rescan_that_is_waited_for_shows_its_blocks() {
                     .unwrap()
                     > 0
             };
-            assert!(looks::until(|| is_ordered() || waits.is_finished()));
+            assert!(polling::until(|| is_ordered() || waits.is_finished()));
             // What the server does that reads them.
             let ended = format!(
                 "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"

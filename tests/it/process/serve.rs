@@ -1,9 +1,9 @@
 //! `coffer serve` and the operator's commands beside it: the real binary, a real file.
 
+use crate::support::installation::NO_RATES;
 use crate::support::process::{Process, sandbox};
 use crate::support::scratch::Scratch;
-use crate::support::served::NO_RATES;
-use crate::support::{Answer, agent, send};
+use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -102,7 +102,7 @@ impl SetUp {
 }
 
 #[track_caller]
-pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Answer {
+pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Response {
     send(
         &agent(),
         method,

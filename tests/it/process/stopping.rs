@@ -2,8 +2,8 @@
 //! and that nothing else is begun, and nothing that is known is lost.
 
 use crate::http::connections::{answered, limited, lives};
-use crate::support::looks;
-use crate::support::served::{ETHEREUM, Served, approval, starts, with_signer};
+use crate::support::installation::{ETHEREUM, Installation, approval, starts, with_signer};
+use crate::support::polling;
 use crate::transfers::signer::{STATE, answering, payout};
 use coffer::app::Config;
 use coffer::chain::setting::Nodes;
@@ -18,7 +18,7 @@ use std::process::Command;
 
 /// A server with this signer, which has so long at the end; answers under way have as long as they like.
 #[track_caller]
-fn start(served: &Served, signer: &str, command_drain_ms: u64) -> Server {
+fn start(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
     let hour_ms = HOUR_MS.unsigned_abs();
     let node = ("ethereum".to_owned(), "http://127.0.0.1:1".to_owned());
     let none = Vec::new();
@@ -81,13 +81,13 @@ fn ended(mut stream: TcpStream, body: &Value) -> String {
 const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
 /// Waits until the program was started this often in all.
-fn until_started(served: &Served, times: usize) {
-    assert!(looks::until(|| starts(&served.path("noted")) >= times));
+fn until_started(served: &Installation, times: usize) {
+    assert!(polling::until(|| starts(&served.path("noted")) >= times));
 }
 
 #[test]
 fn what_a_signer_answers_after_sigterm_is_recorded() {
-    let served = Served::new();
+    let served = Installation::new();
     let go = served.path("go");
     let waiting = format!(
         "until [ -e {0} ]; do sleep 0.01; done; cat {0}",
@@ -113,7 +113,7 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
 
 #[test]
 fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
-    let served = Served::new();
+    let served = Installation::new();
     let program = answering(&served, "sleep 100000");
     let mut prepared = served.start(&[]);
     let id = served.approved_payout(&prepared);
@@ -140,7 +140,7 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
 
 #[test]
 fn a_signer_is_not_started_once_the_server_is_stopping() {
-    let served = Served::new();
+    let served = Installation::new();
     let program = answering(&served, &format!(r#"echo '{{"txid": "{SENT}"}}'"#));
     let mut prepared = served.start(&[]);
     let id = served.requested_payout_in(&prepared, ETHEREUM);

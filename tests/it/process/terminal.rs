@@ -226,7 +226,7 @@ fn ctrl_c_in_the_middle_ends_it_and_leaves_the_terminal_as_it_was() {
     // A node that takes connections and answers nothing.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let node = format!("ethereum=http://{}", silent.local_addr().unwrap());
-    let nowhere = format!("http://{}", Receiver::nobody());
+    let nowhere = format!("http://{}", Receiver::unused_address());
     let rates = format!("kraken={nowhere},coinbase={nowhere}");
     let doctor = [
         COFFER,

@@ -4,8 +4,8 @@
 //! Both clocks are moved by hand. A write beside the server makes it look at them at once.
 
 use crate::file::audit::findings;
-use crate::support::served::{NO_RATES, Served};
-use crate::support::{Answer, agent, send};
+use crate::support::installation::{Installation, NO_RATES};
+use crate::support::{Response, agent, send};
 use coffer::app::Config;
 use coffer::clock::{ManualTime, TimeSource};
 use coffer::domain::time::Time;
@@ -20,7 +20,7 @@ const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
 
 /// A server whose clocks are moved by hand.
 struct Shop {
-    served: Served,
+    served: Installation,
     time: Arc<ManualTime>,
     server: Option<Server>,
 }
@@ -34,7 +34,7 @@ impl Shop {
     /// Opens one at noon; its file has seen this.
     #[track_caller]
     fn open(seen: Time) -> Shop {
-        let served = Served::new();
+        let served = Installation::new();
         let file = served.open();
         file.execute("update file set last_tick_at = ?1", [seen.0])
             .unwrap();
@@ -60,7 +60,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+    fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Response {
         let url = format!("{}{path}", self.server.as_ref().unwrap().url());
         let mut headers = vec![("X-API-Key", self.served.key.as_str())];
         if !key.is_empty() {

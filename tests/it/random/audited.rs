@@ -13,7 +13,7 @@ mod scene;
 mod transfers;
 
 use crate::file::audit::findings;
-use crate::support::Answer;
+use crate::support::Response;
 use crate::support::scratch::Scratch;
 use scene::{Caller, Scene};
 use std::collections::BTreeMap;
@@ -34,15 +34,15 @@ struct Operation {
     name: &'static str,
     /// How often it is done, against the others.
     weight: usize,
-    /// Does it; the answer to its last request, or nothing where there is nothing to do it to yet.
-    run: fn(&mut Caller) -> Option<Answer>,
+    /// Reply it; the answer to its last request, or nothing where there is nothing to do it to yet.
+    run: fn(&mut Caller) -> Option<Response>,
 }
 
 /// An entry of a table of operations.
 const fn operation(
     name: &'static str,
     weight: usize,
-    run: fn(&mut Caller) -> Option<Answer>,
+    run: fn(&mut Caller) -> Option<Response>,
 ) -> Operation {
     Operation { name, weight, run }
 }

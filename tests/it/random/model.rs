@@ -15,7 +15,7 @@ mod reference;
 mod several;
 
 use crate::support::dice::Dice;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::domain::time::Time;
 use paper::{COINS, Coin, cents};
 use reference::{Invoice, Refused, World};
@@ -56,7 +56,7 @@ fn key(live: bool) -> Option<&'static str> {
 
 /// The answer is the expected one: this status, or that refusal.
 #[track_caller]
-fn expected(answer: &Answer, status: u16, outcome: Result<(), Refused>) {
+fn expected(answer: &Response, status: u16, outcome: Result<(), Refused>) {
     match outcome {
         Ok(()) => assert_eq!(answer.status, status, "{}", answer.text),
         Err((status, code)) => answer.refused(status, code, answer.json()["param"].as_str()),
@@ -286,7 +286,7 @@ impl History {
     }
 
     /// The ids of what was just seen; what was too little for a payment is none of the invoice's.
-    fn name_last(&mut self, at: usize, answer: &Answer, seen: Result<bool, Refused>) {
+    fn name_last(&mut self, at: usize, answer: &Response, seen: Result<bool, Refused>) {
         let Ok(is_payment) = seen else {
             return;
         };

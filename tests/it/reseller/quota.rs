@@ -1,10 +1,10 @@
 //! Servers are a feature that the operator switches on, account by account, with a quota.
 
 use crate::invoices::idempotency::fifty;
+use crate::support::installation::{Installation, TOKEN};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
-use crate::support::served::{Served, TOKEN};
-use crate::support::{Answer, Shop, agent, send};
+use crate::support::{Response, Shop, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -16,7 +16,7 @@ fn order() -> Value {
 }
 
 #[track_caller]
-fn place(shop: &Shop, more: &[(&str, &str)]) -> Answer {
+fn place(shop: &Shop, more: &[(&str, &str)]) -> Response {
     let headers = [&[("Authorization", "Bearer rt_sandbox")], more].concat();
     shop.send("POST", SERVERS, &headers, &order().to_string())
 }
@@ -94,7 +94,7 @@ fn the_operator_sets_it_and_the_merchant_does_not() {
 
 #[test]
 fn of_fifty_at_once_as_many_are_taken_as_the_command_line_allows() {
-    let served = Served::new();
+    let served = Installation::new();
     let set = |quota: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["account", "servers", &served.account, quota]);

@@ -1,8 +1,8 @@
 //! Servers that resellers order: what can be ordered, who decides, and the provisioner that is never run twice.
 
-use crate::support::looks;
-use crate::support::served::{Served, starts};
-use crate::support::{Answer, Shop};
+use crate::support::installation::{Installation, starts};
+use crate::support::polling;
+use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 
 const SERVERS: &str = "/reseller/servers";
@@ -10,7 +10,7 @@ const SERVERS: &str = "/reseller/servers";
 impl Shop {
     /// Calls the reseller interface with the sandbox's token.
     #[track_caller]
-    fn reseller(&self, method: &str, path: &str, body: &Value) -> Answer {
+    fn reseller(&self, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -156,7 +156,7 @@ fn the_same_key_orders_one_server() {
 }
 
 /// A provisioner that notes its start and its environment, reads its order and answers this.
-fn answering(served: &Served, answer: &str) -> String {
+fn answering(served: &Installation, answer: &str) -> String {
     let (noted, read) = (served.path("noted"), served.path("read"));
     let script = format!(
         "env | grep -v '^PWD=\\|^SHLVL=\\|^_=' > {env}\necho started >> {noted}\ncat > {read}\n{answer}",
@@ -169,7 +169,7 @@ fn answering(served: &Served, answer: &str) -> String {
 
 #[test]
 fn the_provisioner_makes_and_removes() {
-    let served = Served::new();
+    let served = Installation::new();
     let program = answering(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
     let running = served.start(&["--provisioner", &program]);
     let server = running
@@ -220,7 +220,7 @@ fn whatever_it_answers_is_known_or_waits_for_a_person() {
         ("kill -9 $$", "provisioning"),
         ("sleep 60", "provisioning"),
     ] {
-        let served = Served::new();
+        let served = Installation::new();
         let program = answering(&served, answer);
         let running = served.start(&["--provisioner", &program, "--command-timeout", "1s"]);
         let server = running
@@ -248,7 +248,7 @@ fn whatever_it_answers_is_known_or_waits_for_a_person() {
 
 #[test]
 fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
-    let served = Served::new();
+    let served = Installation::new();
     let fifo = served.path("fifo");
     let made = std::process::Command::new("mkfifo")
         .arg(&fifo)
@@ -258,7 +258,7 @@ fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
     let program = answering(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&["--provisioner", &program]);
     running.reseller("POST", SERVERS, &order()).expect(201);
-    assert!(looks::until(|| starts(&served.path("noted")) > 0));
+    assert!(polling::until(|| starts(&served.path("noted")) > 0));
     running.process.kill();
     // Whoever was at work comes to its end, and nobody hears it.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
@@ -278,7 +278,7 @@ fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
 
 #[test]
 fn the_sandbox_never_runs_a_command() {
-    let served = Served::new();
+    let served = Installation::new();
     let program = answering(&served, "echo '{}'");
     let mut config = coffer::Config::sandbox();
     config.provisioner = Some(coffer::worker::command::Program::parse(&program).unwrap());

@@ -2,7 +2,7 @@
 
 use crate::support::scratch::Scratch;
 use crate::support::second_factor::{FACTOR, SESSION, code_at, cookie};
-use crate::support::{Answer, Shop, TEST};
+use crate::support::{Response, Shop, TEST};
 use coffer::Config;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 impl Shop {
     #[track_caller]
-    fn clock(&self, body: Value) -> Answer {
+    fn clock(&self, body: Value) -> Response {
         self.post("/sandbox/clock", None, body)
     }
 

@@ -1,6 +1,6 @@
 //! The command line of the sandbox, as a CI suite uses it.
 
-use crate::support::looks;
+use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
@@ -39,7 +39,7 @@ fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        assert!(looks::until(|| ready.exists()));
+        assert!(polling::until(|| ready.exists()));
         let line = std::fs::read_to_string(&ready).unwrap();
         let (url, rest) = line
             .trim_end()

@@ -1,7 +1,7 @@
 //! What a pretended refusal has in common with a real one: its code, its headers, its form.
 
 use crate::support::browser::Page;
-use crate::support::{Answer, Shop, TEST, agent, send};
+use crate::support::{Response, Shop, TEST, agent, send};
 use coffer::{Config, Server};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn pretend(shop: &Shop, route: &str, status: u16) {
 }
 
 /// The headers that tell a client what to do next.
-fn hints(answer: &Answer) -> Vec<(&str, &str)> {
+fn hints(answer: &Response) -> Vec<(&str, &str)> {
     let names = [
         "allow",
         "www-authenticate",

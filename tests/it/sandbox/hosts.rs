@@ -1,8 +1,8 @@
 //! Which `Host` a sandbox answers to, whatever it is asked: no page of another site reads it by DNS rebinding.
 
+use crate::support::installation::Installation;
 use crate::support::process::sandbox;
-use crate::support::served::Served;
-use crate::support::{Answer, Shop, TEST, agent, send};
+use crate::support::{Response, Shop, TEST, agent, send};
 use coffer::Config;
 use coffer::http::routes;
 use serde_json::json;
@@ -25,7 +25,7 @@ fn status(shop: &Shop, lines: &[&str]) -> u16 {
 }
 
 /// `GET /livez` by this name.
-fn lives_at(url: &str, host: &str) -> Answer {
+fn lives_at(url: &str, host: &str) -> Response {
     send(
         &agent(),
         "GET",
@@ -245,7 +245,7 @@ fn off_loopback_any_address_is_let_in_and_no_other_name() {
 
 #[test]
 fn a_served_coffer_has_keys_and_looks_at_no_host() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     lives_at(&running.url, "pay.example.com").expect(200);
     let (_process, url) = sandbox("127.0.0.1:0", &[]);

@@ -1,6 +1,6 @@
 //! The sandbox's own receivers: what they keep, how they are told to behave, how they are waited for.
 
-use crate::support::{Answer, Shop};
+use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn behave(&self, body: Value) -> Answer {
+    fn behave(&self, body: Value) -> Response {
         self.send("PUT", "/sandbox/inbox/shop", &[], &body.to_string())
     }
 

@@ -1,7 +1,7 @@
 //! The stream of what happens in a sandbox, and its page, from outside.
 
-use crate::support::served::Served;
-use crate::support::stream::{Stream, Told};
+use crate::support::installation::Installation;
+use crate::support::stream::{EventStream, StreamEvent};
 use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
 use coffer::http::Limits;
@@ -11,14 +11,14 @@ const STREAM: &str = "/sandbox/stream";
 
 /// A stream, from what is kept on.
 #[track_caller]
-fn open(shop: &Shop, headers: &str) -> Stream {
-    let stream = Stream::open(shop, STREAM, headers);
+fn open(shop: &Shop, headers: &str) -> EventStream {
+    let stream = EventStream::open(shop, STREAM, headers);
     assert!(stream.head.starts_with("HTTP/1.0 200 "), "{}", stream.head);
     assert!(stream.head.contains("content-type: text/event-stream"));
     stream
 }
 
-fn is_call(told: &Told, target: &str) -> bool {
+fn is_call(told: &StreamEvent, target: &str) -> bool {
     told.name == "call" && told.data["target"] == target
 }
 
@@ -193,9 +193,9 @@ fn who_comes_back_goes_on_and_who_was_away_for_long_is_told_what_is_missing() {
     let next = open(&shop, &format!("Last-Event-ID: {}\r\n", seen.id)).next();
     let next = next.unwrap();
     assert!(is_call(&next, "/v1/ledger"), "{next:?}");
-    let number = |told: &Told| told.id.parse::<u64>().unwrap();
+    let number = |told: &StreamEvent| told.id.parse::<u64>().unwrap();
     assert_eq!(number(&next), number(&seen) + 1);
-    let mut by_query = Stream::open(&shop, &format!("{STREAM}?since={}", seen.id), "");
+    let mut by_query = EventStream::open(&shop, &format!("{STREAM}?since={}", seen.id), "");
     assert!(is_call(&by_query.next().unwrap(), "/v1/ledger"));
     // One that reads nothing meanwhile, one that comes back: what is not kept any more is counted.
     for _ in 0..600 {
@@ -241,7 +241,7 @@ fn a_thousand_listeners_all_hear_and_end_with_the_server() {
         limits,
         ..Config::sandbox()
     });
-    let mut streams: Vec<Stream> = (0..1000).map(|_| open(&shop, "")).collect();
+    let mut streams: Vec<EventStream> = (0..1000).map(|_| open(&shop, "")).collect();
     shop.get("/v1/balances", Some(TEST)).expect(200);
     for stream in &mut streams {
         stream.until(|told| is_call(told, "/v1/balances"));
@@ -272,7 +272,7 @@ fn a_slow_listener_holds_up_nobody() {
 
 #[test]
 fn there_is_no_stream_and_no_page_outside_a_sandbox() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let ask = |path: &str| send(&agent(), "GET", &format!("{}{path}", running.url), &[], "");
     assert_eq!(ask(STREAM).status, 404);

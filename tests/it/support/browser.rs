@@ -1,6 +1,6 @@
 //! Browser requests: pages, forms and redirects.
 
-use super::{Answer, Shop, send};
+use super::{Response, Shop, send};
 
 impl Shop {
     /// Gets a page by its path or its URL.
@@ -12,7 +12,7 @@ impl Shop {
 
     /// Submits a form without following redirects.
     #[track_caller]
-    pub fn submit(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub fn submit(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let config = ureq::Agent::config_builder();
         let config = config.http_status_as_error(false).proxy(None);
         let agent: ureq::Agent = config.max_redirects(0).build().into();
@@ -29,12 +29,12 @@ impl Shop {
 }
 
 /// A complete HTML page.
-pub struct Page(pub Answer);
+pub struct Page(pub Response);
 
 impl Page {
     /// Asserts that the answer is a complete page that works without a script and has the security headers.
     #[track_caller]
-    pub fn of(answer: Answer) -> Page {
+    pub fn of(answer: Response) -> Page {
         let text = &answer.text;
         assert!(text.starts_with("<!doctype html>\n<html lang=\""), "{text}");
         assert!(text.ends_with("</html>\n"), "{text}");

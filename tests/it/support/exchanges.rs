@@ -10,7 +10,7 @@ pub const SOURCES: [&str; 4] = ["kraken", "coinbase", "binance", "coingecko"];
 
 /// Reply of a rate source.
 #[derive(Clone, Debug)]
-pub enum Tells {
+pub enum SourceReply {
     /// Price of one bitcoin in EUR, without other coins. The USD price is 10 % higher.
     Bitcoin(u64),
     /// Price of one ether in EUR, without other coins. Only for binance and coingecko.
@@ -25,26 +25,26 @@ pub enum Tells {
 
 /// The current reply of each source, and a signal for changes.
 #[derive(Default)]
-struct Told {
-    by: Mutex<HashMap<&'static str, Tells>>,
+struct Replies {
+    by: Mutex<HashMap<&'static str, SourceReply>>,
     changed: Condvar,
 }
 
 /// All four sources on one port.
 pub struct Exchanges {
     address: SocketAddr,
-    told: Arc<Told>,
+    told: Arc<Replies>,
     asked: Arc<Mutex<HashMap<&'static str, usize>>>,
 }
 
 impl Exchanges {
     /// Starts the sources with these replies, in the order of [`SOURCES`].
     #[track_caller]
-    pub fn open(tells: [Tells; 4]) -> Exchanges {
+    pub fn open(tells: [SourceReply; 4]) -> Exchanges {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let exchanges = Exchanges {
             address: listener.local_addr().unwrap(),
-            told: Arc::new(Told {
+            told: Arc::new(Replies {
                 by: Mutex::new(SOURCES.into_iter().zip(tells).collect()),
                 changed: Condvar::new(),
             }),
@@ -67,7 +67,7 @@ impl Exchanges {
     }
 
     /// Sets the reply of a source.
-    pub fn tell(&self, source: &'static str, tells: Tells) {
+    pub fn tell(&self, source: &'static str, tells: SourceReply) {
         self.told.by.lock().unwrap().insert(source, tells);
         self.told.changed.notify_all();
     }
@@ -78,7 +78,7 @@ impl Exchanges {
     }
 }
 
-fn answer(mut stream: TcpStream, told: &Told, asked: &Mutex<HashMap<&'static str, usize>>) {
+fn answer(mut stream: TcpStream, told: &Replies, asked: &Mutex<HashMap<&'static str, usize>>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
     while lines
@@ -92,15 +92,15 @@ fn answer(mut stream: TcpStream, told: &Told, asked: &Mutex<HashMap<&'static str
         return;
     };
     *asked.lock().unwrap().entry(source).or_default() += 1;
-    let is_held = |by: &mut HashMap<&str, Tells>| matches!(by[source], Tells::Held);
+    let is_held = |by: &mut HashMap<&str, SourceReply>| matches!(by[source], SourceReply::Held);
     let by = told.by.lock().unwrap();
     let tells = told.changed.wait_while(by, is_held).unwrap()[source].clone();
     let (status, body) = match tells {
-        Tells::Status(status) => (status, String::new()),
-        Tells::Bitcoin(eur) => (200, body(source, path, eur)),
-        Tells::Ether(eur) => (200, of_ether(source, eur)),
-        Tells::Held => unreachable!("it was waited for something else"),
-        Tells::Nothing => {
+        SourceReply::Status(status) => (status, String::new()),
+        SourceReply::Bitcoin(eur) => (200, body(source, path, eur)),
+        SourceReply::Ether(eur) => (200, of_ether(source, eur)),
+        SourceReply::Held => unreachable!("it was waited for something else"),
+        SourceReply::Nothing => {
             // Ends when the client closes the connection.
             let _ = stream.read_to_end(&mut Vec::new());
             return;

@@ -1,21 +1,21 @@
 //! Requests of a signed-in user for the payment links of an account.
 
-use super::{Answer, Shop, TEST};
+use super::{Response, Shop, TEST};
 use serde_json::Value;
 
 /// A signed-in user and an account with payment links.
-pub struct OperatorInterface<'a> {
+pub struct LinkClient<'a> {
     pub shop: &'a Shop,
     pub cookie: String,
     pub account: String,
 }
 
-impl OperatorInterface<'_> {
+impl LinkClient<'_> {
     /// Signs in the sandbox operator for the sandbox account.
     #[track_caller]
-    pub fn of(shop: &Shop) -> OperatorInterface<'_> {
+    pub fn of(shop: &Shop) -> LinkClient<'_> {
         let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
-        OperatorInterface {
+        LinkClient {
             shop,
             cookie: shop.signed_in("operator@sandbox.test"),
             account: merchant["id"].as_str().unwrap().to_owned(),
@@ -23,8 +23,8 @@ impl OperatorInterface<'_> {
     }
 
     /// Returns the same session for another account.
-    pub fn at(&self, account: &str) -> OperatorInterface<'_> {
-        OperatorInterface {
+    pub fn at(&self, account: &str) -> LinkClient<'_> {
+        LinkClient {
             shop: self.shop,
             cookie: self.cookie.clone(),
             account: account.to_owned(),
@@ -32,14 +32,14 @@ impl OperatorInterface<'_> {
     }
 
     #[track_caller]
-    fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+    fn send(&self, method: &str, path: &str, body: &str) -> Response {
         self.shop
             .send(method, path, &[("cookie", &self.cookie)], body)
     }
 
     /// Requests a new link in a mode.
     #[track_caller]
-    pub fn create(&self, mode: &str, body: &Value) -> Answer {
+    pub fn create(&self, mode: &str, body: &Value) -> Response {
         let path = format!(
             "/dashboard/api/accounts/{}/payment-links?mode={mode}",
             self.account
@@ -55,7 +55,7 @@ impl OperatorInterface<'_> {
 
     /// Requests a page of links.
     #[track_caller]
-    pub fn list(&self, query: &str) -> Answer {
+    pub fn list(&self, query: &str) -> Response {
         let path = format!(
             "/dashboard/api/accounts/{}/payment-links?{query}",
             self.account
@@ -65,13 +65,13 @@ impl OperatorInterface<'_> {
 
     /// Requests one link of a mode.
     #[track_caller]
-    pub fn read(&self, mode: &str, id: &str) -> Answer {
+    pub fn read(&self, mode: &str, id: &str) -> Response {
         self.send("GET", &format!("{}?mode={mode}", self.one(id)), "")
     }
 
     /// Updates a link of test mode.
     #[track_caller]
-    pub fn change(&self, link: &Value, body: Value) -> Answer {
+    pub fn change(&self, link: &Value, body: Value) -> Response {
         let path = self.one(link["id"].as_str().unwrap());
         self.send("PATCH", &format!("{path}?mode=test"), &body.to_string())
     }

@@ -1,6 +1,6 @@
 //! The operator interface of a sandbox with two accounts and a signed-in user for each role.
 
-use super::{Answer, LIVE, Shop};
+use super::{LIVE, Response, Shop};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ impl OperatorInterface {
 
     /// Sends a request with a session cookie.
     #[track_caller]
-    pub fn send(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn send(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -86,7 +86,7 @@ impl OperatorInterface {
 
     /// Sends a request for the account in test mode as the operator.
     #[track_caller]
-    pub fn act(&self, method: &str, rest: &str, body: &Value) -> Answer {
+    pub fn act(&self, method: &str, rest: &str, body: &Value) -> Response {
         self.send(&self.operator, method, &self.path(rest), body)
     }
 
@@ -105,7 +105,7 @@ impl OperatorInterface {
 
     /// Sends a request for the account in test mode as the account's user.
     #[track_caller]
-    pub fn by_merchant(&self, method: &str, rest: &str, body: &Value) -> Answer {
+    pub fn by_merchant(&self, method: &str, rest: &str, body: &Value) -> Response {
         self.send(&self.merchant, method, &self.path(rest), body)
     }
 

@@ -29,7 +29,7 @@ pub struct Coin {
 
 /// A signed transaction.
 #[derive(Clone)]
-pub struct Made {
+pub struct SignedTransaction {
     pub txid: String,
     /// Signed transaction in hexadecimal.
     pub raw: String,
@@ -81,7 +81,7 @@ impl Payer<'_> {
 
     /// Pays these addresses these amounts, in base units, in one transaction.
     #[track_caller]
-    pub fn pay(&mut self, to: &[(&str, u64)]) -> Made {
+    pub fn pay(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let made = self.make(to);
         self.send(&made);
         made
@@ -89,21 +89,21 @@ impl Payer<'_> {
 
     /// Signs the transaction of [`Payer::pay`] without sending it.
     #[track_caller]
-    pub fn make(&mut self, to: &[(&str, u64)]) -> Made {
+    pub fn make(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let coin = self.coins.pop().unwrap();
         self.signed(vec![coin], to, FEE)
     }
 
     /// Signs a transaction without a fee. A child has to pay for it.
     #[track_caller]
-    pub fn make_free(&mut self, to: &[(&str, u64)]) -> Made {
+    pub fn make_free(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let coin = self.coins.pop().unwrap();
         self.signed(vec![coin], to, 0)
     }
 
     /// Replaces a transaction with one that spends the same outputs for a higher fee.
     #[track_caller]
-    pub fn replace(&self, old: &Made, to: &[(&str, u64)]) -> Made {
+    pub fn replace(&self, old: &SignedTransaction, to: &[(&str, u64)]) -> SignedTransaction {
         let fee = old.fee + 2 * FEE;
         let made = self.signed(old.spent.clone(), to, fee);
         self.send(&made);
@@ -112,13 +112,13 @@ impl Payer<'_> {
 
     /// Signs a transaction that spends these outputs.
     #[track_caller]
-    pub fn spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> Made {
+    pub fn spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> SignedTransaction {
         self.signed(coins, to, FEE)
     }
 
     /// Sends a transaction to the node.
     #[track_caller]
-    pub fn send(&self, made: &Made) {
+    pub fn send(&self, made: &SignedTransaction) {
         let txid = self.node.text("sendrawtransaction", json!([made.raw]));
         assert_eq!(txid, made.txid);
     }
@@ -145,7 +145,7 @@ impl Payer<'_> {
     }
 
     #[track_caller]
-    fn signed(&self, spent: Vec<Coin>, to: &[(&str, u64)], fee: u64) -> Made {
+    fn signed(&self, spent: Vec<Coin>, to: &[(&str, u64)], fee: u64) -> SignedTransaction {
         let output = |(address, amount): &(&str, u64)| TxOut {
             value: Amount::from_sat(*amount),
             script_pubkey: ScriptBuf::from_hex(&self.node.script(address)).unwrap(),
@@ -184,7 +184,7 @@ impl Payer<'_> {
         }
         let id = unsigned.compute_txid();
         let last = u32::try_from(to.len()).unwrap();
-        Made {
+        SignedTransaction {
             txid: id.to_string(),
             raw: serialize_hex(&unsigned),
             rest: has_rest.then(|| Coin {

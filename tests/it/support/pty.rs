@@ -15,7 +15,7 @@ pub struct Terminal<'a> {
 
 /// Result of a command on a terminal.
 #[derive(Debug)]
-pub struct Shown {
+pub struct TerminalOutput {
     /// All bytes sent to the terminal, as text.
     pub sent: String,
     /// Exit code, or the negative number of the signal that ended the command.
@@ -34,7 +34,7 @@ impl Terminal<'_> {
 
     /// Runs a command. Returns `None` if Python is not installed. Asserts that the terminal settings are restored.
     #[track_caller]
-    pub fn run(&self, command: &[&str]) -> Option<Shown> {
+    pub fn run(&self, command: &[&str]) -> Option<TerminalOutput> {
         let mut python = Command::new("python3");
         python.args(["-c", include_str!("pty.py"), &self.columns.to_string()]);
         python.arg(self.interrupted_at).args(command);
@@ -52,14 +52,14 @@ impl Terminal<'_> {
         for code in ["\x1b[?25l", "\x1b[?1049h"] {
             assert!(!sent.contains(code), "the cursor is hidden: {sent:?}");
         }
-        Some(Shown {
+        Some(TerminalOutput {
             sent: sent.to_owned(),
             code: code.parse().unwrap(),
         })
     }
 }
 
-impl Shown {
+impl TerminalOutput {
     /// Returns the lines that stay visible at the end, without colors. Cleared and overwritten text is left out.
     pub fn left(&self) -> Vec<String> {
         let lines = self.sent.split('\n');

@@ -12,21 +12,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reaction to a request.
 #[derive(Clone, Debug)]
-pub enum Does {
+pub enum Reply {
     /// Replies with this status.
-    Answer(u16),
+    Status(u16),
     /// Replies with this status and body.
-    Say(u16, String),
+    Text(u16, String),
     /// Redirects to this URL.
     Redirect(String),
     /// Replies 503 with this `Retry-After`, in seconds.
-    AskLater(u32),
+    RetryAfter(u32),
     /// Replies after this delay.
-    Slow(Duration),
+    Delayed(Duration),
     /// Sends nothing until the client closes the connection.
     Hang,
     /// Sends the start of a response, then nothing until the client closes the connection.
-    Begin,
+    Partial,
     /// Closes the connection without a response.
     Close,
 }
@@ -48,7 +48,7 @@ impl Message {
     }
 }
 
-type Script = dyn Fn(usize, &Message) -> Does + Send + Sync;
+type Script = dyn Fn(usize, &Message) -> Reply + Send + Sync;
 
 /// A running receiver. Dropping it closes its port and its connections.
 pub struct Receiver {
@@ -67,13 +67,13 @@ struct Shared {
 impl Receiver {
     /// Starts a receiver that reacts to every request in the same way.
     #[track_caller]
-    pub fn that(does: Does) -> Receiver {
+    pub fn replying(does: Reply) -> Receiver {
         Receiver::scripted(move |_, _| does.clone())
     }
 
     /// Starts a receiver with a script that gets the number of the request, from 0.
     #[track_caller]
-    pub fn scripted(script: impl Fn(usize, &Message) -> Does + Send + Sync + 'static) -> Receiver {
+    pub fn scripted(script: impl Fn(usize, &Message) -> Reply + Send + Sync + 'static) -> Receiver {
         Receiver::at(SocketAddr::from(([127, 0, 0, 1], 0)), script)
     }
 
@@ -81,7 +81,7 @@ impl Receiver {
     #[track_caller]
     pub fn at(
         address: SocketAddr,
-        script: impl Fn(usize, &Message) -> Does + Send + Sync + 'static,
+        script: impl Fn(usize, &Message) -> Reply + Send + Sync + 'static,
     ) -> Receiver {
         let listener = TcpListener::bind(address).unwrap();
         let shared = Arc::new(Shared {
@@ -113,7 +113,7 @@ impl Receiver {
 
     /// Returns an address without a listener. Servers of other tests bind to 127.0.0.1, so none of them takes it.
     #[track_caller]
-    pub fn nobody() -> SocketAddr {
+    pub fn unused_address() -> SocketAddr {
         let listener = TcpListener::bind("127.7.7.7:0").unwrap();
         listener.local_addr().unwrap()
     }
@@ -160,25 +160,27 @@ impl Shared {
             self.messages.lock().unwrap().push(message);
             self.arrived.notify_all();
             let answer = match does {
-                Does::Answer(status) => status_line(status, ""),
-                Does::Say(status, text) => said(status, "", &text),
-                Does::Redirect(url) => status_line(302, &format!("location: {url}\r\n")),
-                Does::AskLater(seconds) => status_line(503, &format!("retry-after: {seconds}\r\n")),
-                Does::Slow(wait) => {
+                Reply::Status(status) => status_line(status, ""),
+                Reply::Text(status, text) => said(status, "", &text),
+                Reply::Redirect(url) => status_line(302, &format!("location: {url}\r\n")),
+                Reply::RetryAfter(seconds) => {
+                    status_line(503, &format!("retry-after: {seconds}\r\n"))
+                }
+                Reply::Delayed(wait) => {
                     self.pass(wait);
                     status_line(200, "")
                 }
-                Does::Hang => {
+                Reply::Hang => {
                     let _ = stream.read_to_end(&mut Vec::new());
                     return;
                 }
-                Does::Begin => {
+                Reply::Partial => {
                     let answer = "HTTP/1.1 200 Status\r\ncontent-length: 1000\r\n\r\n{\"id\":";
                     let _ = stream.write_all(answer.as_bytes());
                     let _ = stream.read_to_end(&mut Vec::new());
                     return;
                 }
-                Does::Close => return,
+                Reply::Close => return,
             };
             if stream.write_all(answer.as_bytes()).is_err() {
                 return;

@@ -15,15 +15,15 @@ struct Field {
 }
 
 /// The fields of a resource in order, and the values seen in checked objects.
-pub struct Resource {
+pub struct ResourceShape {
     fields: Vec<Field>,
     seen: BTreeSet<(&'static str, String)>,
 }
 
-impl Resource {
+impl ResourceShape {
     /// Parses one field a line, for example `orderId text or null`.
     #[track_caller]
-    pub fn of(lines: &'static str) -> Resource {
+    pub fn of(lines: &'static str) -> ResourceShape {
         let field = |line: &'static str| {
             let (name, kind) = line.trim().split_once(' ').unwrap();
             let bare = kind.strip_suffix(" or null");
@@ -33,7 +33,7 @@ impl Resource {
                 is_nullable: bare.is_some(),
             }
         };
-        Resource {
+        ResourceShape {
             fields: lines.trim().lines().map(field).collect(),
             seen: BTreeSet::new(),
         }

@@ -3,7 +3,7 @@
 //! The clock is manual. The test computes codes with another library than Coffer.
 
 use super::scratch::Scratch;
-use super::{Answer, agent, send};
+use super::{Response, agent, send};
 use bitcoin::hashes::hmac::{Hmac, HmacEngine};
 use bitcoin::hashes::{Hash, HashEngine, sha1};
 use coffer::clock::{ManualTime, TimeSource};
@@ -29,7 +29,7 @@ pub const STEP_MS: i64 = 30_000;
 pub const START_MS: i64 = 2_208_945_600_000;
 
 /// A production server with two operators and a manual clock.
-pub struct House {
+pub struct OperatorServer {
     pub server: Option<Server>,
     scratch: Scratch,
     time: Arc<ManualTime>,
@@ -39,24 +39,24 @@ pub struct House {
 }
 
 /// An operator with an active second factor.
-pub struct Owner {
+pub struct FactorOwner {
     pub cookie: String,
     pub secret: String,
     pub recovery: Vec<String>,
 }
 
-impl House {
+impl OperatorServer {
     #[track_caller]
-    pub fn open() -> House {
-        House::with_guesses(40)
+    pub fn open() -> OperatorServer {
+        OperatorServer::with_guesses(40)
     }
 
     /// Starts a server with this limit of free wrong passwords for one email, summed over all unknown clients.
     #[track_caller]
-    pub fn with_guesses(guesses_of_all_max: i64) -> House {
+    pub fn with_guesses(guesses_of_all_max: i64) -> OperatorServer {
         static HASH: OnceLock<String> = OnceLock::new();
         let hash = HASH.get_or_init(|| Hasher::default().hash(PASSWORD).unwrap());
-        let mut house = House {
+        let mut house = OperatorServer {
             server: None,
             scratch: Scratch::new(),
             time: Arc::new(ManualTime::new(Time(START_MS))),
@@ -123,7 +123,14 @@ impl House {
     }
 
     #[track_caller]
-    pub fn call(&self, from: &str, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn call(
+        &self,
+        from: &str,
+        cookie: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Response {
         let url = format!("{}{path}", self.server.as_ref().unwrap().url());
         let headers = [("cookie", cookie), ("x-forwarded-for", from)];
         let body = if body.is_null() {
@@ -135,19 +142,19 @@ impl House {
     }
 
     #[track_caller]
-    pub fn act(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn act(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
         self.call("192.0.2.1", cookie, method, path, body)
     }
 
     /// Signs in from this client address.
     #[track_caller]
-    pub fn sign_in_from(&self, from: &str, email: &str, code: &Value) -> Answer {
+    pub fn sign_in_from(&self, from: &str, email: &str, code: &Value) -> Response {
         let body = json!({ "email": email, "password": PASSWORD, "code": code });
         self.call(from, "", "POST", SESSION, &body)
     }
 
     #[track_caller]
-    pub fn sign_in(&self, email: &str, code: &Value) -> Answer {
+    pub fn sign_in(&self, email: &str, code: &Value) -> Response {
         self.sign_in_from("192.0.2.1", email, code)
     }
 
@@ -159,7 +166,7 @@ impl House {
 
     /// Turns on the second factor of Anna.
     #[track_caller]
-    pub fn on(&self) -> Owner {
+    pub fn on(&self) -> FactorOwner {
         let cookie = self.cookie(ANNA);
         let begun = self.act(&cookie, "POST", FACTOR, &NULL).expect(201).json();
         let secret = begun["secret"].as_str().unwrap().to_owned();
@@ -169,7 +176,7 @@ impl House {
         let codes = on["codes"].as_array().unwrap().iter();
         let recovery = codes.map(|code| code.as_str().unwrap().to_owned());
         self.pass(STEP_MS);
-        Owner {
+        FactorOwner {
             cookie,
             secret,
             recovery: recovery.collect(),
@@ -198,7 +205,7 @@ impl House {
     }
 }
 
-pub fn cookie(begun: &Answer) -> String {
+pub fn cookie(begun: &Response) -> String {
     let set = &begun.headers["set-cookie"];
     set.split(';').next().unwrap().to_owned()
 }

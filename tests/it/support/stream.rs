@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 /// An open event stream, or an error response.
-pub struct Stream {
+pub struct EventStream {
     /// Status line and headers of the response.
     pub head: String,
     lines: BufReader<TcpStream>,
@@ -15,23 +15,23 @@ pub struct Stream {
 
 /// A server-sent event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct StreamEvent {
     pub name: String,
     pub id: String,
     pub data: Value,
 }
 
-impl Stream {
+impl EventStream {
     /// Sends the request and reads the head of the response.
     #[track_caller]
-    pub fn open(shop: &Shop, path: &str, headers: &str) -> Stream {
-        Stream::by("1.0", shop, path, headers)
+    pub fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
+        EventStream::by("1.0", shop, path, headers)
     }
 
     /// Opens the stream over HTTP/1.1 and asserts that it is chunked.
     #[track_caller]
-    pub fn chunked(shop: &Shop, path: &str) -> Stream {
-        let stream = Stream::by("1.1", shop, path, "");
+    pub fn chunked(shop: &Shop, path: &str) -> EventStream {
+        let stream = EventStream::by("1.1", shop, path, "");
         let (head, chunked) = (&stream.head, "transfer-encoding: chunked");
         assert!(
             head.starts_with("HTTP/1.1 200 ") && head.contains(chunked),
@@ -41,7 +41,7 @@ impl Stream {
     }
 
     #[track_caller]
-    fn by(version: &str, shop: &Shop, path: &str, headers: &str) -> Stream {
+    fn by(version: &str, shop: &Shop, path: &str, headers: &str) -> EventStream {
         let address = shop.url().strip_prefix("http://").unwrap();
         let mut socket = limited(TcpStream::connect(address).unwrap());
         write!(
@@ -49,7 +49,7 @@ impl Stream {
             "GET {path} HTTP/{version}\r\nHost: {address}\r\n{headers}\r\n"
         )
         .unwrap();
-        let mut stream = Stream {
+        let mut stream = EventStream {
             head: String::new(),
             lines: BufReader::new(socket),
         };
@@ -92,7 +92,7 @@ impl Stream {
 
     /// Reads the next event. Returns `None` at the end of the stream.
     #[track_caller]
-    pub fn next(&mut self) -> Option<Told> {
+    pub fn next(&mut self) -> Option<StreamEvent> {
         let block = loop {
             let block = self.block()?;
             if !block.starts_with(':') {
@@ -103,7 +103,7 @@ impl Stream {
             let line = block.lines().find_map(|line| line.strip_prefix(name));
             line.unwrap_or_default().to_owned()
         };
-        Some(Told {
+        Some(StreamEvent {
             name: field("event: "),
             id: field("id: "),
             data: serde_json::from_str(&field("data: ")).unwrap(),
@@ -112,7 +112,7 @@ impl Stream {
 
     /// Reads events until one matches.
     #[track_caller]
-    pub fn until(&mut self, is_wanted: impl Fn(&Told) -> bool) -> Told {
+    pub fn until(&mut self, is_wanted: impl Fn(&StreamEvent) -> bool) -> StreamEvent {
         loop {
             let told = self.next().unwrap();
             if is_wanted(&told) {

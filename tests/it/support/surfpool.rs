@@ -4,8 +4,8 @@
 //! requested commitment. `host.js` corrects two more faults: `minContextSlot` shortens a history, and a block after one
 //! with transactions names another parent.
 
-use super::came::Came;
 use super::process::Process;
+use super::received::ReceivedAmounts;
 use super::{agent, send, tools};
 use coffer::domain::address::can_sign;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ impl Surfpool {
 
     /// Returns the payments to these addresses. `host.js` parses the node's answers independently of the server.
     #[track_caller]
-    pub fn came_to(&self, addresses: &BTreeSet<String>) -> Came {
+    pub fn came_to(&self, addresses: &BTreeSet<String>) -> ReceivedAmounts {
         let came = self.act("came", json!({ "addresses": addresses }));
         let each = came.as_array().unwrap().iter().map(|one| {
             let text = |name: &str| one[name].as_str().unwrap().to_owned();

@@ -1,6 +1,6 @@
 //! Payouts and refunds of a sandbox: funds, requests and ledger entries.
 
-use super::{Answer, LIVE, Shop};
+use super::{LIVE, Response, Shop};
 use serde_json::{Value, json};
 
 impl Shop {
@@ -18,7 +18,7 @@ impl Shop {
 
     /// Requests a payout with the live key.
     #[track_caller]
-    pub fn request_payout(&self, amount: &str) -> Answer {
+    pub fn request_payout(&self, amount: &str) -> Response {
         self.post("/v1/payouts", Some(LIVE), json!({ "amount": amount }))
     }
 
@@ -31,7 +31,7 @@ impl Shop {
 
     /// Requests a refund in the sandbox.
     #[track_caller]
-    pub fn request_refund(&self, invoice: &str, amount: Option<&str>) -> Answer {
+    pub fn request_refund(&self, invoice: &str, amount: Option<&str>) -> Response {
         let body = json!({ "invoice": invoice, "amount": amount });
         self.post("/sandbox/refunds", None, body)
     }

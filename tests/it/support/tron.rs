@@ -13,7 +13,7 @@ pub use answers::hex_of;
 pub use chain::{Act, Chain, Step};
 pub use server::Fault;
 
-use super::came::Came;
+use super::received::ReceivedAmounts;
 use coffer::domain::address::account;
 use server::Server;
 use std::collections::BTreeSet;
@@ -130,10 +130,10 @@ impl Node {
 
     /// Returns the payments to these addresses in all blocks.
     #[track_caller]
-    pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> Came {
+    pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
         let ours: Vec<[u8; 20]> = addresses.iter().map(|address| bytes(address)).collect();
         let chain = self.chain();
-        let mut came = Came::new();
+        let mut came = ReceivedAmounts::new();
         for sent in chain.blocks().iter().flat_map(|block| &block.transactions) {
             let moved = sent.moved().into_iter();
             for (position, contract, _, _, amount) in moved.filter(|one| ours.contains(&one.3)) {

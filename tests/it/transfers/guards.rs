@@ -2,8 +2,8 @@
 
 use crate::chain::till::Till;
 use crate::support::anvil::Node;
-use crate::support::looks;
-use crate::support::served::{Running, SOLANA, Served};
+use crate::support::installation::{Installation, RunningServer, SOLANA};
+use crate::support::polling;
 use serde_json::{Value, json};
 
 /// Bitcoin's genesis block pays here; it is nobody's of a test.
@@ -12,14 +12,14 @@ const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
 /// A shop whose rates are fixed: SOL at 150, BTC at 50000, and so on.
 struct Shop {
-    served: Served,
-    running: Running,
+    served: Installation,
+    running: RunningServer,
 }
 
 impl Shop {
     #[track_caller]
     fn open() -> Shop {
-        let served = Served::new();
+        let served = Installation::new();
         let rates = served.path("rates.json");
         let text = r#"{"BTC": {"EUR": "50000"}, "SOL": {"EUR": "150"}, "ETH": {"EUR": "2000"}}"#;
         std::fs::write(&rates, text).unwrap();
@@ -174,7 +174,7 @@ fn a_rate_that_is_far_from_the_market_is_insisted_on() {
 
 #[test]
 fn a_rate_is_insisted_on_while_none_is_fresh() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let id = served.requested_payout_in(&running, SOLANA);
     let shop = Shop { served, running };
@@ -292,7 +292,7 @@ fn the_estimate_of_the_chains_node_is_taken() {
     let whole = |wei: u128| coffer::domain::money::coin::Units(wei).text(18);
     let path = shop.requested(["ETH", "ethereum", EVM]);
     let estimated = || shop.proposed(&path)["networkFeeFrom"] == "estimate";
-    assert!(looks::until(estimated), "{}", shop.proposed(&path));
+    assert!(polling::until(estimated), "{}", shop.proposed(&path));
     let proposed = shop.proposed(&path);
     assert_eq!(proposed["networkFeeCrypto"], whole(price * 21_000));
     assert!(proposed["networkFeeAt"].is_string(), "{proposed}");

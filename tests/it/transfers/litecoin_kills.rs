@@ -2,7 +2,7 @@
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, Sent, node};
 use crate::support::dice::Dice;
-use crate::support::payer::Made;
+use crate::support::payer::SignedTransaction;
 use serde_json::json;
 
 /// Point at which the server is killed while a signer sends.
@@ -25,7 +25,11 @@ fn kill(merchant: &mut Merchant<'_>) {
 
 /// Sends by hand, and is killed after each step.
 #[track_caller]
-fn sent_by_hand(merchant: &mut Merchant<'_>, kind: &'static str, is_entered: bool) -> (Sent, Made) {
+fn sent_by_hand(
+    merchant: &mut Merchant<'_>,
+    kind: &'static str,
+    is_entered: bool,
+) -> (Sent, SignedTransaction) {
     let sent = merchant.request((kind, Sender::Hand), None, None);
     kill(merchant);
     merchant.approve(&sent);
@@ -41,7 +45,11 @@ fn sent_by_hand(merchant: &mut Merchant<'_>, kind: &'static str, is_entered: boo
 
 /// Sends by the signer, and is killed while that runs.
 #[track_caller]
-fn sent_by_signer(merchant: &mut Merchant<'_>, kind: &'static str, at: Kill) -> (Sent, Made) {
+fn sent_by_signer(
+    merchant: &mut Merchant<'_>,
+    kind: &'static str,
+    at: Kill,
+) -> (Sent, SignedTransaction) {
     let sent = merchant.request((kind, Sender::Signer), None, None);
     merchant.approve(&sent);
     merchant.hand_over(&sent);

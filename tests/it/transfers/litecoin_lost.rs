@@ -2,7 +2,7 @@
 
 use super::litecoin_shop::{CONFIRMATIONS, HORIZON, Merchant, ROUNDS, Sender, Sent, node};
 use crate::support::litecoind::Litecoind;
-use crate::support::payer::Made;
+use crate::support::payer::SignedTransaction;
 use serde_json::json;
 
 /// Asserts that a transfer that was handed over fails with `force` only.
@@ -74,8 +74,8 @@ fn fails_once_its_input_is_gone(node: &Litecoind, mut merchant: Merchant<'_>) {
 #[track_caller]
 fn proved_gone(
     merchant: &mut Merchant<'_>,
-    lost: &[(Sent, Made); 2],
-    (back, again): (&Sent, &Made),
+    lost: &[(Sent, SignedTransaction); 2],
+    (back, again): (&Sent, &SignedTransaction),
 ) {
     let (next, own) = merchant.sent(("refunds", Sender::Signer), 100);
     merchant.payer.send(again);
@@ -185,7 +185,7 @@ fn paid_transfer_whose_transaction_is_reorganised_away_is_reviewed_until_that_is
 
 /// Takes the blocks of both transactions back, and mines both again.
 #[track_caller]
-fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, Made); 2]) {
+fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction); 2]) {
     merchant.reorganise(CONFIRMATIONS);
     merchant.look();
     for (of, _) in paid {
@@ -211,7 +211,7 @@ fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, Made); 2]) {
 /// Takes the blocks of both transactions back and spends their inputs elsewhere: the amount of the first one is booked back, the
 /// second one is sent again.
 #[track_caller]
-fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, Made); 2]) {
+fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction); 2]) {
     let [(booked_back, first), (sent_again, second)] = paid;
     merchant.reorganise(CONFIRMATIONS);
     merchant.look();

@@ -1,14 +1,14 @@
 //! Payouts and refunds that a restore holds, on a real litecoind: what was sent since the copy is proposed, and never taken.
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, Sender, Sent, node};
-use crate::support::payer::Made;
+use crate::support::payer::SignedTransaction;
 use serde_json::{Value, json};
 
 /// Transfers of which a copy was taken at different steps, and what was sent for them since.
 struct Copied {
-    requested: (Sent, [Made; 2]),
-    approved: (Sent, Made),
-    processing: (Sent, Made),
+    requested: (Sent, [SignedTransaction; 2]),
+    approved: (Sent, SignedTransaction),
+    processing: (Sent, SignedTransaction),
     unsent: Sent,
 }
 

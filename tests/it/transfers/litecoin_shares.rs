@@ -2,8 +2,8 @@
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, node};
 use super::litecoin_told::amount;
-use crate::support::looks;
 use crate::support::payer::decimal;
+use crate::support::polling;
 use serde_json::json;
 
 #[test]
@@ -140,7 +140,7 @@ fn exact_arrival_holds_the_start_of_the_signer_until_a_person_decides() {
         // It was for something else, so the signer sends it.
         let dismissed = json!({ "action": "dismiss", "txid": made.txid });
         merchant.act(&held, &dismissed).expect(200);
-        assert!(looks::until(|| merchant.starts(&held) == 1));
+        assert!(polling::until(|| merchant.starts(&held) == 1));
         let right = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.enter(&held, &right.txid);
         merchant.mine(CONFIRMATIONS);

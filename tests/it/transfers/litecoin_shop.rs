@@ -4,12 +4,12 @@
 
 use super::signer::{answer, waiting};
 use crate::chain::till::Till;
-use crate::support::Answer;
+use crate::support::Response;
 use crate::support::electrumx::Electrumx;
+use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
-use crate::support::looks;
-use crate::support::payer::{Coin, Made, Payer, outpoint};
-use crate::support::served::Running;
+use crate::support::payer::{Coin, Payer, SignedTransaction, outpoint};
+use crate::support::polling;
 use bitcoin::NetworkKind;
 use bitcoin::bip32::{DerivationPath, Xpriv, Xpub};
 use bitcoin::secp256k1::Secp256k1;
@@ -54,7 +54,7 @@ pub struct Merchant<'n> {
     pub node: &'n Litecoind,
     pub payer: Payer<'n>,
     pub till: Till,
-    pub running: Running,
+    pub running: RunningServer,
     account_key: Xpriv,
     signer: String,
     invoices: u32,
@@ -218,7 +218,7 @@ impl<'n> Merchant<'n> {
     pub fn hand_over(&self, of: &Sent) {
         match of.by {
             Sender::Hand => drop(self.act(of, &json!({ "action": "process" })).expect(200)),
-            Sender::Signer => assert!(looks::until(|| self.starts(of) == 1)),
+            Sender::Signer => assert!(polling::until(|| self.starts(of) == 1)),
         }
     }
 
@@ -243,7 +243,7 @@ impl<'n> Merchant<'n> {
 
     /// A transfer in processing whose transaction, of this part of its amount in percent, is in the mempool and entered.
     #[track_caller]
-    pub fn sent(&mut self, who: (&'static str, Sender), percent: u64) -> (Sent, Made) {
+    pub fn sent(&mut self, who: (&'static str, Sender), percent: u64) -> (Sent, SignedTransaction) {
         let sent = self.processing(who, None);
         let made = self.payer.pay(&[(&sent.to, sent.units * percent / 100)]);
         self.enter(&sent, &made.txid);
@@ -251,13 +251,13 @@ impl<'n> Merchant<'n> {
     }
 
     #[track_caller]
-    pub fn act(&self, of: &Sent, body: &Value) -> Answer {
+    pub fn act(&self, of: &Sent, body: &Value) -> Response {
         let path = format!("/dashboard/api/{}/{}", of.kind, of.id);
         self.running.interface("POST", &path, body)
     }
 
     #[track_caller]
-    pub fn pay(&self, of: &Sent, txid: &str) -> Answer {
+    pub fn pay(&self, of: &Sent, txid: &str) -> Response {
         self.act(of, &json!({ "action": "pay", "txid": txid }))
     }
 

@@ -3,8 +3,8 @@
 use super::litecoin_shop::{Merchant, Sent};
 use super::signer::starts_for;
 use crate::file::audit::findings;
-use crate::support::looks;
 use crate::support::payer::decimal;
+use crate::support::polling;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ impl Merchant<'_> {
     #[track_caller]
     fn until_told(&self, of: &Sent, expected: [&str; 2], problem: &str) -> Value {
         let mut now = Value::Null;
-        let is_so = looks::until(|| {
+        let is_so = polling::until(|| {
             now = self.read(of);
             let told = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(expected[0]), &json!(expected[1])]

@@ -15,9 +15,9 @@ use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, sends};
-use crate::support::looks;
-use crate::support::served::{Running, approval};
-use crate::support::{Answer, agent, send};
+use crate::support::installation::{RunningServer, approval};
+use crate::support::polling;
+use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,7 +33,7 @@ struct Merchant {
     node: Node,
     token: String,
     till: Till,
-    running: Option<Running>,
+    running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin.
     invoices: [(&'static str, String); 2],
     /// Sender of the transfers of [`Merchant::attached`]: `hand` or `signer`.
@@ -117,7 +117,7 @@ impl Merchant {
         self.till.served.until(confirmed, both);
     }
 
-    fn running(&self) -> &Running {
+    fn running(&self) -> &RunningServer {
         self.running.as_ref().unwrap()
     }
 
@@ -276,12 +276,12 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn act(&self, of: &Sent, body: &Value) -> Answer {
+    fn act(&self, of: &Sent, body: &Value) -> Response {
         self.running().interface("POST", &of.path, body)
     }
 
     #[track_caller]
-    fn pay(&self, of: &Sent, txid: &str) -> Answer {
+    fn pay(&self, of: &Sent, txid: &str) -> Response {
         self.act(of, &json!({ "action": "pay", "txid": txid }))
     }
 
@@ -304,7 +304,7 @@ impl Merchant {
     #[track_caller]
     fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
-        let is_so = looks::until(|| {
+        let is_so = polling::until(|| {
             now = self.read(of);
             let found = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
@@ -369,7 +369,7 @@ impl Merchant {
 
     /// The one open review of a transfer, of this kind; ends it by this action.
     #[track_caller]
-    fn end_review(&self, of: &Sent, kind: &str, action: &str) -> Answer {
+    fn end_review(&self, of: &Sent, kind: &str, action: &str) -> Response {
         let read = self.read(of);
         let mut reviews = read["reviews"].as_array().unwrap().iter();
         let open = reviews.find(|review| review["endedAt"].is_null());

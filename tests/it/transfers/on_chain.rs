@@ -48,9 +48,9 @@ fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
     ]
 }
 
-/// Does a step of the operator.
+/// Reply a step of the operator.
 #[track_caller]
-fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Answer {
+fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
     let cookie = shop.signed_in("operator@sandbox.test");
     let path = format!("/dashboard/api/{kind}/{id}");
     shop.send("POST", &path, &[("cookie", &cookie)], &body.to_string())

@@ -2,7 +2,7 @@
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, Sent, node};
 use super::litecoin_told::amount;
-use crate::support::payer::{Made, decimal};
+use crate::support::payer::{SignedTransaction, decimal};
 use serde_json::json;
 
 /// Both kinds, sent by hand.
@@ -174,7 +174,7 @@ fn entered_txid_is_asked_for_by_id_or_its_blocks_are_read_again() {
 
 /// Spends both outputs of a transaction of the payer, as a node without an index knows it by those that are unspent.
 #[track_caller]
-fn spend(merchant: &Merchant<'_>, (of, made): &(Sent, Made)) {
+fn spend(merchant: &Merchant<'_>, (of, made): &(Sent, SignedTransaction)) {
     let elsewhere = merchant.address();
     let rest = made.rest.clone().unwrap();
     let rest = merchant.payer.spend(vec![rest], &[(&elsewhere, 1_000_000)]);

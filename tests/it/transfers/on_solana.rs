@@ -4,9 +4,9 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::support::Answer;
-use crate::support::looks;
-use crate::support::served::{Running, approval};
+use crate::support::Response;
+use crate::support::installation::{RunningServer, approval};
+use crate::support::polling;
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 struct Merchant {
     node: Surfpool,
     till: Till,
-    running: Option<Running>,
+    running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin.
     invoices: [(&'static str, String); 2],
     destinations: u32,
@@ -59,7 +59,7 @@ impl Merchant {
         Some(merchant)
     }
 
-    fn running(&self) -> &Running {
+    fn running(&self) -> &RunningServer {
         self.running.as_ref().unwrap()
     }
 
@@ -136,7 +136,7 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn act(&self, of: &Sent, body: &Value) -> Answer {
+    fn act(&self, of: &Sent, body: &Value) -> Response {
         self.running().interface("POST", &of.path, body)
     }
 
@@ -163,7 +163,7 @@ impl Merchant {
     #[track_caller]
     fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
-        let is_so = looks::until(|| {
+        let is_so = polling::until(|| {
             now = self.read(of);
             let found = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]

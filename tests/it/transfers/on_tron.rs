@@ -4,9 +4,9 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::support::Answer;
-use crate::support::looks;
-use crate::support::served::{Running, approval};
+use crate::support::Response;
+use crate::support::installation::{RunningServer, approval};
+use crate::support::polling;
 use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, address, bytes};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ const FINAL: u32 = 20;
 struct Merchant {
     node: Node,
     till: Till,
-    running: Option<Running>,
+    running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin.
     invoices: [(&'static str, String); 2],
     destinations: u8,
@@ -63,7 +63,7 @@ impl Merchant {
         merchant
     }
 
-    fn running(&self) -> &Running {
+    fn running(&self) -> &RunningServer {
         self.running.as_ref().unwrap()
     }
 
@@ -150,7 +150,7 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn act(&self, of: &Sent, body: &Value) -> Answer {
+    fn act(&self, of: &Sent, body: &Value) -> Response {
         self.running().interface("POST", &of.path, body)
     }
 
@@ -177,7 +177,7 @@ impl Merchant {
     #[track_caller]
     fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
-        let is_so = looks::until(|| {
+        let is_so = polling::until(|| {
             now = self.read(of);
             let found = now["onChain"]["problem"].as_str().unwrap_or_default();
             [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]

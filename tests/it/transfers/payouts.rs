@@ -1,6 +1,6 @@
 //! Requesting a payout: every check and their order, `all`, the moving day, the cooling, one at a time.
 
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 /// A litecoin address whose checksum is right, and one of ethereum.
@@ -9,7 +9,7 @@ const ETHEREUM: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
 
 /// Asks for a payout with any body.
 #[track_caller]
-fn ask(shop: &Shop, key: &str, body: Value) -> Answer {
+fn ask(shop: &Shop, key: &str, body: Value) -> Response {
     shop.post("/v1/payouts", Some(key), body)
 }
 
@@ -209,7 +209,7 @@ fn a_new_address_cools_for_a_day_and_says_until_when() {
 fn of_fifty_at_once_one_is_made() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
-    let answers: Vec<Answer> = std::thread::scope(|scope| {
+    let answers: Vec<Response> = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..50)
             .map(|_| scope.spawn(|| shop.request_payout("900.00")))
             .collect();

@@ -4,8 +4,8 @@
 use crate::chain::till::Till;
 use crate::file::audit::findings;
 use crate::file::old_files::as_of;
+use crate::support::installation::approval;
 use crate::support::litecoind::Litecoind;
-use crate::support::served::approval;
 use serde_json::json;
 
 const UNTESTED: &str = "payouts that were sent before their chain was watched";

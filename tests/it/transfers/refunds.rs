@@ -1,11 +1,11 @@
 //! Requesting a refund: how much, of what, where to; and what the invoice says of it.
 
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 /// Asks for a refund with any body.
 #[track_caller]
-fn ask(shop: &Shop, body: Value) -> Answer {
+fn ask(shop: &Shop, body: Value) -> Response {
     shop.post("/sandbox/refunds", None, body)
 }
 
@@ -147,7 +147,7 @@ fn an_invoice_has_so_many_refunds_at_most_also_where_they_were_put_back() {
 fn of_many_at_once_as_many_are_made_as_there_is_money_for() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
-    let answers: Vec<Answer> = std::thread::scope(|scope| {
+    let answers: Vec<Response> = std::thread::scope(|scope| {
         let asking: Vec<_> = (0..20)
             .map(|_| scope.spawn(|| shop.request_refund(&invoice, Some("15.00"))))
             .collect();

@@ -1,13 +1,15 @@
 //! Who sends an approved transfer: the signer within its limit, else a person; and how that changes.
 
-use crate::support::served::{ETHEREUM, Running, SOLANA, Served, approval, with_signer};
+use crate::support::installation::{
+    ETHEREUM, Installation, RunningServer, SOLANA, approval, with_signer,
+};
 use serde_json::{Value, json};
 use std::process::Command;
 
 /// A shop with a signer that is never done, and rates that are nobody's.
 struct Shop {
-    served: Served,
-    running: Running,
+    served: Installation,
+    running: RunningServer,
 }
 
 impl Drop for Shop {
@@ -24,7 +26,7 @@ impl Drop for Shop {
 impl Shop {
     #[track_caller]
     fn open() -> Shop {
-        let served = Served::new();
+        let served = Installation::new();
         // It holds the first order that it is given, so that the others stay approved.
         let script = format!(
             "echo $$ > {}; exec sleep 100000",
@@ -67,7 +69,7 @@ impl Shop {
 
     /// Approves with these fields besides.
     #[track_caller]
-    fn approve(&self, path: &str, fields: Value) -> crate::support::Answer {
+    fn approve(&self, path: &str, fields: Value) -> crate::support::Response {
         let mut body = approval();
         body["networkFee"] = json!("0");
         let fields = fields.as_object().unwrap().clone();
@@ -84,7 +86,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn step(&self, path: &str, body: Value) -> crate::support::Answer {
+    fn step(&self, path: &str, body: Value) -> crate::support::Response {
         self.running.interface("POST", path, &body)
     }
 
@@ -244,7 +246,7 @@ fn a_chain_without_a_node_is_sent_by_hand() {
 
 #[test]
 fn the_first_server_after_the_upgrade_fills_who_sends_what_was_approved() {
-    let served = Served::new();
+    let served = Installation::new();
     let mut running = served.start(&[]);
     let id = served.approved_payout_in(&running, ETHEREUM);
     assert!(running.process.close());
@@ -282,10 +284,10 @@ fn the_first_server_after_the_upgrade_fills_who_sends_what_was_approved() {
 
 #[test]
 fn what_waits_for_a_signer_that_is_not_set_is_told() {
-    let served = Served::new();
+    let served = Installation::new();
     let mut running = served.start(&[]);
     let id = served.approved_payout_in(&running, ETHEREUM);
-    let waiting = |running: &Running| {
+    let waiting = |running: &RunningServer| {
         let summary = running.interface("GET", "/dashboard/api/summary", &Value::Null);
         summary.expect(200).json()["transfersWithoutSigner"].clone()
     };

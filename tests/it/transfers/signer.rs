@@ -1,6 +1,6 @@
 //! The signer: what it is told, what becomes of what it answers, and that nothing is sent twice.
 
-use crate::support::served::{ETHEREUM, Served, starts, with_signer};
+use crate::support::installation::{ETHEREUM, Installation, starts, with_signer};
 use serde_json::{Value, json};
 
 /// What is known of the newest payout.
@@ -8,7 +8,7 @@ pub const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 
 /// A signer that notes its start, reads its order and answers this.
-pub fn answering(served: &Served, answer: &str) -> String {
+pub fn answering(served: &Installation, answer: &str) -> String {
     let script = format!(
         "echo started >> {}\ncat > {}\n{answer}",
         served.path("noted").display(),
@@ -19,7 +19,7 @@ pub fn answering(served: &Served, answer: &str) -> String {
 
 /// A signer that notes the id of each order, and answers it as soon as a test does.
 #[track_caller]
-pub fn waiting(served: &Served) -> String {
+pub fn waiting(served: &Installation) -> String {
     let folder = served.path("orders");
     std::fs::create_dir(&folder).unwrap();
     let script = format!(
@@ -32,12 +32,12 @@ pub fn waiting(served: &Served) -> String {
 
 /// Has the signer of [`waiting`] answer an order with this text.
 #[track_caller]
-pub fn answer(served: &Served, id: &str, text: &str) {
+pub fn answer(served: &Installation, id: &str, text: &str) {
     std::fs::write(served.path("orders").join(id), text).unwrap();
 }
 
 /// Counts how often the signer of [`waiting`] was started for an order.
-pub fn starts_for(served: &Served, id: &str) -> usize {
+pub fn starts_for(served: &Installation, id: &str) -> usize {
     let started = served.path("orders").join("started");
     let started = std::fs::read_to_string(started).unwrap_or_default();
     started.lines().filter(|line| *line == id).count()
@@ -45,7 +45,7 @@ pub fn starts_for(served: &Served, id: &str) -> usize {
 
 /// A payout as its merchant sees it.
 #[track_caller]
-pub fn payout(served: &Served, url: &str, id: &str) -> Value {
+pub fn payout(served: &Installation, url: &str, id: &str) -> Value {
     let key = [("X-API-Key", served.key.as_str())];
     let url = format!("{url}/v1/payouts/{id}");
     let answer = crate::support::send(&crate::support::agent(), "GET", &url, &key, "");
@@ -54,7 +54,7 @@ pub fn payout(served: &Served, url: &str, id: &str) -> Value {
 
 #[test]
 fn an_approved_payout_is_sent_once() {
-    let served = Served::new();
+    let served = Installation::new();
     let txid = format!("0x{}", "5a".repeat(32));
     let program = answering(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
     let running = served.start(&with_signer(&program));
@@ -86,7 +86,7 @@ fn what_it_says_is_known_or_waits_for_a_person() {
         ("echo '{}'", "processing unknown"),
         ("sleep 60", "processing unknown"),
     ] {
-        let served = Served::new();
+        let served = Installation::new();
         let program = answering(&served, answer);
         let settings = [&with_signer(&program)[..], &["--command-timeout", "1s"]].concat();
         let running = served.start(&settings);
@@ -108,7 +108,7 @@ fn what_it_says_is_known_or_waits_for_a_person() {
 
 #[test]
 fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
-    let served = Served::new();
+    let served = Installation::new();
     let fifo = served.path("fifo");
     let made = std::process::Command::new("mkfifo")
         .arg(&fifo)

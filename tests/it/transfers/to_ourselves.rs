@@ -3,8 +3,8 @@
 use crate::chain::till::Till;
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
-use crate::support::noted::note_written;
-use crate::support::served::{Running, Served, approval};
+use crate::support::audit_log::note_written;
+use crate::support::installation::{Installation, RunningServer, approval};
 use crate::support::surfpool::key_of;
 use crate::support::{agent, send};
 use coffer::domain::chain::Chain;
@@ -20,11 +20,11 @@ fn address(index: u32) -> String {
 /// Sets where payouts on a chain go.
 #[track_caller]
 fn pays_out_to(
-    served: &Served,
-    running: &Running,
+    served: &Installation,
+    running: &RunningServer,
     chain: &str,
     to: &str,
-) -> crate::support::Answer {
+) -> crate::support::Response {
     let path = format!(
         "/dashboard/api/accounts/{}/payout-addresses/{chain}",
         served.account
@@ -34,7 +34,7 @@ fn pays_out_to(
 
 #[test]
 fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() {
-    let served = Served::new();
+    let served = Installation::new();
     let add = ["add", "evm", "--yes", "--next", "5"];
     done(&wallet(&served.file, &add, EVM));
     let running = served.start(&[]);
@@ -71,7 +71,7 @@ fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() 
 
 #[test]
 fn imported_addresses_are_no_destinations_and_destinations_are_not_imported() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     let (ours, theirs) = (
         "So11111111111111111111111111111111111111112",
@@ -93,7 +93,7 @@ fn imported_addresses_are_no_destinations_and_destinations_are_not_imported() {
 
 #[test]
 fn an_approval_looks_at_the_destination_again() {
-    let served = Served::new();
+    let served = Installation::new();
     let running = served.start(&[]);
     // It was set before the wallet was added, and requested before that, too.
     let id = served.requested_payout_in(&running, ["ETH", "ethereum", &address(3)]);

@@ -1,6 +1,6 @@
 //! What a webhook carries: body, signatures and times; to whom each event is told; the legacy body.
 
-use crate::support::receiver::{Does, Message, Receiver};
+use crate::support::receiver::{Message, Receiver, Reply};
 use crate::support::{LIVE, Shop, TEST};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -61,8 +61,8 @@ fn verify(message: &Message, secret: &str, standard_key: &[u8]) {
 fn a_delivery_is_the_event_signed_in_real_time() {
     let shop = Shop::open();
     let (endpoint, own) = (
-        Receiver::that(Does::Answer(200)),
-        Receiver::that(Does::Answer(200)),
+        Receiver::replying(Reply::Status(200)),
+        Receiver::replying(Reply::Status(200)),
     );
     shop.switch(json!({ "endpoints": [{ "url": endpoint.url() }] }));
     shop.advance("30d");
@@ -93,7 +93,7 @@ fn a_delivery_is_the_event_signed_in_real_time() {
 #[test]
 fn a_secret_of_any_form_signs() {
     let shop = Shop::open();
-    let receiver = Receiver::that(Does::Answer(200));
+    let receiver = Receiver::replying(Reply::Status(200));
     for (secret, key) in [
         ("plain text", b"plain text".to_vec()),
         ("whsec_not base64!", b"whsec_not base64!".to_vec()),
@@ -118,7 +118,7 @@ fn an_event_can_be_read_as_soon_as_it_is_told() {
         );
         let agent = crate::support::agent();
         let answer = crate::support::send(&agent, "GET", &event, &[("X-API-Key", TEST)], "");
-        Does::Answer(if answer.text == message.body {
+        Reply::Status(if answer.text == message.body {
             200
         } else {
             500
@@ -155,7 +155,7 @@ fn types(receiver: &Receiver) -> Vec<String> {
 #[test]
 fn an_endpoint_is_told_what_it_wants_to_hear() {
     let shop = Shop::open();
-    let make = || Receiver::that(Does::Answer(200));
+    let make = || Receiver::replying(Reply::Status(200));
     let (all, test, live, expired, own) = (make(), make(), make(), make(), make());
     shop.switch(json!({ "endpoints": [
         { "url": all.url() },
@@ -191,7 +191,7 @@ fn an_endpoint_is_told_what_it_wants_to_hear() {
 #[test]
 fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
     let shop = Shop::open();
-    let receiver = Receiver::that(Does::Answer(200));
+    let receiver = Receiver::replying(Reply::Status(200));
     shop.switch(
         json!({ "endpoints": [{ "url": receiver.url(), "format": "legacy", "secret": "s" }] }),
     );
@@ -254,7 +254,7 @@ fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
 #[test]
 fn a_filter_takes_the_name_that_is_told_or_the_events_own_type() {
     let shop = Shop::open();
-    let receivers = [(); 4].map(|()| Receiver::that(Does::Answer(200)));
+    let receivers = [(); 4].map(|()| Receiver::replying(Reply::Status(200)));
     let [by_name, by_type, by_both, as_event] = &receivers;
     let endpoint = |receiver: &Receiver, format: &str, types: &[&str]| json!({ "url": receiver.url(), "format": format, "types": types });
     let (confirmed, overpaid) = ("invoice.confirmed", "invoice.overpaid");
@@ -293,8 +293,8 @@ fn a_filter_takes_the_name_that_is_told_or_the_events_own_type() {
 fn an_invoices_own_url_is_told_of_the_invoice_only() {
     let shop = Shop::open();
     let (all, own) = (
-        Receiver::that(Does::Answer(200)),
-        Receiver::that(Does::Answer(200)),
+        Receiver::replying(Reply::Status(200)),
+        Receiver::replying(Reply::Status(200)),
     );
     shop.switch(json!({ "endpoints": [{ "url": all.url() }] }));
     let more = json!({ "asset": "LTC", "webhookUrl": own.url() });

@@ -1,8 +1,8 @@
 //! Receivers that hang at many origins: what they leave to others of the same account, and to other accounts.
 
 use crate::customers::addresses::another_account;
-use crate::support::receiver::{Does, Receiver};
-use crate::support::{Answer, Shop};
+use crate::support::receiver::{Receiver, Reply};
+use crate::support::{Response, Shop};
 use coffer::Config;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ const PAGE: usize = 4_096;
 
 /// A receiver that hangs, and its urls: each is an origin of its own.
 fn hanging(origins: usize) -> (Receiver, Vec<String>) {
-    let receiver = Receiver::at(SocketAddr::from(([0; 4], 0)), |_, _| Does::Hang);
+    let receiver = Receiver::at(SocketAddr::from(([0; 4], 0)), |_, _| Reply::Hang);
     let port = receiver.url().rsplit(':').next().unwrap().to_owned();
     let url = |number: usize| format!("http://127.1.{}.{}:{port}", number / 250, number % 250);
     (receiver, (0..origins).map(url).collect())
@@ -22,7 +22,7 @@ fn hanging(origins: usize) -> (Receiver, Vec<String>) {
 
 /// Makes an invoice with a `webhookUrl`.
 #[track_caller]
-fn invoice(shop: &Shop, key: &str, url: &str) -> Answer {
+fn invoice(shop: &Shop, key: &str, url: &str) -> Response {
     let body = json!({ "amount": "20.00", "currency": "EUR", "webhookUrl": url });
     shop.post("/v1/invoices", Some(key), body).expect(201)
 }
@@ -38,7 +38,7 @@ fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
         another_account(shop.file(), "test"),
         another_account(shop.file(), "test"),
     );
-    let quick = [(); 2].map(|()| Receiver::that(Does::Answer(200)));
+    let quick = [(); 2].map(|()| Receiver::replying(Reply::Status(200)));
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {
         invoice(&shop, key, &quick.url());
         quick.wait(1);
@@ -54,8 +54,8 @@ fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
     }
     // A new origin, a new endpoint, and an origin that hangs for somebody else.
     let (new, endpoint) = (
-        Receiver::that(Does::Answer(200)),
-        Receiver::that(Does::Answer(200)),
+        Receiver::replying(Reply::Status(200)),
+        Receiver::replying(Reply::Status(200)),
     );
     invoice(&shop, &other, &new.url());
     new.wait(1);
@@ -77,7 +77,7 @@ fn new_origin_is_told_once_hanging_ones_end() {
     for url in &urls {
         invoice(&shop, crate::support::TEST, url);
     }
-    let new = Receiver::that(Does::Answer(200));
+    let new = Receiver::replying(Reply::Status(200));
     shop.invoice("20.00", json!({ "webhookUrl": new.url() }));
     new.wait(1);
     hanging.wait(urls.len());
@@ -88,8 +88,8 @@ fn new_origin_is_told_once_hanging_ones_end() {
 #[test]
 fn more_queues_than_fit_into_a_step_are_all_seen() {
     let shop = Shop::open();
-    let refusing = Receiver::nobody();
-    let good = Receiver::that(Does::Answer(200));
+    let refusing = Receiver::unused_address();
+    let good = Receiver::replying(Reply::Status(200));
     shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
     good.wait(1);
     // In an hour each of these queues has a delivery due.

@@ -1,7 +1,7 @@
 //! One receiver that hangs, or a hundred, delay no other.
 
 use crate::support::Shop;
-use crate::support::receiver::{Does, Message, Receiver};
+use crate::support::receiver::{Message, Receiver, Reply};
 use coffer::Config;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -50,15 +50,15 @@ fn p99(mut latencies: Vec<Duration>) -> Duration {
 #[test]
 fn one_that_hangs_does_not_slow_down_its_neighbour() {
     let (alone, beside) = (
-        Receiver::that(Does::Answer(200)),
-        Receiver::that(Does::Answer(200)),
+        Receiver::replying(Reply::Status(200)),
+        Receiver::replying(Reply::Status(200)),
     );
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         // New shops, which know nothing yet of either receiver.
         let quiet = telling(&[alone.url()]);
         without.extend(latencies(&quiet, &alone, EVENTS));
-        let hanging = Receiver::that(Does::Hang);
+        let hanging = Receiver::replying(Reply::Hang);
         let crowded = telling(&[hanging.url(), beside.url()]);
         with.extend(latencies(&crowded, &beside, EVENTS));
         assert!(!hanging.messages().is_empty(), "it was tried");
@@ -75,9 +75,9 @@ fn one_that_hangs_does_not_slow_down_its_neighbour() {
 fn a_path_that_hangs_does_not_delay_another_of_the_same_host() {
     let receiver = Receiver::scripted(|_, message| {
         if message.path == "/slow" {
-            Does::Hang
+            Reply::Hang
         } else {
-            Does::Answer(200)
+            Reply::Status(200)
         }
     });
     let url = receiver.url();
@@ -106,8 +106,8 @@ fn a_path_that_hangs_does_not_delay_another_of_the_same_host() {
 #[test]
 fn a_hundred_that_hang_do_not_stop_one_that_answers() {
     let (good, hanging) = (
-        Receiver::that(Does::Answer(200)),
-        Receiver::that(Does::Hang),
+        Receiver::replying(Reply::Status(200)),
+        Receiver::replying(Reply::Hang),
     );
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
@@ -129,9 +129,9 @@ fn a_hundred_that_hang_do_not_stop_one_that_answers() {
 fn what_hung_before_a_reset_delays_nothing_after_it() {
     let receiver = Receiver::scripted(|number, _| {
         if number < 4 {
-            Does::Hang
+            Reply::Hang
         } else {
-            Does::Answer(200)
+            Reply::Status(200)
         }
     });
     let shop = telling(&[receiver.url()]);
@@ -160,8 +160,8 @@ fn more_that_hang_than_can_be_sent_to_at_once_delay_none_that_answered_quickly()
     };
     let shop = Shop::with(config);
     let (good, hanging) = (
-        Receiver::that(Does::Answer(200)),
-        Receiver::that(Does::Hang),
+        Receiver::replying(Reply::Status(200)),
+        Receiver::replying(Reply::Hang),
     );
     let to = |url: String, types: Value| json!({ "url": url, "types": types });
     let mut endpoints = vec![to(hanging.url(), json!(["invoice.cancelled"])); 400];

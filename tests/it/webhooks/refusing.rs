@@ -1,8 +1,8 @@
 //! A receiver that refuses everything: after twenty times it is left alone for a while between two attempts, in real
 //! time, until it takes one. Nobody else waits for it.
 
-use crate::support::receiver::{Does, Receiver};
-use crate::support::served::Served;
+use crate::support::installation::Installation;
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{Shop, agent, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 const AN_HOUR_MS: u32 = 3_600_000;
 
 /// A shop in production that tells these urls of new invoices.
-fn telling(urls: &[String]) -> Served {
-    let served = Served::new();
+fn telling(urls: &[String]) -> Installation {
+    let served = Installation::new();
     let insert =
         "insert into endpoints (id, account, url, secret, format, types, enabled, created_at)
         values (?1, 1, ?2, 'secret', 'event', '[\"invoice.created\"]', 1, 0)";
@@ -24,7 +24,7 @@ fn telling(urls: &[String]) -> Served {
 }
 
 /// Starts it in this process, where a pause takes this long.
-fn start(served: &Served, webhook_pause_ms: u32) -> Server {
+fn start(served: &Installation, webhook_pause_ms: u32) -> Server {
     let config = Config {
         kind: coffer::store::Kind::Production,
         file: Some(served.file.clone()),
@@ -36,7 +36,7 @@ fn start(served: &Served, webhook_pause_ms: u32) -> Server {
 }
 
 /// Makes so many invoices, for each of which an endpoint is told something.
-fn invoices(served: &Served, server: &Server, count: usize, more: &Value) {
+fn invoices(served: &Installation, server: &Server, count: usize, more: &Value) {
     let (url, agent) = (format!("{}/v1/invoices", server.url()), agent());
     for _ in 0..count {
         let mut body = json!({ "amount": "20.00", "currency": "EUR" });
@@ -50,8 +50,8 @@ fn invoices(served: &Served, server: &Server, count: usize, more: &Value) {
 #[test]
 fn who_refuses_twenty_in_a_row_is_left_alone_for_a_while_and_nobody_else_is() {
     let (refusing, good) = (
-        Receiver::that(Does::Answer(500)),
-        Receiver::that(Does::Answer(200)),
+        Receiver::replying(Reply::Status(500)),
+        Receiver::replying(Reply::Status(200)),
     );
     let served = telling(&[refusing.url(), good.url()]);
     let server = start(&served, AN_HOUR_MS);
@@ -71,8 +71,8 @@ fn who_refuses_twenty_in_a_row_is_left_alone_for_a_while_and_nobody_else_is() {
 #[test]
 fn one_success_ends_the_pauses() {
     let receiver =
-        Receiver::scripted(|number, _| Does::Answer(if number == 19 { 200 } else { 500 }));
-    let good = Receiver::that(Does::Answer(200));
+        Receiver::scripted(|number, _| Reply::Status(if number == 19 { 200 } else { 500 }));
+    let good = Receiver::replying(Reply::Status(200));
     let served = telling(&[receiver.url(), good.url()]);
     let server = start(&served, AN_HOUR_MS);
     invoices(&served, &server, 60, &json!({}));
@@ -86,7 +86,7 @@ fn one_success_ends_the_pauses() {
 #[test]
 fn after_its_pause_it_is_tried_again() {
     let receiver =
-        Receiver::scripted(|number, _| Does::Answer(if number < 22 { 500 } else { 200 }));
+        Receiver::scripted(|number, _| Reply::Status(if number < 22 { 500 } else { 200 }));
     let served = telling(&[receiver.url()]);
     let server = start(&served, 50);
     invoices(&served, &server, 60, &json!({}));
@@ -95,8 +95,8 @@ fn after_its_pause_it_is_tried_again() {
 
 #[test]
 fn failing_origins_of_an_account_share_their_pauses() {
-    let refusing = Receiver::that(Does::Answer(500));
-    let good = Receiver::that(Does::Answer(200));
+    let refusing = Receiver::replying(Reply::Status(500));
+    let good = Receiver::replying(Reply::Status(200));
     let served = telling(&[]);
     let server = start(&served, AN_HOUR_MS);
     let port = refusing.url().split(':').nth(2).unwrap().to_owned();
@@ -128,7 +128,7 @@ fn moving_the_sandboxs_clock_waits_for_nobodys_pause() {
         webhook_pause_ms: AN_HOUR_MS,
         ..Config::sandbox()
     });
-    let refusing = Receiver::that(Does::Answer(500));
+    let refusing = Receiver::replying(Reply::Status(500));
     shop.switch(json!({ "endpoints": [{ "url": refusing.url(), "types": ["invoice.created"] }] }));
     (0..5).for_each(|_| drop(shop.invoice("20.00", json!({}))));
     shop.advance("2d");

@@ -1,6 +1,6 @@
 //! When a webhook that was not taken is sent again, and when no more.
 
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
 use coffer::Config;
@@ -49,27 +49,27 @@ impl Shop {
 #[test]
 fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
     let shop = Shop::with(impatient());
-    let elsewhere = Receiver::that(Does::Answer(200));
-    let nobody = format!("http://{}/hook", Receiver::nobody());
+    let elsewhere = Receiver::replying(Reply::Status(200));
+    let nobody = format!("http://{}/hook", Receiver::unused_address());
     let cases = [
-        (Does::Answer(500), json!(500), Value::Null),
-        (Does::Answer(404), json!(404), Value::Null),
-        (Does::Answer(410), json!(410), Value::Null),
-        (Does::Answer(304), json!(304), Value::Null),
-        (Does::Redirect(elsewhere.url()), json!(302), Value::Null),
+        (Reply::Status(500), json!(500), Value::Null),
+        (Reply::Status(404), json!(404), Value::Null),
+        (Reply::Status(410), json!(410), Value::Null),
+        (Reply::Status(304), json!(304), Value::Null),
+        (Reply::Redirect(elsewhere.url()), json!(302), Value::Null),
         (
-            Does::Slow(Duration::from_secs(2)),
+            Reply::Delayed(Duration::from_secs(2)),
             Value::Null,
             json!("timed out"),
         ),
-        (Does::Hang, Value::Null, json!("timed out")),
+        (Reply::Hang, Value::Null, json!("timed out")),
         (
-            Does::Close,
+            Reply::Close,
             Value::Null,
             json!("connection closed before an answer"),
         ),
     ];
-    let receivers = cases.map(|(does, status, error)| (Receiver::that(does), status, error));
+    let receivers = cases.map(|(does, status, error)| (Receiver::replying(does), status, error));
     let mut endpoints = vec![json!({ "url": nobody, "types": ["invoice.created"] })];
     endpoints.extend(
         receivers
@@ -119,14 +119,15 @@ fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
 #[test]
 fn whoever_recovers_is_told_at_the_next_attempt() {
     let shop = Shop::open();
-    let receiver = Receiver::scripted(|number, _| Does::Answer(if number < 3 { 503 } else { 204 }));
-    let down = Receiver::nobody();
+    let receiver =
+        Receiver::scripted(|number, _| Reply::Status(if number < 3 { 503 } else { 204 }));
+    let down = Receiver::unused_address();
     let down_url = format!("http://{down}/hook");
     let types = json!(["invoice.created"]);
     shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }, { "url": down_url, "types": types }] }));
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("100s");
-    let back = Receiver::at(down, |_, _| Does::Answer(200));
+    let back = Receiver::at(down, |_, _| Reply::Status(200));
     shop.advance("10d");
     for url in [receiver.url(), down_url] {
         let delivery = shop.delivery_to(&url);
@@ -142,7 +143,7 @@ fn whoever_recovers_is_told_at_the_next_attempt() {
 #[test]
 fn what_a_receiver_asks_for_is_not_waited_for() {
     let shop = Shop::open();
-    let receiver = Receiver::that(Does::AskLater(86_400));
+    let receiver = Receiver::replying(Reply::RetryAfter(86_400));
     let types = json!(["invoice.created"]);
     shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
@@ -183,13 +184,13 @@ fn a_gap_is_counted_from_the_start_of_the_attempt() {
 #[test]
 fn what_a_removed_endpoint_was_to_be_told_is_given_up() {
     let shop = Shop::open();
-    let failing = Receiver::that(Does::Answer(500));
-    let hanging = Receiver::that(Does::Slow(Duration::from_millis(300)));
+    let failing = Receiver::replying(Reply::Status(500));
+    let hanging = Receiver::replying(Reply::Delayed(Duration::from_millis(300)));
     shop.switch(json!({ "endpoints": [{ "url": failing.url() }, { "url": hanging.url() }] }));
     shop.invoice("20.00", json!({}));
     hanging.wait(1);
     failing.wait(1);
-    let good = Receiver::that(Does::Answer(200));
+    let good = Receiver::replying(Reply::Status(200));
     shop.switch(json!({ "endpoints": [{ "url": good.url() }] }));
     for delivery in shop.deliveries() {
         assert_eq!(
@@ -217,7 +218,8 @@ fn a_kept_file_goes_on_with_what_is_to_be_sent() {
         file: Some(scratch.path("kept.db")),
         ..Config::sandbox()
     };
-    let receiver = Receiver::scripted(|number, _| Does::Answer(if number < 2 { 500 } else { 200 }));
+    let receiver =
+        Receiver::scripted(|number, _| Reply::Status(if number < 2 { 500 } else { 200 }));
     let shop = Shop::with(config.clone());
     shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
@@ -242,9 +244,9 @@ fn a_server_stops_within_seconds_whoever_hangs_and_sends_again_afterwards() {
     };
     let receiver = Receiver::scripted(|number, _| {
         if number < 8 {
-            Does::Hang
+            Reply::Hang
         } else {
-            Does::Answer(200)
+            Reply::Status(200)
         }
     });
     let shop = Shop::with(config.clone());

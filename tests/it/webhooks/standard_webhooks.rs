@@ -15,7 +15,7 @@ headers = {name.lower(): value for name, value in message['headers'].items()}
 Webhook(secret).verify(message['body'], headers)
 ";
 
-/// Does the library take this message with this secret?
+/// Reply the library take this message with this secret?
 fn verifies(secret: &str, message: &Value) -> bool {
     let message = message.to_string();
     let output = Command::new("python3")

@@ -1,7 +1,7 @@
 //! What is told and listed: each type and each status by its name, exactly as it is read, and to nobody else.
 
 use crate::customers::addresses::another_account;
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::event::EventType;
 use coffer::domain::status::InvoiceStatus;
@@ -170,7 +170,7 @@ fn every_type_can_be_asked_for_and_no_other() {
 fn an_account_is_told_as_it_is_read() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
-    let receiver = Receiver::that(Does::Answer(200));
+    let receiver = Receiver::replying(Reply::Status(200));
     let types = ["account.approved", "account.suspended"];
     shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
     for (status, kind) in [

@@ -2,7 +2,7 @@
 
 use super::fixtures::{ONE, Scene, TWO, between, kind, received, refusal, short};
 use crate::support::anvil::word;
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{agent, send};
 use coffer::chain::Node;
 use coffer::domain::address::of_account;
@@ -160,10 +160,10 @@ fn a_login_that_is_not_good_for_traces_is_good_for_all_else() {
     let proxy = Receiver::scripted(move |_, message| {
         if message.body.contains("trace_block") {
             counted.fetch_add(1, Ordering::SeqCst);
-            return Does::Answer(403);
+            return Reply::Status(403);
         }
         let headers = [("content-type", "application/json")];
-        Does::Say(
+        Reply::Text(
             200,
             send(&agent(), "POST", &url, &headers, &message.body).text,
         )

@@ -1,7 +1,7 @@
 //! A node of an EVM chain, a token on it, what is watched, and something between the node and whoever asks it.
 
 use crate::support::anvil::Node as Anvil;
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{agent, send};
 use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
@@ -179,7 +179,7 @@ pub fn between(
             }
             (_, answer) => one(&asked, answer),
         };
-        Does::Say(200, said.to_string())
+        Reply::Text(200, said.to_string())
     })
 }
 

@@ -6,18 +6,18 @@ use coffer::chain::{BlockRead, Head, Node, NodeError};
 use serde_json::{Value, json};
 
 /// Changes the result of a method's answer.
-type Lie = fn(&mut Value);
+type RpcFault = fn(&mut Value);
 
 const OTHER_HASH: &str = "0xabababababababababababababababababababababababababababababababab";
 
 #[track_caller]
-fn blocks(method: &'static str, lie: Lie) -> Result<Vec<BlockRead>, NodeError> {
+fn blocks(method: &'static str, lie: RpcFault) -> Result<Vec<BlockRead>, NodeError> {
     let (_receiver, mut node) = recorded::node(method, lie);
     node.blocks(FIRST, LAST, &recorded::ours())
 }
 
 #[track_caller]
-fn head(lie: Lie) -> Result<Head, NodeError> {
+fn head(lie: RpcFault) -> Result<Head, NodeError> {
     recorded::node("eth_getBlockByNumber", lie).1.head()
 }
 
@@ -27,7 +27,7 @@ fn first(result: &mut Value) -> Option<&mut Value> {
 }
 
 #[track_caller]
-fn all(method: &'static str, cases: &[(Lie, &str)]) {
+fn all(method: &'static str, cases: &[(RpcFault, &str)]) {
     for (at, (lie, expected)) in cases.iter().enumerate() {
         let said = blocks(method, *lie).map_err(|error| kind(&error));
         assert_eq!(said, Err(*expected), "{method} {at}");
@@ -36,7 +36,7 @@ fn all(method: &'static str, cases: &[(Lie, &str)]) {
 
 #[test]
 fn logs_that_do_not_fit_are_not_believed() {
-    let cases: [(Lie, &str); 8] = [
+    let cases: [(RpcFault, &str); 8] = [
         (|logs| on(first(logs), "removed", json!(true)), "behind"),
         (
             |logs| on(first(logs), "blockHash", OTHER_HASH.into()),
@@ -63,7 +63,7 @@ fn logs_that_do_not_fit_are_not_believed() {
 
 #[test]
 fn receipts_that_do_not_fit_are_not_believed() {
-    let cases: [(Lie, &str); 13] = [
+    let cases: [(RpcFault, &str); 13] = [
         (|receipt| *receipt = Value::Null, "behind"),
         (
             |receipt| on(Some(receipt), "blockHash", OTHER_HASH.into()),
@@ -111,7 +111,7 @@ fn receipts_that_do_not_fit_are_not_believed() {
 
 #[test]
 fn blocks_that_do_not_fit_are_not_believed() {
-    let cases: [(Lie, &str); 10] = [
+    let cases: [(RpcFault, &str); 10] = [
         (|block| *block = Value::Null, "behind"),
         (|block| on(Some(block), "number", "0x1".into()), "lied"),
         (
@@ -143,7 +143,7 @@ fn blocks_that_do_not_fit_are_not_believed() {
     ];
     all("eth_getBlockByNumber", &cases);
     // Too much to be counted: it is left out, and all else is seen.
-    let lie: Lie = |block| {
+    let lie: RpcFault = |block| {
         let value = format!("0x{}", "f".repeat(64)).into();
         on(first(&mut block["transactions"]), "value", value);
     };
@@ -154,7 +154,7 @@ fn blocks_that_do_not_fit_are_not_believed() {
 
 #[test]
 fn traces_that_do_not_fit_are_not_believed() {
-    let cases: [(Lie, &str); 6] = [
+    let cases: [(RpcFault, &str); 6] = [
         (|traces| *traces = Value::Null, "behind"),
         (
             |traces| {
@@ -180,7 +180,7 @@ fn traces_that_do_not_fit_are_not_believed() {
     ];
     all("trace_block", &cases);
     // A step that failed takes those below it along; what the transaction failed in is told by its receipt too.
-    let failed: Lie = |traces| on(first(traces), "error", "Reverted".into());
+    let failed: RpcFault = |traces| on(first(traces), "error", "Reverted".into());
     let came = super::fixtures::received(blocks("trace_block", failed).unwrap());
     assert!(
         came.iter().all(|came| came.position < 1_000_000),
@@ -190,7 +190,7 @@ fn traces_that_do_not_fit_are_not_believed() {
 
 #[test]
 fn a_head_that_cannot_be_is_not_believed() {
-    let cases: [(Lie, &str); 5] = [
+    let cases: [(RpcFault, &str); 5] = [
         (|block| *block = Value::Null, "behind"),
         (
             |block| on(Some(block), "number", "0x100000000".into()),
@@ -214,7 +214,7 @@ fn a_head_that_cannot_be_is_not_believed() {
         );
     }
     // What is final is never later than the newest.
-    let low: Lie = |block| {
+    let low: RpcFault = |block| {
         if block["number"] != "0x0" {
             block["number"] = "0x2".into();
         } else {
@@ -239,7 +239,7 @@ fn a_chain_id_is_a_number() {
 
 #[test]
 fn one_transaction_whose_receipt_never_fits_stops_no_chain() {
-    let lies: [Lie; 2] = [
+    let lies: [RpcFault; 2] = [
         |receipt| {
             if receipt["logs"]
                 .as_array()

@@ -4,7 +4,7 @@
 
 use super::fixtures::{CHAINS, ONE, OTHER, Ours, TWO, between, client, received, refusal, short};
 use crate::support::anvil::{ADDRESS, Node as Anvil, word};
-use crate::support::receiver::{Does, Receiver};
+use crate::support::receiver::{Receiver, Reply};
 use coffer::chain::evm::Evm;
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
@@ -66,7 +66,7 @@ pub fn answering(
             Some(calls) => calls.iter().map(one).collect(),
             None => one(&asked),
         };
-        Does::Say(200, said.to_string())
+        Reply::Text(200, said.to_string())
     });
     let tokens = Tokens::from([(CHAINS[0].2, TOKEN.to_owned())]);
     let node = client(CHAINS[0].0, &receiver.url(), tokens);

@@ -2,8 +2,8 @@
 
 use super::{BATCH, Payer, plays};
 use crate::chain::till::Till;
-use crate::support::came::Came;
 use crate::support::dice::Dice;
+use crate::support::received::ReceivedAmounts;
 use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, address, bytes};
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl Payer for Tron {
         self.0.height()
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> Came {
+    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         self.0.came_to(to, ASSET)
     }
 }

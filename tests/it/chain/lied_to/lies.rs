@@ -1,6 +1,6 @@
 //! What the lying proxy says of a node, and what the operator reads of it.
 
-use crate::support::lying::Lie;
+use crate::support::rpc_proxy::RpcFault;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const GENESIS_OF_DOGECOIN: &str =
 
 /// What is answered wrongly, and what is read of it.
 pub(super) struct Case {
-    pub(super) lies: Vec<(&'static str, Lie)>,
+    pub(super) lies: Vec<(&'static str, RpcFault)>,
     /// In `/readyz?verbose`, and behind `coffer doctor`; nothing where it cannot be known.
     pub(super) told: [&'static str; 2],
 }
@@ -29,7 +29,7 @@ impl Case {
     }
 }
 
-fn case(method: &'static str, lie: Lie, told: [&'static str; 2]) -> Case {
+fn case(method: &'static str, lie: RpcFault, told: [&'static str; 2]) -> Case {
     let lies = vec![(method, lie)];
     Case { lies, told }
 }
@@ -47,8 +47,8 @@ const fn later(told: [&'static str; 2]) -> [&'static str; 2] {
 }
 
 /// Another field in the result, where it has that field.
-fn field(name: &'static str, value: Value) -> Lie {
-    Lie::change(move |_, answer| {
+fn field(name: &'static str, value: Value) -> RpcFault {
+    RpcFault::change(move |_, answer| {
         if answer["result"].get(name).is_some() {
             answer["result"][name] = value.clone();
         }
@@ -72,19 +72,19 @@ fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
 /// Of a node of an EVM chain, which answered this once to the question for its newest block; and an address of ours.
 pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> {
     let old = before.clone();
-    let goes_back = Lie::change(move |params, answer| {
+    let goes_back = RpcFault::change(move |params, answer| {
         if params[0] == "latest" {
             answer["result"] = old.clone();
         }
     });
     // Behind a load balancer one method knows the newest block, and another does not.
-    let is_behind = Lie::change(|params, answer| {
+    let is_behind = RpcFault::change(|params, answer| {
         if params[0].as_str().is_some_and(|at| at.starts_with("0x")) && params[1] == true {
             answer["result"] = Value::Null;
         }
     });
     let other = format!("0x{}", "ab".repeat(32));
-    let another = Lie::change(move |params, answer| {
+    let another = RpcFault::change(move |params, answer| {
         if params[0] != "latest" && answer["result"].is_object() {
             answer["result"]["parentHash"] = other.clone().into();
         }
@@ -105,23 +105,31 @@ pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> 
     vec![
         case("eth_getBlockByNumber", goes_back, LAGS),
         case("eth_getBlockByNumber", is_behind, NOTHING),
-        case("eth_getLogs", Lie::result(json!([])), NOTHING),
+        case("eth_getLogs", RpcFault::result(json!([])), NOTHING),
         case("eth_getBlockByNumber", another, NOTHING),
-        case("eth_getBlockByNumber", Lie::Reversed, NOTHING),
+        case("eth_getBlockByNumber", RpcFault::Reversed, NOTHING),
         case(
             "eth_getLogs",
-            Lie::error(-32005, "limit exceeded"),
+            RpcFault::error(-32005, "limit exceeded"),
             later(LIMITS),
         ),
-        case("eth_getBlockByNumber", Lie::Dropped(1), UNREACHABLE),
-        case("eth_chainId", Lie::Status(429), LIMITS),
-        case("eth_chainId", Lie::Status(401), WRONG),
-        case("eth_getBlockByNumber", Lie::Truncated(100), UNREACHABLE),
-        case("eth_chainId", Lie::Body("<html>".to_owned()), LIED),
-        case("eth_getBlockByNumber", Lie::huge(TOO_MUCH), later(LIMITS)),
-        case("eth_getLogs", Lie::Flood(None, logs), NOTHING),
-        case("eth_chainId", Lie::result(json!("0x1")), WRONG),
-        case("eth_chainId", Lie::result(json!("0x2105")), WRONG),
+        case("eth_getBlockByNumber", RpcFault::Dropped(1), UNREACHABLE),
+        case("eth_chainId", RpcFault::Status(429), LIMITS),
+        case("eth_chainId", RpcFault::Status(401), WRONG),
+        case(
+            "eth_getBlockByNumber",
+            RpcFault::Truncated(100),
+            UNREACHABLE,
+        ),
+        case("eth_chainId", RpcFault::Body("<html>".to_owned()), LIED),
+        case(
+            "eth_getBlockByNumber",
+            RpcFault::huge(TOO_MUCH),
+            later(LIMITS),
+        ),
+        case("eth_getLogs", RpcFault::Flood(None, logs), NOTHING),
+        case("eth_chainId", RpcFault::result(json!("0x1")), WRONG),
+        case("eth_chainId", RpcFault::result(json!("0x2105")), WRONG),
     ]
 }
 
@@ -130,20 +138,20 @@ pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> 
 pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case> {
     let tip = before["blocks"].as_u64().unwrap();
     // Behind a load balancer one method knows the newest block, and another does not.
-    let is_behind = Lie::change(move |params, answer| {
+    let is_behind = RpcFault::change(move |params, answer| {
         if params[0].as_u64() > Some(tip) {
             answer["result"] = Value::Null;
             answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
         }
     });
     let first = |hash: &'static str| {
-        Lie::change(move |params, answer| {
+        RpcFault::change(move |params, answer| {
             if params[0] == 0 {
                 answer["result"] = hash.into();
             }
         })
     };
-    let refuses = Lie::change(|params, answer| {
+    let refuses = RpcFault::change(|params, answer| {
         if params[1].is_number() {
             let message = "JSON value is not a boolean as expected";
             answer["result"] = Value::Null;
@@ -158,34 +166,34 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
         GENESIS_OF_DOGECOIN
     };
     let mut cases = vec![
-        case("getblockchaininfo", Lie::result(before.clone()), LAGS),
+        case("getblockchaininfo", RpcFault::result(before.clone()), LAGS),
         case(
             "getblockhash",
             is_behind,
             ["", "does not have that block yet"],
         ),
-        case("getrawmempool", Lie::result(json!([])), NOTHING),
+        case("getrawmempool", RpcFault::result(json!([])), NOTHING),
         case(
             "getblock",
             field("previousblockhash", "ab".repeat(32).into()),
             later(LIED),
         ),
-        case("getblockhash", Lie::Reversed, NOTHING),
+        case("getblockhash", RpcFault::Reversed, NOTHING),
         case(
             "getblock",
-            Lie::error(-32005, "limit exceeded"),
+            RpcFault::error(-32005, "limit exceeded"),
             of_block(LIMITS),
         ),
         case(
             "getrawtransaction",
-            Lie::Dropped(1),
+            RpcFault::Dropped(1),
             if shows { NOTHING } else { later(UNREACHABLE) },
         ),
-        case("getblockhash", Lie::Dropped(1), UNREACHABLE),
-        case("getblockchaininfo", Lie::Status(429), LIMITS),
-        case("getblockchaininfo", Lie::Status(401), WRONG),
-        case("getblockchaininfo", Lie::Truncated(100), UNREACHABLE),
-        case("getblockhash", Lie::Body("<html>".to_owned()), LIED),
+        case("getblockhash", RpcFault::Dropped(1), UNREACHABLE),
+        case("getblockchaininfo", RpcFault::Status(429), LIMITS),
+        case("getblockchaininfo", RpcFault::Status(401), WRONG),
+        case("getblockchaininfo", RpcFault::Truncated(100), UNREACHABLE),
+        case("getblockhash", RpcFault::Body("<html>".to_owned()), LIED),
         case("getblockhash", first(GENESIS_OF_BITCOIN), WRONG),
         case("getblockhash", first(main), later(WRONG)),
         case("getblock", refuses, NOTHING),
@@ -206,13 +214,13 @@ fn floods_of_transactions(script: &str) -> Vec<Case> {
         json!({ "txid": format!("{at:064x}"), "vin": [], "vout": [output] }).to_string()
     });
     let waiting = vec![
-        ("getrawmempool", Lie::Flood(None, ids())),
-        ("getrawtransaction", Lie::NotFound),
+        ("getrawmempool", RpcFault::Flood(None, ids())),
+        ("getrawtransaction", RpcFault::NotFound),
     ];
     vec![
         case(
             "getblock",
-            Lie::Flood(Some("tx"), transactions),
+            RpcFault::Flood(Some("tx"), transactions),
             later(LIED),
         ),
         Case {
@@ -226,8 +234,12 @@ fn floods_of_transactions(script: &str) -> Vec<Case> {
 fn floods_of_ids() -> Vec<Case> {
     let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
     vec![
-        case("getblock", Lie::Flood(Some("more"), more), later(LIMITS)),
-        case("getblock", Lie::Flood(Some("tx"), ids()), later(WRONG)),
+        case(
+            "getblock",
+            RpcFault::Flood(Some("more"), more),
+            later(LIMITS),
+        ),
+        case("getblock", RpcFault::Flood(Some("tx"), ids()), later(WRONG)),
     ]
 }
 

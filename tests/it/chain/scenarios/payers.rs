@@ -3,10 +3,10 @@
 use super::{Payer, plays};
 use crate::chain::till::Till;
 use crate::support::anvil::{ADDRESS, Node, sends, word};
-use crate::support::came::{Came, sum};
 use crate::support::electrumx::Electrumx;
 use crate::support::litecoind::Litecoind;
-use crate::support::lying::Liar;
+use crate::support::received::{ReceivedAmounts, sum};
+use crate::support::rpc_proxy::RpcProxy;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -109,7 +109,7 @@ impl Payer for Outputs {
 
     fn strays(&self, _: &str) {}
 
-    fn came(&self, to: &BTreeSet<String>, _: &Came) -> Came {
+    fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         let to = to.iter().map(|address| self.own(address)).collect();
         self.node.came_to(&to, self.names[1])
     }
@@ -216,7 +216,7 @@ impl Payer for Accounts {
         }
     }
 
-    fn came(&self, to: &BTreeSet<String>, booked: &Came) -> Came {
+    fn came(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts {
         let [chain, asset, _] = self.names;
         let coin = if chain == "ethereum" { "ETH" } else { "" };
         let mut came = self.node.came_to(to, (coin, (asset, &self.token)));
@@ -277,7 +277,7 @@ fn all_that_may_happen_to_an_invoice_happens_on_litecoin() {
 #[test]
 fn all_that_may_happen_to_an_invoice_happens_on_dogecoin() {
     let names = ["dogecoin", "DOGE", "DOGE"];
-    on_outputs(names, 500_000_000, |node| Some(Liar::as_dogecoin(node)));
+    on_outputs(names, 500_000_000, |node| Some(RpcProxy::as_dogecoin(node)));
 }
 
 #[test]

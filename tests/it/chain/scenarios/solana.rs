@@ -2,7 +2,7 @@
 
 use super::{Payer, plays};
 use crate::chain::till::Till;
-use crate::support::came::Came;
+use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, steps};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ impl Payer for Solana<'_> {
         self.node.pay(other, to, 30_000_000);
     }
 
-    fn came(&self, to: &BTreeSet<String>, _: &Came) -> Came {
+    fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         self.node.came_to(to)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Payer, plays};
 use crate::chain::till::Till;
-use crate::support::came::Came;
+use crate::support::received::ReceivedAmounts;
 use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, UNLISTED, address, bytes};
 use std::collections::BTreeSet;
 
@@ -95,7 +95,7 @@ impl Payer for Tron {
         self.node.mine(20);
     }
 
-    fn came(&self, to: &BTreeSet<String>, _: &Came) -> Came {
+    fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         self.node.came_to(to, ASSET)
     }
 }

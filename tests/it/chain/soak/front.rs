@@ -1,24 +1,24 @@
 //! Servers between a shop and the nodes of its chains, with faults that come and go.
 
 use crate::support::dice::Dice;
+use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
 use crate::support::electrumx::Electrumx;
-use crate::support::lying::{Liar, Lie};
-use crate::support::lying_electrum::{ElectrumLiar, ElectrumLie};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::tron::{self, Fault};
 
 /// A server between the shop and a node.
 pub(super) enum Front {
     /// With faults in the answers to these methods.
-    Liar(Liar, &'static [&'static str]),
+    RpcProxy(RpcProxy, &'static [&'static str]),
     /// With faults in the answers to these paths.
     Tron(tron::Node),
     /// With faults in everything, before this server.
     Electrum {
-        liar: ElectrumLiar,
+        liar: ElectrumProxy,
         _server: Electrumx,
     },
     /// Without any.
-    Honest(Liar),
+    Honest(RpcProxy),
 }
 
 /// Methods of nodes of chains with outputs.
@@ -48,7 +48,7 @@ const OF_TRON: [&str; 3] = [
 impl Front {
     pub(super) fn url(&self) -> String {
         match self {
-            Front::Liar(liar, _) | Front::Honest(liar) => liar.url(),
+            Front::RpcProxy(liar, _) | Front::Honest(liar) => liar.url(),
             Front::Tron(node) => node.url(),
             Front::Electrum { liar, .. } => liar.url(),
         }
@@ -58,12 +58,12 @@ impl Front {
     pub(super) fn breaks(&self, dice: &mut Dice) {
         let kind = dice.roll(4);
         match self {
-            Front::Liar(liar, methods) => {
+            Front::RpcProxy(liar, methods) => {
                 let lie = match kind {
-                    0 => Lie::Hang,
-                    1 => Lie::Status(500),
-                    2 => Lie::Truncated(dice.roll(400)),
-                    _ => Lie::error(-32_000, "no"),
+                    0 => RpcFault::Hang,
+                    1 => RpcFault::Status(500),
+                    2 => RpcFault::Truncated(dice.roll(400)),
+                    _ => RpcFault::error(-32_000, "no"),
                 };
                 liar.lie(methods[dice.roll(methods.len())], lie);
             }
@@ -77,10 +77,10 @@ impl Front {
                 node.lie(OF_TRON[dice.roll(OF_TRON.len())], fault);
             }
             Front::Electrum { liar, .. } => liar.lie(match kind {
-                0 => ElectrumLie::FalseProof,
-                1 => ElectrumLie::FalseHeader,
-                2 => ElectrumLie::Excessive,
-                _ => ElectrumLie::UnknownScripts,
+                0 => ElectrumFault::FalseProof,
+                1 => ElectrumFault::FalseHeader,
+                2 => ElectrumFault::Excessive,
+                _ => ElectrumFault::UnknownScripts,
             }),
             Front::Honest(_) => {}
         }
@@ -89,9 +89,9 @@ impl Front {
     /// Ends all faults.
     pub(super) fn mends(&self) {
         match self {
-            Front::Liar(liar, _) => liar.honest(),
+            Front::RpcProxy(liar, _) => liar.honest(),
             Front::Tron(node) => node.honest(),
-            Front::Electrum { liar, .. } => liar.lie(ElectrumLie::None),
+            Front::Electrum { liar, .. } => liar.lie(ElectrumFault::None),
             Front::Honest(_) => {}
         }
     }

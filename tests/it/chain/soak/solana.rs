@@ -1,8 +1,8 @@
 //! Payer on Solana, through surfpool, which gives up no block.
 
 use crate::chain::killed::Payer;
-use crate::support::came::Came;
 use crate::support::dice::Dice;
+use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT};
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ impl Payer for Solana {
         self.0.slot()
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> Came {
+    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         self.0.came_to(to)
     }
 }

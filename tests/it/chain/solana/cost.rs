@@ -1,14 +1,14 @@
 //! Requests that following the chain takes.
 
 use super::fixtures::{Follower, UNTESTED, client};
-use crate::support::lying::Liar;
+use crate::support::rpc_proxy::RpcProxy;
 use crate::support::surfpool::{FINAL, SOL, Surfpool, key_of};
 use coffer::chain::Node;
 use coffer::chain::cost::Cost;
 use coffer::domain::asset::Chain;
 
 /// Requests that other nodes are not asked, as they tell the right time of a block with it.
-fn for_time(liar: &Liar) -> u64 {
+fn for_time(liar: &RpcProxy) -> u64 {
     u64::try_from(liar.asked("getBlockTime")).unwrap()
 }
 
@@ -21,12 +21,12 @@ fn poll_takes_as_many_requests_as_are_told() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let ours: Vec<String> = (0..20).map(key_of).collect();
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     let mut cost = {
         let mut before = 0;
-        move |follower: &Follower, liar: &Liar| {
+        move |follower: &Follower, liar: &RpcProxy| {
             let asked = follower.node.requests() - for_time(liar);
             std::mem::replace(&mut before, asked).abs_diff(asked)
         }

@@ -1,6 +1,6 @@
 //! A client of a node of Solana that follows its chain step by step, without a file.
 
-use crate::support::came::Came;
+use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{Surfpool, USDC, USDT};
 use coffer::chain::follow::{Came as CameOf, Manner, step};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
@@ -167,7 +167,7 @@ impl Follower {
     }
 
     /// Everything that was seen, each once.
-    pub fn came(&self) -> Came {
+    pub fn came(&self) -> ReceivedAmounts {
         let of = |one: &Observation| {
             let place = (one.txid.clone(), one.position);
             (place, (one.asset.id.to_owned(), one.amount.0))

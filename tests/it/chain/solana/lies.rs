@@ -1,7 +1,7 @@
 //! Answers that are not believed, and change nothing.
 
 use super::fixtures::{Follower, UNTESTED, client, client_with};
-use crate::support::lying::{Liar, Lie};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
@@ -25,65 +25,71 @@ fn kind(error: &NodeError) -> &'static str {
 }
 
 /// A change of what came of a transaction.
-fn of_meta(change: fn(&mut Value)) -> Lie {
-    Lie::change(move |_, answer| change(&mut answer["result"]))
+fn of_meta(change: fn(&mut Value)) -> RpcFault {
+    RpcFault::change(move |_, answer| change(&mut answer["result"]))
 }
 
 /// Lies of one method, and how each is refused.
-fn lies() -> Vec<(&'static str, Lie, &'static str)> {
+fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     let skip = |field: &'static str| {
-        Lie::change(move |_, answer| {
+        RpcFault::change(move |_, answer| {
             let result = answer["result"].as_object_mut().unwrap();
             result.remove(field);
         })
     };
     vec![
-        ("getSlot", Lie::Status(429), "limited"),
-        ("getSlot", Lie::Truncated(20), "unreachable"),
-        ("getSlot", Lie::result(json!(-1)), "lied"),
-        ("getSlot", Lie::result(json!(1_u64 << 40)), "lied"),
+        ("getSlot", RpcFault::Status(429), "limited"),
+        ("getSlot", RpcFault::Truncated(20), "unreachable"),
+        ("getSlot", RpcFault::result(json!(-1)), "lied"),
+        ("getSlot", RpcFault::result(json!(1_u64 << 40)), "lied"),
         ("getBlock", skip("blockhash"), "lied"),
         (
             "getBlock",
-            Lie::change(|_, answer| answer["result"]["parentSlot"] = 9_999_999.into()),
+            RpcFault::change(|_, answer| answer["result"]["parentSlot"] = 9_999_999.into()),
             "lied",
         ),
         (
             "getBlock",
-            Lie::change(|_, answer| answer["result"]["blockhash"] = "no hash".into()),
+            RpcFault::change(|_, answer| answer["result"]["blockhash"] = "no hash".into()),
             "lied",
         ),
-        ("getBlock", Lie::result(Value::Null), "behind"),
-        ("getBlock", Lie::huge(2 << 20), "limited"),
-        ("getBlockTime", Lie::result(json!(i64::MAX)), "lied"),
-        ("getBlockTime", Lie::result(Value::Null), "unreachable"),
+        ("getBlock", RpcFault::result(Value::Null), "behind"),
+        ("getBlock", RpcFault::huge(2 << 20), "limited"),
+        ("getBlockTime", RpcFault::result(json!(i64::MAX)), "lied"),
+        ("getBlockTime", RpcFault::result(Value::Null), "unreachable"),
         (
             "getMultipleAccounts",
-            Lie::change(|_, answer| answer["result"]["context"]["slot"] = 3.into()),
+            RpcFault::change(|_, answer| answer["result"]["context"]["slot"] = 3.into()),
             "behind",
         ),
         (
             "getMultipleAccounts",
-            Lie::change(|_, answer| drop(answer["result"]["value"].as_array_mut().unwrap().pop())),
+            RpcFault::change(|_, answer| {
+                drop(answer["result"]["value"].as_array_mut().unwrap().pop())
+            }),
             "lied",
         ),
         (
             "getMultipleAccounts",
-            Lie::error(-32016, "Minimum context slot has not been reached"),
+            RpcFault::error(-32016, "Minimum context slot has not been reached"),
             "behind",
         ),
         (
             "getSignaturesForAddress",
-            Lie::result(json!([{ "signature": "1", "slot": 5 }])),
+            RpcFault::result(json!([{ "signature": "1", "slot": 5 }])),
             "lied",
         ),
     ]
 }
 
 /// Lies of what came of a transaction.
-fn lies_of_transactions() -> Vec<(&'static str, Lie, &'static str)> {
+fn lies_of_transactions() -> Vec<(&'static str, RpcFault, &'static str)> {
     vec![
-        ("getTransaction", Lie::result(Value::Null), "unreachable"),
+        (
+            "getTransaction",
+            RpcFault::result(Value::Null),
+            "unreachable",
+        ),
         (
             "getTransaction",
             of_meta(|tx| tx["meta"] = Value::Null),
@@ -135,7 +141,7 @@ fn false_answers_of_a_node_change_nothing() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let ours = node.pool(0, 2);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     follower.poll();
@@ -161,12 +167,12 @@ fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let ours = node.pool(0, 2);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     follower.poll();
     // Another one behind the same url, whose history is short: the account has changed, so it is asked again.
-    liar.lie("getSignaturesForAddress", Lie::result(json!([])));
+    liar.lie("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(SOL, &ours[0], 1_000_000);
     assert!(follower.poll().is_empty());
     liar.honest();
@@ -181,8 +187,8 @@ fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
     follower.poll();
     let seen = follower.found.len();
     node.pay(USDC, &ours[1], 5);
-    liar.lie("getMultipleAccounts", Lie::change(nobody));
-    liar.lie("getSignaturesForAddress", Lie::result(json!([])));
+    liar.lie("getMultipleAccounts", RpcFault::change(nobody));
+    liar.lie("getSignaturesForAddress", RpcFault::result(json!([])));
     assert!(follower.poll().is_empty());
     liar.honest();
     node.mine(700);
@@ -195,7 +201,7 @@ fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
     // A head that goes back lags; what is final never goes back.
     let complete = follower.complete();
     let slot = node.slot();
-    liar.lie("getSlot", Lie::result(json!(slot - 500)));
+    liar.lie("getSlot", RpcFault::result(json!(slot - 500)));
     assert!(follower.step().unwrap().is_none());
     liar.honest();
     follower.poll();
@@ -209,7 +215,7 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let mut client = client(&node, &liar.url());
     node.mine(400);
     let head = client.head().unwrap();
@@ -220,7 +226,7 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
         height: finalized,
         hash,
     });
-    let mut told = |lie: Lie, slot: u32| {
+    let mut told = |lie: RpcFault, slot: u32| {
         liar.lie("getBlock", lie);
         client.begin_step(&known);
         let told = client.hash_at(slot);
@@ -228,13 +234,13 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
         told
     };
     let skipped = || {
-        Lie::error(
+        RpcFault::error(
             -32007,
             "Slot 5 was skipped, or missing due to ledger jump to recent snapshot",
         )
     };
     let stored = || {
-        Lie::error(
+        RpcFault::error(
             -32009,
             "Slot 5 was skipped, or missing in long-term storage",
         )
@@ -247,9 +253,9 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
         assert_eq!(told(lie, finalized + 1), Ok(None));
     }
     for lie in [
-        Lie::result(Value::Null),
-        Lie::error(-32004, "Block not available for slot 5"),
-        Lie::error(-32014, "Block status not yet available for slot 5"),
+        RpcFault::result(Value::Null),
+        RpcFault::error(-32004, "Block not available for slot 5"),
+        RpcFault::error(-32014, "Block status not yet available for slot 5"),
     ] {
         assert_eq!(told(lie.clone(), finalized), Ok(None));
         assert_eq!(
@@ -257,7 +263,7 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
             Some("skipped")
         );
     }
-    let gone = Lie::error(
+    let gone = RpcFault::error(
         -32001,
         "Block 5 cleaned up, does not exist on node. First available block: 9",
     );
@@ -270,7 +276,7 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
             .contains("name a node that keeps older blocks"),
         "{error}"
     );
-    let refused = told(Lie::error(-32000, "no such thing"), finalized).unwrap_err();
+    let refused = told(RpcFault::error(-32000, "no such thing"), finalized).unwrap_err();
     assert_eq!(kind(&refused), "unreachable");
 }
 
@@ -279,7 +285,7 @@ fn range_ends_at_its_last_block_where_its_last_slot_has_none() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let mut client = client(&node, &liar.url());
     node.mine(100);
     let finalized = client.head().unwrap().finalized.unwrap();
@@ -289,10 +295,10 @@ fn range_ends_at_its_last_block_where_its_last_slot_has_none() {
             answer["result"] = Value::Null;
         }
     };
-    liar.lie("getBlock", Lie::change(change));
+    liar.lie("getBlock", RpcFault::change(change));
     liar.lie(
         "getBlocks",
-        Lie::change(move |_, answer| {
+        RpcFault::change(move |_, answer| {
             let slots = answer["result"].as_array_mut().unwrap();
             slots.retain(|slot| *slot != last);
         }),
@@ -310,14 +316,14 @@ fn node_of_another_network_or_with_another_mint_is_refused() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let mut known = client(&node, &liar.url());
     assert_eq!(known.network().unwrap(), "localnet");
     // It is asked again after a failure: another node may answer.
-    liar.lie("getSlot", Lie::Status(500));
+    liar.lie("getSlot", RpcFault::Status(500));
     known.head().unwrap_err();
     liar.honest();
-    liar.lie("getGenesisHash", Lie::result(json!(MAIN)));
+    liar.lie("getGenesisHash", RpcFault::result(json!(MAIN)));
     let refused = known.head().unwrap_err().to_string();
     assert!(
         refused.contains("on which no setting says where"),
@@ -349,7 +355,7 @@ fn node_of_another_network_or_with_another_mint_is_refused() {
         );
     }
     // Of more accounts than fit into a request each is asked about, and a limit halves how many those are.
-    liar.lie("getMultipleAccounts", Lie::Status(413));
+    liar.lie("getMultipleAccounts", RpcFault::Status(413));
     assert_eq!(
         kind(&client(&node, &liar.url()).network().unwrap_err()),
         "limited"

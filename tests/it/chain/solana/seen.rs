@@ -1,7 +1,7 @@
 //! What a node is believed to have told.
 
 use super::fixtures::{Follower, UNTESTED, client, named, now};
-use crate::support::lying::{Liar, Lie};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
 use coffer::chain::{Lookup, Node, NodeError};
 use coffer::domain::observation::{Observation, Spent};
@@ -185,7 +185,7 @@ fn history_of_an_account_is_asked_for_again_after_some_hours() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let ours = node.pool(0, 1);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     // The first looks, at the head and at what is final.
@@ -199,7 +199,7 @@ fn history_of_an_account_is_asked_for_again_after_some_hours() {
     follower.poll();
     assert_eq!(follower.came().len(), 0);
     let hours = |seconds: i64| {
-        Lie::change(move |_, answer| {
+        RpcFault::change(move |_, answer| {
             let time = answer["result"].as_i64().unwrap();
             answer["result"] = (time + seconds).into();
         })

@@ -3,9 +3,9 @@
 use crate::chain::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
-use crate::support::came::booked;
-use crate::support::looks;
-use crate::support::lying::{Liar, Lie};
+use crate::support::polling;
+use crate::support::received::booked;
+use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -99,13 +99,13 @@ fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let till = Till::of_solana(&node, &format!("{},{}", liar.url(), node.url));
     let mut running = till.start();
     till.until_known("solana", SOL);
     let invoice = till.invoice(&running, USDC);
     running.process.kill();
-    liar.lie("getSignaturesForAddress", Lie::result(json!([])));
+    liar.lie("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(USDC, &to(&invoice), 20_000_000);
     node.mine(FINAL + 2);
     let mut running = till.start();
@@ -116,7 +116,7 @@ fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
     till.served
         .until("select count(*) || '' from observations", &["0"]);
     running.process.kill();
-    liar.lie("getSlot", Lie::Status(503));
+    liar.lie("getSlot", RpcFault::Status(503));
     let running = till.start();
     till.hears("invoice.confirmed", &invoice);
     drop(running);
@@ -128,7 +128,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = Liar::before(&node.url);
+    let liar = RpcProxy::before(&node.url);
     let till = Till::of_solana(&node, &liar.url());
     let mut running = till.start();
     till.until_known("solana", SOL);
@@ -139,7 +139,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
     node.mine(FINAL + 2);
     let stopped = |problem: &str| {
         let mut running = till.start();
-        let said = looks::until(|| {
+        let said = polling::until(|| {
             let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
             let chains = chains.expect(200).json();
             let said = chains["data"][0]["problem"].as_str().unwrap_or_default();
@@ -151,12 +151,12 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
             .until("select count(*) || '' from observations", &["0"]);
         liar.honest();
     };
-    liar.lie("getSlot", Lie::Status(503));
+    liar.lie("getSlot", RpcFault::Status(503));
     stopped("it answered with status 503");
-    liar.lie("getTransaction", Lie::result(Value::Null));
+    liar.lie("getTransaction", RpcFault::result(Value::Null));
     stopped("it tells of ");
     let behind = json!(before.saturating_sub(20));
-    liar.lie("getSlot", Lie::result(behind));
+    liar.lie("getSlot", RpcFault::result(behind));
     stopped("does not have block ");
     let running = till.start();
     till.hears("invoice.confirmed", &invoice);

@@ -3,7 +3,7 @@
 use crate::chain::till::Till;
 use crate::file::audit::findings;
 use crate::file::old_files::as_of;
-use crate::support::served::Running;
+use crate::support::installation::RunningServer;
 use crate::support::tron::{Node, TOKEN, address};
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ fn earlier_deposits_are_unmatched_and_addresses_of_long_ago_are_named() {
 
 /// Gives the unmatched payment to the customer whose address it came to.
 #[track_caller]
-fn is_assigned(running: &Running) {
+fn is_assigned(running: &RunningServer) {
     let listed = running.interface("GET", UNMATCHED, &Value::Null);
     let listed = listed.expect(200).json();
     let found = &listed["data"][0];

@@ -3,7 +3,7 @@
 use crate::chain::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
-use crate::support::came::booked;
+use crate::support::received::booked;
 use crate::support::tron::{Act, Fault, Node, TOKEN, address, bytes};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ fn coin_and_token_are_seen_and_confirmed_once_their_block_is_final() {
 
 /// The Chains page and `doctor` show the chain like the others.
 #[track_caller]
-fn is_shown(till: &Till, running: &crate::support::served::Running, node: &Node) {
+fn is_shown(till: &Till, running: &crate::support::installation::RunningServer, node: &Node) {
     let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
     let shown = &chains.expect(200).json()["data"][0];
     assert_eq!(
@@ -145,7 +145,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
     node.mine(FINAL);
     let stopped = |problem: &str| {
         let mut running = till.start();
-        let said = crate::support::looks::until(|| {
+        let said = crate::support::polling::until(|| {
             let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
             let chains = chains.expect(200).json();
             let said = chains["data"][0]["problem"].as_str().unwrap_or_default();

@@ -7,7 +7,7 @@ use super::{blocks, path};
 use crate::file::audit::findings;
 use crate::operator::wallets::EVM;
 use crate::support::anvil::Node;
-use crate::support::looks;
+use crate::support::polling;
 use crate::support::process::{Process, example};
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
@@ -56,7 +56,7 @@ impl Reader {
         let mut command = Command::new("sh");
         command.args(["-eu"]).current_dir(scratch.path(""));
         let terminal = Process::start_with(command.env("PATH", path()), Stdio::inherit());
-        let (coffer, shop) = (Receiver::nobody(), Receiver::nobody());
+        let (coffer, shop) = (Receiver::unused_address(), Receiver::unused_address());
         // Nobody else takes it meanwhile: the system gives each free port in turn.
         let rpc = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = rpc.local_addr().unwrap().port().to_string();
@@ -145,7 +145,7 @@ impl Reader {
             let mut offered = offered.as_array().unwrap().iter();
             offered.any(|coin| coin["id"] == asset)
         };
-        assert!(looks::until(is_offered), "{asset} is never on offer");
+        assert!(polling::until(is_offered), "{asset} is never on offer");
     }
 
     /// Waits until the file answers a query so.
@@ -156,7 +156,7 @@ impl Reader {
             let said: i64 = file.query_row(query, [], |row| row.get(0)).unwrap();
             said == answer
         };
-        assert!(looks::until(says), "{query}");
+        assert!(polling::until(says), "{query}");
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::{blocks, changed, example, path};
 use crate::file::audit::findings;
-use crate::support::looks;
+use crate::support::installation::Installation;
+use crate::support::polling;
 use crate::support::process::Process;
-use crate::support::served::Served;
 use crate::support::{agent, send, tools};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ struct Litestream {
 
 impl Litestream {
     #[track_caller]
-    fn set_up(served: &Served, replica: &str) -> Litestream {
+    fn set_up(served: &Installation, replica: &str) -> Litestream {
         let (socket, replica) = (served.path("sock"), served.path(replica));
         let text = changed(
             "litestream.yml",
@@ -103,7 +103,7 @@ fn creates_one(url: &str, key: &str) -> (String, String) {
 
 /// A key for invoices that are simulated, which need no node.
 #[track_caller]
-fn test_key(served: &Served) -> String {
+fn test_key(served: &Installation) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["key", "create", &served.account, "--mode", "test", "--file"]);
     let output = command.arg(&served.file).output().unwrap();
@@ -134,7 +134,9 @@ fn creates(url: &str, key: &str, acknowledged: &Acknowledged) {
 /// Waits until so many are acknowledged.
 #[track_caller]
 fn until(acknowledged: &Acknowledged, count: usize) {
-    assert!(looks::until(|| acknowledged.lock().unwrap().len() >= count));
+    assert!(polling::until(
+        || acknowledged.lock().unwrap().len() >= count
+    ));
 }
 
 /// The ids of the invoices in a file.
@@ -153,7 +155,7 @@ fn block(case: &str) -> String {
     found.unwrap().1
 }
 
-/// Does what the page says of a new machine.
+/// Reply what the page says of a new machine.
 #[track_caller]
 fn back(folder: &Path, file: &Path) -> Output {
     let block = &block("lost");
@@ -170,7 +172,7 @@ fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
     let Some(_) = tools::says("litestream", &["version"], UNTESTED) else {
         return;
     };
-    let served = Served::new();
+    let served = Installation::new();
     let key = test_key(&served);
     let litestream = Litestream::set_up(&served, "replica");
     let mut running = served.start(&["--rate-limit", "0"]);
@@ -218,7 +220,7 @@ fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
 /// The file that was restored is served and copied again, and hands out no address a second time: not even one that the
 /// copy does not know of.
 #[track_caller]
-fn goes_on(served: &Served, key: &str, handed_out: &HashSet<String>) {
+fn goes_on(served: &Installation, key: &str, handed_out: &HashSet<String>) {
     let address = copied_again(served, key, "another");
     assert!(!handed_out.contains(&address), "{address}");
 }
@@ -234,7 +236,7 @@ const SYSTEMD_RUN: &str = "#!/bin/sh\nshift 4\nexec \"$@\"\n";
 
 /// On the same machine Litestream is stopped first, and Coffer is not started where the file was not replaced.
 #[track_caller]
-fn goes_back(served: &Served, key: &str) {
+fn goes_back(served: &Installation, key: &str) {
     let litestream = Litestream::set_up(served, "another");
     let running = served.start(&[]);
     let copying = litestream.start();
@@ -279,7 +281,7 @@ fn goes_back(served: &Served, key: &str) {
 
 /// The file is served, and copied into this folder, from which it comes back whole; the address of its newest invoice.
 #[track_caller]
-fn copied_again(served: &Served, key: &str, replica: &str) -> String {
+fn copied_again(served: &Installation, key: &str, replica: &str) -> String {
     let litestream = Litestream::set_up(served, replica);
     let running = served.start(&[]);
     let mut copying = litestream.start();
@@ -298,7 +300,7 @@ fn in_a_container_it_does_not_outlive_coffer() {
     let Some(_) = tools::says("litestream", &["version"], UNTESTED) else {
         return;
     };
-    let served = Served::new();
+    let served = Installation::new();
     let key = test_key(&served);
     let litestream = Litestream::set_up(&served, "replica");
     for _ in 0..3 {

@@ -1,11 +1,11 @@
 //! nginx in front of Coffer, with the settings to copy: TLS, streams, bodies, and who the client is.
 
 use super::changed;
-use crate::support::looks;
+use crate::support::installation::{Installation, NO_RATES};
+use crate::support::polling;
 use crate::support::process::Process;
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
-use crate::support::served::{NO_RATES, Served};
 use crate::support::tools;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -50,8 +50,8 @@ impl Nginx {
         let made = tools::output(certificate.current_dir(&folder), UNTESTED)?;
         assert!(made.status.success(), "{made:?}");
         let (https, http) = (
-            Receiver::nobody().to_string(),
-            Receiver::nobody().to_string(),
+            Receiver::unused_address().to_string(),
+            Receiver::unused_address().to_string(),
         );
         let settings = changed(
             "nginx.conf",
@@ -81,7 +81,7 @@ impl Nginx {
             .arg(&folder)
             .args(["-c", "main.conf", "-e", "error.log"]);
         let process = Process::start(&mut command);
-        assert!(looks::until(|| TcpStream::connect(&https).is_ok()));
+        assert!(polling::until(|| TcpStream::connect(&https).is_ok()));
         Some(Nginx {
             _process: process,
             scratch,
@@ -123,7 +123,7 @@ impl Nginx {
 
 /// Coffer as the settings of nginx ask for it, and where it listens.
 #[track_caller]
-fn serve(served: &Served) -> (Process, String) {
+fn serve(served: &Installation) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off"]);
     command.args(["--public-url", SITE, "--trusted-proxy", "127.0.0.1/32"]);
@@ -137,7 +137,7 @@ fn serve(served: &Served) -> (Process, String) {
 
 #[test]
 fn a_shop_behind_nginx() {
-    let served = Served::new();
+    let served = Installation::new();
     let (_coffer, address) = serve(&served);
     let Some(nginx) = Nginx::before(&address) else {
         return;
@@ -191,7 +191,7 @@ fn a_shop_behind_nginx() {
 
 #[test]
 fn bodies_behind_nginx_are_as_large_as_coffer_takes_them() {
-    let served = Served::new();
+    let served = Installation::new();
     let (_coffer, address) = serve(&served);
     let Some(nginx) = Nginx::before(&address) else {
         return;
@@ -221,7 +221,7 @@ fn bodies_behind_nginx_are_as_large_as_coffer_takes_them() {
 
 #[test]
 fn coffer_sees_the_client_behind_nginx() {
-    let served = Served::new();
+    let served = Installation::new();
     let (_coffer, address) = serve(&served);
     let Some(nginx) = Nginx::before(&address) else {
         return;

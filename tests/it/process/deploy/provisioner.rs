@@ -1,8 +1,8 @@
 //! The provisioner for QEMU: the disk is as large as ordered, the machine runs, and both are gone when it is given up.
 
 use super::example;
+use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
-use crate::support::served::Served;
 use crate::support::tools;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -94,7 +94,7 @@ fn runs_with(pid: &str, disk: &Path) -> bool {
 
 #[test]
 fn a_server_is_made_started_and_removed() {
-    let served = Served::new();
+    let served = Installation::new();
     let needed = ["jq", "flock", "qemu-img", "qemu-system-x86_64"];
     let Some(host) = Host::new(served.path("servers"), &needed) else {
         return;

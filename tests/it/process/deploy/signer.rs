@@ -2,8 +2,8 @@
 
 use super::example;
 use crate::support::anvil::{ADDRESS, KEY, Node};
+use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
-use crate::support::served::Served;
 use crate::support::{agent, send, tools};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -94,7 +94,7 @@ fn order(number: u32) -> Value {
 /// Has a payout sent, and the chain go on until it is final; how it ended, and the payout as its merchant sees it.
 #[track_caller]
 fn pay(
-    served: &Served,
+    served: &Installation,
     (chain, signer): (&Node, &Signer),
     (asset, settings): (&str, &[&str]),
 ) -> (String, Value) {
@@ -115,7 +115,7 @@ fn pay(
 }
 
 /// The folder of a served Coffer.
-fn folder(served: &Served) -> PathBuf {
+fn folder(served: &Installation) -> PathBuf {
     served.file.parent().unwrap().to_owned()
 }
 
@@ -124,7 +124,7 @@ fn a_payout_reaches_its_address_once() {
     let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
         return;
     };
-    let served = Served::new();
+    let served = Installation::new();
     let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
         return;
     };
@@ -154,7 +154,7 @@ fn a_payout_in_a_token_reaches_its_address() {
         return;
     };
     let token = node.token();
-    let served = Served::new();
+    let served = Installation::new();
     let tokens = json!({ "tokens": { "USDC-ERC20": token } });
     let Some(signer) = Signer::set_up(&folder(&served), &node.url, tokens) else {
         return;
@@ -319,7 +319,7 @@ fn settings_that_others_may_read_are_not_used() {
     let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
         return;
     };
-    let served = Served::new();
+    let served = Installation::new();
     let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
         return;
     };

@@ -3,7 +3,7 @@
 use super::merchant::ASSETS;
 use super::scene::{Caller, id};
 use super::{Operation, operation};
-use crate::support::Answer;
+use crate::support::Response;
 use crate::support::dice::Dice;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(super) static OPERATIONS: [Operation; 11] = [
     operation("move the clock", 6, advance),
 ];
 
-fn pay(caller: &mut Caller) -> Option<Answer> {
+fn pay(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let dice = &mut caller.dice;
     let asset = dice.once_in(4).then(|| dice.pick(&ASSETS));
@@ -47,7 +47,7 @@ fn hexadecimal(dice: &mut Dice) -> String {
 }
 
 /// One transaction: two outputs to one invoice, and perhaps others to another, to a customer and to nobody.
-fn transaction(caller: &mut Caller) -> Option<Answer> {
+fn transaction(caller: &mut Caller) -> Option<Response> {
     let (side, first) = caller.scene.invoices.any(&mut caller.dice)?;
     let (_, second) = caller.scene.invoices.any(&mut caller.dice)?;
     let customer = caller.scene.addresses.any(&mut caller.dice);
@@ -82,7 +82,7 @@ fn transaction(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// Puts a transaction of several outputs on a chain.
-fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Answer {
+fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
     let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if answer.status < 300 {
         for payment in answer.json()["data"].as_array().unwrap() {
@@ -94,7 +94,7 @@ fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Answer {
 }
 
 /// What was paid to an address of ours goes on to another of ours.
-fn move_own(caller: &mut Caller) -> Option<Answer> {
+fn move_own(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let (_, spent) = caller.scene.payments.any(&mut caller.dice)?;
     let outputs = json!([{ "invoice": invoice, "amount": "1" }]);
@@ -107,7 +107,7 @@ fn move_own(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// What is worth less than a cent pays no invoice.
-fn pay_dust(caller: &mut Caller) -> Option<Answer> {
+fn pay_dust(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let answer = put(
         caller,
@@ -118,7 +118,7 @@ fn pay_dust(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// Another coin than the one that was asked for, at the address where that was asked for.
-fn pay_otherwise(caller: &mut Caller) -> Option<Answer> {
+fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let path = format!("/v1/invoices/{invoice}");
     let invoice = caller
@@ -140,7 +140,7 @@ fn pay_otherwise(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// A payment is seen while its chain lags, and then turns out to have been made when that began.
-fn made_earlier(caller: &mut Caller) -> Option<Answer> {
+fn made_earlier(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let lagging = json!({ "lagging": true });
     let lagging = caller.sandbox("PATCH", "/sandbox/chains/bitcoin", &lagging);
@@ -152,14 +152,14 @@ fn made_earlier(caller: &mut Caller) -> Option<Answer> {
     Some(put_as_it_is(caller, side, &body))
 }
 
-fn lag(caller: &mut Caller) -> Option<Answer> {
+fn lag(caller: &mut Caller) -> Option<Response> {
     let chains = ["bitcoin", "litecoin", "ethereum", "solana"];
     let path = format!("/sandbox/chains/{}", caller.dice.pick(&chains));
     let body = json!({ "lagging": caller.dice.once_in(2) });
     Some(caller.sandbox("PATCH", &path, &body))
 }
 
-fn pay_customer(caller: &mut Caller) -> Option<Answer> {
+fn pay_customer(caller: &mut Caller) -> Option<Response> {
     let (side, address) = caller.scene.addresses.any(&mut caller.dice)?;
     let dice = &mut caller.dice;
     let amount = dice.pick(&["0", "0.000001", "0.01", "1", "25"]);
@@ -167,14 +167,14 @@ fn pay_customer(caller: &mut Caller) -> Option<Answer> {
     put(caller, side, &body)
 }
 
-fn pay_nobody(caller: &mut Caller) -> Option<Answer> {
+fn pay_nobody(caller: &mut Caller) -> Option<Response> {
     let txid = format!("nobody-{}", caller.dice.roll(50));
     let body = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.5", "txid": txid });
     put(caller, 0, &body)
 }
 
 /// Puts a payment on a chain; now and then in a transaction that others are in, too.
-fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Answer> {
+fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
     let mut body = body.clone();
     if caller.dice.once_in(10) {
         body["txid"] = json!(format!("shared-{}", caller.dice.roll(200)));
@@ -183,7 +183,7 @@ fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Answer> {
 }
 
 /// Puts a payment on a chain.
-fn put_as_it_is(caller: &mut Caller, side: usize, body: &Value) -> Answer {
+fn put_as_it_is(caller: &mut Caller, side: usize, body: &Value) -> Response {
     let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if let Some(id) = id(&answer) {
         caller.scene.payments.add(side, &id, &mut caller.dice);
@@ -191,7 +191,7 @@ fn put_as_it_is(caller: &mut Caller, side: usize, body: &Value) -> Answer {
     answer
 }
 
-fn step(caller: &mut Caller) -> Option<Answer> {
+fn step(caller: &mut Caller) -> Option<Response> {
     let (side, payment) = caller.scene.payments.any(&mut caller.dice)?;
     let states = [
         "confirmed",
@@ -228,7 +228,7 @@ fn step(caller: &mut Caller) -> Option<Answer> {
     Some(answer)
 }
 
-fn advance(caller: &mut Caller) -> Option<Answer> {
+fn advance(caller: &mut Caller) -> Option<Response> {
     let spans = ["1s", "1s", "10s", "10s", "30s", "61s", "61s", "5m", "20m"];
     let span = if caller.dice.once_in(20) {
         "25h"

@@ -2,7 +2,7 @@
 
 use super::scene::{Caller, id};
 use super::{Operation, operation};
-use crate::support::Answer;
+use crate::support::Response;
 use serde_json::{Value, json};
 
 /// Coins, most of them in one pool with another.
@@ -33,7 +33,7 @@ pub(super) static OPERATIONS: [Operation; 8] = [
     operation("read something", 60, read),
 ];
 
-fn create(caller: &mut Caller) -> Option<Answer> {
+fn create(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let dice = &mut caller.dice;
     let asset = (!dice.once_in(3)).then(|| dice.pick(&ASSETS));
@@ -56,7 +56,7 @@ fn create(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// The same order or the same Idempotency-Key from several connections.
-fn create_again(caller: &mut Caller) -> Option<Answer> {
+fn create_again(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let number = caller.dice.roll(500);
     let by_key = caller.dice.once_in(2);
@@ -75,14 +75,14 @@ fn create_again(caller: &mut Caller) -> Option<Answer> {
     Some(answer)
 }
 
-fn select(caller: &mut Caller) -> Option<Answer> {
+fn select(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let body = json!({ "asset": caller.dice.pick(&ASSETS) });
     let path = format!("/v1/invoices/{invoice}/select");
     Some(caller.merchant(side, "POST", &path, &body))
 }
 
-fn simulate(caller: &mut Caller) -> Option<Answer> {
+fn simulate(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let case = caller.dice.pick(&["exact", "exact", "under", "over"]);
     let body = json!({ "case": case, "asset": caller.dice.pick(&ASSETS) });
@@ -96,7 +96,7 @@ pub(super) fn customer_name(caller: &mut Caller) -> String {
     format!("customer-{}", caller.dice.roll(of))
 }
 
-fn customer(caller: &mut Caller) -> Option<Answer> {
+fn customer(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let path = format!("/v1/customers/{}/addresses", customer_name(caller));
     let answer = caller.merchant(side, "POST", &path, &Value::Null);
@@ -109,14 +109,14 @@ fn customer(caller: &mut Caller) -> Option<Answer> {
     Some(answer)
 }
 
-fn deposit(caller: &mut Caller) -> Option<Answer> {
+fn deposit(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let body = json!({ "asset": caller.dice.pick(&ASSETS), "amount": caller.dice.pick(&["0.001", "1.5", "20"]) });
     let path = format!("/v1/customers/{}/simulate", customer_name(caller));
     Some(caller.merchant(side, "POST", &path, &body))
 }
 
-fn payout(caller: &mut Caller) -> Option<Answer> {
+fn payout(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let amount = caller.dice.pick(&["20.00", "25.50", "100.00", "all"]);
     let body = json!({ "amount": amount, "currency": caller.dice.pick(&["EUR", "USD"]) });
@@ -131,7 +131,7 @@ fn payout(caller: &mut Caller) -> Option<Answer> {
     Some(answer)
 }
 
-fn read(caller: &mut Caller) -> Option<Answer> {
+fn read(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let path = caller.dice.pick(&[
         "/v1/invoices",

@@ -3,7 +3,7 @@
 use super::merchant::{ASSETS, customer_name};
 use super::scene::Caller;
 use super::{Operation, operation};
-use crate::support::Answer;
+use crate::support::Response;
 use crate::support::surfpool::key_of;
 use serde_json::{Value, json};
 
@@ -23,19 +23,19 @@ pub(super) static OPERATIONS: [Operation; 13] = [
     operation("empty an inbox", 3, empty),
 ];
 
-fn cancel(caller: &mut Caller) -> Option<Answer> {
+fn cancel(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let path = format!("invoices/{invoice}/cancel");
     Some(caller.interface(side, "POST", &path, &Value::Null))
 }
 
-fn cancel_in_sandbox(caller: &mut Caller) -> Option<Answer> {
+fn cancel_in_sandbox(caller: &mut Caller) -> Option<Response> {
     let (_, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let path = format!("/sandbox/invoices/{invoice}/cancel");
     Some(caller.sandbox("POST", &path, &Value::Null))
 }
 
-fn adjust(caller: &mut Caller) -> Option<Answer> {
+fn adjust(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let amount = caller.dice.pick(&["250.00", "1000.00", "-0.01", "-75.50"]);
     let currency = caller.dice.pick(&["EUR", "USD"]);
@@ -43,7 +43,7 @@ fn adjust(caller: &mut Caller) -> Option<Answer> {
     Some(caller.interface(side, "POST", "adjustments", &body))
 }
 
-fn read(caller: &mut Caller) -> Option<Answer> {
+fn read(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let of_invoice = caller.dice.pick(&["", "/timeline"]);
     let of_invoice = format!("invoices/{invoice}{of_invoice}");
@@ -66,20 +66,20 @@ fn read(caller: &mut Caller) -> Option<Answer> {
     Some(answer)
 }
 
-fn resend(caller: &mut Caller) -> Option<Answer> {
+fn resend(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let body = json!({ "since": caller.scene.shop.now() });
     Some(caller.interface(side, "POST", "resend", &body))
 }
 
-fn import(caller: &mut Caller) -> Option<Answer> {
+fn import(caller: &mut Caller) -> Option<Response> {
     // One of them may be known already.
     let mut address = |sides: usize| key_of(u32::try_from(caller.dice.roll(sides)).unwrap());
     let body = json!({ "addresses": [address(1 << 30), address(1 << 30), address(100)] });
     Some(caller.operator("POST", "/dashboard/api/pools/solana/addresses", &body))
 }
 
-fn resolve(caller: &mut Caller) -> Option<Answer> {
+fn resolve(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments";
     let list = caller
         .operator("GET", path, &Value::Null)
@@ -90,7 +90,7 @@ fn resolve(caller: &mut Caller) -> Option<Answer> {
     Some(caller.operator("POST", &path, &json!({ "note": "asked the customer" })))
 }
 
-fn assign(caller: &mut Caller) -> Option<Answer> {
+fn assign(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments?limit=200";
     let list = caller.operator("GET", path, &Value::Null);
     let list = list.expect(200).json();
@@ -116,7 +116,7 @@ fn assign(caller: &mut Caller) -> Option<Answer> {
     Some(answer)
 }
 
-fn undo(caller: &mut Caller) -> Option<Answer> {
+fn undo(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments";
     let list = caller.operator("GET", path, &Value::Null);
     let list = list.expect(200).json();
@@ -125,7 +125,7 @@ fn undo(caller: &mut Caller) -> Option<Answer> {
     Some(caller.operator("POST", &format!("{path}/{id}/undo"), &Value::Null))
 }
 
-fn switch(caller: &mut Caller) -> Option<Answer> {
+fn switch(caller: &mut Caller) -> Option<Response> {
     let dice = &mut caller.dice;
     let solana = bs58::encode([9; 32]).into_string();
     let body = match dice.roll(7) {
@@ -140,7 +140,7 @@ fn switch(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// Switches something off and on again; what others try meanwhile is refused.
-fn close_and_open(caller: &mut Caller) -> Option<Answer> {
+fn close_and_open(caller: &mut Caller) -> Option<Response> {
     let (closed, open) = match caller.dice.roll(4) {
         0 => (
             json!({ "status": "suspended" }),
@@ -165,7 +165,7 @@ fn close_and_open(caller: &mut Caller) -> Option<Answer> {
     Some(caller.sandbox("PATCH", path, &open))
 }
 
-fn endpoints(caller: &mut Caller) -> Option<Answer> {
+fn endpoints(caller: &mut Caller) -> Option<Response> {
     let inbox = format!("{}/sandbox/inbox/shop", caller.scene.shop.url());
     let dead = "http://127.0.0.1:9/";
     let all = [
@@ -178,7 +178,7 @@ fn endpoints(caller: &mut Caller) -> Option<Answer> {
     Some(caller.sandbox("PATCH", "/sandbox/account", &json!({ "endpoints": chosen })))
 }
 
-fn empty(caller: &mut Caller) -> Option<Answer> {
+fn empty(caller: &mut Caller) -> Option<Response> {
     let path = caller
         .dice
         .pick(&["/sandbox/inbox/shop", "/sandbox/inbox/own"]);

@@ -1,9 +1,9 @@
 //! Where everything is done: a shop with two accounts, what there is in it so far, and those who do it.
 
+use crate::support::audit_log::note_written;
 use crate::support::dice::Dice;
-use crate::support::noted::note_written;
 use crate::support::operator_interface::OTHER_ACCOUNT;
-use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
+use crate::support::{LIVE, Response, Shop, TEST, agent, send};
 use coffer::Config;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -180,7 +180,7 @@ impl<'a> Caller<'a> {
         path: &str,
         headers: &[(&str, &str)],
         body: &Value,
-    ) -> Answer {
+    ) -> Response {
         self.last = format!("{method} {path} {body}");
         let text = if body.is_null() {
             String::new()
@@ -198,18 +198,18 @@ impl<'a> Caller<'a> {
         method: &str,
         path: &str,
         body: &Value,
-    ) -> Answer {
+    ) -> Response {
         let key = &self.scene.sides[side].key;
         self.send(method, path, &[("X-API-Key", key)], body)
     }
 
     /// In the sandbox, without a key.
-    pub(super) fn sandbox(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+    pub(super) fn sandbox(&mut self, method: &str, path: &str, body: &Value) -> Response {
         self.send(method, path, &[], body)
     }
 
     /// As the operator, who signs in again where the session has ended.
-    pub(super) fn operator(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+    pub(super) fn operator(&mut self, method: &str, path: &str, body: &Value) -> Response {
         let cookie = self.scene.cookie.lock().unwrap().clone();
         let answer = self.send(method, path, &[("cookie", &cookie)], body);
         if answer.status != 401 {
@@ -231,7 +231,7 @@ impl<'a> Caller<'a> {
         method: &str,
         rest: &str,
         body: &Value,
-    ) -> Answer {
+    ) -> Response {
         let Side { account, mode, .. } = &self.scene.sides[side];
         let sign = if rest.contains('?') { '&' } else { '?' };
         let path = format!("/dashboard/api/accounts/{account}/{rest}{sign}mode={mode}");
@@ -249,7 +249,7 @@ impl Drop for Caller<'_> {
 }
 
 /// The field `id`, where something was made.
-pub(super) fn id(answer: &Answer) -> Option<String> {
+pub(super) fn id(answer: &Response) -> Option<String> {
     let made = (answer.status < 300).then(|| answer.json())?;
     made["id"].as_str().map(str::to_owned)
 }

@@ -2,7 +2,7 @@
 
 use super::scene::{Caller, Things, id};
 use super::{Operation, operation};
-use crate::support::Answer;
+use crate::support::Response;
 use serde_json::{Value, json};
 
 pub(super) static OPERATIONS: [Operation; 5] = [
@@ -24,21 +24,21 @@ fn amount(caller: &mut Caller) -> Value {
     json!(caller.dice.pick(&amounts))
 }
 
-fn remember(caller: &mut Caller, side: usize, answer: Answer) -> Option<Answer> {
+fn remember(caller: &mut Caller, side: usize, answer: Response) -> Option<Response> {
     if let Some(id) = id(&answer) {
         caller.scene.refunds.add(side, &id, &mut caller.dice);
     }
     Some(answer)
 }
 
-fn request(caller: &mut Caller) -> Option<Answer> {
+fn request(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let body = json!({ "invoice": invoice, "amount": amount(caller) });
     let answer = caller.sandbox("POST", "/sandbox/refunds", &body);
     remember(caller, side, answer)
 }
 
-fn request_as_operator(caller: &mut Caller) -> Option<Answer> {
+fn request_as_operator(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let body = json!({
         "invoice": invoice, "amount": amount(caller), "asset": "SOL",
@@ -49,7 +49,7 @@ fn request_as_operator(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// One step of a transfer: most often the next one on its way.
-fn moved(caller: &mut Caller, kind: &str, things: &Things) -> Option<Answer> {
+fn moved(caller: &mut Caller, kind: &str, things: &Things) -> Option<Response> {
     let (_, transfer) = things.any(&mut caller.dice)?;
     let actions = [
         "approve", "approve", "process", "process", "pay", "pay", "fail", "reject", "cancel",
@@ -74,17 +74,17 @@ fn moved(caller: &mut Caller, kind: &str, things: &Things) -> Option<Answer> {
     Some(caller.operator("POST", &path, &body))
 }
 
-fn move_payout(caller: &mut Caller) -> Option<Answer> {
+fn move_payout(caller: &mut Caller) -> Option<Response> {
     let scene = caller.scene;
     moved(caller, "payouts", &scene.payouts)
 }
 
-fn move_refund(caller: &mut Caller) -> Option<Answer> {
+fn move_refund(caller: &mut Caller) -> Option<Response> {
     let scene = caller.scene;
     moved(caller, "refunds", &scene.refunds)
 }
 
-fn list(caller: &mut Caller) -> Option<Answer> {
+fn list(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let kind = caller.dice.pick(&["payouts", "refunds"]);
     let answer = if caller.dice.once_in(2) {

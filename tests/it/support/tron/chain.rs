@@ -75,7 +75,7 @@ pub struct Step {
 }
 
 /// Position, contract (`None` for TRX), sender, recipient and amount.
-pub type Moved = (u32, Option<[u8; 20]>, [u8; 20], [u8; 20], u64);
+pub type Payment = (u32, Option<[u8; 20]>, [u8; 20], [u8; 20], u64);
 
 /// Hash of `Transfer(address,address,uint256)`.
 pub const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -150,7 +150,7 @@ fn word(account: [u8; 20]) -> String {
 
 impl Transaction {
     /// Returns the payments that the transaction makes.
-    pub fn moved(&self) -> Vec<Moved> {
+    pub fn moved(&self) -> Vec<Payment> {
         if !self.is_done {
             return Vec::new();
         }

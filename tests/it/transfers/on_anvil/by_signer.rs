@@ -3,8 +3,8 @@
 use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, Sent, USDC};
 use crate::process::deploy::signer::{CHAIN_ID, Signer};
 use crate::support::anvil::Node;
-use crate::support::looks;
-use crate::support::served::starts;
+use crate::support::installation::starts;
+use crate::support::polling;
 use crate::transfers::signer::{answer, starts_for, waiting};
 use serde_json::json;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ impl Merchant {
         if self.sent_by == "hand" {
             self.act(of, &json!({ "action": "process" })).expect(200);
         } else {
-            assert!(looks::until(|| self.starts_for(of) == 1));
+            assert!(polling::until(|| self.starts_for(of) == 1));
         }
     }
 
@@ -105,7 +105,7 @@ impl Merchant {
             of.id
         );
         let mut found = String::new();
-        let is_there = looks::until(|| {
+        let is_there = polling::until(|| {
             found = self
                 .till
                 .served
@@ -135,7 +135,7 @@ impl Merchant {
     /// Waits until the signer was started so often, and has ended.
     #[track_caller]
     fn has_run(&self, starts: usize) {
-        assert!(looks::until(|| self.starts() == starts));
+        assert!(polling::until(|| self.starts() == starts));
         let running = "select count(*) || '' from transfers where sending = 'running'";
         self.till.served.until(running, &["0"]);
     }
@@ -193,11 +193,11 @@ fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
         let made = Command::new("mkfifo").arg(merchant.gate()).status();
         assert!(made.unwrap().success());
         let sent = merchant.approved(of, "signer");
-        assert!(looks::until(|| merchant.starts() > at));
+        assert!(polling::until(|| merchant.starts() > at));
         merchant.look();
         merchant.is_reviewed(&sent, "nobody knows whether the signer sent it");
         std::fs::write(merchant.gate(), "").unwrap();
-        assert!(looks::until(|| merchant.node.sent() > before));
+        assert!(polling::until(|| merchant.node.sent() > before));
         std::fs::remove_file(merchant.gate()).unwrap();
         std::fs::write(merchant.gate(), "").unwrap();
         merchant.mine(FINAL);

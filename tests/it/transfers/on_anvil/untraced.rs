@@ -3,7 +3,7 @@
 use super::{ETH, FINAL, Merchant};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, word};
-use crate::support::lying::{Liar, Lie};
+use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds that a contract sends on ethereum";
@@ -14,9 +14,9 @@ fn coin_that_a_contract_sent_is_told_only_by_traces() {
         return;
     };
     let contract = node.sender();
-    let proxy = Liar::before(&node.url);
+    let proxy = RpcProxy::before(&node.url);
     for method in ["trace_block", "trace_transaction"] {
-        proxy.lie(method, Lie::error(-32601, "Method not found"));
+        proxy.lie(method, RpcFault::error(-32601, "Method not found"));
     }
     let mut merchant = Merchant::of(node, &proxy.url(), |_, _| Vec::new());
     let both = ["payouts", "refunds"].map(|kind| merchant.processing((kind, ETH)));

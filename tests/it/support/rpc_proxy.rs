@@ -21,7 +21,7 @@ const FLOOD: &str = r#"{"flood":0}"#;
 
 /// Fault in the responses of a method.
 #[derive(Clone)]
-pub enum Lie {
+pub enum RpcFault {
     /// Changes the response.
     Change(Arc<Change>),
     /// Reverses the order of the responses in a batch.
@@ -44,34 +44,33 @@ pub enum Lie {
     Hang,
 }
 
-impl Lie {
+impl RpcFault {
     /// Builds a fault that changes the response with a function.
-    pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Lie {
-        Lie::Change(Arc::new(change))
+    pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> RpcFault {
+        RpcFault::Change(Arc::new(change))
     }
 
     /// Builds a fault that always returns this result.
-    pub fn result(result: Value) -> Lie {
-        Lie::change(move |_, answer| answer["result"] = result.clone())
+    pub fn result(result: Value) -> RpcFault {
+        RpcFault::change(move |_, answer| answer["result"] = result.clone())
     }
 
     /// Builds a fault whose result is a text of this many bytes.
-    pub fn huge(bytes: usize) -> Lie {
-        Lie::Flood(None, format!("\"{}\"", "a".repeat(bytes)).into())
+    pub fn huge(bytes: usize) -> RpcFault {
+        RpcFault::Flood(None, format!("\"{}\"", "a".repeat(bytes)).into())
     }
 
     /// Builds a fault that returns a JSON-RPC error.
-    pub fn error(code: i64, message: &str) -> Lie {
+    pub fn error(code: i64, message: &str) -> RpcFault {
         let error = json!({ "code": code, "message": message });
-        Lie::change(move |_, answer| {
+        RpcFault::change(move |_, answer| {
             answer["result"] = Value::Null;
             answer["error"] = error.clone();
         })
     }
 }
 
-/// A running proxy.
-pub struct Liar {
+pub struct RpcProxy {
     address: SocketAddr,
     login: Option<String>,
     shared: Arc<Shared>,
@@ -80,17 +79,17 @@ pub struct Liar {
 struct Shared {
     upstream: String,
     agent: ureq::Agent,
-    lies: Mutex<BTreeMap<String, Lie>>,
+    lies: Mutex<BTreeMap<String, RpcFault>>,
     asked: Mutex<BTreeMap<String, usize>>,
     connections: Mutex<Vec<TcpStream>>,
     closed: AtomicBool,
     closing: (Mutex<bool>, Condvar),
 }
 
-impl Liar {
+impl RpcProxy {
     /// Starts a proxy in front of the node at this URL. Clients have to send the login of the URL.
     #[track_caller]
-    pub fn before(url: &str) -> Liar {
+    pub fn before(url: &str) -> RpcProxy {
         let (login, host) = match url.strip_prefix("http://").unwrap().rsplit_once('@') {
             Some((login, host)) => (Some(login.to_owned()), host),
             None => (None, url.strip_prefix("http://").unwrap()),
@@ -122,7 +121,7 @@ impl Liar {
                 });
             }
         });
-        Liar {
+        RpcProxy {
             address,
             login,
             shared,
@@ -132,12 +131,12 @@ impl Liar {
     /// Starts a proxy that imitates a dogecoin regtest node: `getblock` rejects a number, `nTx` and
     /// `initialblockdownload` are missing, and the genesis block is dogecoin's.
     #[track_caller]
-    pub fn dogecoin(url: &str) -> Liar {
+    pub fn dogecoin(url: &str) -> RpcProxy {
         const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";
-        let liar = Liar::before(url);
+        let liar = RpcProxy::before(url);
         liar.lie(
             "getblock",
-            Lie::change(|params, answer| {
+            RpcFault::change(|params, answer| {
                 if params[1].is_number() {
                     let message = "JSON value is not a boolean as expected";
                     *answer = json!({
@@ -149,11 +148,11 @@ impl Liar {
         );
         liar.lie(
             "getblockchaininfo",
-            Lie::change(|_, answer| lacks(answer, "initialblockdownload")),
+            RpcFault::change(|_, answer| lacks(answer, "initialblockdownload")),
         );
         liar.lie(
             "getblockhash",
-            Lie::change(|params, answer| {
+            RpcFault::change(|params, answer| {
                 if params[0] == 0 {
                     answer["result"] = json!(FIRST);
                 }
@@ -164,8 +163,8 @@ impl Liar {
 
     /// Starts a dogecoin proxy in front of a litecoind. Returns the proxy and its URL.
     #[track_caller]
-    pub fn as_dogecoin(node: &Litecoind) -> (Option<Liar>, String) {
-        let liar = Liar::dogecoin(&node.url());
+    pub fn as_dogecoin(node: &Litecoind) -> (Option<RpcProxy>, String) {
+        let liar = RpcProxy::dogecoin(&node.url());
         let url = liar.url();
         (Some(liar), url)
     }
@@ -179,7 +178,7 @@ impl Liar {
     }
 
     /// Sets the fault of a method.
-    pub fn lie(&self, method: &str, lie: Lie) {
+    pub fn lie(&self, method: &str, lie: RpcFault) {
         self.shared
             .lies
             .lock()
@@ -199,7 +198,7 @@ impl Liar {
     }
 }
 
-impl Drop for Liar {
+impl Drop for RpcProxy {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
         *self.shared.closing.0.lock().unwrap() = true;
@@ -221,7 +220,7 @@ impl Shared {
                 return;
             };
             let lies = self.lies_about(&asked);
-            if lies.iter().any(|lie| matches!(lie, Lie::Hang)) {
+            if lies.iter().any(|lie| matches!(lie, RpcFault::Hang)) {
                 // Waits until the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
@@ -235,8 +234,8 @@ impl Shared {
                 return;
             }
             let sent = match lies.iter().find_map(|lie| match lie {
-                Lie::Truncated(bytes) => Some(Some(*bytes)),
-                Lie::Drip => Some(None),
+                RpcFault::Truncated(bytes) => Some(Some(*bytes)),
+                RpcFault::Drip => Some(None),
                 _ => None,
             }) {
                 Some(Some(bytes)) => {
@@ -253,7 +252,7 @@ impl Shared {
     }
 
     /// Counts the calls of a request and returns the faults of their methods.
-    fn lies_about(&self, asked: &Value) -> Vec<Lie> {
+    fn lies_about(&self, asked: &Value) -> Vec<RpcFault> {
         let lies = self.lies.lock().unwrap();
         let mut counts = self.asked.lock().unwrap();
         let mut found = Vec::new();
@@ -275,13 +274,13 @@ impl Shared {
         headers: &BTreeMap<String, String>,
         body: &[u8],
         asked: &Value,
-        lies: &[Lie],
+        lies: &[RpcFault],
     ) -> (u16, String) {
         for lie in lies {
             match lie {
-                Lie::Status(status) => return (*status, String::new()),
-                Lie::Body(body) => return (200, body.clone()),
-                Lie::NotFound => return (200, not_found(asked)),
+                RpcFault::Status(status) => return (*status, String::new()),
+                RpcFault::Body(body) => return (200, body.clone()),
+                RpcFault::NotFound => return (200, not_found(asked)),
                 _ => {}
             }
         }
@@ -308,7 +307,7 @@ impl Shared {
             Ok(mut answer) => {
                 self.change(asked, &mut answer, lies);
                 let text = lies.iter().fold(answer.to_string(), |text, lie| match lie {
-                    Lie::Flood(_, flood) => text.replace(FLOOD, flood),
+                    RpcFault::Flood(_, flood) => text.replace(FLOOD, flood),
                     _ => text,
                 });
                 (status, text)
@@ -318,7 +317,7 @@ impl Shared {
     }
 
     /// Applies the faults to the responses.
-    fn change(&self, asked: &Value, answer: &mut Value, lies: &[Lie]) {
+    fn change(&self, asked: &Value, answer: &mut Value, lies: &[RpcFault]) {
         let known = self.lies.lock().unwrap().clone();
         let calls = calls(asked);
         let answers = match &mut *answer {
@@ -330,9 +329,9 @@ impl Shared {
             let Some(call) = call else { continue };
             let method = call["method"].as_str().unwrap_or_default();
             match known.get(method) {
-                Some(Lie::Change(change)) => change(&call["params"], answer),
-                Some(Lie::Flood(None, _)) => answer["result"] = json!({ "flood": 0 }),
-                Some(Lie::Flood(Some(field), _)) if answer["result"].is_object() => {
+                Some(RpcFault::Change(change)) => change(&call["params"], answer),
+                Some(RpcFault::Flood(None, _)) => answer["result"] = json!({ "flood": 0 }),
+                Some(RpcFault::Flood(Some(field), _)) if answer["result"].is_object() => {
                     answer["result"][field] = json!({ "flood": 0 });
                 }
                 _ => {}
@@ -341,8 +340,10 @@ impl Shared {
         if let Value::Array(answers) = answer {
             for lie in lies {
                 match lie {
-                    Lie::Reversed => answers.reverse(),
-                    Lie::Dropped(count) => answers.truncate(answers.len().saturating_sub(*count)),
+                    RpcFault::Reversed => answers.reverse(),
+                    RpcFault::Dropped(count) => {
+                        answers.truncate(answers.len().saturating_sub(*count))
+                    }
                     _ => {}
                 }
             }

@@ -11,7 +11,7 @@ use std::thread;
 
 /// Fault in the responses of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ElectrumLie {
+pub enum ElectrumFault {
     /// Passes everything unchanged.
     None,
     /// Reports an empty history for every script.
@@ -40,30 +40,30 @@ pub enum ElectrumLie {
 const FIRST_OF_BITCOIN: &str = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f2002000000";
 
 /// A running proxy.
-pub struct ElectrumLiar {
+pub struct ElectrumProxy {
     port: u16,
-    lie: Arc<Mutex<ElectrumLie>>,
+    lie: Arc<Mutex<ElectrumFault>>,
     told: Arc<AtomicU64>,
 }
 
-impl ElectrumLiar {
+impl ElectrumProxy {
     /// Starts a proxy in front of the server at this local port.
     #[track_caller]
-    pub fn before(server: u16) -> ElectrumLiar {
-        ElectrumLiar::of(server, None)
+    pub fn before(server: u16) -> ElectrumProxy {
+        ElectrumProxy::of(server, None)
     }
 
     /// Starts a proxy that shows a litecoin server as a bitcoin server, by its first header.
     #[track_caller]
-    pub fn as_bitcoin(server: u16) -> ElectrumLiar {
-        ElectrumLiar::of(server, Some(FIRST_OF_BITCOIN))
+    pub fn as_bitcoin(server: u16) -> ElectrumProxy {
+        ElectrumProxy::of(server, Some(FIRST_OF_BITCOIN))
     }
 
     #[track_caller]
-    fn of(server: u16, first: Option<&'static str>) -> ElectrumLiar {
+    fn of(server: u16, first: Option<&'static str>) -> ElectrumProxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let lie = Arc::new(Mutex::new(ElectrumLie::None));
+        let lie = Arc::new(Mutex::new(ElectrumFault::None));
         let told = Arc::new(AtomicU64::new(0));
         let (lies, counts) = (Arc::clone(&lie), Arc::clone(&told));
         thread::spawn(move || {
@@ -74,7 +74,7 @@ impl ElectrumLiar {
                 pass(client, server, first, &lies, &counts);
             }
         });
-        ElectrumLiar { port, lie, told }
+        ElectrumProxy { port, lie, told }
     }
 
     pub fn url(&self) -> String {
@@ -82,7 +82,7 @@ impl ElectrumLiar {
     }
 
     /// Sets the fault and resets its count.
-    pub fn lie(&self, lie: ElectrumLie) {
+    pub fn lie(&self, lie: ElectrumFault) {
         *self.lie.lock().unwrap() = lie;
         self.told.store(0, Ordering::SeqCst);
     }
@@ -100,7 +100,7 @@ fn pass(
     client: TcpStream,
     server: TcpStream,
     first: Option<&'static str>,
-    lie: &Arc<Mutex<ElectrumLie>>,
+    lie: &Arc<Mutex<ElectrumFault>>,
     told: &Arc<AtomicU64>,
 ) {
     let calls = Calls::default();
@@ -143,7 +143,7 @@ fn pass(
             if client.write_all(&lines).is_err() {
                 break;
             }
-            if now == ElectrumLie::Excessive {
+            if now == ElectrumFault::Excessive {
                 break;
             }
         }
@@ -154,7 +154,7 @@ fn pass(
 /// Returns the changed bytes, or `None` if the fault does not apply. `watched` is the number of subscriptions of the
 /// connection.
 fn told_wrongly(
-    lie: &ElectrumLie,
+    lie: &ElectrumFault,
     method: Option<&str>,
     watched: usize,
     answer: &mut Value,
@@ -162,44 +162,44 @@ fn told_wrongly(
     let is_notice = method.is_none();
     let is_of = |name: &str| method == Some(name);
     match lie {
-        ElectrumLie::Hides if is_notice => return Some(Vec::new()),
-        ElectrumLie::Hides if is_of("blockchain.scripthash.subscribe") => {
+        ElectrumFault::Hides if is_notice => return Some(Vec::new()),
+        ElectrumFault::Hides if is_of("blockchain.scripthash.subscribe") => {
             answer["result"] = Value::Null;
         }
-        ElectrumLie::Hides if is_of("blockchain.scripthash.get_history") => {
+        ElectrumFault::Hides if is_of("blockchain.scripthash.get_history") => {
             answer["result"] = json!([]);
         }
-        ElectrumLie::FalseProof if is_of("blockchain.transaction.get_merkle") => {
+        ElectrumFault::FalseProof if is_of("blockchain.transaction.get_merkle") => {
             answer["result"]["merkle"][0] = json!("ab".repeat(32));
         }
-        ElectrumLie::FalseHeader if is_of("blockchain.headers.subscribe") => {
+        ElectrumFault::FalseHeader if is_of("blockchain.headers.subscribe") => {
             flip(&mut answer["result"]["hex"], 80);
         }
-        ElectrumLie::FalseBytes if is_of("blockchain.transaction.get") => {
+        ElectrumFault::FalseBytes if is_of("blockchain.transaction.get") => {
             flip(&mut answer["result"], 100);
         }
-        ElectrumLie::Invents(height) if is_of("blockchain.scripthash.get_history") => {
+        ElectrumFault::Invents(height) if is_of("blockchain.scripthash.get_history") => {
             let invented = json!({"height": height, "tx_hash": "cd".repeat(32)});
             answer["result"].as_array_mut()?.push(invented);
         }
-        ElectrumLie::UnknownScripts if !is_notice => {
+        ElectrumFault::UnknownScripts if !is_notice => {
             let hash = "ef".repeat(32);
             let notice =
                 json!({"method": "blockchain.scripthash.subscribe", "params": [hash, hash]});
             return Some(format!("{notice}\n{answer}\n").into_bytes());
         }
-        ElectrumLie::LongLine if !is_notice && !is_of("server.version") => {
+        ElectrumFault::LongLine if !is_notice && !is_of("server.version") => {
             return Some(vec![b' '; 100_000_000]);
         }
-        ElectrumLie::Excessive if !is_notice && !is_of("server.version") => {
+        ElectrumFault::Excessive if !is_notice && !is_of("server.version") => {
             answer["result"] = Value::Null;
             answer["error"] = json!({"code": -101, "message": "excessive resource usage"});
         }
-        ElectrumLie::RefusesHistories if is_of("blockchain.scripthash.get_history") => {
+        ElectrumFault::RefusesHistories if is_of("blockchain.scripthash.get_history") => {
             answer["result"] = Value::Null;
             answer["error"] = json!({"code": 1, "message": "history too large"});
         }
-        ElectrumLie::WatchesAtMost(most)
+        ElectrumFault::WatchesAtMost(most)
             if is_of("blockchain.scripthash.subscribe") && watched > *most =>
         {
             answer["result"] = Value::Null;

@@ -1,12 +1,12 @@
 //! Check of every error response that a test receives against the OpenAPI document.
 
-use super::Answer;
+use super::Response;
 use coffer::http::{Route, routes};
 use serde_json::Value;
 
 /// Asserts that the document lists the error code for this operation. Simulated faults of a sandbox are exempt.
 #[track_caller]
-pub(super) fn are_documented(method: &str, url: &str, answer: &Answer) {
+pub(super) fn are_documented(method: &str, url: &str, answer: &Response) {
     let path = url.splitn(4, '/').nth(3).unwrap_or_default();
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let body: Value = serde_json::from_str(&answer.text).unwrap_or_default();
@@ -49,7 +49,7 @@ fn route(method: &str, path: &str) -> Option<&'static Route> {
 #[test]
 #[should_panic = "getInvoice answers 409 payout_open"]
 fn what_the_document_does_not_name_is_found() {
-    let answer = Answer {
+    let answer = Response {
         status: 409,
         headers: std::collections::BTreeMap::new(),
         text: "{\"error\":\"payout_open\",\"message\":\"why\"}".to_owned(),

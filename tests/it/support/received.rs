@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Asset and amount in base units, by transaction id and position.
-pub type Came = BTreeMap<(String, u32), (String, u128)>;
+pub type ReceivedAmounts = BTreeMap<(String, u32), (String, u128)>;
 
 /// First topic of the log of an ERC-20 transfer.
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -15,7 +15,7 @@ const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 /// Reads all live payments in the file: invoice payments, deposits, own transfers and unmatched payments. Asserts that
 /// each one is confirmed and has exactly one owner.
 #[track_caller]
-pub fn booked(file: &Connection) -> Came {
+pub fn booked(file: &Connection) -> ReceivedAmounts {
     let sql = "select o.txid, o.position, o.asset, o.amount, o.state,
             (select count(*) from payments where observation = o.seq)
             + (select count(*) from deposits where observation = o.seq)
@@ -24,7 +24,7 @@ pub fn booked(file: &Connection) -> Came {
         from observations o where o.mode = 'live' and o.state != 'dropped'";
     let mut query = file.prepare(sql).unwrap();
     let mut rows = query.query([]).unwrap();
-    let mut came = Came::new();
+    let mut came = ReceivedAmounts::new();
     while let Some(row) = rows.next().unwrap() {
         let place: (String, u32) = (row.get(0).unwrap(), row.get(1).unwrap());
         let amount: String = row.get(3).unwrap();
@@ -39,7 +39,7 @@ pub fn booked(file: &Connection) -> Came {
 impl Regtest {
     /// Reads the unspent outputs of these addresses from the node. No test spends such an output.
     #[track_caller]
-    pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> Came {
+    pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
         let wanted: Vec<String> = addresses
             .iter()
             .map(|address| format!("addr({address})"))
@@ -65,11 +65,11 @@ impl anvil::Node {
         &self,
         addresses: &BTreeSet<String>,
         (coin, token): (&str, (&str, &str)),
-    ) -> Came {
+    ) -> ReceivedAmounts {
         let ours: BTreeSet<String> = addresses.iter().map(|one| one.to_lowercase()).collect();
         let (asset, contract) = token;
         let contract = contract.to_lowercase();
-        let mut came = Came::new();
+        let mut came = ReceivedAmounts::new();
         for height in 1..=self.height() {
             let number = json!(format!("{height:#x}"));
             let block = self.ask("eth_getBlockByNumber", json!([number, true]));
@@ -112,7 +112,7 @@ impl anvil::Node {
 }
 
 /// Returns the sum of the amounts of one asset.
-pub fn sum(came: &Came, asset: &str) -> u128 {
+pub fn sum(came: &ReceivedAmounts, asset: &str) -> u128 {
     let of_coin = came.values().filter(|(coin, _)| coin == asset);
     of_coin.map(|(_, amount)| amount).sum()
 }

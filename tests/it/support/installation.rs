@@ -1,9 +1,9 @@
 //! A production installation: the real binary, a file with an operator and an active account, and helper programs.
 
-use super::looks;
+use super::polling;
 use super::scratch::Scratch;
-use super::{Answer, agent, send};
-use crate::support::noted::note_written;
+use super::{Response, agent, send};
+use crate::support::audit_log::note_written;
 use crate::support::process::Process;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub const ETHEREUM: [&str; 3] = [
 ];
 
 /// A file that is set up, and its folder.
-pub struct Served {
+pub struct Installation {
     scratch: Scratch,
     pub file: PathBuf,
     /// Id of the account.
@@ -44,16 +44,16 @@ pub struct Served {
 }
 
 /// A running server and the operator's session.
-pub struct Running {
+pub struct RunningServer {
     pub process: Process,
     pub url: String,
     cookie: String,
 }
 
-impl Served {
+impl Installation {
     /// Sets up a file with the command line.
     #[track_caller]
-    pub fn new() -> Served {
+    pub fn new() -> Installation {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
         let run = |args: &[&str], input: &str| -> Value {
@@ -75,7 +75,7 @@ impl Served {
         run(&["account", "servers", &account, "10"], "");
         let key = run(&["key", "create", &account, "--mode", "live"], "");
         run(&["user", "create", EMAIL, "--role", "operator"], PASSWORD);
-        let served = Served {
+        let served = Installation {
             file: file.clone(),
             account,
             key: key["key"].as_str().unwrap().to_owned(),
@@ -116,29 +116,29 @@ impl Served {
 
     /// Starts the server with these settings.
     #[track_caller]
-    pub fn start(&self, settings: &[&str]) -> Running {
+    pub fn start(&self, settings: &[&str]) -> RunningServer {
         self.run("off", Stdio::inherit(), settings)
     }
 
     /// Starts the server with this log filter and writes the log to a file.
     #[track_caller]
-    pub fn start_logging(&self, filter: &str, to: &Path) -> Running {
+    pub fn start_logging(&self, filter: &str, to: &Path) -> RunningServer {
         self.start_logging_with(filter, to, &[])
     }
 
     /// Like [`Installation::start_logging`], with these settings.
     #[track_caller]
-    pub fn start_logging_with(&self, filter: &str, to: &Path, settings: &[&str]) -> Running {
+    pub fn start_logging_with(&self, filter: &str, to: &Path, settings: &[&str]) -> RunningServer {
         let file = std::fs::File::create(to).unwrap();
         self.run(filter, file.into(), settings)
     }
 
     /// Restarts the server with these settings and keeps the operator's session.
     #[track_caller]
-    pub fn start_again(&self, before: &Running, settings: &[&str]) -> Running {
+    pub fn start_again(&self, before: &RunningServer, settings: &[&str]) -> RunningServer {
         let (process, url) = self.begin("off", Stdio::inherit(), settings);
         let cookie = before.cookie.clone();
-        Running {
+        RunningServer {
             process,
             url,
             cookie,
@@ -160,13 +160,13 @@ impl Served {
     }
 
     #[track_caller]
-    fn run(&self, log: &str, errors: Stdio, settings: &[&str]) -> Running {
+    fn run(&self, log: &str, errors: Stdio, settings: &[&str]) -> RunningServer {
         let (process, url) = self.begin(log, errors, settings);
         let body = json!({ "email": EMAIL, "password": PASSWORD }).to_string();
         let path = format!("{url}/dashboard/api/session");
         let begun = send(&agent(), "POST", &path, &[], &body).expect(201);
         let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
-        Running {
+        RunningServer {
             process,
             url,
             cookie: cookie.to_owned(),
@@ -176,13 +176,13 @@ impl Served {
     /// Creates an approved payout of 20 EUR, which are 0.199 SOL, and returns its id. An adjustment by the operator
     /// funds the balance.
     #[track_caller]
-    pub fn approved_payout(&self, running: &Running) -> String {
+    pub fn approved_payout(&self, running: &RunningServer) -> String {
         self.approved_payout_in(running, SOLANA)
     }
 
     /// Like [`Installation::approved_payout`], to this payee. The amount is also 0.199 coins.
     #[track_caller]
-    pub fn approved_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
+    pub fn approved_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.requested_payout_in(running, payee);
         let path = format!("/dashboard/api/payouts/{id}");
         running.interface("POST", &path, &approval()).expect(200);
@@ -191,7 +191,7 @@ impl Served {
 
     /// Requests the payout of [`Installation::approved_payout_in`] without approving it. [`approval`] is the next step.
     #[track_caller]
-    pub fn requested_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
+    pub fn requested_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
         let body = json!({ "currency": "EUR", "amount": "500.00", "memo": "for a test" });
         running.interface("POST", &path, &body).expect(201);
@@ -224,7 +224,7 @@ impl Served {
     pub fn until(&self, query: &str, ends: &[&str]) -> String {
         let conn = self.open();
         let mut now = String::new();
-        let ended = looks::until(|| {
+        let ended = polling::until(|| {
             let said: Option<String> = conn.query_row(query, [], |row| row.get(0)).unwrap();
             now = said.unwrap_or_default();
             ends.contains(&now.as_str())
@@ -234,7 +234,7 @@ impl Served {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// Stops the server normally and returns its log.
     #[track_caller]
     pub fn logged(mut self, log: &Path) -> String {
@@ -250,7 +250,7 @@ impl Running {
 
     /// Sends a request to the operator interface.
     #[track_caller]
-    pub fn interface(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn interface(&self, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -268,7 +268,7 @@ impl Running {
 
     /// Sends a request to the reseller interface.
     #[track_caller]
-    pub fn reseller(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn reseller(&self, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
