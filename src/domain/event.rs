@@ -1,7 +1,6 @@
-//! Events that shops are told of: their types, their bodies, and the legacy body.
+//! Events for webhook endpoints: their types, their body and the legacy body.
 //!
-//! What lives here: which change makes which event, and both bodies. What does not: who receives it (`account`),
-//! when it is sent again (`retry`), how it is signed (`signature`). What always holds: a body is rendered once.
+//! Invariant: the body of an event is rendered once.
 
 use super::fields::view::Sometimes;
 use super::render::event::{EventDataView, EventView, LegacyEventView, LegacyInvoiceView};
@@ -13,9 +12,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 text_enum! {
-    /// What happened.
+    /// Type of an event.
     pub enum EventType {
-        /// An invoice was made.
+        /// An invoice was created.
         InvoiceCreated = "invoice.created",
         /// A payment was seen.
         InvoiceDetected = "invoice.detected",
@@ -31,7 +30,7 @@ text_enum! {
         InvoicePaidLate = "invoice.paid_late",
         /// Cancelled.
         InvoiceCancelled = "invoice.cancelled",
-        /// A payment came and vanished.
+        /// A payment was seen and disappeared.
         InvoiceFailed = "invoice.failed",
         /// A deposit of a customer was confirmed.
         DepositConfirmed = "deposit.confirmed",
@@ -43,37 +42,37 @@ text_enum! {
         RefundPaid = "refund.paid",
         /// A refund was not sent.
         RefundFailed = "refund.failed",
-        /// The account became active.
+        /// The account was activated.
         AccountApproved = "account.approved",
-        /// The account was stopped.
+        /// The account was suspended.
         AccountSuspended = "account.suspended",
     }
 }
 
 text_enum! {
-    /// Which body an endpoint gets.
+    /// Body format of an endpoint.
     pub enum Format {
-        /// The event as `GET /v1/events/{id}` answers it.
+        /// The event as `GET /v1/events/{id}` returns it.
         Event = "event",
-        /// The older body.
+        /// The legacy body.
         Legacy = "legacy",
     }
 }
 
 text_enum! {
-    /// How far a delivery has come.
+    /// State of a delivery.
     pub enum DeliveryState {
-        /// An attempt is still to be made.
+        /// Another attempt is due.
         Pending = "pending",
-        /// It was taken.
+        /// The receiver accepted it.
         Delivered = "delivered",
-        /// It was given up.
+        /// No more attempts are made.
         Failed = "failed",
     }
 }
 
 impl EventType {
-    /// The event of an invoice coming to this status, where it has one.
+    /// Returns the event of an invoice that enters this status; `None` if there is none.
     pub const fn of_status(status: InvoiceStatus) -> Option<EventType> {
         match status {
             InvoiceStatus::Created => Some(EventType::InvoiceCreated),
@@ -89,7 +88,7 @@ impl EventType {
         }
     }
 
-    /// What a body of this format calls it; nothing where it is not told there.
+    /// Returns the type that a body of this format names; `None` if this format leaves the event out.
     pub const fn told_as(self, format: Format) -> Option<EventType> {
         match format {
             Format::Event => Some(self),
@@ -97,7 +96,7 @@ impl EventType {
         }
     }
 
-    /// What the legacy body calls it.
+    /// Returns the type that the legacy body names.
     const fn legacy_type(self) -> Option<EventType> {
         match self {
             EventType::InvoiceOverpaid => Some(EventType::InvoiceConfirmed),
@@ -137,7 +136,7 @@ pub fn body(
     })
 }
 
-/// The parts of a stored body that the legacy body is made of.
+/// The parts of a stored body that the legacy body needs.
 #[derive(Deserialize)]
 struct Stored {
     id: String,
@@ -154,13 +153,14 @@ struct StoredData {
     object: Map<String, Value>,
 }
 
-/// The legacy body of a stored event; nothing for the types it does not tell. `invoice` is what is told as the invoice
-/// where the object is none: of a refund, the JSON of the one that was refunded.
+/// Returns the legacy body of a stored event; `None` for types that it leaves out.
 ///
-/// `invoice.overpaid` is told as `invoice.confirmed` whose invoice says `overpaid: true` and `status: confirmed`.
+/// `invoice` is the JSON of the refunded invoice, for an event whose object is a refund.
+///
+/// `invoice.overpaid` becomes `invoice.confirmed`, with `overpaid: true` and `status: confirmed` in its invoice.
 ///
 /// # Errors
-/// serde_json's, where the stored texts are no event and no object.
+/// The error of serde_json if a stored text is not an event or not an object.
 pub fn legacy_body(stored: &str, invoice: Option<&str>) -> serde_json::Result<Option<String>> {
     let event: Stored = serde_json::from_str(stored)?;
     let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_type) else {

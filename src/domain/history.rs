@@ -1,7 +1,7 @@
-//! The hash chain over the ledger and the audit log, and hashes of values that a row of the audit log keeps.
+//! Hash chain over the ledger and the audit log, and hashes of values for rows of the audit log.
 //!
-//! Each row carries SHA-256 of its named fields and of the link of the row before, so no row behind a link can be edited,
-//! added or removed without changing all links after it.
+//! Each row carries SHA-256 of its named fields and of the link of the row before. No row before a link can be edited,
+//! added or removed without changing all later links.
 
 use super::export::Cell;
 use super::signature::hex;
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// Version of the form in which fields are hashed. A link begins with it.
+/// Version of the hashed form. A link begins with it.
 pub const VERSION: u8 = 1;
 
 text_enum! {
@@ -23,7 +23,7 @@ text_enum! {
     }
 }
 
-/// A hash, with the version of its form.
+/// A hash and the version of the form that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Version of the form.
@@ -44,12 +44,12 @@ impl Link {
         }
     }
 
-    /// Returns the link that stands before the first row of a log, where no rows were there before the chain.
+    /// Returns the link before the first row of a log that was empty when its chain began.
     pub fn first(log: Log) -> Link {
         Start::new(log).end()
     }
 
-    /// Returns the link of a row behind another link.
+    /// Returns the link of the next row.
     pub fn behind(self, log: Log, row: &Form) -> Link {
         Link::of(
             &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
@@ -57,7 +57,7 @@ impl Link {
         )
     }
 
-    /// Returns the hash of the fields of something whose changes are in the audit log.
+    /// Returns the hash of the fields of a value whose changes are in the audit log.
     pub fn of_value(name: &str, fields: &Form) -> Link {
         Link::of(&format!("coffer value {VERSION}\n{name}\n"), fields)
     }
@@ -69,7 +69,7 @@ impl fmt::Display for Link {
     }
 }
 
-/// Hash over all rows that were there before the chain, in order.
+/// Hash over all rows that were written before the chain began, in order.
 pub struct Start(Sha256);
 
 impl Start {
@@ -84,7 +84,7 @@ impl Start {
         self.0.update(&row.0);
     }
 
-    /// Returns the link behind all of them.
+    /// Returns the link behind all added rows.
     pub fn end(self) -> Link {
         Link {
             version: VERSION,
@@ -114,7 +114,7 @@ impl<'a> From<&'a Cell> for Field<'a> {
     }
 }
 
-/// Named fields, in the form that is hashed: for each its name, its kind, and its value, texts behind their length.
+/// Named fields in the hashed form: for each its name, its kind and its value. A text follows its length.
 #[derive(Clone, Debug, Default)]
 pub struct Form(Vec<u8>);
 
@@ -135,12 +135,12 @@ impl Form {
     }
 }
 
-/// End of a log at some moment: a person notes it elsewhere to prove the history up to it.
+/// End of a log at some moment. A person keeps it elsewhere to prove the history up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The log.
     pub log: Log,
-    /// `seq` of its last row; 0 where it has none.
+    /// `seq` of its last row; 0 if the log is empty.
     pub seq: i64,
     /// Link of that row.
     pub link: Link,
@@ -152,7 +152,7 @@ impl fmt::Display for Head {
     }
 }
 
-/// The text is no head.
+/// Error: the text is not a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoHead;
 
@@ -184,7 +184,7 @@ impl FromStr for Head {
     }
 }
 
-/// 64 hex digits.
+/// Parses 64 hex digits.
 fn unhex(text: &str) -> Option<[u8; 32]> {
     let (digits, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| {
@@ -220,7 +220,7 @@ mod tests {
         ] {
             assert_ne!(other, link);
         }
-        // By sha256sum, of the form as the guide describes it.
+        // Computed with sha256sum over the form that the guide describes.
         assert_eq!(
             Link::first(Log::Ledger).to_string(),
             "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"

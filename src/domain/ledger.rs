@@ -1,8 +1,8 @@
-//! The ledger: which entries are booked when money comes in, goes away again, and comes back.
+//! Ledger entries for money that arrives, disappears again and returns.
 //!
-//! What lives here: the kinds of entries, and which entries a payment causes. What does not: the running balance,
-//! which `store` moves in the same transaction. What always holds: an entry is never changed; another entry
-//! reverses it.
+//! The store moves the running balance in the same transaction.
+//!
+//! Invariant: an entry never changes. Another entry reverses it.
 
 pub mod adjustment;
 
@@ -11,19 +11,19 @@ use super::text_enum::text_enum;
 use super::time::Time;
 
 text_enum! {
-    /// What an entry is for.
+    /// Purpose of a ledger entry.
     pub enum LedgerKind {
         /// Gross value of a confirmed payment.
         Sale = "sale",
-        /// The service's fee on it; negative.
+        /// The service's fee on a sale; negative.
         Fee = "fee",
         /// Money leaving to the merchant; negative.
         Payout = "payout",
-        /// A payout put back.
+        /// Reversal of a payout.
         PayoutReversal = "payout_reversal",
         /// Money leaving to a customer; negative.
         Refund = "refund",
-        /// A refund put back.
+        /// Reversal of a refund.
         RefundReversal = "refund_reversal",
         /// A correction, of either sign.
         Adjustment = "adjustment",
@@ -31,7 +31,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// What an entry refers to.
+    /// Subject of a ledger entry.
     pub enum RefType {
         /// An invoice.
         Invoice = "invoice",
@@ -41,54 +41,54 @@ text_enum! {
         Payout = "payout",
         /// A refund.
         Refund = "refund",
-        /// The operator.
+        /// A correction by the operator.
         Admin = "admin",
     }
 }
 
-/// An entry as it stands in the ledger.
+/// A stored ledger entry.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Order of insertion; pages go by it.
+    /// Order of insertion. Pages follow it.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
     /// EUR or USD.
     pub currency: Currency,
-    /// Signed.
+    /// Amount with its sign.
     pub amount: Cents,
-    /// What it is for.
+    /// Purpose of the entry.
     pub kind: LedgerKind,
-    /// What it refers to.
+    /// Kind of the subject.
     pub ref_type: RefType,
-    /// Which one.
+    /// Id of the subject.
     pub ref_id: Option<String>,
-    /// The fee's rate, on fees.
+    /// Rate of the fee, on fees only.
     pub fee_bps: Option<Bps>,
-    /// Why, where it needs a word.
+    /// Explanation, for entries that need one.
     pub memo: Option<String>,
-    /// When it was booked.
+    /// Time of booking.
     pub created_at: Time,
 }
 
-/// An entry about to be booked for a payment.
+/// A ledger entry to be booked for a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posting {
-    /// What it is for.
+    /// Purpose of the entry.
     pub kind: LedgerKind,
-    /// Signed, never zero.
+    /// Amount with its sign, never zero.
     pub amount: Cents,
-    /// The fee's rate, on fees.
+    /// Rate of the fee, on fees only.
     pub fee_bps: Option<Bps>,
-    /// Fee rate at which a sale is booked, whether or not its fee comes to anything.
+    /// Fee rate of a sale, also if the fee rounds to zero.
     pub sale_fee_bps: Option<Bps>,
-    /// The entry it takes back.
+    /// `seq` of the entry that this one reverses.
     pub reverses: Option<i64>,
-    /// Why.
+    /// Explanation.
     pub memo: Option<&'static str>,
 }
 
-/// What a payment books when it is confirmed for the first time: its sale, and its fee where there is one.
+/// Returns the entries for the first confirmation of a payment: the sale, and the fee unless it is zero.
 pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
     let fee = value.fee(fee_bps)?.negated()?;
     let sale = Posting {
@@ -112,10 +112,9 @@ pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
         .collect())
 }
 
-/// Takes back what was booked: one adjustment of the opposite sign for each entry (its `seq` and amount) that nothing has
-/// taken back yet.
+/// Returns one opposite adjustment for each entry that no other entry has reversed yet, given by `seq` and amount.
 ///
-/// Entries that were taken back are undone the same way, by taking back what took them back.
+/// A reversal is undone in the same way: by reversing the adjustments.
 pub fn taken_back(
     unreversed: &[(i64, Cents)],
     memo: &'static str,
@@ -133,18 +132,18 @@ pub fn taken_back(
     unreversed.iter().map(adjust).collect()
 }
 
-/// The sums of one currency in one mode.
+/// Totals of one account in one currency and mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Balance {
     /// EUR or USD.
     pub currency: Currency,
-    /// May be paid out now.
+    /// Amount that can be paid out now.
     pub available: Cents,
-    /// Expected net of what is seen and not confirmed.
+    /// Expected net amount of payments that are seen and not confirmed.
     pub pending: Total,
-    /// Open payouts and refunds.
+    /// Amount of open payouts and refunds.
     pub reserved: Cents,
-    /// Lifetime gross.
+    /// Lifetime gross sales.
     pub sales: Cents,
     /// Lifetime fees; negative.
     pub fees: Cents,
@@ -155,7 +154,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// Nothing booked yet.
+    /// Returns a balance of zero.
     pub const fn empty(currency: Currency) -> Balance {
         let zero = Cents::ZERO;
         Balance {

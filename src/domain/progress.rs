@@ -1,31 +1,30 @@
-//! What somebody who waits for something long is told meanwhile: a copy, an audit, a file brought up to date.
+//! Progress of a long task: a copy, an audit, an upgrade of the file.
 //!
-//! What does not live here: how it is shown (`cli`). What always holds: what is done counts up to what there is to do, and
-//! both are counts of something real, never of time.
+//! Invariant: progress counts real units up to a total, never time.
 
-/// Something said while it goes on.
+/// A progress message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said<'a> {
-    /// A sentence for a person.
+    /// A sentence to show.
     Note(&'a str),
-    /// So much of one part is done.
+    /// Part of the work that is done.
     Done {
-        /// What is counted, like `pages copied`.
+        /// Counted units, like `pages copied`.
         part: &'static str,
-        /// How many are done, from 0 to `of`.
+        /// Number of units done, from 0 to `of`.
         done: u64,
-        /// How many there are to do.
+        /// Total number of units.
         of: u64,
     },
 }
 
-/// Who is told.
+/// Receiver of progress messages.
 pub type Tell<'a> = dyn FnMut(Said<'_>) + 'a;
 
-/// For where nobody waits for it.
+/// Ignores progress messages.
 pub fn unheard(_: Said<'_>) {}
 
-/// A count of which never fewer are done than nothing.
+/// Converts a count; a negative one becomes zero.
 pub fn count(number: impl TryInto<u64>) -> u64 {
     number.try_into().unwrap_or_default()
 }

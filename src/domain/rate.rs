@@ -1,8 +1,6 @@
-//! A rate, with its source and its time.
+//! Exchange rate of a coin, with its source and time.
 //!
-//! What lives here: the rate that something is priced at, and what it follows from. What does not: asking for one
-//! (`service::rates`), and the arithmetic (`money::coin`). What always holds: whatever was priced keeps the rate's
-//! source, time, spread and evidence beside the rate.
+//! Invariant: everything that was priced keeps the source, time, spread and evidence beside its rate.
 
 mod agreement;
 mod evidence;
@@ -20,29 +18,29 @@ use super::text_enum::text_enum;
 use super::time::{MINUTE_MS, Time};
 use rust_decimal::Decimal;
 
-/// A source, and what came of asking it last.
+/// State of a rate source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceState {
-    /// Which.
+    /// The source.
     pub source: Source,
-    /// When it was asked last.
+    /// Time of the last request.
     pub tried_at: Time,
-    /// When it told something last.
+    /// Time of the last figure.
     pub told_at: Option<Time>,
-    /// Why it told nothing when it was asked last.
+    /// Reason why the last request returned no figure.
     pub problem: Option<String>,
 }
 
-/// How old a rate may be that something new is priced at.
+/// Largest age of a rate for something new, in milliseconds.
 pub const FRESH_MS_MAX: i64 = 3 * MINUTE_MS;
 
 /// The largest spread, in basis points.
 pub const SPREAD_BPS_MAX: u32 = 2_000;
 
 text_enum! {
-    /// Where a rate comes from.
+    /// Source of a rate.
     pub enum RateSource {
-        /// The fixed table: where nothing real is paid.
+        /// The fixed table, for simulated chains.
         Fixed = "fixed",
         /// The median of public sources.
         Median = "median",
@@ -51,23 +49,23 @@ text_enum! {
     }
 }
 
-/// A rate that was told.
+/// A rate with its source, time, spread and evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quoted {
     /// Fiat per whole coin, less the spread.
     pub rate: Rate,
-    /// Who told it.
+    /// Source of the rate.
     pub source: RateSource,
-    /// Of which moment it is: that of the oldest figure it follows from.
+    /// Time of the oldest figure behind it.
     pub at: Time,
-    /// By how much it is lower than what was told.
+    /// Spread by which the rate was lowered.
     pub spread: Bps,
-    /// What it follows from.
+    /// Figures behind the rate.
     pub evidence: Evidence,
 }
 
 impl Quoted {
-    /// A rate of the fixed table.
+    /// Returns a rate of the fixed table.
     pub fn fixed(rate: Rate, at: Time) -> Quoted {
         Quoted {
             rate,
@@ -78,16 +76,17 @@ impl Quoted {
         }
     }
 
-    /// Is it young enough for something new?
+    /// Returns `true` if the rate is fresh enough for something new.
     pub fn is_fresh(&self, now: Time) -> bool {
         now.since_ms(self.at) <= FRESH_MS_MAX
     }
 
-    /// The rate lowered by an account's spread, rounded half-even to ten decimals: a coin is worth less, so that the
-    /// customer pays more of it.
+    /// Lowers the rate by an account's spread, rounded half-even to ten decimals.
+    ///
+    /// A coin is then worth less, so the customer pays more of it.
     ///
     /// # Errors
-    /// [`Overflow`] where nothing would be left of it.
+    /// [`Overflow`] if nothing is left of the rate.
     pub fn less(self, spread: Bps) -> Result<Quoted, Overflow> {
         if spread == Bps(0) {
             return Ok(self);

@@ -1,8 +1,6 @@
-//! Servers that resellers order.
+//! Servers that resellers order: the server and its JSON.
 //!
-//! What lives here: a server and its JSON; what can be ordered (`order`), the states of an order (`state`), and
-//! what the provisioner and operators say of it (`outcome`). What does not: running the provisioner (`worker`).
-//! What always holds: only [`Server::step`] changes a server's state.
+//! Invariant: only [`Server::step`] changes a server's state.
 
 pub mod order;
 pub mod outcome;
@@ -22,32 +20,32 @@ use state::{CommandState, ServerState, ServerStatus, Step, Task};
 pub struct Server {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// Whose it is.
+    /// Account of the reseller, by `seq`.
     pub account: i64,
-    /// What was ordered.
+    /// The order.
     pub order: ServerOrder,
-    /// Where it stands.
+    /// State of the order.
     pub state: ServerState,
-    /// Where it is reached.
+    /// Address of the server.
     pub address: Option<String>,
-    /// What the provisioner calls it.
+    /// Reference of the provisioner.
     pub provider_ref: Option<String>,
-    /// Why it failed, or why it could not be removed.
+    /// Reason why it failed or could not be deleted.
     pub failure_reason: Option<String>,
-    /// When it was ordered.
+    /// Time of the order.
     pub created_at: Time,
-    /// When it was there.
+    /// Time of activation.
     pub activated_at: Option<Time>,
-    /// Since when it is to be removed.
+    /// Time of the request to delete it.
     pub deletion_requested_at: Option<Time>,
-    /// When it was gone.
+    /// Time of deletion.
     pub deleted_at: Option<Time>,
 }
 
 impl Server {
-    /// An order that was just placed.
+    /// Returns an order that was just placed.
     pub fn new(id: String, account: i64, order: ServerOrder, now: Time) -> Server {
         Server {
             seq: 0,
@@ -65,10 +63,10 @@ impl Server {
         }
     }
 
-    /// Takes a step, with the moments that go with it.
+    /// Takes a step and sets its timestamps.
     ///
     /// # Errors
-    /// `invalid_transition`; nothing is changed then.
+    /// `invalid_transition`; nothing changes then.
     pub fn step(&mut self, step: Step, now: Time) -> Result<(), Refusal> {
         self.state = self.state.after(step)?;
         match self.state {
@@ -89,7 +87,7 @@ impl Server {
         Ok(())
     }
 
-    /// What the provisioner reads on its standard input.
+    /// Returns the JSON that the provisioner reads from its standard input.
     pub fn job_json(&self, task: Task) -> Value {
         let order = &self.order;
         match task {
@@ -148,7 +146,7 @@ impl<'a> From<&'a Server> for ServerView<'a> {
     }
 }
 
-/// A server as its reseller sees it.
+/// Renders a server for its reseller.
 pub fn render(server: &Server) -> Rendered {
     to_raw_value(&ServerView::from(server))
 }
@@ -168,7 +166,7 @@ view! {
     example differs { "status": "provisioning", "address": null, "activatedAt": null }
 }
 
-/// A server as the operator sees it; `account` is the id of whose it is.
+/// Renders a server for the operator; `account` is the id of the reseller's account.
 pub fn render_for_operator(server: &Server, account: &str) -> Rendered {
     to_raw_value(&OperatedServerView {
         server: ServerView::from(server),

@@ -1,7 +1,6 @@
-//! The invoice's status: a pure function of the invoice, its payments and the time.
+//! Status of an invoice: a pure function of the invoice, its payments and the time.
 //!
-//! What lives here: that function. What does not: anything that stores its answer. What always holds: nothing
-//! else in the program decides a status.
+//! Invariant: no other code decides a status.
 
 use super::invoice::Invoice;
 use super::money::{Bps, Cents, Total, exceeds, reaches};
@@ -10,21 +9,21 @@ use super::text_enum::text_enum;
 use super::time::Time;
 
 text_enum! {
-    /// Where an invoice stands.
+    /// Status of an invoice.
     ///
     /// ```text
     /// created → awaiting_payment → detected → confirmed → overpaid (paid a second time)
     ///     │            │              ├──→ overpaid
     ///     │            │              └──→ underpaid → (topped up) detected → confirmed | paid_late
     ///     └─→ expired | cancelled ←──┘         expired → (paid after the deadline) paid_late | underpaid | overpaid
-    /// a payment that vanishes takes the status back; once confirmed and gone it is failed
+    /// a payment that disappears reverts the status; if it had been confirmed, the invoice is failed
     /// ```
     pub enum InvoiceStatus {
-        /// No coin picked yet.
+        /// No coin is selected yet.
         Created = "created",
-        /// A coin is picked, nothing is paid.
+        /// A coin is selected, and nothing is paid.
         AwaitingPayment = "awaiting_payment",
-        /// A payment was seen in time and is not yet confirmed.
+        /// A payment was seen in time and is not confirmed yet.
         Detected = "detected",
         /// Paid in full.
         Confirmed = "confirmed",
@@ -38,13 +37,13 @@ text_enum! {
         PaidLate = "paid_late",
         /// Cancelled by the merchant.
         Cancelled = "cancelled",
-        /// A payment came and vanished.
+        /// A payment was seen and disappeared.
         Failed = "failed",
     }
 }
 
 impl InvoiceStatus {
-    /// The `paid` field: the one to act on.
+    /// Returns the `paid` field, which merchants act on.
     pub const fn is_paid(self) -> bool {
         match self {
             InvoiceStatus::Confirmed | InvoiceStatus::Overpaid => true,
@@ -59,7 +58,7 @@ impl InvoiceStatus {
         }
     }
 
-    /// Nothing has been paid and nothing is decided: a coin can be picked, time can close it.
+    /// Returns `true` if nothing is paid or decided: a coin can be selected, and the deadline can close the invoice.
     pub const fn is_open(self) -> bool {
         matches!(
             self,
@@ -68,41 +67,41 @@ impl InvoiceStatus {
     }
 }
 
-/// What of an invoice its status depends on.
+/// The parts of an invoice that determine its status.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// The price.
     pub due: Cents,
-    /// How much less still counts as paid.
+    /// Largest shortfall that still counts as paid, in basis points of the price.
     pub under: Bps,
-    /// How much more does not count as too much.
+    /// Largest excess that does not count as overpaid, in basis points of the price.
     pub over: Bps,
-    /// When it can no longer be paid in time.
+    /// Deadline for payments.
     pub expires_at: Time,
-    /// When it was cancelled.
+    /// Time of cancellation.
     pub cancelled_at: Option<Time>,
-    /// Has a coin been picked?
+    /// `true` if a coin has been selected.
     pub quoted: bool,
 }
 
 impl Terms {
-    /// From this moment on, what is seen is late.
+    /// Returns the moment from which payments are late: expiry or cancellation, whichever is earlier.
     pub fn deadline(&self) -> Time {
         self.cancelled_at
             .map_or(self.expires_at, |at| at.min(self.expires_at))
     }
 }
 
-/// What of a payment the status depends on.
+/// The parts of a payment that determine the invoice's status.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged {
-    /// Where it stands.
+    /// State of the payment.
     pub state: PaymentState,
-    /// Seen before the deadline?
+    /// `true` if the payment was seen before the deadline.
     pub on_time: bool,
-    /// Has it ever been confirmed?
+    /// `true` if the payment has ever been confirmed.
     pub was_confirmed: bool,
-    /// What it is worth.
+    /// Value in the currency of the invoice.
     pub value: Cents,
 }
 
@@ -117,13 +116,13 @@ impl From<&Payment> for Judged {
     }
 }
 
-/// The status of an invoice with these payments at this moment.
+/// Returns the status of an invoice with these payments at this moment.
 pub fn status(invoice: &Invoice, payments: &[Payment], now: Time) -> InvoiceStatus {
     let judged: Vec<Judged> = payments.iter().map(Judged::from).collect();
     judge(&invoice.terms(), &judged, now)
 }
 
-/// [`status`] over just what it depends on.
+/// Returns the status from the parts that determine it.
 pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
     let confirmed = |on_time: bool| {
         let counts = move |payment: &&Judged| {
@@ -158,7 +157,7 @@ pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
     }
 }
 
-/// The status where no payment is confirmed and none was seen in time.
+/// Returns the status if no payment is confirmed and none was seen in time.
 fn unpaid(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
     let mut dropped = payments
         .iter()

@@ -1,7 +1,6 @@
-//! The timeline of an invoice: what happened to it, in order, and why its status is what it is, in numbers.
+//! Timeline of an invoice: everything that happened to it, in order, and the sums behind each status.
 //!
-//! What lives here: replaying what is stored. What does not: the words and sums for a status (`reason`). What
-//! always holds: the numbers beside a status are those of the moment at which it was computed.
+//! Invariant: the sums beside a status are those of the moment at which the status was computed.
 
 mod depth;
 mod reason;
@@ -25,149 +24,149 @@ use reason::{payment_text, told_by, transfer_text, why};
 use std::collections::HashMap;
 
 text_enum! {
-    /// What an entry of the timeline tells of.
+    /// Subject of a timeline entry.
     pub enum EntryKind {
-        /// The invoice was made.
+        /// The invoice was created.
         Created = "created",
-        /// A coin was picked.
+        /// A coin was selected.
         CoinPicked = "coin_picked",
         /// A payment was seen, confirmed, dropped or orphaned.
         Payment = "payment",
         /// The status changed.
         Status = "status",
-        /// The time to pay was over.
+        /// The deadline passed.
         Deadline = "deadline",
-        /// The ledger was moved.
+        /// A ledger entry was booked.
         Booking = "booking",
-        /// A refund went a step.
+        /// A refund changed its status.
         Refund = "refund",
     }
 }
 
 text_enum! {
-    /// What happened to a payment.
+    /// Change of a payment.
     pub enum PaymentStep {
-        /// It was seen, or seen again after it had gone.
+        /// Seen on the chain, for the first time or again after it was dropped.
         Seen = "seen",
-        /// It is final.
+        /// Final.
         Confirmed = "confirmed",
-        /// It is gone.
+        /// Gone from its chain.
         Dropped = "dropped",
-        /// Its block is gone; it is seen still.
+        /// Seen after its block was reorganized away.
         Orphaned = "orphaned",
     }
 }
 
-/// One step as it is stored.
+/// A stored step in the life of an invoice.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// When.
+    /// Time of the step.
     pub at: Time,
-    /// What.
+    /// Content of the step.
     pub what: What,
 }
 
-/// What happened.
+/// Content of a stored step.
 #[derive(Clone, Copy, Debug)]
 pub enum What {
-    /// This quote was picked.
+    /// A coin was selected: `seq` of the quote.
     Picked(i64),
-    /// This payment came into this state.
+    /// A payment changed its state: `seq` of the payment, and its new state.
     Payment(i64, PaymentState),
-    /// The status changed to this one.
+    /// The invoice changed to this status.
     Status(InvoiceStatus),
 }
 
-/// All that is stored of an invoice's life.
+/// Everything that is stored about the life of an invoice.
 pub struct History<'a> {
     /// The invoice.
     pub invoice: &'a Invoice,
-    /// Its quotes.
+    /// Quotes of the invoice.
     pub quotes: &'a [Quote],
-    /// Its payments, oldest first.
+    /// Payments, oldest first.
     pub payments: &'a [Payment],
-    /// How each of them stands on its chain, in the same order.
+    /// Confirmations of each payment on its chain, in the order of `payments`.
     pub on_chain: &'a [OnChain],
-    /// Its steps, oldest first.
+    /// Steps, oldest first.
     pub steps: &'a [Step],
-    /// What its payments booked, oldest first, each with its payment.
+    /// Ledger entries of its payments, oldest first, each with the `seq` of its payment.
     pub booked: &'a [(i64, Booked)],
-    /// Its refunds.
+    /// Refunds of the invoice.
     pub refunds: &'a [Transfer],
 }
 
 /// An entry of the timeline.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When.
+    /// Time of the entry.
     pub at: Time,
-    /// What it tells of.
+    /// Subject of the entry.
     pub kind: EntryKind,
-    /// The same in words.
+    /// The entry as a sentence.
     pub text: String,
-    /// The status from here on, where this is a change of it.
+    /// New status, if the entry is a change of status.
     pub status: Option<InvoiceStatus>,
-    /// What the status follows from.
+    /// Sums that explain the status.
     pub sums: Option<Sums>,
-    /// The coin that was picked.
+    /// Coin that was selected.
     pub coin: Option<Picked>,
-    /// The payment that something happened to.
+    /// Payment that changed.
     pub payment: Option<Paid>,
-    /// What was booked.
+    /// Ledger entry that was booked.
     pub booking: Option<Booking>,
-    /// Which refund, and where it stands.
+    /// Id of the refund and its new status.
     pub refund: Option<(String, TransferStatus)>,
 }
 
-/// A coin that was picked.
+/// A coin that was selected for an invoice.
 #[derive(Clone, Debug)]
 pub struct Picked {
-    /// Which coin.
+    /// The coin.
     pub asset: &'static Asset,
-    /// Its rate, and where that came from.
+    /// Rate of the coin and its source.
     pub quoted: Quoted,
-    /// What the customer is asked to pay.
+    /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
-    /// Where to.
+    /// Address to pay to.
     pub address: String,
 }
 
-/// A payment, and what happened to it.
+/// A payment and its change.
 #[derive(Clone, Debug)]
 pub struct Paid {
-    /// Its id.
+    /// Id of the payment.
     pub id: String,
-    /// What happened.
+    /// Change of the payment.
     pub step: PaymentStep,
-    /// The coin it came in.
+    /// Coin of the payment.
     pub asset: &'static Asset,
-    /// What was sent.
+    /// Amount that was sent.
     pub amount: Units,
-    /// The rate it was judged at, and where that came from.
+    /// Rate at which the payment was valued, and its source.
     pub quoted: Quoted,
-    /// What it is worth.
+    /// Value in the currency of the invoice.
     pub value: Cents,
-    /// Seen before the deadline?
+    /// `true` if the payment was seen before the deadline.
     pub on_time: bool,
-    /// The transaction.
+    /// Transaction id.
     pub txid: String,
-    /// How it stands on its chain: how deep it is, at its last step only.
+    /// Confirmations on its chain. Their number is set at the last step of the payment only.
     pub on_chain: OnChain,
 }
 
-/// An entry of the ledger.
+/// A ledger entry that belongs to the invoice.
 #[derive(Clone, Debug)]
 pub struct Booking {
-    /// Its id.
+    /// Id of the ledger entry.
     pub id: String,
-    /// What it is for.
+    /// Kind of the ledger entry.
     pub kind: LedgerKind,
-    /// Signed.
+    /// Amount with its sign.
     pub amount: Cents,
 }
 
 impl Entry {
-    /// An entry of words only.
+    /// Returns an entry that has only a text.
     fn of(at: Time, kind: EntryKind, text: String) -> Entry {
         Entry {
             at,
@@ -183,18 +182,18 @@ impl Entry {
     }
 }
 
-/// A payment while it is replayed: where it stood, and what of it was not told yet.
+/// A payment during the replay: its state so far, and its ledger entries that are not in the timeline yet.
 struct Replayed<'a> {
     payment: &'a Payment,
-    /// When it was priced: when its quote was made, where it came in time; else by its first step.
+    /// Time at which the payment was priced: creation of its quote if it was on time, otherwise its first step.
     priced_at: Option<Time>,
-    /// Nothing before its first step.
+    /// `None` before its first step.
     judged: Option<Judged>,
     booked: Vec<&'a Booked>,
 }
 
 impl Replayed<'_> {
-    /// Comes into a state; what happened by that.
+    /// Moves the payment to a state and returns the change that this makes.
     fn enter(&mut self, state: PaymentState) -> PaymentStep {
         let before = self.judged.map(|judged| judged.state);
         let was_confirmed = self.judged.is_some_and(|judged| judged.was_confirmed);
@@ -211,20 +210,21 @@ impl Replayed<'_> {
         }
     }
 
-    /// What a step into or out of `confirmed` booked: as many entries each time as the first time.
+    /// Takes the ledger entries of one step into or out of `confirmed`. Each such step books as many entries as the
+    /// first.
     fn booked_now(&mut self, at_once: usize) -> Vec<Entry> {
         let count = at_once.min(self.booked.len());
         self.booked.drain(..count).map(booking).collect()
     }
 
-    /// How many entries one step of it books: its sale and its fee, where there is one.
+    /// Returns the number of ledger entries that one step books: the sale, and the fee if there is one.
     fn at_once(&self) -> usize {
         let first = |booked: &&&Booked| matches!(booked.kind, LedgerKind::Sale | LedgerKind::Fee);
         self.booked.iter().filter(first).count()
     }
 }
 
-/// What happened to an invoice until now, oldest first.
+/// Returns everything that happened to an invoice until now, oldest first.
 pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
     let invoice = history.invoice;
     let mut payments = replayed(history);
@@ -273,7 +273,7 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
     entries
 }
 
-/// Every payment before its first step, with what it booked.
+/// Returns every payment before its first step, with its ledger entries.
 fn replayed<'a>(history: &History<'a>) -> Vec<Replayed<'a>> {
     let quoted_at = |payment: &Payment| {
         let mut quotes = history.quotes.iter();
@@ -293,7 +293,7 @@ fn replayed<'a>(history: &History<'a>) -> Vec<Replayed<'a>> {
     history.payments.iter().map(of).collect()
 }
 
-/// A coin was picked.
+/// Returns the entry of a selected coin.
 fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
     let quote = history.quotes.iter().find(|known| known.seq == quote)?;
     let text = format!(
@@ -316,7 +316,7 @@ fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
     })
 }
 
-/// Something happened to a payment.
+/// Returns the entry of a payment's change.
 fn paid(
     invoice: &Invoice,
     at: Time,
@@ -341,7 +341,7 @@ fn paid(
     }
 }
 
-/// The ledger was moved.
+/// Returns the entry of a ledger entry.
 fn booking(booked: &Booked) -> Entry {
     let why = booked.memo.as_ref().map(|memo| format!(": {memo}"));
     let text = format!(
@@ -361,7 +361,7 @@ fn booking(booked: &Booked) -> Entry {
     }
 }
 
-/// The status changed.
+/// Returns the entry of a change of status.
 fn changed(invoice: &Invoice, at: Time, status: InvoiceStatus, payments: &[Replayed<'_>]) -> Entry {
     let judged: Vec<Judged> = payments.iter().filter_map(|one| one.judged).collect();
     let sums = Sums::of(&invoice.terms(), &judged);
@@ -373,7 +373,7 @@ fn changed(invoice: &Invoice, at: Time, status: InvoiceStatus, payments: &[Repla
     }
 }
 
-/// The steps of a refund that have a time.
+/// Returns the entries of a refund: its request, its approval and its end, as far as they have happened.
 fn refund_steps(refund: &Transfer) -> Vec<Entry> {
     let approved = refund.approved_at.map(|at| (at, TransferStatus::Approved));
     let ended = refund.finalized_at.map(|at| (at, refund.status));

@@ -1,8 +1,6 @@
-//! Payouts and refunds: money on its way out, and the one state machine of both.
+//! Payouts and refunds: outgoing money, with one state machine for both.
 //!
-//! What lives here: the transfer, its states and steps. What does not: how much coin is sent (`terms`), how a step
-//! is asked for (`step`), its ledger entries (`service`). What always holds: a step that the machine does not have
-//! changes nothing.
+//! Invariant: a step that the state machine does not have changes nothing.
 
 pub mod approval;
 pub mod inputs;
@@ -28,17 +26,17 @@ use step::{Settlement, Step, TransferAction};
 use terms::Terms;
 
 text_enum! {
-    /// Who gets the money.
+    /// Kind of a transfer, by its recipient.
     pub enum TransferKind {
-        /// The merchant.
+        /// To the merchant.
         Payout = "payout",
-        /// A customer, of what was paid on an invoice.
+        /// To a customer, from what was paid on an invoice.
         Refund = "refund",
     }
 }
 
 impl TransferKind {
-    /// The entry that takes the money out of the balance.
+    /// Returns the kind of the ledger entry that takes the money out of the balance.
     pub const fn booked_as(self) -> LedgerKind {
         match self {
             TransferKind::Payout => LedgerKind::Payout,
@@ -46,7 +44,7 @@ impl TransferKind {
         }
     }
 
-    /// The entry that puts it back.
+    /// Returns the kind of the ledger entry that puts the money back.
     pub const fn reversed_as(self) -> LedgerKind {
         match self {
             TransferKind::Payout => LedgerKind::PayoutReversal,
@@ -54,7 +52,7 @@ impl TransferKind {
         }
     }
 
-    /// What those entries refer to.
+    /// Returns the kind of subject of these ledger entries.
     pub const fn ref_type(self) -> RefType {
         match self {
             TransferKind::Payout => RefType::Payout,
@@ -98,12 +96,12 @@ text_enum! {
         Chain = "chain",
         /// A person, with a reason.
         Person = "person",
-        /// Nobody checked it on a chain.
+        /// Not checked on a chain.
         Unchecked = "unchecked",
     }
 }
 
-/// How the sending of a transfer goes.
+/// Progress of sending a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dispatch {
     /// Source of the transaction id, while there is one.
@@ -112,13 +110,13 @@ pub struct Dispatch {
     pub attached_at: Option<Time>,
     /// When the transfer was first in `processing`.
     pub handed_over_at: Option<Time>,
-    /// The signer's reason, or why its outcome is unknown.
+    /// Reason that the signer gave, or explanation of an unknown outcome.
     pub sending_reason: Option<String>,
-    /// Since when the signer asks for retries, and the time of the next run.
+    /// Time since which the signer asks for retries, and time of the next run.
     pub retry: Option<(Time, Time)>,
-    /// Why it counts as paid.
+    /// Reason why it counts as paid.
     pub settled_by: Option<SettledBy>,
-    /// The person's reason for counting it as paid.
+    /// Reason of the person who counted it as paid.
     pub settled_reason: Option<String>,
     /// Height of the first block in which its destination was watched.
     pub watched_from: Option<u32>,
@@ -129,59 +127,59 @@ pub struct Dispatch {
 pub struct Transfer {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// Who gets the money.
+    /// Payout or refund.
     pub kind: TransferKind,
-    /// Whose balance it leaves.
+    /// Account whose balance it leaves, by `seq`.
     pub account: i64,
-    /// That account's id.
+    /// Id of that account.
     pub account_id: String,
-    /// Live or test; payouts are live.
+    /// Live or test. Payouts are always live.
     pub mode: Mode,
-    /// What a refund gives back: the invoice's place in the file and its id.
+    /// Invoice that a refund gives back, by `seq` and id.
     pub invoice: Option<(i64, String)>,
-    /// Where it stands.
+    /// Status of the transfer.
     pub status: TransferStatus,
-    /// What the amount is in.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// What leaves the balance.
+    /// Amount that leaves the balance.
     pub amount: Cents,
-    /// The coin it is sent in.
+    /// Coin that is sent.
     pub asset: &'static Asset,
-    /// Where to, on the coin's chain.
+    /// Destination, on the chain of the coin.
     pub to_address: String,
-    /// What was fixed at approval.
+    /// Rate, network fee and amount in coin, fixed at approval.
     pub terms: Option<Terms>,
-    /// Where its network fee comes from; `None` before approval, and where that was not kept.
+    /// Source of its network fee; `None` before approval, and for old rows without it.
     pub fee_source: Option<FeeSource>,
-    /// Who sends it; `None` before approval, and where that was not kept.
+    /// Sender; `None` before approval, and for old rows without it.
     pub sent_by: Option<SentBy>,
-    /// When the signer was given it, while `sent_by` is the signer.
+    /// Time at which the signer became the sender, while it is.
     pub signer_at: Option<Time>,
     /// Id of the transaction that pays it.
     pub txid: Option<String>,
-    /// Why a refund was asked for.
+    /// Reason for a refund, as requested.
     pub reason: Option<String>,
-    /// Why it failed, was rejected or cancelled, where that was said.
+    /// Reason why it failed, was rejected or was cancelled, if one was given.
     pub failure_reason: Option<String>,
     /// State of the signer, or the hold of a restore.
     pub sending: Option<Sending>,
-    /// How the sending goes.
+    /// Progress of sending it.
     pub dispatch: Dispatch,
-    /// When it was asked for.
+    /// Time of the request.
     pub requested_at: Time,
-    /// When it was approved.
+    /// Time of approval.
     pub approved_at: Option<Time>,
-    /// When it was paid, failed, rejected or cancelled.
+    /// Time at which it was paid, failed, rejected or cancelled.
     pub finalized_at: Option<Time>,
 }
 
 impl Transfer {
-    /// The transfer after a step.
+    /// Returns the transfer after a step.
     ///
     /// # Errors
-    /// `invalid_transition` where the machine has no such step.
+    /// `invalid_transition` if the state machine has no such step.
     pub fn after(&self, step: Step, now: Time) -> Result<Transfer, Refusal> {
         let action = step.action();
         let (kind, before) = (self.kind, self.status);
@@ -229,7 +227,7 @@ impl Transfer {
         Ok(after)
     }
 
-    /// Refuses what the hold of a restore does not allow.
+    /// Refuses an action that the hold after a restore does not allow.
     ///
     /// # Errors
     /// `invalid_transition`.
@@ -254,28 +252,28 @@ impl Transfer {
         self.sending == Some(Sending::Restored)
     }
 
-    /// Forgets what the signer said last.
+    /// Clears the last outcome of the signer.
     pub fn clear_sending(&mut self) {
         self.sending = None;
         self.dispatch.sending_reason = None;
         self.dispatch.retry = None;
     }
 
-    /// Notes a transaction id that was entered, answered or found.
+    /// Attaches a transaction id that was entered, returned by the signer, or found.
     pub fn attach(&mut self, txid: &str, from: TxidSource, now: Time) {
         self.txid = Some(txid.to_owned());
         self.dispatch.txid_from = Some(from);
         self.dispatch.attached_at = Some(now);
     }
 
-    /// Forgets the transaction id.
+    /// Removes the transaction id.
     pub fn detach(&mut self) {
         self.txid = None;
         self.dispatch.txid_from = None;
         self.dispatch.attached_at = None;
     }
 
-    /// Notes why it counts as paid, and its transaction where that is new.
+    /// Records the reason why it counts as paid, and a new transaction id if there is one.
     fn settle(&mut self, settlement: Settlement, now: Time) {
         if let Some(txid) = settlement
             .txid
@@ -287,13 +285,13 @@ impl Transfer {
         self.dispatch.settled_reason = settlement.reason;
     }
 
-    /// Notes who sends it from now on.
+    /// Sets the sender.
     fn give_to(&mut self, sent_by: SentBy, now: Time) {
         self.sent_by = Some(sent_by);
         self.signer_at = (sent_by == SentBy::Signer).then_some(now);
     }
 
-    /// Refuses that a person sends what the signer sends, and the other way round.
+    /// Checks that a person does not send a transfer of the signer, and vice versa.
     fn may_be_processed(&self, sending: Option<Sending>) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_signers = self.sent_by == Some(SentBy::Signer);
@@ -308,7 +306,7 @@ impl Transfer {
     }
 }
 
-/// 409 `invalid_transition`.
+/// Returns a 409 `invalid_transition`.
 pub fn no_such_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
     let message = format!("{action} is not possible for a {kind} that is {status}");
     Refusal::of(Code::InvalidTransition, "action", message)

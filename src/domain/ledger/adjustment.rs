@@ -1,4 +1,4 @@
-//! Bodies of corrections of a ledger.
+//! Request body of a ledger correction.
 
 use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule::text;
@@ -6,9 +6,9 @@ use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::refusal::Refusal;
 
-/// Characters of the longest amount: far from what cannot be counted, also after many.
+/// Longest amount, in characters. Even many such amounts cannot overflow a balance.
 const AMOUNT_CHARS_MAX: usize = 13;
-/// Characters of the longest memo.
+/// Longest memo, in characters.
 const MEMO_CHARS_MAX: usize = 500;
 
 input! {

@@ -1,7 +1,7 @@
-//! When several sources make a rate: the median of the fresh figures, where enough of them agree.
+//! Rate from several sources: the median of the fresh figures, if enough of them agree.
 //!
-//! What always holds: one source alone makes no rate, except the operator's own file; and a median that no two figures
-//! stand by is none, so a source that lies can take a coin off the offer, and cannot price it.
+//! Invariant: one source alone makes no rate, except the operator's own file. A wrong source can remove a rate, but
+//! cannot set one.
 
 use super::{Evidence, FRESH_MS_MAX, Figure, Quoted, RateSource, Source, middle};
 use crate::domain::money::Bps;
@@ -10,19 +10,19 @@ use crate::domain::time::Time;
 use rust_decimal::Decimal;
 use std::fmt;
 
-/// How far two figures that agree may lie apart, in hundredths.
+/// Largest distance between two agreeing figures, in percent.
 const APART_PERCENT_MAX: i64 = 3;
 
-/// Why there is no rate.
+/// Reason why there is no rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoAgreement {
-    /// No source has told a figure.
+    /// No source has reported a figure.
     Untold,
-    /// All that was told is too old.
+    /// All figures are too old.
     Stale(Vec<Source>),
-    /// Only this source has told one lately.
+    /// Only this source has a fresh figure.
     Alone(Source),
-    /// They contradict one another.
+    /// The figures contradict each other.
     Apart(Vec<(Source, Rate)>),
 }
 
@@ -55,15 +55,15 @@ fn listed(sources: &[Source]) -> String {
     names.join(", ")
 }
 
-/// Is a figure of now? One of a later moment is not: the clock was set back since.
+/// Returns `true` if the figure is fresh. A figure from the future is not: the clock was set back.
 fn is_fresh(figure: &Figure, now: Time) -> bool {
     now.since_ms(figure.at).unsigned_abs() <= FRESH_MS_MAX.unsigned_abs()
 }
 
-/// The rate that these figures of one coin in one currency make now.
+/// Returns the current rate from the figures of one coin in one currency.
 ///
 /// # Errors
-/// Why they make none.
+/// The reason why there is none.
 pub fn agreed(figures: &[Figure], now: Time) -> Result<Quoted, NoAgreement> {
     let mut fresh: Vec<&Figure> = figures.iter().filter(|one| is_fresh(one, now)).collect();
     if let Some(own) = fresh.iter().find(|one| one.source == Source::File) {
@@ -96,7 +96,7 @@ pub fn agreed(figures: &[Figure], now: Time) -> Result<Quoted, NoAgreement> {
     }
 }
 
-/// What the operator's file said last, however old that is.
+/// Returns the latest rate of the operator's file, however old.
 pub fn of_file(figures: &[Figure]) -> Option<Quoted> {
     let own = figures.iter().find(|one| one.source == Source::File)?;
     Some(quoted(own.rate, RateSource::File, own.at, &[own]))
@@ -112,7 +112,7 @@ fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> Quot
     }
 }
 
-/// The middle of sorted numbers; of an even number of them, half-way between the middle two.
+/// Returns the median of sorted numbers. Of an even number of them, it is the mean of the middle two.
 fn median(sorted: &[Decimal]) -> Option<Decimal> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
@@ -122,7 +122,7 @@ fn median(sorted: &[Decimal]) -> Option<Decimal> {
     middle(lower, upper)
 }
 
-/// Do two neighbours agree with one another, and with the median?
+/// Returns `true` if two neighbours agree with each other and with the median.
 fn is_stood_by(sorted: &[Decimal], median: Decimal) -> bool {
     let mut neighbours = sorted.iter().zip(sorted.iter().skip(1));
     neighbours.any(|(lower, upper)| {
@@ -130,7 +130,7 @@ fn is_stood_by(sorted: &[Decimal], median: Decimal) -> bool {
     })
 }
 
-/// Is the larger at most 3 % above the smaller?
+/// Returns `true` if the larger number is at most 3 % above the smaller.
 fn agree(smaller: Decimal, larger: Decimal) -> bool {
     let most = Decimal::new(APART_PERCENT_MAX.saturating_add(100), 2);
     smaller

@@ -1,6 +1,6 @@
-//! What a rate follows from, as it is kept and shown: each source's figure and its time.
+//! Figures behind a rate, as stored and returned: each source's figure and its time.
 //!
-//! What always holds: it is a JSON array, written once from figures and never taken apart again.
+//! Invariant: evidence is a JSON array that is written once and never parsed again.
 
 use super::Figure;
 use crate::domain::fields::{Schema, Shown};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
 
-/// The figures that a rate follows from, as a JSON array; empty where it follows from none.
+/// Figures behind a rate, as a JSON array; empty if there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence(Option<Arc<str>>);
 
@@ -19,28 +19,28 @@ impl Shown for Evidence {
 const NOTHING: &str = "[]";
 
 impl Evidence {
-    /// These figures.
+    /// Writes these figures.
     pub fn of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Evidence {
         let figures: Vec<&Figure> = figures.into_iter().collect();
-        // Nothing that a figure holds fails to be written.
+        // No value of a figure can fail to serialize.
         let text = serde_json::to_string(&figures).unwrap_or_else(|_| NOTHING.to_owned());
         Evidence::kept(&text)
     }
 
-    /// As it was kept.
+    /// Reads the stored text.
     pub fn kept(text: &str) -> Evidence {
         Evidence((text != NOTHING).then(|| Arc::from(text)))
     }
 
-    /// As it is kept.
+    /// Returns the text to store.
     pub fn as_str(&self) -> &str {
         self.0.as_deref().unwrap_or(NOTHING)
     }
 
-    /// As it is shown.
+    /// Returns the JSON array.
     ///
     /// # Errors
-    /// serde_json's, where it was not written by this.
+    /// The error of serde_json, if the stored text is not JSON.
     pub fn json(&self) -> Result<Box<RawValue>, serde_json::Error> {
         match &self.0 {
             Some(text) => RawValue::from_string(text.as_ref().to_owned()),

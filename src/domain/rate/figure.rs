@@ -1,7 +1,6 @@
-//! Figures: what one source says that a coin costs, directly or through another pair of its own.
+//! Figures: prices of a coin by one source, direct or through another pair of the same source.
 //!
-//! What does not live here: how a source is asked and how it spells its answers (`chain::rates`). What always holds: a
-//! dollar is a dollar, so no figure takes USDT for USD; and a number is read from its digits.
+//! Invariant: no figure takes USDT for USD. Numbers are read from their decimal digits.
 
 use crate::domain::asset::symbols;
 use crate::domain::fields::{Schema, Shown, view};
@@ -14,7 +13,7 @@ use serde::Serialize;
 use std::str::FromStr;
 
 text_enum! {
-    /// Who tells figures.
+    /// Source of figures.
     pub enum Source {
         /// Kraken's public ticker.
         Kraken = "kraken",
@@ -24,13 +23,13 @@ text_enum! {
         Binance = "binance",
         /// CoinGecko's simple price.
         Coingecko = "coingecko",
-        /// The operator's own file, which is believed alone.
+        /// The operator's own file, which is trusted alone.
         File = "file",
     }
 }
 
 impl Source {
-    /// Those that are asked over the network.
+    /// Sources that are queried over the network.
     pub const PUBLIC: [Source; 4] = [
         Source::Kraken,
         Source::Coinbase,
@@ -39,10 +38,10 @@ impl Source {
     ];
 }
 
-/// The most characters of a number that is read.
+/// Longest number, in characters.
 const NUMBER_CHARS_MAX: usize = 64;
 
-/// The number that these characters spell; nothing where it is not positive, or they spell none.
+/// Parses a positive decimal number; `None` for anything else.
 pub fn digits(text: &str) -> Option<Decimal> {
     let is_plain = |text: &str| {
         text.bytes()
@@ -60,8 +59,7 @@ pub fn digits(text: &str) -> Option<Decimal> {
     number.filter(|number| *number > Decimal::ZERO)
 }
 
-/// What lies half-way between two numbers. Nothing where the lower one is above the upper, and where their sum is too large to
-/// be counted.
+/// Returns the mean of two numbers; `None` if the lower one is above the upper, or if the sum overflows.
 pub fn middle(lower: Decimal, upper: Decimal) -> Option<Decimal> {
     if lower > upper {
         return None;
@@ -69,29 +67,29 @@ pub fn middle(lower: Decimal, upper: Decimal) -> Option<Decimal> {
     lower.checked_add(upper)?.checked_div(Decimal::TWO)
 }
 
-/// A price that a source tells: so many of `quote` for one `base`. Both are symbols, such as BTC, EUR or USDT.
+/// Price of one `base` in `quote`. Both are symbols, such as BTC, EUR or USDT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticker {
-    /// What is priced.
+    /// Symbol that is priced.
     pub base: &'static str,
-    /// What it is priced in.
+    /// Symbol of the price.
     pub quote: &'static str,
-    /// How many of `quote` one `base` costs.
+    /// Amount of `quote` for one `base`.
     pub price: Decimal,
-    /// Of which moment it is.
+    /// Time of the price.
     pub at: Time,
 }
 
-/// What a source says that one coin costs in one currency.
+/// Price of one coin in one currency, by one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// Who says so.
+    /// Source of the figure.
     pub source: Source,
     /// Fiat per whole coin.
     pub rate: Rate,
-    /// The pairs that it follows from, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
+    /// Pairs behind the price, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
     pub via: String,
-    /// Of which moment it is.
+    /// Time of the figure.
     pub at: Time,
 }
 
@@ -125,22 +123,24 @@ impl Serialize for Figure {
     }
 }
 
-/// A figure, and of what.
+/// A figure with its coin and currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The coin's symbol.
+    /// Symbol of the coin.
     pub coin: &'static str,
-    /// What it costs is in this.
+    /// Currency of the price.
     pub currency: Currency,
-    /// How much.
+    /// The figure.
     pub figure: Figure,
 }
 
-/// What a euro is priced in, where a coin is priced in that too, in the order of preference.
+/// Symbols that link a coin to EUR, in the order of preference: a source prices both the coin and EUR in them.
 const THROUGH: [&str; 2] = ["USD", "USDT"];
 
-/// The figures that follow from a source's tickers: each coin in EUR and in USD where they say so directly, and else in
-/// EUR through what both the coin and the euro are priced in.
+/// Returns the figures that follow from a source's tickers.
+///
+/// Each coin has a direct figure in EUR and in USD if the source has that pair.
+/// Without a direct EUR pair, the EUR figure follows from a symbol of [`THROUGH`].
 pub fn figures(source: Source, tickers: &[Ticker]) -> Vec<Told> {
     let mut told = Vec::new();
     for coin in symbols() {
@@ -174,13 +174,13 @@ fn find<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a Ticker
     tickers.iter().find(is)
 }
 
-/// The coin's own pair.
+/// Returns the price of the coin's own pair.
 fn directly(tickers: &[Ticker], coin: &str, currency: Currency) -> Option<(Decimal, String, Time)> {
     let ticker = find(tickers, coin, currency.as_str())?;
     Some((ticker.price, format!("{coin}/{currency}"), ticker.at))
 }
 
-/// The coin in EUR through what both are priced in.
+/// Returns the price of the coin in EUR through another symbol.
 fn through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
     let euro = find(tickers, "EUR", via)?;
     let by = format!("EUR/{via}");
@@ -278,7 +278,7 @@ mod tests {
             ticker("LTC", "USD", "88", 7),
             ticker("EUR", "USDT", "1.25", 6),
             ticker("DOGE", "USDT", "0.25", 3),
-            // It cannot be counted as a rate.
+            // This price overflows a rate.
             ticker("SOL", "EUR", "99999999999999999999", 1),
         ];
         let told: Vec<String> = figures(Source::Binance, &tickers)
@@ -298,7 +298,7 @@ mod tests {
                 "BTC USD 66000 BTC/USD 8",
                 "LTC EUR 80 LTC/USD by EUR/USD 5",
                 "LTC USD 88 LTC/USD 7",
-                // Never USD, although one USDT is worth nearly one.
+                // USDT never counts as USD, although it is worth nearly the same.
                 "DOGE EUR 0.2 DOGE/USDT by EUR/USDT 3",
                 "USDT EUR 0.8 EUR/USDT 6",
             ]

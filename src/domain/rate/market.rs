@@ -7,16 +7,16 @@ use std::fmt;
 /// Rates of one coin in one currency.
 #[derive(Clone, Debug)]
 pub struct Market {
-    /// The fresh rate, or why there is none.
+    /// The fresh rate, or the reason why there is none.
     pub now: Result<Quoted, NoAgreement>,
-    /// The newest rate that was kept, however old it is.
+    /// The newest stored rate, however old.
     pub known: Option<Quoted>,
     /// Newest figure of each source.
     pub figures: Vec<Figure>,
 }
 
 impl Market {
-    /// The market of these figures, and of the newest rate that was kept.
+    /// Returns the market from these figures and the newest stored rate.
     pub fn of(figures: Vec<Figure>, known: Option<Quoted>, now: Time) -> Market {
         Market {
             now: agreed(&figures, now),
@@ -25,7 +25,7 @@ impl Market {
         }
     }
 
-    /// The market of a rate that needs no sources.
+    /// Returns the market of a rate without sources.
     pub fn fixed(quoted: Quoted) -> Market {
         Market {
             known: Some(quoted.clone()),
@@ -34,17 +34,18 @@ impl Market {
         }
     }
 
-    /// The fresh rate.
+    /// Returns the fresh rate.
     pub fn fresh(&self) -> Option<Rate> {
         self.now.as_ref().ok().map(|quoted| quoted.rate)
     }
 
-    /// The fresh rate, else the newest that was kept.
+    /// Returns the fresh rate, otherwise the newest stored one.
     pub fn newest(&self) -> Option<&Quoted> {
         self.now.as_ref().ok().or(self.known.as_ref())
     }
 
-    /// The newest rate for a message: `80 (kraken 80.1, coinbase 79.9, 42 s old)`; `None` where none was ever known.
+    /// Returns the newest rate for a message: `80 (kraken 80.1, coinbase 79.9, 42 s old)`; `None` if there never was
+    /// one.
     pub fn newest_text(&self, now: Time) -> Option<impl fmt::Display + use<>> {
         let newest = self.newest()?;
         let age = span_text(now.since_ms(newest.at).max(0));

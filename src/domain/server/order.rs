@@ -1,7 +1,6 @@
-//! What can be ordered: a server's kind, name and size.
+//! Orders of servers: type, name and size.
 //!
-//! What lives here: the checks of an order. What does not: its state. What always holds: an order was within the
-//! limits of the time at which it was made.
+//! Invariant: an order was within the limits in force when it was placed.
 
 use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule::text;
@@ -11,22 +10,22 @@ use crate::domain::text_enum::text_enum;
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 
-/// The longest host name.
+/// Longest host name, in bytes.
 const HOSTNAME_BYTES_MAX: usize = 253;
-/// The longest part of one between two dots.
+/// Longest label between two dots, in bytes.
 const LABEL_BYTES_MAX: usize = 63;
-/// The smallest memory of a server, in MB.
+/// Smallest memory of a server, in MB.
 pub const RAM_MB_MIN: u32 = 256;
 
 text_enum! {
-    /// What is ordered.
+    /// Type of a server.
     pub enum ServerType {
         /// A virtual machine.
         Kvm = "kvm",
     }
 }
 
-/// How large an ordered server may be.
+/// Largest sizes of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
     /// Most processors.
@@ -98,14 +97,14 @@ impl Rule for SizeRule {
     }
 }
 
-/// What is ordered.
+/// An order of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOrder {
-    /// What kind.
+    /// Type of the server.
     pub kind: ServerType,
-    /// Its name, as it was sent.
+    /// Host name, as it was sent.
     pub hostname: String,
-    /// Processors.
+    /// Number of processors.
     pub cpu: i64,
     /// Memory, in MB.
     pub ram_mb: i64,
@@ -117,7 +116,7 @@ impl ServerOrder {
     /// Reads and checks an order.
     ///
     /// # Errors
-    /// `invalid_request` that names the first field that is wrong.
+    /// `invalid_request` that names the first wrong field.
     pub fn parse(body: &Map<String, Value>, limits: ServerLimits) -> Result<ServerOrder, Refusal> {
         let fields = Fields::of(body);
         let CreateServer {
@@ -144,7 +143,7 @@ impl ServerOrder {
     }
 }
 
-/// Is this a host name by RFC 1123? Upper and lower case are both fine and kept.
+/// Checks that the text is a host name by RFC 1123, in upper or lower case.
 ///
 /// # Errors
 /// A text that says what is wrong.

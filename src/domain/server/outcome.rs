@@ -1,6 +1,6 @@
-//! What the provisioner answered to an order, and what an operator decides about one.
+//! Outcomes of an order: the provisioner's result, or the operator's decision.
 //!
-//! What always holds: an answer that is not as documented counts as no answer, so nobody acts on a guess.
+//! Invariant: a result that is not as documented counts as none, so nothing acts on a guess.
 
 use super::state::{OperatorStep, Task};
 use crate::domain::fields::rule::choice;
@@ -9,33 +9,33 @@ use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::refusal::Refusal;
 use serde_json::{Map, Value};
 
-/// The longest address, and the longest reference of the provisioner's own.
+/// Longest address and longest reference of the provisioner, in characters.
 const REFERENCE_CHARS_MAX: usize = 253;
-/// The longest reason.
+/// Longest reason, in characters.
 const REASON_CHARS_MAX: usize = 500;
-/// The reason of a provisioner that gives none.
+/// Reason to show if the provisioner gives none.
 const NO_REASON: &str = "the provisioner gave no reason";
 
-/// What a provisioner that ended well says.
+/// Result of a provisioner that exited successfully.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It did what it was asked.
+    /// The task is done.
     Done {
-        /// Where the server is reached.
+        /// Address of the server.
         address: Option<String>,
-        /// What the provisioner calls it.
+        /// Reference of the provisioner.
         provider_ref: Option<String>,
     },
-    /// It did not, and left nothing behind.
+    /// The task was not done and left nothing behind: the reason.
     Declined(String),
 }
 
 impl Answer {
-    /// Reads `{"address"?, "ref"?}` or `{"created": false, "reason"?}`; of a deletion `{}` or
+    /// Reads `{"address"?, "ref"?}` or `{"created": false, "reason"?}`. For a deletion, reads `{}` or
     /// `{"deleted": false, "reason"?}`.
     ///
     /// # Errors
-    /// Says what is not as it should be: then it is not known what was done.
+    /// The first wrong field. The outcome is then unknown.
     pub fn parse(task: Task, answer: &Map<String, Value>) -> Result<Answer, Refusal> {
         let fields = Fields::of(answer);
         let flag = match task {
@@ -69,7 +69,7 @@ input! {
 }
 
 impl DecideServer {
-    /// Reads a decision of which each field goes with its action.
+    /// Reads a decision and refuses a field that does not go with its action.
     ///
     /// # Errors
     /// `invalid_request` that names the field.
@@ -99,7 +99,7 @@ impl DecideServer {
     }
 }
 
-/// A text on one line, of at most so many characters.
+/// A text of one line with at most so many characters.
 struct LineRule(usize);
 
 impl Rule for LineRule {
@@ -115,7 +115,7 @@ impl Rule for LineRule {
     }
 }
 
-/// A text of one line.
+/// Reads a text of one line.
 fn text(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<String>, Refusal> {
     let Some(text) = fields.text(name, 1..=chars_max)? else {
         return Ok(None);

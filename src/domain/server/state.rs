@@ -1,13 +1,12 @@
-//! The states of a server's order, and every step between them.
+//! State machine of a server's order.
 //!
-//! What lives here: the state machine. What does not: who may take which step. What always holds: where the
-//! provisioner's outcome is not known, only a person takes the next step.
+//! Invariant: after an unknown outcome of the provisioner, only a person takes the next step.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::text_enum;
 
 text_enum! {
-    /// Where a server stands.
+    /// Status of a server.
     ///
     /// ```text
     /// queued ──▶ provisioning ──▶ active ──▶ deleted
@@ -16,93 +15,93 @@ text_enum! {
     ///  └────────────────────────────────────────┘
     /// ```
     ///
-    /// An operator who works by hand takes it from `queued` to `active` or `failed` in one step.
+    /// Without a provisioner, an operator takes it from `queued` to `active` or `failed` in one step.
     pub enum ServerStatus {
         /// Ordered.
         Queued = "queued",
-        /// Being made.
+        /// The provisioner is creating it.
         Provisioning = "provisioning",
-        /// Made.
+        /// Created.
         Active = "active",
-        /// Not made, and nothing is left of the attempt.
+        /// Not created, and nothing is left of the attempt.
         Failed = "failed",
-        /// Gone.
+        /// Deleted.
         Deleted = "deleted",
     }
 }
 
 text_enum! {
-    /// What the provisioner is at.
+    /// State of the provisioner command of an order.
     pub enum CommandState {
-        /// It was started for this order.
+        /// The command was started for this order.
         Running = "running",
-        /// It ended, or was lost, without saying what it did.
+        /// The command ended or was lost without an outcome.
         Unknown = "unknown",
     }
 }
 
 text_enum! {
-    /// What an operator does to an order.
+    /// Action of an operator on an order.
     pub enum OperatorStep {
-        /// It is there.
+        /// The server exists.
         Activate = "activate",
-        /// It could not be made.
+        /// The server could not be created.
         Fail = "fail",
-        /// It is gone.
+        /// The server is deleted.
         Delete = "delete",
-        /// Its outcome was not known; the provisioner may try again.
+        /// The outcome was unknown. The provisioner may try again.
         Release = "release",
     }
 }
 
-/// What the provisioner is asked to do.
+/// Task of the provisioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Make the server.
+    /// Create the server.
     Create,
-    /// Remove it.
+    /// Delete the server.
     Delete,
 }
 
-/// Where an order stands, with all that decides what may happen next: the status, whether its deletion is wanted, and
-/// what the provisioner is at. What cannot be has no value here.
+/// State of an order with everything that determines the next steps. It joins the status, the request to delete, and
+/// the state of the provisioner. Impossible combinations have no value here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// Waits to be made.
+    /// Waits to be created.
     Queued,
-    /// The provisioner was started to make it.
+    /// The provisioner was started to create it.
     Creating(CommandState),
-    /// There.
+    /// Exists.
     Active,
-    /// There, and to be removed; nobody has begun.
+    /// Exists and waits to be deleted.
     Unwanted,
-    /// There, and the provisioner was started to remove it.
+    /// Exists, and the provisioner was started to delete it.
     Deleting(CommandState),
-    /// Not made.
+    /// Not created.
     Failed,
-    /// Gone.
+    /// Deleted.
     Deleted,
 }
 
-/// What can happen to an order.
+/// A step of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The reseller wants it no more.
+    /// The reseller deletes the order.
     Discard,
     /// The provisioner is about to be started.
     Start,
-    /// It did what it was asked.
+    /// The provisioner did its task.
     Done,
-    /// It says that it did not.
+    /// The provisioner refused its task.
     Declined,
-    /// What it did is not known.
+    /// The outcome of the provisioner is unknown.
     Lost,
-    /// A person decides.
+    /// An operator decides.
     Operator(OperatorStep),
 }
 
 impl ServerState {
-    /// From what is stored; nothing where that cannot be.
+    /// Returns the state from its stored parts; `None` for an impossible combination.
     pub fn of(
         status: ServerStatus,
         deletion_wanted: bool,
@@ -120,7 +119,7 @@ impl ServerState {
         }
     }
 
-    /// The status that everybody sees.
+    /// Returns the public status.
     pub const fn status(self) -> ServerStatus {
         match self {
             ServerState::Queued => ServerStatus::Queued,
@@ -133,7 +132,7 @@ impl ServerState {
         }
     }
 
-    /// What the provisioner is at.
+    /// Returns the state of the provisioner command.
     pub const fn command(self) -> Option<CommandState> {
         match self {
             ServerState::Creating(state) | ServerState::Deleting(state) => Some(state),
@@ -145,7 +144,7 @@ impl ServerState {
         }
     }
 
-    /// What the provisioner has to do next, or is doing.
+    /// Returns the task that the provisioner has to do or is doing.
     pub const fn task(self) -> Option<Task> {
         match self {
             ServerState::Queued | ServerState::Creating(_) => Some(Task::Create),
@@ -154,10 +153,10 @@ impl ServerState {
         }
     }
 
-    /// Where the step leads.
+    /// Returns the state after a step.
     ///
     /// # Errors
-    /// `invalid_transition` where there is no such step from here.
+    /// `invalid_transition` if this state has no such step.
     pub fn after(self, step: Step) -> Result<ServerState, Refusal> {
         let next = match step {
             Step::Discard => self.after_discard(),
@@ -172,7 +171,7 @@ impl ServerState {
         next.ok_or_else(|| self.refusal(step))
     }
 
-    /// What is not made yet or not there any more is gone at once; what is there has to be removed first.
+    /// An order without a server is deleted at once. An existing server has to be removed first.
     const fn after_discard(self) -> Option<ServerState> {
         match self {
             ServerState::Queued | ServerState::Failed | ServerState::Deleted => {
@@ -184,7 +183,7 @@ impl ServerState {
         }
     }
 
-    /// Only a command that runs can end.
+    /// Only a running command can end.
     const fn after_command(self, step: Step) -> Option<ServerState> {
         match (self, step) {
             (ServerState::Creating(CommandState::Running), Step::Done) => Some(ServerState::Active),
@@ -207,7 +206,7 @@ impl ServerState {
         }
     }
 
-    /// A person decides where no command runs.
+    /// An operator decides only while no command runs.
     const fn after_operator(self, step: OperatorStep) -> Option<ServerState> {
         match (self, step) {
             (
@@ -243,7 +242,7 @@ impl ServerState {
         }
     }
 
-    /// 409 that says where the order stands.
+    /// Returns a 409 that names the state.
     fn refusal(self, step: Step) -> Refusal {
         let (status, doing) = (self.status(), step.text());
         let message = match self.command() {
@@ -260,7 +259,7 @@ impl ServerState {
 }
 
 impl Step {
-    /// The step in a sentence that begins with "it cannot".
+    /// Returns the end of a sentence that begins with "it cannot".
     const fn text(self) -> &'static str {
         match self {
             Step::Discard | Step::Operator(OperatorStep::Delete) => "be deleted",

@@ -1,8 +1,8 @@
-//! The status function, compared with the rules as a table, over every input and over random inputs; odd cases are
-//! in `odd`.
+//! Compares the status function with the documented rules, written as a table.
 //!
-//! What always holds: the table below is written from the documentation and shares no arithmetic with the code that
-//! it checks.
+//! The inputs are every small combination and many random ones; `odd` has special cases.
+//!
+//! Invariant: the table follows the documentation and shares no arithmetic with the code under test.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -14,23 +14,23 @@ mod odd;
 
 use super::{Bps, Cents, InvoiceStatus, Judged, PaymentState, Terms, Time, judge};
 
-/// When the invoices below expire, and what they cost.
+/// Deadline and price of the invoices below.
 const EXPIRES: i64 = 2_000_000;
 const DUE: i64 = 10_000;
 
-/// What a payment may be worth: nothing, half, around both bounds of half a per cent, exact, twice.
+/// Values of a payment: zero, half, around both bounds of 0.5 %, exact, double.
 const VALUES: [i64; 8] = [0, 5_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000];
-/// The same and what lies around the bounds of the largest tolerance.
+/// The same values, and values around the bounds of the largest tolerance.
 const MORE_VALUES: [i64; 13] = [
     0, 1, 5_000, 7_999, 8_000, 9_949, 9_950, 10_000, 10_050, 10_051, 12_000, 12_001, 20_000,
 ];
 const CANCELLED: [Option<i64>; 4] = [None, Some(EXPIRES - 5), Some(EXPIRES), Some(EXPIRES + 5)];
 const TOLERANCES: [(u32, u32); 3] = [(0, 0), (50, 50), (2_000, 2_000)];
 
-/// A payment: its state, on time, once confirmed, its value.
+/// A payment: its state, on time, ever confirmed, its value in cents.
 type Paid = (PaymentState, bool, bool, i64);
 
-/// One question to the function.
+/// One input of the function.
 #[derive(Clone, Debug)]
 struct Case {
     due: i64,
@@ -43,11 +43,11 @@ struct Case {
     payments: Vec<Paid>,
 }
 
-/// The rules of the document, top to bottom: the first whose condition holds.
+/// Rules of the documentation, top to bottom: the first one whose condition holds decides.
 fn by_the_table(case: &Case) -> InvoiceStatus {
     let count =
         |wanted: fn(&Paid) -> bool| case.payments.iter().filter(|paid| wanted(paid)).count();
-    // Money in ten-thousandths of a cent, so that a tolerance in basis points is a whole number.
+    // Money in ten-thousandths of a cent. A tolerance in basis points is then a whole number.
     let worth = |on_time: bool| {
         let mut sum: i128 = 0;
         for (state, in_time, _, value) in &case.payments {
@@ -87,7 +87,7 @@ fn by_the_table(case: &Case) -> InvoiceStatus {
     row.map_or(InvoiceStatus::Underpaid, |(_, status)| *status)
 }
 
-/// What the code says.
+/// Returns the status by the code under test.
 fn by_the_code(case: &Case) -> InvoiceStatus {
     let terms = Terms {
         due: Cents(case.due),
@@ -107,7 +107,7 @@ fn by_the_code(case: &Case) -> InvoiceStatus {
     judge(&terms, &payments, Time(case.now))
 }
 
-/// Both say the same; how often each status came is counted.
+/// Asserts that both agree, and counts each status.
 fn agree(case: &Case, seen: &mut [usize]) {
     let expected = by_the_table(case);
     assert_eq!(by_the_code(case), expected, "{case:?}");
@@ -119,7 +119,7 @@ fn agree(case: &Case, seen: &mut [usize]) {
     }
 }
 
-/// Every payment there can be with one of these values: what is confirmed now has been confirmed.
+/// Returns every possible payment with one of these values. A payment that is confirmed now was confirmed before.
 fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<Paid> {
     let mut found = Vec::new();
     for state in PaymentState::ALL {
@@ -136,7 +136,7 @@ fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<Paid> {
     found
 }
 
-/// Every multiset of `size` payments, each in the order of `kinds`.
+/// Returns every multiset of `size` payments, each in the order of `kinds`.
 fn multisets(kinds: &[Paid], size: usize) -> Vec<Vec<Paid>> {
     if size == 0 {
         return vec![Vec::new()];
@@ -150,7 +150,7 @@ fn multisets(kinds: &[Paid], size: usize) -> Vec<Vec<Paid>> {
     found
 }
 
-/// Everything else that matters, around these payments.
+/// Compares both for every combination of the other inputs around these payments.
 fn around(payments: &[Paid], seen: &mut [usize]) {
     for cancelled in CANCELLED {
         let deadline = cancelled.map_or(EXPIRES, |at| at.min(EXPIRES));
@@ -189,7 +189,7 @@ fn every_pair_of_payments_at_every_time_is_judged_by_the_table() {
     );
 }
 
-/// What is not confirmed counts for nothing, so two values of it will do.
+/// An unconfirmed payment adds nothing to the sum, so two values of it are enough.
 #[test]
 fn every_three_payments_at_every_time_are_judged_by_the_table() {
     let kinds = kinds(|state| match state {
@@ -204,11 +204,11 @@ fn every_three_payments_at_every_time_are_judged_by_the_table() {
     assert_eq!(seen.iter().sum::<usize>(), 5_984 * 72);
 }
 
-/// A generator that is the same everywhere (SplitMix64).
+/// A random generator with the same output everywhere (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -216,7 +216,7 @@ impl Dice {
         usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap_or(1)).unwrap_or(0)
     }
 
-    /// One of these.
+    /// Returns one of these values.
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         match from.get(self.roll(from.len())) {
             Some(picked) => *picked,
@@ -232,7 +232,7 @@ fn many_payments_in_any_order_are_judged_by_the_table() {
     for seed in 1..=40 {
         let mut dice = Dice(seed);
         for _ in 0..5_000 {
-            // A price whose tolerance is no whole number of cents, as often as one whose is.
+            // A price whose tolerance is not a whole number of cents is as frequent as one whose tolerance is.
             let due = dice.pick(&[DUE, DUE, 1, 3, 333, 9_999, 5_000_000]);
             let scale =
                 |(state, on_time, was, value): Paid| (state, on_time, was, value * due / DUE);

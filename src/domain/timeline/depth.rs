@@ -1,12 +1,13 @@
-//! How the payments of a timeline stand on their chains now.
+//! Current confirmations of the payments in a timeline.
 //!
-//! What always holds: how deep a payment is stands beside its last step, as all earlier ones tell of what was.
+//! Invariant: the number of confirmations stands beside the last step of a payment only. Earlier steps describe the
+//! past.
 
 use super::{Entry, History};
 use crate::domain::confirmations::OnChain;
 use std::collections::HashMap;
 
-/// Tells of each step of a payment where it is looked up, and of the last one how deep the payment is, and has to be.
+/// Adds the explorer link to every step of a payment, and the confirmations it has and needs to its last step.
 pub(super) fn tell(entries: &mut [Entry], history: &History<'_>) {
     let on_chain = history.payments.iter().zip(history.on_chain);
     let mut untold: HashMap<&str, OnChain> = on_chain

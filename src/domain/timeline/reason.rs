@@ -1,7 +1,6 @@
-//! Why an invoice has its status: the sums that it follows from, and each step in words.
+//! Texts of the timeline, and the sums that explain a status.
 //!
-//! What does not live here: deciding a status (`status`). What always holds: the sums are those that the decision
-//! compares, in whole cents.
+//! Invariant: the sums are the ones that `status` compares, in whole cents.
 
 use super::{Paid, PaymentStep};
 use crate::domain::fields::view;
@@ -33,7 +32,7 @@ view! {
 }
 
 impl Sums {
-    /// The sums of these payments.
+    /// Returns the sums of these payments.
     pub fn of(terms: &Terms, payments: &[Judged]) -> Sums {
         let sum = |state: PaymentState, on_time: bool| {
             let counts =
@@ -51,7 +50,7 @@ impl Sums {
         }
     }
 
-    /// What is confirmed, as the sentences begin: with what came late where something did.
+    /// Returns the beginning of most sentences: the confirmed amount, with the late part if there is one.
     fn confirmed(&self, currency: Currency) -> String {
         let late = if self.confirmed_late > Total::ZERO {
             format!(" in time and {} late", self.confirmed_late)
@@ -64,9 +63,9 @@ impl Sums {
         )
     }
 
-    /// What is tolerated, below and above the price.
+    /// Returns the tolerance below and above the price.
     fn tolerance(&self) -> String {
-        // Both lie around the price, so neither difference can overflow.
+        // Both bounds lie around the price, so neither difference can overflow.
         let under = self.due.minus(self.paid_from).unwrap_or(Cents::ZERO);
         let over = self.paid_up_to.minus(self.due).unwrap_or(Cents::ZERO);
         if under == over {
@@ -77,7 +76,7 @@ impl Sums {
     }
 }
 
-/// Why an invoice has this status.
+/// Explains why an invoice has this status.
 pub(super) fn why(
     status: InvoiceStatus,
     invoice: &Invoice,
@@ -116,7 +115,7 @@ pub(super) fn why(
     format!("{status}: {reason}")
 }
 
-/// What made an invoice fail.
+/// Explains why an invoice failed.
 fn vanished(payments: &[Judged]) -> &'static str {
     let was_confirmed =
         |payment: &Judged| payment.state == PaymentState::Dropped && payment.was_confirmed;
@@ -127,8 +126,9 @@ fn vanished(payments: &[Judged]) -> &'static str {
     }
 }
 
-/// Who told a rate, as it stands behind the rate; nothing where it is the fixed one of what is simulated. One that was
-/// older than three minutes when something was priced at it says so.
+/// Returns the source of a rate, to be appended to the rate. Empty for the fixed rate of simulated chains.
+///
+/// The text names the time of a rate that was older than three minutes when it priced something.
 pub(super) fn told_by(quoted: &Quoted, priced_at: Time) -> String {
     let by = match quoted.source {
         RateSource::Fixed => return String::new(),
@@ -147,7 +147,7 @@ pub(super) fn told_by(quoted: &Quoted, priced_at: Time) -> String {
     format!(" by {by}{spread}{old}")
 }
 
-/// What happened to a payment that was priced then.
+/// Returns the sentence for a payment's change.
 pub(super) fn payment_text(paid: &Paid, currency: Currency, priced_at: Time) -> String {
     let happened = match paid.step {
         PaymentStep::Seen => "seen",
@@ -164,7 +164,7 @@ pub(super) fn payment_text(paid: &Paid, currency: Currency, priced_at: Time) -> 
     )
 }
 
-/// A step of a refund.
+/// Returns the sentence for a refund's change of status.
 pub(super) fn transfer_text(refund: &Transfer, status: TransferStatus) -> String {
     let what = format!("refund of {} {} {status}", refund.amount, refund.currency);
     let why = refund

@@ -1,4 +1,4 @@
-//! Timelines of invoices that are made up here.
+//! Timelines of invoices that the tests make up.
 
 use super::{Entry, EntryKind, History, Step, What, timeline};
 use crate::domain::asset::{Asset, Mode};
@@ -13,7 +13,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{HOUR_MS, Time};
 use serde_json::value::RawValue;
 
-/// 100.00 EUR due at 1000 ms, half a per cent either way.
+/// 100.00 EUR, due at 1000 ms, with a tolerance of 0.5 % either way.
 fn invoice() -> Invoice {
     Invoice {
         seq: 1,
@@ -49,7 +49,7 @@ fn litecoin() -> &'static Asset {
     Asset::find("LTC").unwrap_or(&crate::domain::asset::ASSETS[0])
 }
 
-/// A payment worth so many cents.
+/// A payment with a value in cents.
 fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
     Some(Payment {
         seq,
@@ -72,7 +72,7 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
     })
 }
 
-/// 80 for a coin.
+/// A rate of 80 EUR a coin.
 fn quoted() -> Option<Quoted> {
     Some(Quoted::fixed("80".parse().ok()?, Time(1)))
 }
@@ -105,7 +105,7 @@ fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, Booked)
     (payment, entry)
 }
 
-/// The texts of a timeline until `now`.
+/// Returns the texts of a timeline until `now`.
 fn told(
     payments: &[Option<Payment>],
     steps: &[(i64, What)],
@@ -115,7 +115,7 @@ fn told(
     told_of(quote(), payments, steps, booked, now)
 }
 
-/// The same with this quote.
+/// Returns the same texts, with this quote.
 fn told_of(
     quote: Option<Quote>,
     payments: &[Option<Payment>],
@@ -239,7 +239,7 @@ fn late_money_comes_after_the_deadline() {
     );
 }
 
-/// What a public rate of one moment says of itself where something was priced at it at another.
+/// Returns a public rate of this time.
 fn priced_by(at: i64) -> Option<Quoted> {
     Some(Quoted {
         source: RateSource::Median,
@@ -259,12 +259,12 @@ fn a_rate_is_old_only_where_it_was_so_when_something_was_priced_at_it() {
         (hours(3), Pay(1, Seen)),
         (hours(4), Pay(1, Dropped)),
     ];
-    // When the quote was made, in time or not, of when the payment's rate is: is the pick's old, is the payment's?
+    // Creation of the quote, payment on time, time of the payment's rate, selected rate is old, payment's rate is old.
     for (made_at, on_time, of, picks_old, is_old) in [
         (hours(0), true, hours(0), false, false),
         (hours(0), false, hours(1), false, false),
         (hours(0), false, hours(0), false, true),
-        // One that was made for what came unasked may be old from the start.
+        // The rate of a payment that nobody expected may be old from the start.
         (hours(1), true, hours(0), true, true),
     ] {
         let quote = quote()

@@ -1,7 +1,6 @@
-//! Approving a transfer: the rate and the network fee that it gets, and when a person has to insist on them.
+//! Approval of a transfer: its rate and network fee, and the cases that need explicit acceptance.
 //!
-//! Invariant: where real money is sent, a rate far from the market and a large fee are approved only by a person who says
-//! so.
+//! Invariant: for real money, a rate far from the market or a large fee needs explicit acceptance by a person.
 
 use super::Transfer;
 use super::sender::SentBy;
@@ -14,16 +13,16 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
-/// Largest distance of a rate from the market that needs no insisting: 2 %.
+/// Largest distance of a rate from the market without explicit acceptance: 2 %.
 const RATE_APART_MAX: Bps = Bps(200);
-/// A fee above this part of the amount has to be insisted on: a quarter.
+/// Divisor of the amount: a fee above a quarter needs explicit acceptance.
 const FEE_PART: u128 = 4;
 
 /// Fields of a body that go with `approve`.
 pub const APPROVAL_FIELDS: [&str; 5] = ["rate", "networkFee", "acceptRate", "acceptFee", "sentBy"];
 
 text_enum! {
-    /// Source of the network fee of a transfer.
+    /// Source of a transfer's network fee.
     pub enum FeeSource {
         /// The person who approved it gave it.
         Given = "given",
@@ -36,10 +35,10 @@ text_enum! {
     }
 }
 
-/// A network fee that an approval takes where the person gives none.
+/// Network fee of an approval whose request gives none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProposedFee {
-    /// In base units of the transfer's coin.
+    /// Amount in base units of the transfer's coin.
     pub amount: Units,
     /// Never [`FeeSource::Given`].
     pub source: FeeSource,
@@ -47,20 +46,20 @@ pub struct ProposedFee {
     pub estimated_at: Option<Time>,
 }
 
-/// Market and fee that an approval is measured against.
+/// Market rate and fee that an approval is compared with.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Market of the coin in the transfer's currency.
     pub market: Market,
-    /// Fee that is taken where none is given.
+    /// Fee to take if the request gives none.
     pub fee: ProposedFee,
-    /// Real money is sent: rate and fee are guarded.
+    /// `true` if real money is sent: rate and fee are then guarded.
     pub is_guarded: bool,
     /// Time of the approval.
     pub now: Time,
 }
 
-/// Fields of a body that approves.
+/// Fields of an approval request.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalRequest {
     pub(super) rate: Option<String>,
@@ -80,7 +79,7 @@ pub struct Approval {
     pub fee_source: FeeSource,
     /// Sender of the transfer.
     pub sent_by: SentBy,
-    /// Fields that the person had to insist on: `rate`, `networkFee`.
+    /// Fields that needed explicit acceptance: `rate`, `networkFee`.
     pub insisted_on: Vec<&'static str>,
 }
 
@@ -88,7 +87,7 @@ impl ApprovalRequest {
     /// Fixes the terms of a transfer.
     ///
     /// # Errors
-    /// `invalid_request` for `rate` or `networkFee`: malformed, missing, or to be insisted on.
+    /// `invalid_request` for `rate` or `networkFee`: malformed, missing, or not explicitly accepted.
     pub fn fix(&self, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusal> {
         let mut insisted_on = Vec::new();
         let rate = self.rate(of, proposal, &mut insisted_on)?;
@@ -110,7 +109,7 @@ impl ApprovalRequest {
         })
     }
 
-    /// The rate that the transfer gets.
+    /// Chooses the rate of the transfer.
     fn rate(
         &self,
         of: &Transfer,
@@ -138,19 +137,19 @@ impl ApprovalRequest {
     }
 }
 
-/// Terms that have been fixed, before it is decided who sends the transfer.
+/// Fixed terms, before the sender is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     /// Rate, fee and amount in coin.
     pub terms: Terms,
     /// Source of the fee.
     pub fee_source: FeeSource,
-    /// Fields that the person had to insist on.
+    /// Fields that needed explicit acceptance.
     pub insisted_on: Vec<&'static str>,
 }
 
 impl Fixed {
-    /// The approval, once it is decided who sends the transfer.
+    /// Returns the approval with this sender.
     pub fn sent_by(self, sent_by: SentBy) -> Approval {
         Approval {
             terms: self.terms,
@@ -187,7 +186,7 @@ fn large_fee(terms: &Terms, of: &Transfer) -> Refusal {
     Refusal::field("networkFee", problem)
 }
 
-/// Refuses a rate that is far from the market's.
+/// Refuses a rate that is far from the market rate.
 fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Refusal {
     let (symbol, currency, amount) = (of.asset.symbol, of.currency, of.amount);
     let buys = |rate: Rate| {
@@ -220,7 +219,7 @@ fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Ref
     Refusal::field("rate", problem)
 }
 
-/// Refuses an approval where there is no fresh rate to compare with.
+/// Refuses an approval without a fresh market rate to compare with.
 fn no_market(of: &Transfer, proposal: &Proposal) -> Refusal {
     let (symbol, currency) = (of.asset.symbol, of.currency);
     let why = match &proposal.market.now {
@@ -250,7 +249,7 @@ fn rate(text: &str) -> Result<Rate, Refusal> {
     })
 }
 
-/// Reads a network fee in whole coins; zero is one.
+/// Reads a network fee in whole coins. Zero is valid.
 fn network_fee(text: &str, asset: &Asset) -> Result<Units, Refusal> {
     Units::parse(text, asset.decimals).map_err(|problem| Refusal::field("networkFee", problem))
 }

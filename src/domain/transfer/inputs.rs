@@ -1,4 +1,4 @@
-//! Bodies of requests about payouts and refunds.
+//! Request bodies for payouts and refunds.
 //!
 //! Invariant: a field that does not go with the action of a step is refused.
 
@@ -13,7 +13,7 @@ use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::{Code, Refusal};
 use serde_json::Value;
 
-/// Characters of the longest transaction id.
+/// Longest transaction id, in characters.
 pub const TXID_CHARS_MAX: usize = 128;
 
 input! {
@@ -136,7 +136,7 @@ impl Rule for PayoutAmountRule {
         let text = fields.get(name).and_then(Value::as_str);
         let text = text
             .ok_or_else(|| Refusal::field(name, "must be a string like \"25.00\", or \"all\""))?;
-        // A wrong currency is refused before an amount that is no number.
+        // A wrong currency is refused before an amount that is not a number.
         CreatePayout::currency(fields)?;
         if text == "all" {
             return Ok(Some(PayoutAmount::All));
@@ -178,7 +178,10 @@ impl Rule for RefundAmountRule {
     }
 }
 
-/// Reads an amount, `invalid_amount` if it has another form.
+/// Reads an amount.
+///
+/// # Errors
+/// `invalid_amount` for any other form.
 fn cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
     Cents::parse(text).map_err(|error| {
         let problem = match error {
@@ -189,10 +192,11 @@ fn cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
     })
 }
 
-/// One of these actions. A field that does not go with it is refused, because somebody meant something by it.
+/// Rule for an action out of a list. A field that does not go with the action is refused: the sender meant something
+/// by it.
 struct ActionRule {
     actions: &'static [TransferAction],
-    /// Fields of the body.
+    /// Names of all fields of the body.
     fields: &'static [&'static str],
 }
 

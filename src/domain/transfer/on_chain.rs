@@ -1,4 +1,4 @@
-//! A transfer on its chain: its transaction, the outputs that count for it, proposals, and reviews.
+//! On-chain side of a transfer: its transaction, the outputs that count for it, proposals, and reviews.
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
@@ -14,11 +14,11 @@ text_enum! {
         Waiting = "waiting",
         /// The attached transaction is in the mempool or in a block, and pays the amount.
         Seen = "seen",
-        /// A person has to look.
+        /// A person has to check it.
         NeedsReview = "needs_review",
-        /// It is settled.
+        /// Settled.
         Settled = "settled",
-        /// No node watches it.
+        /// No node watches its chain.
         Unwatched = "unwatched",
     }
 }
@@ -26,39 +26,39 @@ text_enum! {
 text_enum! {
     /// Place of an attached transaction.
     pub enum SentState {
-        /// No node has told of it yet.
+        /// No node has reported it yet.
         Unseen = "unseen",
-        /// It is in the mempool.
+        /// In the mempool.
         Mempool = "mempool",
-        /// It is in a block of the active chain.
+        /// In a block of the active chain.
         Mined = "mined",
-        /// A node had it, and has it no more.
+        /// A node had it and no longer has it.
         Absent = "absent",
     }
 }
 
 text_enum! {
-    /// Something that a person has to look at, of a transfer that has ended or whose chain cannot be read back.
+    /// Reason for a review of a transfer that has ended, or whose chain cannot be read back.
     pub enum ReviewKind {
-        /// More than 1 % too much was sent.
+        /// The chain confirmed over 1 % more than the amount.
         Overpaid = "overpaid",
-        /// The transaction is not confirmed any more, after the transfer was paid.
+        /// The transaction is no longer confirmed, although the transfer was paid.
         Gone = "gone",
         /// Money arrived after the transfer had failed or was cancelled.
         Arrived = "arrived",
-        /// The approval is older than the blocks that are read back.
+        /// The approval is older than the blocks that can be read back.
         BeyondReach = "beyond_reach",
     }
 }
 
-/// A transaction that is attached to transfers, as the file knows it.
+/// A transaction that is attached to transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedTransaction {
     /// Order of insertion.
     pub seq: i64,
     /// Id of the transaction.
     pub txid: String,
-    /// Its place.
+    /// Place of the transaction.
     pub state: SentState,
     /// Height of its block.
     pub block_height: Option<u32>,
@@ -66,26 +66,26 @@ pub struct AttachedTransaction {
     pub spends: Vec<Spent>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
-    /// `true`: it reverted and moved nothing.
+    /// `true` if the transaction reverted and moved nothing.
     pub is_reverted: bool,
-    /// Time at which a node first told of it.
+    /// Time at which a node first reported it.
     pub first_seen_at: Option<Time>,
-    /// Time at which a node last told of it.
+    /// Time at which a node last reported it.
     pub last_seen_at: Option<Time>,
-    /// Another transaction that took its inputs or its nonce.
+    /// Id of another transaction that spent its inputs or used its nonce.
     pub gone_by: Option<String>,
-    /// Height of the block of that one.
+    /// Height of the block of that other transaction.
     pub gone_height: Option<u32>,
-    /// `true` once the blocks since approval were ordered to be read for it.
+    /// `true` once the blocks since approval are queued to be read for it.
     pub is_read_back: bool,
-    /// Facts that the node cannot tell, in a sentence.
+    /// Sentence about facts that the node cannot provide.
     pub problem: Option<String>,
 }
 
 /// An output of an attached transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentOutput {
-    /// Its observation, by `seq`.
+    /// Observation of the output, by `seq`.
     pub observation: i64,
     /// The transfer that it counts for, by `seq`; `None` while it is free.
     pub transfer: Option<i64>,
@@ -110,7 +110,7 @@ pub struct ProposedOutput {
     pub position: u32,
     /// Amount, in the coin of the transfer.
     pub amount: Units,
-    /// Origin of the money, as far as that is known.
+    /// Sources of the money, as far as they are known.
     pub spends: Vec<Spent>,
     /// Time of its first sighting.
     pub seen_at: Time,
@@ -118,21 +118,21 @@ pub struct ProposedOutput {
     pub block: Option<Block>,
 }
 
-/// Something that a person has to look at.
+/// A finding that a person has to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
     /// Order of insertion.
     pub seq: i64,
-    /// Name outside the file.
+    /// Public id.
     pub id: String,
-    /// Kind of its subject.
+    /// Kind of the finding.
     pub kind: ReviewKind,
-    /// Finding that opened it.
+    /// Finding that opened the review.
     pub problem: String,
     /// Time of the finding.
     pub opened_at: Time,
-    /// Time of its end.
+    /// End of the review.
     pub ended_at: Option<Time>,
-    /// Reason of its end.
+    /// Reason given at its end.
     pub reason: Option<String>,
 }

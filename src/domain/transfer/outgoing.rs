@@ -1,6 +1,7 @@
-//! Judges a transfer by what its chain tells.
+//! Judges a transfer by the state of its chain.
 //!
-//! Invariant: nothing becomes `failed` here, and `paid` only by confirmed outputs of at least the amount.
+//! Invariant: this module never makes a transfer `failed`, and makes it `paid` only by confirmed outputs of at least
+//! the amount.
 
 use super::on_chain::{AttachedTransaction, OnChainState, Review, SentOutput, SentState};
 use super::{Sending, SettledBy, Transfer, TransferStatus};
@@ -9,44 +10,44 @@ use crate::domain::money::coin::Units;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
 
-/// How long an attached transaction may be unseen until a person looks.
+/// Time after which an unseen attached transaction needs a review, in milliseconds.
 pub const UNSEEN_MS_MAX: i64 = 6 * HOUR_MS;
-/// How long a transfer may be in `processing` without a transaction until a person looks.
+/// Time after which a transfer in `processing` without a transaction needs a review, in milliseconds.
 pub const WITHOUT_TXID_MS_MAX: i64 = DAY_MS;
-/// How long the signer may ask for retries until a person looks.
+/// Time after which repeated retries of the signer need a review, in milliseconds.
 pub const RETRY_MS_MAX: i64 = DAY_MS;
-/// Part of the amount that may be sent too much without a review: 1 %.
+/// Divisor of the amount: an excess of 1 % or less needs no review.
 const TOO_MUCH_PART: u128 = 100;
 
-/// What is known of a transfer.
+/// Known facts about a transfer.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
-    /// A node watches its chain, or a simulated chain told of it.
+    /// `true` if a node watches its chain, or its simulated chain has reported it.
     pub is_watched: bool,
     /// Its attached transaction.
     pub transaction: Option<&'a AttachedTransaction>,
     /// Outputs of that transaction to watched destinations.
     pub outputs: &'a [SentOutput],
-    /// Reviews that are open.
+    /// Open reviews.
     pub reviews: &'a [Review],
     /// Time up to which the chain was read.
     pub scanned_to: Time,
-    /// Time of the judgement.
+    /// Time of the verdict.
     pub now: Time,
 }
 
-/// What follows for a transfer.
+/// Verdict on a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// State to show.
+    /// State to return to readers.
     pub state: OnChainState,
-    /// What is wrong, or what is waited for.
+    /// Problem, or the event that is waited for.
     pub problem: Option<String>,
-    /// Sum of the outputs that count for it and are not dropped; nothing while a node does not have the transaction.
+    /// Sum of the outputs that count for it and are not dropped. Zero while a node does not have the transaction.
     pub amount_seen: Units,
-    /// Confirmed outputs reach the amount.
+    /// `true` if confirmed outputs reach the amount.
     pub is_covered: bool,
-    /// More than 1 % too much is confirmed.
+    /// `true` if more than 1 % too much is confirmed.
     pub is_overpaid: bool,
 }
 
@@ -151,7 +152,7 @@ fn processing(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
     }
 }
 
-/// State that the signer left, until a transaction is attached.
+/// Returns the finding about the signer's outcome, until a transaction is attached.
 fn signers(of: &Transfer, facts: &Facts<'_>) -> Option<Stand> {
     let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
@@ -221,7 +222,7 @@ fn seen(
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
     let is_in_mempool = transaction.state == SentState::Mempool;
-    // The payments of a transaction with a nonce are known from its block only.
+    // A node knows the payments of a transaction with a nonce only once the transaction is in a block.
     let is_untold = is_in_mempool && transaction.nonce.is_some();
     if amount_seen >= amount || is_untold {
         let since = transaction.first_seen_at.unwrap_or(facts.scanned_to);

@@ -1,4 +1,4 @@
-//! Steps that somebody asks for, and transaction ids in the form of their chain.
+//! Requested steps of a transfer, and transaction ids in the form of their chain.
 
 use super::approval::ApprovalRequest;
 use super::inputs::{MoveTransfer, SandboxMoveTransfer, TXID_CHARS_MAX};
@@ -7,20 +7,20 @@ use crate::domain::address::Encoding;
 use crate::domain::chain::Chain;
 use crate::domain::refusal::Refusal;
 
-/// A step as somebody asks for it.
+/// A requested step of a transfer.
 #[derive(Clone, Debug)]
 pub struct MoveRequest {
     /// The action.
     pub action: TransferAction,
     /// Fields of `approve` and `reassign`.
     pub approval: ApprovalRequest,
-    /// A transaction, as it was written.
+    /// Transaction id, as it was written.
     pub txid: Option<String>,
-    /// Why.
+    /// Reason.
     pub reason: Option<String>,
-    /// Put the amount back although it may have been sent.
+    /// `true` to put the amount back although it may have been sent.
     pub force: bool,
-    /// Count it as paid although no chain was asked.
+    /// `true` to count it as paid although no chain confirmed it.
     pub unverified: bool,
     /// Id of a review.
     pub review: Option<String>,
@@ -79,8 +79,9 @@ pub fn txid(text: &str) -> Result<String, Refusal> {
     }
 }
 
-/// Reads a transaction id in the form of a chain: 32 bytes in hexadecimal, with `0x` on EVM chains; on Solana a signature of
-/// 64 bytes in base58.
+/// Reads a transaction id in the form of a chain.
+///
+/// This is 32 bytes in hexadecimal, with `0x` on EVM chains. On Solana it is a signature of 64 bytes in base58.
 ///
 /// # Errors
 /// `invalid_request` that names the form.

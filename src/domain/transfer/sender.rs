@@ -1,6 +1,6 @@
-//! Sender of a transfer: a person by hand, or the signer within the account's limit.
+//! Sender of a transfer: a person, or the signer within the account's limit.
 //!
-//! Invariant: the signer is chosen only where one is set, the chain has a node, and the limit has room.
+//! Invariant: the signer is chosen only if one is set, the chain has a node, and the limit has room.
 
 use crate::domain::asset::Chain;
 use crate::domain::money::{Cents, Currency};
@@ -20,11 +20,11 @@ text_enum! {
 /// Conditions under which the signer may send a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderConditions {
-    /// The transfer moves no real money: no command is ever run for it.
+    /// `true` if the transfer moves no real money. No command is ever run for it.
     pub is_simulated: bool,
-    /// `serve` was started with a signer.
+    /// `true` if `serve` was started with a signer.
     pub has_signer: bool,
-    /// The chain has a node.
+    /// `true` if the chain has a node.
     pub has_node: bool,
     /// Chain of the transfer.
     pub chain: Chain,
@@ -39,7 +39,7 @@ pub struct SenderConditions {
 }
 
 impl SenderConditions {
-    /// Returns why the signer may not send the transfer; `None` where it may.
+    /// Returns the reason why the signer may not send the transfer; `None` if it may.
     pub fn obstacle(&self) -> Option<String> {
         if self.is_simulated {
             return Some("nothing real is sent here".to_owned());
@@ -68,10 +68,10 @@ impl SenderConditions {
         ))
     }
 
-    /// Decides who sends the transfer: who is asked for, else the signer where it may.
+    /// Decides who sends the transfer: the requested sender, otherwise the signer if it may.
     ///
     /// # Errors
-    /// `invalid_request` for `sentBy` where the signer is asked for and may not send it.
+    /// `invalid_request` for `sentBy` if the signer is requested and may not send it.
     pub fn decide(&self, asked: Option<SentBy>) -> Result<SentBy, Refusal> {
         match (asked, self.obstacle()) {
             (Some(SentBy::Hand), _) | (None, Some(_)) => Ok(SentBy::Hand),
@@ -133,7 +133,7 @@ mod tests {
                 SentBy::Hand,
                 "litecoin has no node",
             ),
-            // The limit itself may be reached.
+            // The sum may equal the limit.
             (limited(0, 100_000, Some(100_000)), SentBy::Signer, ""),
             (limited(96_000, 4_000, Some(100_000)), SentBy::Signer, ""),
             (
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Asserts who sends without a word, and that the signer is refused with this obstacle where there is one.
+    /// Asserts the sender if none is requested, and the refusal of the signer if there is an obstacle.
     #[track_caller]
     fn holds(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
         assert_eq!(conditions.decide(None), Ok(sent_by), "{conditions:?}");

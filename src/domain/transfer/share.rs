@@ -1,15 +1,17 @@
-//! Shares the outputs of one transaction out among the transfers that it is attached to.
+//! Shares the outputs of one transaction among the transfers that it is attached to.
 //!
-//! Invariant: an output counts for at most one transfer, and only for one of its destination and coin.
+//! Invariant: an output counts for at most one transfer, and only for one with its destination and coin.
 
 use super::on_chain::SentOutput;
 use super::{Transfer, TransferStatus, TxidSource};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::PaymentState;
 
-/// Returns the transfer, by `seq`, that each output counts for. Transfers that are paid by their chain keep theirs. Of the
-/// others, those of a person or the signer come before those that the chain attached, in the order of their requests: first
-/// each output that is exactly the amount, then the rest until the amount is reached.
+/// Returns the `seq` of the transfer that each output counts for.
+///
+/// Transfers that are already paid keep their outputs. The others take turns in the order of their requests: first
+/// those of a person or the signer, then those that the chain attached. Each first takes an output of exactly its
+/// amount. Then each takes others until its amount is reached.
 pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i64>> {
     let keeps = |seq: i64| {
         let mut kept = transfers.iter();
@@ -57,7 +59,7 @@ fn amount_at(outputs: &[SentOutput], place: usize) -> Option<Units> {
     outputs.get(place).map(|output| output.amount)
 }
 
-/// Places of the free outputs to the destination of a transfer in its coin, those that are dropped last.
+/// Returns the indexes of the free outputs to a transfer's destination in its coin, dropped ones last.
 fn free<'a>(
     outputs: &'a [SentOutput],
     shares: &'a [Option<i64>],

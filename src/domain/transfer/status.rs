@@ -1,6 +1,6 @@
-//! The status of a transfer, and the steps from one to the next.
+//! Status of a transfer, and the steps between statuses.
 //!
-//! Invariant: a step that the machine does not have changes nothing.
+//! Invariant: a step that the state machine does not have changes nothing.
 
 use super::TransferKind;
 use super::step::TransferAction;
@@ -16,28 +16,29 @@ text_enum! {
     ///     └──cancel─→ cancelled └──cancel─→ cancelled
     /// ```
     ///
-    /// `release` ends the hold of a restore and `reassign` changes who sends an approved transfer: neither moves it. Of one
-    /// that is processing the transaction can be attached, corrected and detached; its chain, or a person, makes it paid.
+    /// `release` ends the hold after a restore, and `reassign` changes the sender of an approved transfer. Neither
+    /// changes the status. While a transfer is processing, its transaction can be attached, corrected and detached. The
+    /// chain or a person then makes the transfer paid.
     pub enum TransferStatus {
         /// The amount has left the balance; nothing else has happened.
         Requested = "requested",
         /// Rate, network fee and amount in coin are fixed.
         Approved = "approved",
-        /// It is being sent.
+        /// The transfer is being sent.
         Processing = "processing",
-        /// It was sent.
+        /// Sent.
         Paid = "paid",
-        /// It could not be sent; the amount is back.
+        /// Not sent; the amount is back.
         Failed = "failed",
-        /// It was not approved; the amount is back.
+        /// Not approved; the amount is back.
         Rejected = "rejected",
-        /// It was cancelled; the amount is back.
+        /// Cancelled; the amount is back.
         Cancelled = "cancelled",
     }
 }
 
 impl TransferStatus {
-    /// Returns the status after an action; `None` where the machine has no such step.
+    /// Returns the status after an action; `None` if the state machine has no such step.
     pub const fn after(self, action: TransferAction) -> Option<TransferStatus> {
         match (self, action) {
             (TransferStatus::Requested, TransferAction::Approve) => Some(TransferStatus::Approved),
@@ -92,7 +93,7 @@ impl TransferStatus {
         }
     }
 
-    /// Is the amount reserved: neither sent nor put back?
+    /// Returns `true` if the amount is reserved: neither sent nor put back.
     pub const fn is_open(self) -> bool {
         match self {
             TransferStatus::Requested | TransferStatus::Approved | TransferStatus::Processing => {
@@ -105,12 +106,12 @@ impl TransferStatus {
         }
     }
 
-    /// Is the amount back in the balance?
+    /// Returns `true` if the amount is back in the balance.
     pub const fn is_put_back(self) -> bool {
         !self.is_open() && !matches!(self, TransferStatus::Paid)
     }
 
-    /// Event of coming here.
+    /// Returns the event of a transfer that enters this status.
     pub const fn event(self, kind: TransferKind) -> Option<EventType> {
         match (self, kind) {
             (TransferStatus::Paid, TransferKind::Payout) => Some(EventType::PayoutPaid),

@@ -1,33 +1,33 @@
-//! The steps of a transfer.
+//! Steps of a transfer.
 //!
-//! Whether a step is possible from a status is decided by [`TransferStatus::after`](super::TransferStatus::after).
+//! [`TransferStatus::after`](super::TransferStatus::after) decides whether a step is possible from a status.
 
 use super::approval::Approval;
 use super::sender::SentBy;
 use super::{Sending, SettledBy};
 use crate::domain::text_enum::text_enum;
 
-/// The longest reason.
+/// Longest reason, in characters.
 pub const REASON_CHARS_MAX: usize = 500;
 
 text_enum! {
-    /// Something that may be done to a payout or refund.
+    /// Action on a payout or refund.
     pub enum TransferAction {
         /// Fixes rate, network fee and amount in coin.
         Approve = "approve",
-        /// Changes who sends it.
+        /// Changes the sender.
         Reassign = "reassign",
-        /// It is being sent from here on.
+        /// Starts the sending.
         Process = "process",
         /// Attaches the transaction that sent it, or counts it as paid.
         Pay = "pay",
-        /// It could not be sent.
+        /// Marks it as failed.
         Fail = "fail",
-        /// It is not approved.
+        /// Rejects it.
         Reject = "reject",
-        /// It is cancelled.
+        /// Cancels it.
         Cancel = "cancel",
-        /// A person has looked at it after a restore: it goes back to the status that it had before.
+        /// Ends the hold after a restore, once a person has checked the transfer.
         Release = "release",
         /// Removes the attached transaction.
         Detach = "detach",
@@ -37,7 +37,7 @@ text_enum! {
         Resolve = "resolve",
         /// Ends a review with an adjustment of the balance.
         Adjust = "adjust",
-        /// Simulates what its chain tells, in the sandbox.
+        /// Simulates the state of its chain, in the sandbox.
         Chain = "chain",
     }
 }
@@ -71,55 +71,55 @@ pub const OF_SANDBOX: [TransferAction; 8] = [
 ];
 
 text_enum! {
-    /// What a simulated chain tells of a transfer.
+    /// Simulated state of a transfer on its chain.
     pub enum ChainCase {
         /// The transaction is in the mempool and pays the amount.
         Seen = "seen",
-        /// It is confirmed.
+        /// The transaction is confirmed.
         Confirmed = "confirmed",
-        /// It pays half the amount.
+        /// The transaction pays half the amount.
         Short = "short",
-        /// It is gone.
+        /// The transaction disappeared.
         Dropped = "dropped",
-        /// It pays another address.
+        /// The transaction pays another address.
         OtherAddress = "other_address",
     }
 }
 
-/// Why a transfer counts as paid.
+/// Reason why a transfer counts as paid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// Its transaction, where that is known.
+    /// Id of its transaction, if known.
     pub txid: Option<String>,
-    /// Who says so.
+    /// Source of the settlement.
     pub by: SettledBy,
-    /// The person's reason, where a person says so.
+    /// Reason of the person, if a person settled it.
     pub reason: Option<String>,
 }
 
-/// A step with what it brings along.
+/// A step of a transfer with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// With the terms that were fixed.
+    /// Approves it with these terms.
     Approve(Approval),
-    /// With who sends it from now on.
+    /// Changes its sender.
     Reassign(SentBy),
-    /// With the state of the signer, where one sends it.
+    /// Starts the sending; with the state of the signer if the signer sends it.
     Process(Option<Sending>),
-    /// With why it counts as paid.
+    /// Counts it as paid.
     Pay(Settlement),
-    /// With the reason, where there is one to tell.
+    /// Marks it as failed, with an optional reason.
     Fail(Option<String>),
-    /// With the reason, where there is one to tell.
+    /// Rejects it, with an optional reason.
     Reject(Option<String>),
-    /// With the reason, where there is one to tell.
+    /// Cancels it, with an optional reason.
     Cancel(Option<String>),
-    /// Ends the hold of a restore, with who sends it from now on where it is approved.
+    /// Ends the hold after a restore; with the sender of an approved transfer.
     Release(Option<SentBy>),
 }
 
 impl Step {
-    /// Fields that a person had to insist on.
+    /// Returns the fields that needed explicit acceptance.
     pub fn insisted_on(&self) -> Vec<&'static str> {
         match self {
             Step::Approve(approval) => approval.insisted_on.clone(),
@@ -133,7 +133,7 @@ impl Step {
         }
     }
 
-    /// The action of the step.
+    /// Returns the action of the step.
     pub const fn action(&self) -> TransferAction {
         match self {
             Step::Approve(_) => TransferAction::Approve,

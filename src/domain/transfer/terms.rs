@@ -1,31 +1,30 @@
-//! How much coin a transfer sends: rate, network fee, and what is left.
+//! Amount in coin that a transfer sends: rate, network fee and remainder.
 //!
-//! What lives here: the arithmetic of an approval, and the fixed network fees. What does not:
-//! today's rates. What always holds: the amount sent is rounded down, and more than zero.
+//! Invariant: the amount sent is rounded down and is more than zero.
 
 use crate::domain::asset::{Asset, AssetKind};
 use crate::domain::money::Cents;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::refusal::Refusal;
 
-/// What is fixed at approval.
+/// Terms that are fixed at approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Fiat per whole coin.
     pub rate: Rate,
-    /// Taken out of the amount, in the coin's base units.
+    /// Network fee, taken out of the amount, in base units of the coin.
     pub network_fee: Units,
-    /// What is sent, the fee already taken out.
+    /// Amount to send after the fee, in base units of the coin.
     pub amount_crypto: Units,
 }
 
 impl Terms {
-    /// The terms of sending `amount` in this coin: amount ÷ rate less the network fee, rounded down to
+    /// Computes the terms of sending `amount` in this coin: amount ÷ rate less the network fee, rounded down to
     /// min(decimals, 8) places.
     ///
     /// # Errors
-    /// `invalid_request` for `networkFee` where nothing is left of the amount, for `rate` where the amount cannot be
-    /// counted in the coin.
+    /// `invalid_request` for `networkFee` if nothing is left of the amount.
+    /// `invalid_request` for `rate` if the amount in coin overflows.
     pub fn new(
         amount: Cents,
         asset: &Asset,
@@ -52,8 +51,9 @@ impl Terms {
     }
 }
 
-/// The fixed network fee of a coin, in its base units: of simulated chains, and where neither a node nor the operator says
-/// what sending costs.
+/// Returns the built-in network fee of a coin, in its base units.
+///
+/// Simulated chains use it, and real chains if neither a node nor the operator gives a fee.
 pub const fn fixed_network_fee(asset: &Asset) -> Units {
     let [native, token] = asset.chain.row().fixed_fees;
     match asset.kind {
@@ -86,7 +86,7 @@ mod tests {
             (15_000, "SOL", "150", "0", "1"),
             (2_000, "BTC", "60000", "0.00002", "0.00031333"),
             (1_000, "ETH", "3000", "0.0002", "0.00313333"),
-            // The fee is finer than what is sent: only the difference is rounded.
+            // The fee is finer than the amount to send: only the difference is rounded.
             (3_000, "ETH", "3000", "0.000000000000000001", "0.00999999"),
             (1_000, "USDC-BASE", "0.92", "0.01", "10.859565"),
             (2_000, "DOGE", "0.2", "1", "99"),

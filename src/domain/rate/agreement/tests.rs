@@ -1,10 +1,10 @@
-//! Medians, case by case: who agrees, who lies, who is late.
+//! Medians of figures that agree, contradict each other, or are old.
 
 use super::{FRESH_MS_MAX, Figure, NoAgreement, RateSource, Source, Time, agreed};
 
 const NOW: Time = Time(1_000_000_000);
 
-/// Figures of the public sources, in their order, each told so long ago.
+/// Figures of the public sources, in their order, each with its age.
 fn told(rates: &[(&str, i64)]) -> Vec<Figure> {
     let sources = Source::PUBLIC.iter();
     let figure = |(source, (rate, age_ms)): (&Source, &(&str, i64))| Figure {
@@ -16,7 +16,7 @@ fn told(rates: &[(&str, i64)]) -> Vec<Figure> {
     sources.zip(rates).map(figure).collect()
 }
 
-/// The rate, or why there is none.
+/// Returns the rate, or the reason why there is none.
 fn rate(rates: &[(&str, i64)]) -> String {
     match agreed(&told(rates), NOW) {
         Ok(quoted) => {
@@ -38,7 +38,7 @@ fn the_median_counts_where_two_stand_by_it() {
         (&["100", "103"], "101.5"),
         (&["102", "100", "101"], "101"),
         (&["100", "101", "102", "103"], "101.5"),
-        // One lies by half, up or down, or by everything.
+        // One figure is too high or too low by half, or absurd.
         (&["100", "150", "100.5"], "100.5"),
         (&["100", "50", "100.5"], "100"),
         (&["100", "150", "100.5", "101"], "100.75"),
@@ -56,7 +56,7 @@ fn where_no_two_stand_by_the_median_there_is_no_rate() {
         &["100", "103.01"] as &[&str],
         &["100", "150"],
         &["100", "104", "109"],
-        // Two pairs that agree each, and nobody stands by what is between them.
+        // Two pairs agree each, but no pair agrees with the median between them.
         &["100", "100", "150", "150"],
         &["100", "101", "150", "200"],
     ] {
@@ -85,9 +85,9 @@ fn only_what_is_fresh_counts() {
     let alone = "only coinbase has told a figure in the last 3 minutes, and 2 sources must agree";
     assert_eq!(rate(&[("100", old), ("100", 0)]), alone);
     assert_eq!(rate(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
-    // One that is old no longer takes a side.
+    // An old figure no longer counts.
     assert_eq!(rate(&[("100", 0), ("150", old), ("101", 0)]), "100.5");
-    // Told by a clock that was ahead.
+    // This figure comes from a clock that was ahead.
     assert_eq!(rate(&[("100", -old), ("100", 0)]), alone);
 }
 

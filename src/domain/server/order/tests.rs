@@ -1,4 +1,4 @@
-//! Which host names and which orders are taken.
+//! Accepted and refused host names and orders.
 
 use super::{ServerLimits, ServerOrder, check_hostname};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Every state with every step, and that each stored row reads back as its state.
+//! Every step from every state, and the states that stored rows read back as.
 
 use super::{CommandState, OperatorStep, ServerState, ServerStatus, Step, Task};
 use crate::domain::refusal::Code;
@@ -30,7 +30,7 @@ const STEPS: [Step; 9] = [
     Step::Operator(OperatorStep::Release),
 ];
 
-/// Where each of [`STEPS`] leads from each of [`ALL`], as the documentation tells it.
+/// State after each of [`STEPS`] from each of [`ALL`], by the documentation.
 #[rustfmt::skip]
 const TABLE: [[Option<ServerState>; 9]; 9] = [
     // discard, start, done, declined, lost, activate, fail, delete, release
@@ -96,7 +96,7 @@ fn what_is_stored_reads_back_and_nothing_else_does() {
             }
         }
     }
-    // One that was wanted gone and one that was discarded at once are both gone.
+    // Both a server that was removed and an order that was discarded at once are deleted.
     assert_eq!(read.len(), ALL.len() + 1);
     assert!(ALL.iter().all(|state| read.contains(state)));
 }

@@ -1,4 +1,4 @@
-//! Odd cases of the status function, one each.
+//! Special cases of the status function.
 
 use super::super::{InvoiceStatus, PaymentState, Terms, Time};
 use super::{Case, DUE, EXPIRES, Paid, by_the_code};
@@ -11,22 +11,22 @@ use crate::domain::rate::Quoted;
 
 const SEEN: Paid = (PaymentState::Seen, true, false, DUE);
 const CONFIRMED: Paid = (PaymentState::Confirmed, true, true, DUE);
-/// Was seen, never confirmed, and is gone.
+/// Seen, never confirmed, and dropped.
 const DROPPED: Paid = (PaymentState::Dropped, true, false, DUE);
-/// Was confirmed once, and is gone.
+/// Confirmed once, and dropped.
 const LOST: Paid = (PaymentState::Dropped, true, true, DUE);
 
-/// A payment worth something else.
+/// Returns the payment with another value.
 fn worth(paid: Paid, value: i64) -> Paid {
     (paid.0, paid.1, paid.2, value)
 }
 
-/// A payment seen too late.
+/// Returns the payment, seen too late.
 fn late(paid: Paid) -> Paid {
     (paid.0, false, paid.2, paid.3)
 }
 
-/// A quoted invoice of 100.00 with the default tolerances and these payments, before its deadline.
+/// Returns a quoted invoice of 100.00 with the default tolerances and these payments, before its deadline.
 fn open(payments: &[Paid]) -> Case {
     Case {
         due: DUE,
@@ -40,7 +40,7 @@ fn open(payments: &[Paid]) -> Case {
     }
 }
 
-/// The same once its time is up.
+/// Returns the same invoice after its deadline.
 fn past(payments: &[Paid]) -> Case {
     Case {
         now: EXPIRES,
@@ -48,7 +48,7 @@ fn past(payments: &[Paid]) -> Case {
     }
 }
 
-/// The same, cancelled a second before it would have expired.
+/// Returns the same invoice, cancelled a second before its deadline.
 fn cancelled(payments: &[Paid]) -> Case {
     Case {
         cancelled: Some(EXPIRES - 1_000),
@@ -56,7 +56,7 @@ fn cancelled(payments: &[Paid]) -> Case {
     }
 }
 
-/// The terms of those invoices.
+/// Returns the terms of these invoices.
 fn terms(cancelled_at: Option<i64>) -> Terms {
     Terms {
         due: Cents(DUE),
@@ -85,7 +85,8 @@ fn the_deadline_itself_is_past() {
     is(&unquoted(past(&[])), InvoiceStatus::Expired);
 }
 
-/// Whoever pays in the millisecond of the cancel pays late; the cancel stands until that payment is confirmed.
+/// A payment in the millisecond of the cancellation is late. The invoice stays cancelled until the payment is
+/// confirmed.
 #[test]
 fn a_cancel_and_a_payment_in_the_same_millisecond() {
     let cancelled_at = EXPIRES - 1_000;
@@ -210,7 +211,7 @@ fn cancelled_and_then_paid() {
         InvoiceStatus::Underpaid,
     );
     is(&cancelled(&[late(LOST)]), InvoiceStatus::Cancelled);
-    // Dropped before the cancel, back after it: it was on time and stays so.
+    // Dropped before the cancellation and seen again after it: the payment was on time and stays on time.
     is(&cancelled(&[DROPPED]), InvoiceStatus::Cancelled);
     is(&cancelled(&[SEEN]), InvoiceStatus::Detected);
     is(&cancelled(&[CONFIRMED]), InvoiceStatus::Confirmed);
@@ -235,7 +236,7 @@ fn a_sum_past_64_bits_is_counted_and_never_wraps() {
     is(&dear, InvoiceStatus::Confirmed);
 }
 
-/// A payment to the address of a quote.
+/// Returns a payment to the address of a quote.
 fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
     Payment {
         seq,
@@ -258,7 +259,7 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
     }
 }
 
-/// The coin of an invoice is that of its first payment that stands, though another was picked since.
+/// The invoice has the coin of its first payment that counts, even if another coin was selected later.
 #[test]
 fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> {
     let quoted = Quoted::fixed("1".parse()?, Time(0));

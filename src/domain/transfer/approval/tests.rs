@@ -1,4 +1,4 @@
-//! Approvals, case by case: which rate and fee are taken, and which have to be insisted on.
+//! Rates and fees that approvals take, and those that need explicit acceptance.
 
 use super::{FeeSource, Fixed, Market, Proposal, ProposedFee, Rate, Refusal, Time, Transfer};
 use crate::domain::asset::{Asset, Mode};
@@ -43,7 +43,7 @@ fn refund(cents: i64) -> Transfer {
     }
 }
 
-/// Litecoin at 80, told by two sources so many minutes ago; a fee of 0.0001.
+/// Litecoin at 80 from two sources, some minutes old; a fee of 0.0001.
 fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
     let at = NOW.plus_ms(minutes_ago.saturating_mul(-MINUTE_MS));
     let told = [(Source::Kraken, "80.1"), (Source::Coinbase, "79.9")];
@@ -73,7 +73,7 @@ fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusa
     request.approval.fix(of, proposal)
 }
 
-/// What is sent, at which rate, with which fee, and what was insisted on.
+/// Amount to send, rate, fee source, and the accepted fields.
 type Summary = (String, String, &'static str, Vec<&'static str>);
 
 fn summary(fixed: Result<Fixed, Refusal>) -> Result<Summary, (Option<String>, String)> {
@@ -120,7 +120,7 @@ fn a_fresh_market_rate_is_taken_and_others_need_to_be_near_it() {
             "estimate",
             &["rate"],
         ),
-        // What needs no insisting is not noted as insisted on.
+        // A value that needs no acceptance is not listed as accepted.
         (
             json!({ "rate": "80", "acceptRate": true, "acceptFee": true }),
             "0.4999",
@@ -186,7 +186,7 @@ fn any_rate_needs_to_be_insisted_on_where_none_is_fresh() {
 
 #[test]
 fn a_fee_above_a_quarter_needs_to_be_insisted_on() {
-    // 0.5 LTC: a quarter is 0.125.
+    // A quarter of 0.5 LTC is 0.125.
     let of = refund(4_000);
     let fresh = proposal(0, true);
     let fee = |fee: &str, accept: bool| json!({ "networkFee": fee, "acceptFee": accept });
@@ -209,10 +209,10 @@ fn a_fee_above_a_quarter_needs_to_be_insisted_on() {
         "networkFee is more than a quarter of the amount: 0.12500001 LTC (10.00 EUR) of 40.00 EUR. Send a smaller \
          networkFee, or acceptFee: true"
     );
-    // Insisting does not send less than nothing.
+    // Acceptance does not allow a negative amount.
     let (param, _) = summary(fix(&fee("0.5", true), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
-    // An estimate is guarded as what is given: 0.0001 of 0.00025 LTC.
+    // An estimate is guarded like a given fee: 0.0001 of 0.00025 LTC.
     let (param, _) = summary(fix(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
 }

@@ -1,4 +1,4 @@
-//! Judgements, case by case.
+//! Verdicts on transfers.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{Facts, OnChainState, Transfer, TransferStatus, UNSEEN_MS_MAX, Verdict, judge};
@@ -13,7 +13,7 @@ use crate::domain::transfer::on_chain::{
 use crate::domain::transfer::terms::Terms;
 use crate::domain::transfer::{Dispatch, Sending, SettledBy, TransferKind, TxidSource};
 
-/// When the transfer was handed over, and its transaction attached.
+/// Time at which the transfer was handed over and its transaction attached.
 const THEN: Time = Time(DAY_MS);
 /// Amount of the transfer: 0.5 LTC.
 const AMOUNT: u128 = 50_000_000;
@@ -89,7 +89,7 @@ fn transaction(state: SentState) -> AttachedTransaction {
     }
 }
 
-/// A watched chain that has told nothing.
+/// A watched chain without a report.
 const NOTHING: Facts<'static> = Facts {
     is_watched: true,
     transaction: None,
@@ -99,7 +99,7 @@ const NOTHING: Facts<'static> = Facts {
     now: THEN,
 };
 
-/// Judges so many milliseconds after [`THEN`].
+/// Returns the verdict so many milliseconds after [`THEN`].
 fn after(
     of: &Transfer,
     transaction: Option<&AttachedTransaction>,
@@ -134,7 +134,7 @@ fn exact_amount_is_seen_then_covered() {
     assert_eq!(seen.state, OnChainState::Seen);
     assert!(!seen.is_covered && !seen.is_overpaid);
     assert!(seen.problem.unwrap().starts_with("in the mempool since "));
-    // In the mempool for long is seen, not lost.
+    // A transaction that is in the mempool for long counts as seen, not as lost.
     let outputs = std::slice::from_ref(&paid);
     let late = after(&of, Some(&mempool), outputs, 30 * DAY_MS);
     assert_eq!(late.state, OnChainState::Seen);
@@ -242,7 +242,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
             assert_eq!(at(early).state, OnChainState::Waiting, "{state} {early}");
         }
         is_reviewed(&at(UNSEEN_MS_MAX), problem);
-        // A correction counts anew.
+        // The time starts again after a correction.
         let mut corrected = of.clone();
         corrected.dispatch.attached_at = Some(THEN.plus_ms(MINUTE_MS));
         let verdict = after(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
@@ -298,7 +298,7 @@ fn signer_without_an_outcome_is_reviewed() {
         &judged(Sending::Retry, DAY_MS),
         "tries again every 10 minutes: low funds",
     );
-    // The clock counts: the node of the chain may be what the signer waits for.
+    // Real time counts here: the signer may be waiting for the node of the chain.
     of.sending = Some(Sending::Retry);
     of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
     let facts = Facts {

@@ -1,4 +1,4 @@
-//! Sharing out, case by case.
+//! Sharing of outputs among transfers.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -16,7 +16,7 @@ fn outputs(amounts: &[u128]) -> Vec<SentOutput> {
     amounts.iter().map(free).collect()
 }
 
-/// Transfers of these amounts, in order of their requests: 1, 2, 3.
+/// Transfers of these amounts, requested in the order 1, 2, 3.
 fn transfers(amounts: &[u128]) -> Vec<Transfer> {
     let numbered = (1..).zip(amounts);
     numbered.map(|(seq, amount)| refund(seq, *amount)).collect()
@@ -26,7 +26,7 @@ fn transfers(amounts: &[u128]) -> Vec<Transfer> {
 fn shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
     let (outputs, mut among) = (outputs(of), transfers(among));
     assert_eq!(share_out(&outputs, &among), expected);
-    // The order in which they are read does not matter, and neither does what was shared before.
+    // The order of reading and earlier shares make no difference.
     among.reverse();
     assert_eq!(share_out(&outputs, &among), expected);
     let mut again = outputs;
@@ -42,13 +42,13 @@ fn exact_outputs_come_first_then_the_rest_in_order() {
     shared(&[5], &[], &[None]);
     shared(&[5], &[5], &[Some(1)]);
     shared(&[5, 7], &[7, 5], &[Some(2), Some(1)]);
-    // Of two alike the older request gets the first output.
+    // Of two equal transfers, the older request gets the first output.
     shared(&[5, 5], &[5, 5], &[Some(1), Some(2)]);
     shared(&[5], &[5, 5], &[Some(1)]);
-    // The older one takes no exact output of the younger one.
+    // The older transfer does not take the exact output of the younger one.
     shared(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
     shared(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
-    // Outputs are taken until the amount is reached, and what is left is free.
+    // Outputs are taken until the amount is reached. The rest stays free.
     shared(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
     shared(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
     shared(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
@@ -71,7 +71,7 @@ fn paid_transfer_keeps_its_outputs() {
     let mut sent = outputs(&[5]);
     sent[0].transfer = Some(2);
     assert_eq!(share_out(&sent, &all), [Some(2)]);
-    // One that is not paid gives way to the older request.
+    // An unpaid transfer yields to the older request.
     all[1].status = TransferStatus::Processing;
     assert_eq!(share_out(&sent, &all), [Some(1)]);
 }
@@ -85,15 +85,15 @@ fn found_transfer_gives_way_to_what_a_person_or_the_signer_attached() {
         let mut sent = outputs(&[5]);
         sent[0].transfer = Some(1);
         assert_eq!(share_out(&sent, &all), [Some(2)]);
-        // Also where it is not exactly the amount.
+        // This holds even if the output is not exactly the amount.
         all[1].terms.as_mut().unwrap().amount_crypto.0 = 4;
         let exact = share_out(&sent, &all);
         assert_eq!(exact, [Some(1)], "an exact output comes first");
-        // A transaction found by the chain has exact outputs only.
+        // A transfer whose transaction was found on the chain takes exact outputs only.
         all[0].terms.as_mut().unwrap().amount_crypto.0 = 3;
         assert_eq!(share_out(&sent, &all), [Some(2)]);
         assert_eq!(share_out(&sent, &all[..1]), [None]);
-        // Paid, it keeps its own.
+        // Once paid, it keeps its own outputs.
         all[0].status = TransferStatus::Paid;
         assert_eq!(share_out(&sent, &all), [Some(1)]);
     }
