@@ -1,7 +1,6 @@
-//! The merchant's account: what it may do and within which limits.
+//! The merchant's account: its status, limits, settings and webhook endpoints.
 //!
-//! What lives here: the account, its states, its limits and its webhook endpoints. What does not: its balance
-//! (`ledger`). What always holds: only an active account makes invoices.
+//! Invariant: only an active account can create invoices.
 
 pub mod change;
 pub mod sandbox;
@@ -16,26 +15,26 @@ use super::time::Time;
 use super::url::Site;
 
 text_enum! {
-    /// Where an account stands.
+    /// Status of an account.
     ///
     /// ```text
     /// pending → active ⇄ suspended
     ///    └────→ rejected
     /// ```
     pub enum AccountStatus {
-        /// Waiting for the operator.
+        /// Waits for the operator's approval.
         Pending = "pending",
-        /// In use.
+        /// Active.
         Active = "active",
-        /// Stopped by the operator.
+        /// Suspended by the operator.
         Suspended = "suspended",
-        /// Not taken.
+        /// Not approved.
         Rejected = "rejected",
     }
 }
 
 impl AccountStatus {
-    /// May this account make invoices?
+    /// Checks that this account may create invoices.
     ///
     /// # Errors
     /// `account_suspended`, or `account_not_approved`.
@@ -53,7 +52,7 @@ impl AccountStatus {
         }
     }
 
-    /// May this account ask for payouts?
+    /// Checks that this account may request payouts.
     ///
     /// # Errors
     /// `account_not_active`.
@@ -69,7 +68,7 @@ impl AccountStatus {
         }
     }
 
-    /// May an operator move an account from here to there?
+    /// Checks that an operator may change this status to `next`.
     ///
     /// # Errors
     /// `invalid_transition`.
@@ -91,7 +90,7 @@ impl AccountStatus {
         ))
     }
 
-    /// The event of becoming this, coming from `before`.
+    /// Returns the event of a change from `before` to this status.
     pub fn event_after(self, before: AccountStatus) -> Option<EventType> {
         match self {
             AccountStatus::Active if before != self => Some(EventType::AccountApproved),
@@ -109,65 +108,65 @@ impl AccountStatus {
 pub struct Account {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// The shop's name.
+    /// Name of the merchant.
     pub name: String,
-    /// Where it stands.
+    /// Status of the account.
     pub status: AccountStatus,
-    /// The service's fee.
+    /// Fee of the service.
     pub fee: Bps,
-    /// Stored and shown only.
+    /// Setting that is only stored and returned.
     pub settlement_enabled: bool,
-    /// May it have customers with static addresses?
+    /// `true` if it may have customers with static addresses.
     pub customers_enabled: bool,
-    /// The coin payouts are sent in.
+    /// Coin of its payouts.
     pub payout_asset: &'static Asset,
-    /// The largest invoice.
+    /// Largest price of an invoice.
     pub invoice_max: Cents,
-    /// The smallest payout.
+    /// Smallest payout.
     pub payout_min: Cents,
-    /// The most paid out in 24 hours, in each currency.
+    /// Most that is paid out in 24 hours, in each currency.
     pub payout_daily_max: Cents,
-    /// Most that the signer is given in 24 hours, in each currency; `None` for no limit.
+    /// Most that the signer may send in 24 hours, in each currency; `None` for no limit.
     pub signer_max: Option<Cents>,
-    /// Tolerance below a price.
+    /// Largest shortfall that still counts as paid, in basis points of the price.
     pub under: Bps,
-    /// Tolerance above a price.
+    /// Largest excess that does not count as overpaid, in basis points of the price.
     pub over: Bps,
-    /// By how much its rates are lower than what was told: a customer pays more of a coin.
+    /// Spread by which its rates are lowered. Customers then pay more of a coin.
     pub spread: Bps,
-    /// Default time to pay.
+    /// Default time to pay, in seconds.
     pub ttl_seconds: i64,
-    /// Where customers go after paying, by default.
+    /// Default page for customers after payment.
     pub success_url: Option<String>,
-    /// Where customers go who give up, by default.
+    /// Default page for customers who do not pay.
     pub cancel_url: Option<String>,
-    /// Signs deliveries to an invoice's own webhookUrl.
+    /// Secret that signs deliveries to the webhookUrl of an invoice.
     pub legacy_secret: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Time,
-    /// How its checkout looks.
+    /// Appearance of its checkout.
     pub branding: Branding,
-    /// The language of its checkout, as in `lang` of HTML, or `auto`: that of the customer's browser.
+    /// Language of its checkout, as in `lang` of HTML, or `auto` for that of the customer's browser.
     pub checkout_lang: String,
-    /// How many servers it may have at once; 0: it may not order any.
+    /// Most servers at the same time; 0 forbids orders.
     pub server_quota: i64,
-    /// Origins of the pages that may use its public keys, like `https://shop.example`; none: all.
+    /// Origins whose pages may use its public keys, like `https://shop.example`; empty for all.
     pub allowed_origins: Vec<String>,
 }
 
-/// How an account's checkout looks.
+/// Appearance of an account's checkout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Branding {
     /// `#` and six hex digits, lower case.
     pub color: Option<String>,
-    /// An absolute url of a picture.
+    /// Absolute url of a picture.
     pub logo_url: Option<String>,
 }
 
 impl Account {
-    /// May a page of this origin use the account's public keys? Programs send no origin, and may.
+    /// Returns `true` if a page of this origin may use the account's public keys. Programs send no origin and may.
     pub fn admits(&self, origin: Option<&str>) -> bool {
         let is_same = |allowed: &str, origin: &Site<'_>| {
             Site::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
@@ -179,7 +178,7 @@ impl Account {
         self.allowed_origins.is_empty() || origin.is_none_or(is_listed)
     }
 
-    /// The price of an invoice, if the account allows it; nothing is a price larger than can be counted.
+    /// Returns the price of an invoice if the account allows it. `None` is a price that overflows.
     ///
     /// # Errors
     /// `amount_too_large`.
@@ -191,7 +190,7 @@ impl Account {
         })
     }
 
-    /// A new account with the defaults of the interface.
+    /// Returns a new account with the default settings.
     pub fn new(id: String, name: String, legacy_secret: String, now: Time) -> Account {
         Account {
             seq: 0,
@@ -222,35 +221,35 @@ impl Account {
     }
 }
 
-/// SOL.
+/// Returns SOL.
 pub fn default_payout_asset() -> &'static Asset {
     let [first, ..] = &super::asset::ASSETS;
     Asset::find("SOL").unwrap_or(first)
 }
 
-/// A receiver of an account's events.
+/// A webhook endpoint of an account.
 #[derive(Clone)]
 pub struct Endpoint {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// Which mode's events it gets; nothing: both.
+    /// Mode of its events; `None` for both.
     pub mode: Option<Mode>,
-    /// Where to.
+    /// Url of the receiver.
     pub url: String,
-    /// Signs its deliveries.
+    /// Secret that signs its deliveries.
     pub secret: String,
-    /// Which body it gets.
+    /// Format of its bodies.
     pub format: Format,
-    /// Which events it gets, by their own type or by the name they are told under; nothing: all.
+    /// Event types it receives, by their own type or by the type that its format names; `None` for all.
     pub types: Option<Vec<EventType>>,
-    /// Is it in use?
+    /// `true` if it is in use.
     pub enabled: bool,
 }
 
 impl Endpoint {
-    /// Does it get this event?
+    /// Returns `true` if it receives this event.
     pub fn wants(&self, mode: Mode, kind: EventType) -> bool {
         let Some(told) = kind.told_as(self.format) else {
             return false;

@@ -1,9 +1,7 @@
-//! Addresses: which texts are an address on which chain, and which addresses test mode hands out in place of real
-//! ones.
+//! Addresses: the valid texts on each chain, and the fake addresses of test mode.
 //!
-//! What lives here: reading and writing base58check, segwit, EIP-55 and base58 texts. What does not: keys of any
-//! kind, and who owns an address. What always holds: [`parse`] returns the canonical text, so two spellings of one
-//! address become equal, and parsing that text again changes nothing.
+//! Invariant: [`parse`] returns the canonical text. Two spellings of one address become equal, and parsing the result
+//! changes nothing.
 
 use std::fmt;
 
@@ -29,42 +27,43 @@ pub use pay_to::{PayTo, write};
 pub use script::{of_script, script};
 pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
 
-/// Longer texts are refused unread; the longest address there is (a taproot one on regtest) has 64 bytes.
+/// Longest text that is read, in bytes. The longest address, a taproot one on regtest, has 64.
 const TEXT_BYTES_MAX: usize = 128;
 
-/// The most a version byte, a 20-byte hash and a checksum take in base58; the shortest segwit address has 42.
+/// Longest base58 text of a version byte, a 20-byte hash and a checksum. The shortest segwit address has 42
+/// characters.
 const BASE58CHECK_BYTES_MAX: usize = 35;
 
-/// The byte in front of every account on Tron (<https://developers.tron.network/docs/account>).
+/// First byte of every account on Tron (<https://developers.tron.network/docs/account>).
 const TRON_VERSION: u8 = 0x41;
 
 const DOGECOIN_TEST_VERSION: u8 = 0x71;
 const LITECOIN_TEST_PREFIX: Hrp = Hrp::parse_unchecked("tltc");
 
-/// Which encoding an address of a utxo chain wears. EVM, Tron and Solana addresses look the same everywhere.
+/// Encoding of a utxo chain's addresses. EVM, Tron and Solana addresses look the same on all networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// The one whose coins are worth something.
+    /// Main network.
     Main,
-    /// Every other: testnet, signet and regtest.
+    /// Every other network: testnet, signet and regtest.
     Test,
 }
 
-/// The text is no address of the chain; [`Display`](fmt::Display) says what would be right.
+/// Error: the text is not an address of the chain. [`Display`](fmt::Display) names the expected form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressError {
     chain: Chain,
     reason: Reason,
 }
 
-/// The end of the sentence "not an address on bitcoin: …".
+/// End of the sentence "not an address on bitcoin: …".
 type Reason = &'static str;
 
 const CHECKSUM: Reason = "its checksum does not match; copy it again";
 const NOBODY: Reason = "the all-zero address belongs to nobody";
 
 impl Network {
-    /// Both, the one whose coins are worth something first.
+    /// Both networks, the main one first.
     pub const BOTH: [Network; 2] = [Network::Main, Network::Test];
 }
 
@@ -81,10 +80,10 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
-/// How a chain writes its addresses.
+/// Encoding of a chain's addresses.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Base58check and segwit, told apart by network.
+    /// Base58check and segwit, with different prefixes on each network.
     Utxo(UtxoEncoding),
     /// Twenty bytes in hexadecimal.
     Evm,
@@ -94,16 +93,16 @@ pub(super) enum Encoding {
     Solana,
 }
 
-/// How a utxo chain writes its addresses.
+/// Encoding of a utxo chain's addresses, by network.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UtxoEncoding {
     main: &'static Dialect,
     test: &'static Dialect,
-    /// What test mode hands out.
+    /// Encoding in test mode.
     simulated: Simulated,
 }
 
-/// What an address of test mode is written in.
+/// Encoding of a test mode address.
 #[derive(Debug, PartialEq, Eq)]
 enum Simulated {
     /// Segwit with this prefix.
@@ -112,35 +111,35 @@ enum Simulated {
     Hash(u8),
 }
 
-/// Bitcoin's addresses.
+/// Encoding of Bitcoin's addresses.
 pub(super) const BITCOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &BITCOIN_MAIN,
     test: &BITCOIN_TEST,
     simulated: Simulated::Segwit(hrp::TB),
 });
 
-/// Litecoin's addresses.
+/// Encoding of Litecoin's addresses.
 pub(super) const LITECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &LITECOIN_MAIN,
     test: &LITECOIN_TEST,
     simulated: Simulated::Segwit(LITECOIN_TEST_PREFIX),
 });
 
-/// Dogecoin's addresses.
+/// Encoding of Dogecoin's addresses.
 pub(super) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &DOGECOIN_MAIN,
     test: &DOGECOIN_TEST,
     simulated: Simulated::Hash(DOGECOIN_TEST_VERSION),
 });
 
-/// How the addresses of a utxo chain are written on one of its networks.
+/// Address prefixes of a utxo chain on one of its networks.
 #[derive(Debug, PartialEq, Eq)]
 struct Dialect {
-    /// The base58check versions understood, each with the one it is written back with.
+    /// Accepted base58check versions, each with the canonical version.
     versions: &'static [(u8, u8)],
-    /// The human-readable parts of its segwit addresses.
+    /// Human-readable parts of its segwit addresses.
     prefixes: &'static [Hrp],
-    /// What is said of a text that is none of these.
+    /// Message for any other text.
     expected: Reason,
 }
 
@@ -157,9 +156,11 @@ const BITCOIN_TEST: Dialect = Dialect {
     expected: "expected a complete test address that starts with m, n, 2, tb1q, tb1p, bcrt1q or bcrt1p",
 };
 
-/// Versions and prefixes of `src/chainparams.cpp` in Litecoin Core. As there (`src/key_io.cpp`), a script address
-/// in the old version, which looks like bitcoin's, is understood and written back in the new one. Extension block
-/// addresses (`ltcmweb1…`) are not: payments to them cannot be seen from outside.
+/// Versions and prefixes of `src/chainparams.cpp` in Litecoin Core.
+///
+/// As in its `src/key_io.cpp`, a script address in the old version, which looks like bitcoin's, is read and written
+/// back in the new one.
+/// Extension block addresses (`ltcmweb1…`) are refused: payments to them cannot be seen from outside.
 const LITECOIN_MAIN: Dialect = Dialect {
     versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
     prefixes: &[Hrp::parse_unchecked("ltc")],
@@ -185,10 +186,10 @@ const DOGECOIN_TEST: Dialect = Dialect {
     expected: "expected a complete test address that starts with n or 2",
 };
 
-/// A deposit address nobody holds the key of, for test mode: a valid encoding of SHA-256(label ‖ index), the
-/// index in eight bytes, big end first.
+/// Returns a deposit address without a private key, for test mode.
 ///
-/// The three EVM chains share one address, as they do in live mode.
+/// This is a valid encoding of SHA-256(label ‖ index), with the index in eight bytes, big-endian. The three EVM chains
+/// share one address, as they do in live mode.
 pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
     let digest: [u8; 32] = Sha256::new()
         .chain_update(label)
@@ -207,17 +208,16 @@ pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
     }
 }
 
-/// The address at an index of a simulated wallet: one of its own for each mode and each pool.
+/// Returns the address at an index of a simulated wallet. Each mode and each pool has its own.
 pub fn simulated(mode: Mode, chain: Chain, index: u64) -> String {
     let label = format!("coffer {mode} {}", chain.address_pool());
     test_address(chain, &label, index)
 }
 
-/// Is `text` an address of `chain` on one of these networks, and on which? The first that it is one of is answered, with
-/// the canonical text.
+/// Reads an address of `chain` on the first network that fits. Returns that network and the canonical text.
 ///
 /// # Errors
-/// What would be right on the first network.
+/// The expected form on the first network.
 pub fn parse_on(
     chain: Chain,
     networks: &[Network],
@@ -237,7 +237,7 @@ pub fn parse_on(
     Err(problem)
 }
 
-/// Is `text` an address of `chain`? Answers its canonical text, or what would be right.
+/// Reads an address of `chain` and returns its canonical text, or an error that names the expected form.
 pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, AddressError> {
     read(chain, network, text).map_err(|reason| AddressError { chain, reason })
 }
@@ -255,7 +255,7 @@ fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
     }
 }
 
-/// The two kinds are told apart by length, not by prefix: `LTC1…` may well start a base58 address.
+/// Reads segwit or base58check, chosen by the length and not by the prefix: a base58 address may start with `LTC1…`.
 fn read_utxo(dialect: &Dialect, text: &str) -> Result<String, Reason> {
     if text.len() > BASE58CHECK_BYTES_MAX {
         read_segwit(dialect, text)
@@ -264,7 +264,7 @@ fn read_utxo(dialect: &Dialect, text: &str) -> Result<String, Reason> {
     }
 }
 
-/// P2PKH or P2SH: the hash of a key or of a script, in base58check.
+/// Reads P2PKH or P2SH: the hash of a key or of a script, in base58check.
 fn read_hash(dialect: &Dialect, text: &str) -> Result<String, Reason> {
     let (version, hash) = read_base58check(text, dialect.expected)?;
     let known = dialect.versions.iter().find(|(read, _)| *read == version);
@@ -273,8 +273,9 @@ fn read_hash(dialect: &Dialect, text: &str) -> Result<String, Reason> {
         .ok_or(dialect.expected)
 }
 
-/// P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m). BIP-350 would have wallets
-/// pay later versions too; they are refused, since before such a version is in use anybody may spend its outputs.
+/// Reads P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m).
+///
+/// Later versions are refused, against BIP-350. Until such a version is in use, anybody can spend its outputs.
 fn read_segwit(dialect: &Dialect, text: &str) -> Result<String, Reason> {
     let address = SegwitHrpstring::new(text).map_err(|error| segwit_reason(&error, dialect))?;
     let known = dialect.prefixes.contains(&address.hrp());
@@ -303,7 +304,7 @@ fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
         .collect()
 }
 
-/// An EIP-55 text, or one in a single case, which carries no checksum (<https://eips.ethereum.org/EIPS/eip-55>).
+/// Reads an EIP-55 text, or one in a single case, which has no checksum (<https://eips.ethereum.org/EIPS/eip-55>).
 fn read_evm(text: &str) -> Result<String, Reason> {
     let digits = text.strip_prefix("0x").unwrap_or_default();
     if digits.len() != 40 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -322,7 +323,8 @@ fn read_evm(text: &str) -> Result<String, Reason> {
     }
 }
 
-/// EIP-55: a letter is a capital where the Keccak-256 of the small digits has, in its place, a half byte of 8 or more.
+/// Writes EIP-55: a letter is a capital if the matching half byte of the Keccak-256 of the lower-case digits is 8 or
+/// more.
 fn write_evm(lower_digits: &str) -> String {
     let hash = Keccak256::digest(lower_digits);
     let halves = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
@@ -350,7 +352,9 @@ fn read_tron(text: &str) -> Result<String, Reason> {
     }
 }
 
-/// Base58 of 32 bytes, with no checksum (<https://solana.com/docs/core/accounts>). All zeros are the system program.
+/// Reads base58 of 32 bytes, without a checksum (<https://solana.com/docs/core/accounts>).
+///
+/// All zeros are the system program.
 fn read_solana(text: &str) -> Result<String, Reason> {
     let mut key = [0; 32];
     match bs58::decode(text).onto(&mut key) {
@@ -362,7 +366,7 @@ fn read_solana(text: &str) -> Result<String, Reason> {
     }
 }
 
-/// The version and the hash of a base58check text (<https://en.bitcoin.it/wiki/Base58Check_encoding>).
+/// Reads the version and the hash of a base58check text (<https://en.bitcoin.it/wiki/Base58Check_encoding>).
 fn read_base58check(text: &str, expected: Reason) -> Result<(u8, [u8; 20]), Reason> {
     let mut bytes = [0; 25];
     match bs58::decode(text).with_check(None).onto(&mut bytes) {

@@ -1,7 +1,6 @@
-//! API keys and resellers' tokens: their text, their classes, and telling a typing error without a look-up.
+//! API keys and resellers' tokens: their text, their classes, and detection of typing errors without a look-up.
 //!
-//! What lives here: making and reading key texts. What does not: which keys exist. What always holds: a key is
-//! stored as its SHA-256 only, and a made key carries a CRC-32 of itself.
+//! Invariant: a key is stored as its SHA-256 only, and a generated key carries its own CRC-32.
 
 use super::asset::Mode;
 use super::text_enum::text_enum;
@@ -9,30 +8,30 @@ use sha2::{Digest, Sha256};
 
 /// Random characters in a key: 30 of base62, 178 bits.
 const RANDOM_CHARS: usize = 30;
-/// Characters that hold the CRC-32 of what precedes them.
+/// Characters of the CRC-32 at the end.
 const CHECK_CHARS: usize = 6;
-/// The shortest secret of a legacy key that is imported.
+/// Shortest secret of an imported legacy key, in characters.
 const IMPORT_SECRET_CHARS_MIN: usize = 16;
-/// The longest legacy key that is imported.
+/// Longest imported legacy key, in characters.
 pub const IMPORT_CHARS_MAX: usize = 200;
-/// What every reseller's token begins with; it has neither class nor mode.
+/// Prefix of every reseller's token. A token has neither class nor mode.
 const TOKEN_PREFIX: &str = "rt_";
-/// The digits of base62.
+/// Digits of base62.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 text_enum! {
-    /// What a key opens.
+    /// Class of a key.
     pub enum KeyClass {
-        /// The merchant's server: everything but the public routes.
+        /// For the merchant's server: everything but the public routes.
         Secret = "secret",
-        /// The shop's page: the public routes only.
+        /// For the shop's page: the public routes only.
         Public = "public",
         /// A secret key of the older form `<id>.<secret>`.
         Legacy = "legacy",
     }
 }
 
-/// The prefix of a class and mode; legacy keys have none.
+/// Returns the prefix of a class and mode. Legacy keys have none.
 const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
     match (class, mode) {
         (KeyClass::Secret, Mode::Live) => "sk_live_",
@@ -43,9 +42,9 @@ const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
     }
 }
 
-/// Makes a key from random bytes; `random` is asked as often as needed.
+/// Generates a key from random bytes; `random` is called as often as needed.
 ///
-/// A legacy key is `<16 characters>.<30 characters>`; the others are prefix, random part and check.
+/// A legacy key is `<16 characters>.<30 characters>`. Others are prefix, random part and check.
 pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> String {
     match class {
         KeyClass::Legacy => {
@@ -58,12 +57,12 @@ pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> 
     }
 }
 
-/// Makes a reseller's token from random bytes; `random` is asked as often as needed.
+/// Generates a reseller's token from random bytes; `random` is called as often as needed.
 pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
     with_check(TOKEN_PREFIX, random)
 }
 
-/// Prefix, random part and check.
+/// Returns prefix, random part and check.
 fn with_check(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = prefix.to_owned();
     text.push_str(&random_text(RANDOM_CHARS, random));
@@ -72,7 +71,7 @@ fn with_check(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     text
 }
 
-/// Could this text be a key that was made here, or an imported legacy one? False tells a typing error.
+/// Returns `true` if the text may be a generated key or an imported legacy one; `false` for a typing error.
 pub fn is_plausible(text: &str) -> bool {
     let made = [KeyClass::Secret, KeyClass::Public]
         .into_iter()
@@ -86,12 +85,12 @@ pub fn is_plausible(text: &str) -> bool {
     has_check(text)
 }
 
-/// Could this text be a reseller's token that was made here? False tells a typing error.
+/// Returns `true` if the text may be a generated reseller's token; `false` for a typing error.
 pub fn is_plausible_token(text: &str) -> bool {
     text.starts_with(TOKEN_PREFIX) && has_check(text)
 }
 
-/// Does it end in the CRC-32 of what precedes that?
+/// Returns `true` if the text ends in the CRC-32 of the rest.
 fn has_check(text: &str) -> bool {
     let body = text
         .len()
@@ -100,7 +99,7 @@ fn has_check(text: &str) -> bool {
     body.is_some_and(|(body, check)| check == check_of(body))
 }
 
-/// Is this text a key of the older form that may be taken over: no easy guess, and none of another class?
+/// Returns `true` if the text is a legacy key that can be imported: hard to guess, and not of another class.
 pub fn is_importable(text: &str) -> bool {
     let plain = |part: &str| {
         part.bytes()
@@ -116,22 +115,22 @@ pub fn is_importable(text: &str) -> bool {
     fits && !is_of_today && text.len() <= IMPORT_CHARS_MAX
 }
 
-/// What is stored of a key.
+/// Returns the stored hash of a key.
 pub fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// The last four characters, by which people tell their keys apart.
+/// Returns the last four characters, by which people recognize their keys.
 pub fn last4(text: &str) -> String {
     let skipped = text.chars().count().saturating_sub(4);
     text.chars().skip(skipped).collect()
 }
 
-/// A random text of base62, each character equally likely.
+/// Returns a random base62 text. Each character is equally likely.
 fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = String::with_capacity(chars);
     while text.len() < chars {
-        // 248 is the largest multiple of 62 in a byte: what is past it would favour the first digits.
+        // 248 is the largest multiple of 62 in a byte. Larger values would favour the first digits.
         let byte = random();
         if byte < 248 {
             text.push(digit(u32::from(byte % 62)));
@@ -140,7 +139,7 @@ fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
     text
 }
 
-/// CRC-32 in six base62 digits, most significant first.
+/// Returns the CRC-32 in six base62 digits, most significant first.
 fn check_of(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes());
     let mut digits = [' '; CHECK_CHARS];
@@ -151,7 +150,7 @@ fn check_of(text: &str) -> String {
     digits.iter().collect()
 }
 
-/// One base62 digit.
+/// Returns one base62 digit.
 fn digit(value: u32) -> char {
     usize::try_from(value)
         .ok()

@@ -1,7 +1,6 @@
-//! The coins, and the two modes of an account.
+//! The supported coins, and the two modes of an account.
 //!
-//! What lives here: the one table of coins, with the fixed rates of simulated coins. What does not: whether a coin
-//! is offered right now. What always holds: an id, once published, names the same coin for ever.
+//! Invariant: a published id names the same coin forever.
 
 pub use super::chain::Chain;
 use super::money::coin::{Rate, Units};
@@ -10,7 +9,7 @@ use super::text_enum::text_enum;
 use rust_decimal::Decimal;
 
 text_enum! {
-    /// Whether real money is meant. The key decides it, and nothing crosses from one to the other.
+    /// Mode: real or simulated money. The API key determines it, and no object crosses from one mode to the other.
     pub enum Mode {
         /// Real money.
         Live = "live",
@@ -20,14 +19,14 @@ text_enum! {
 }
 
 impl Mode {
-    /// The `livemode` field.
+    /// Returns the `livemode` field.
     pub const fn is_live(self) -> bool {
         matches!(self, Mode::Live)
     }
 }
 
 text_enum! {
-    /// How a coin exists on its chain.
+    /// Kind of a coin on its chain.
     pub enum AssetKind {
         /// The chain's own coin.
         Native = "native",
@@ -50,42 +49,42 @@ impl AssetKind {
 /// One coin on one chain.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// The id of the currencies list.
+    /// Id in the list of currencies.
     pub id: &'static str,
-    /// The ticker shown to people.
+    /// Ticker symbol.
     pub symbol: &'static str,
     /// The coin's name.
     pub name: &'static str,
-    /// Where it lives.
+    /// Chain of the coin.
     pub chain: Chain,
-    /// How it exists there.
+    /// Kind of the coin on its chain.
     pub kind: AssetKind,
-    /// Decimal places of its base unit.
+    /// Decimal places of a whole coin in base units.
     pub decimals: u32,
-    /// The smallest amount asked for, in base units.
+    /// Smallest amount of a quote, in base units.
     pub min_amount: Units,
-    /// The fixed rate of what is simulated, in EUR.
+    /// Fixed rate of the simulated coin, in EUR.
     fixed_rate_eur: &'static str,
 }
 
-/// USD for one EUR where that is simulated.
+/// Simulated rate: USD for one EUR.
 const FIXED_USD_PER_EUR: Decimal = Decimal::from_parts(108, 0, 0, false, 2);
 
 impl Asset {
-    /// The coin with this id.
+    /// Finds the coin with this id.
     pub fn find(id: &str) -> Option<&'static Asset> {
         ASSETS.iter().find(|asset| asset.id == id)
     }
 
-    /// The ids of all coins.
+    /// Returns the ids of all coins.
     pub fn ids() -> Vec<&'static str> {
         ASSETS.iter().map(|asset| asset.id).collect()
     }
 
-    /// The fixed rate where nothing real is paid: fiat per whole coin. Only `service::rates` asks for it.
+    /// Returns the fixed rate of simulated money: fiat per whole coin. Only `service::rates` calls this.
     ///
     /// # Errors
-    /// [`Overflow`], which a test over the whole table rules out.
+    /// [`Overflow`]. A test over the whole table rules it out.
     pub fn fixed_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
         let eur: Rate = self.fixed_rate_eur.parse()?;
         match currency {
@@ -94,13 +93,13 @@ impl Asset {
         }
     }
 
-    /// This many base units as a plain decimal of whole coins.
+    /// Formats an amount of base units as a plain decimal of whole coins.
     pub fn text(&self, amount: Units) -> String {
         amount.text(self.decimals)
     }
 }
 
-/// The symbol of every coin, once each, in the order of the table: on all its chains a coin costs the same.
+/// Returns the symbol of every coin, once each, in table order. A coin has the same price on all its chains.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
     let first = |(place, asset): &(usize, &'static Asset)| {
         let before = ASSETS.iter().take(*place);
@@ -110,7 +109,7 @@ pub fn symbols() -> impl Iterator<Item = &'static str> {
     ASSETS.iter().enumerate().filter(first).map(of)
 }
 
-/// One row of the table below.
+/// Builds one row of the table below.
 macro_rules! asset {
     ($id:literal $symbol:literal $name:literal $chain:ident $kind:ident $decimals:literal min $min:literal eur $rate:literal) => {
         Asset {
@@ -126,7 +125,7 @@ macro_rules! asset {
     };
 }
 
-/// Every coin, in the order in which they are offered.
+/// Every coin, in the order of the offer.
 pub static ASSETS: [Asset; 13] = [
     asset!("BTC" "BTC" "Bitcoin" Bitcoin Native 8 min 2_000 eur "60000"),
     asset!("LTC" "LTC" "Litecoin" Litecoin Native 8 min 1_000_000 eur "80"),

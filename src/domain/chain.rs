@@ -1,8 +1,6 @@
-//! The chains on which payments are seen, and how they differ.
+//! The supported chains and their differences.
 //!
-//! What lives here: one table, CHAINS. What does not: the coins (`asset`), and how an address is read (`address`).
-//! What always holds: a chain's row has everything that the program has to know of the chain, so a new chain is one
-//! row.
+//! Invariant: the row of a chain in CHAINS holds everything that the program knows of it. A new chain is one row.
 
 use super::address::{self, Encoding};
 use super::customer::Family;
@@ -11,12 +9,12 @@ use super::text_enum::text_enum;
 use crate::domain::fields::{Schema, Shown, schema};
 use serde::{Serialize, Serializer};
 
-/// How many blocks make a payment final.
+/// Number of blocks that make a payment final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Its own block and those after it, together this many.
+    /// This many blocks, with the payment's own block as the first.
     Blocks(u32),
-    /// The chain itself says that the block is final.
+    /// The chain itself reports that the block is final.
     Final,
 }
 
@@ -26,7 +24,7 @@ impl Shown for Depth {
 }
 
 impl Serialize for Depth {
-    /// A number of blocks, or `final`.
+    /// Writes a number of blocks, or `final`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Depth::Blocks(blocks) => serializer.serialize_u32(*blocks),
@@ -35,38 +33,38 @@ impl Serialize for Depth {
     }
 }
 
-/// What is different about a chain.
+/// Properties of a chain.
 #[derive(Debug)]
 pub struct Row {
-    /// Which chain.
+    /// The chain.
     pub chain: Chain,
-    /// What hands out its addresses: chains of one pool share every address.
+    /// Pool of its addresses. Chains of one pool share every address.
     pub pool: &'static str,
-    /// How its addresses are written.
+    /// Encoding of its addresses.
     pub(super) encoding: Encoding,
-    /// Under which family customers have an address on it; none where they have none.
+    /// Family under which customers have an address on it; `None` if they have none.
     pub customers: Option<Family>,
-    /// Is its pool imported by the operator? No public key derives the addresses of such a chain.
+    /// `true` if the operator imports its addresses, because no public key can derive them.
     pub imported: bool,
-    /// The network whose coins are worth something, and the test networks, by the names that its nodes use.
+    /// Main network and test networks, by the names that its nodes use.
     pub networks: (&'static str, &'static [&'static str]),
-    /// Up to which depth a payment is watched.
+    /// Depth up to which a payment is watched.
     pub horizon: Depth,
-    /// When a payment is confirmed: what is due is small, larger, or largest.
+    /// Confirmations of small, medium and large amounts.
     pub confirmations: [Depth; 3],
-    /// Where a person looks a transaction up: its id is put at the end.
+    /// Url of an explorer, to which a transaction id is appended.
     pub explorer: &'static str,
     /// `true` if there are heights without a block. A height is then a slot.
     pub has_gaps: bool,
-    /// The most heights that one step along the chain reads.
+    /// Most heights that are read in one step.
     pub step_blocks_max: u32,
-    /// How many seconds usually lie between two blocks, and between a block and the moment that it is final.
+    /// Usual time between two blocks, and from a block to its finality, in seconds.
     pub usual_seconds: [u32; 2],
-    /// Fixed network fee, in base units: of the chain's own coin, and of a token.
+    /// Built-in network fees, in base units: for the chain's own coin, and for a token.
     pub fixed_fees: [Units; 2],
-    /// Id of the coin that fees are paid in; `None` where its rate is not known.
+    /// Id of the coin that pays fees; `None` if its rate is not known.
     pub gas_coin: Option<&'static str>,
-    /// `true` if a transaction costs something besides its gas, which a gas price does not tell.
+    /// `true` if a transaction has a cost besides its gas that the gas price does not include.
     pub charges_for_data: bool,
 }
 
@@ -74,7 +72,7 @@ pub struct Row {
 macro_rules! chains {
     ($($(#[$about:meta])* $name:ident = $text:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
         text_enum! {
-            /// The chains on which money is seen.
+            /// A supported chain.
             pub enum Chain { $($(#[$about])* $name = $text),+ }
         }
 
@@ -82,7 +80,7 @@ macro_rules! chains {
         pub static CHAINS: &[&Row] = &[$(Chain::$name.row()),+];
 
         impl Chain {
-            /// The chain's row of [`CHAINS`].
+            /// Returns the chain's row of [`CHAINS`].
             pub const fn row(self) -> &'static Row {
                 match self {
                     $(Chain::$name => {
@@ -235,24 +233,25 @@ chains! {
 }
 
 impl Chain {
-    /// What hands out this chain's addresses: each chain its own, all EVM chains together.
+    /// Returns the pool of this chain's addresses. Each chain has its own, and all EVM chains share one.
     pub const fn address_pool(self) -> &'static str {
         self.row().pool
     }
 
-    /// Does its money lie in outputs of transactions? Else in accounts, by address.
+    /// Returns `true` if the chain keeps money in transaction outputs, `false` if in accounts.
     pub const fn has_outputs(self) -> bool {
         matches!(self.row().encoding, Encoding::Utxo(_))
     }
 
-    /// Returns `true` if every node of the chain is asked about addresses by name. To read blocks without money then costs
-    /// nearly nothing.
+    /// Returns `true` if nodes of the chain are queried by address. Blocks without money then cost nearly nothing to
+    /// read.
     pub const fn is_asked_by_name(self) -> bool {
         self.row().has_gaps
     }
 
-    /// A transaction's id as this chain's is kept: small letters where it is 32 bytes in hexadecimal, with `0x` on EVM
-    /// chains only. Any other text stays as it is.
+    /// Returns a transaction id in the stored form of this chain.
+    ///
+    /// 32 bytes in hexadecimal become lower case, with `0x` on EVM chains only. Any other text stays as it is.
     pub fn canonical_txid(self, text: &str) -> String {
         let prefix = match self.row().encoding {
             Encoding::Utxo(_) | Encoding::Tron => "",
@@ -268,13 +267,13 @@ impl Chain {
         }
     }
 
-    /// Where a person looks a transaction up; nothing on test networks, whose transactions are not there.
+    /// Returns the explorer page of a transaction; `None` on test networks, which the explorer does not cover.
     pub fn explorer_url(self, network: &str, txid: &str) -> Option<String> {
         let row = self.row();
         (network == row.networks.0).then(|| format!("{}{txid}", row.explorer))
     }
 
-    /// The first chain of each pool.
+    /// Returns the first chain of each pool.
     pub fn of_each_pool() -> impl Iterator<Item = Chain> {
         let first = |row: &&&Row| {
             let of_pool = CHAINS.iter().find(|other| other.pool == row.pool);
@@ -283,7 +282,7 @@ impl Chain {
         CHAINS.iter().filter(first).map(|row| row.chain)
     }
 
-    /// The chains whose live addresses the operator imports.
+    /// Returns the chains whose live addresses the operator imports.
     pub fn imported() -> impl Iterator<Item = Chain> {
         Chain::of_each_pool().filter(|chain| chain.row().imported)
     }

@@ -1,7 +1,7 @@
-//! A claim: a person says that a transaction paid one of our addresses by way of a contract, which its node does not tell.
+//! Claims of payments that a contract sent: a person names the transaction, since the node does not report such
+//! payments.
 //!
-//! What does not live here: asking the node (`chain`), and taking it in (`service`). What always holds: a claim ends once,
-//! with what came of it.
+//! Invariant: a claim ends once, with an outcome.
 
 use super::asset::Asset;
 use super::fields::input;
@@ -11,24 +11,24 @@ use super::money::coin::Units;
 use super::text_enum::text_enum;
 use super::time::Time;
 
-/// The most equal amounts to one address that one transaction is believed to send.
+/// Largest accepted ordinal among equal amounts to one address in one transaction.
 pub const ORDINAL_MAX: u32 = 1000;
-/// The most claims of a chain that wait for its node.
+/// Most open claims of one chain.
 pub const OPEN_MAX: i64 = 100;
 
 text_enum! {
-    /// What came of a claim.
+    /// Outcome of a claim.
     pub enum ClaimOutcome {
-        /// It was taken in, as anything that is seen.
+        /// The payment was recorded, like any other observation.
         Recorded = "recorded",
-        /// It had been taken in before.
+        /// The payment was recorded before.
         Known = "known",
-        /// The node does not bear it out, or it cannot be taken in.
+        /// The node does not confirm it, or it cannot be recorded.
         Refused = "refused",
     }
 }
 
-/// The longest text of a claim, in characters.
+/// Longest text field of a claim, in characters.
 const TEXT_CHARS_MAX: usize = 128;
 
 input! {
@@ -52,26 +52,26 @@ input! {
 pub struct Claim {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// The transaction.
+    /// Transaction id.
     pub txid: String,
-    /// The coin.
+    /// Coin of the payment.
     pub asset: &'static Asset,
-    /// Where to.
+    /// Address that received it.
     pub address: String,
-    /// How much.
+    /// Amount of the payment.
     pub amount: Units,
-    /// Which of several equal ones in the transaction, from 1.
+    /// Ordinal among equal amounts to that address in the transaction, from 1.
     pub ordinal: u32,
-    /// Who claimed it: an operator's email.
+    /// Email address of the operator who claimed it.
     pub asked_by: String,
-    /// When.
+    /// Time of the claim.
     pub asked_at: Time,
-    /// What came of it; nothing while its node has not been asked.
+    /// Outcome; `None` until the node has answered.
     pub outcome: Option<ClaimOutcome>,
-    /// When.
+    /// Time of the outcome.
     pub ended_at: Option<Time>,
-    /// Why it was refused.
+    /// Reason for a refusal.
     pub reason: Option<String>,
 }

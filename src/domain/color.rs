@@ -1,15 +1,15 @@
-//! A shop's colour: what can be read on it, and how a browser is told that a style is meant.
+//! A shop's colour: the text colour that is readable on it, and the hash that allows its style in a page.
 //!
-//! What always holds: a text in the colour that is chosen here can be read (WCAG 2.2: its contrast is 4.5 or more).
+//! Invariant: a text in the chosen colour is readable (contrast of 4.5 or more by WCAG 2.2).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// Colours that texts are written in on a coloured ground: black and white.
+/// Text colours on a coloured ground: black and white.
 const TEXTS: [&str; 2] = ["#000000", "#ffffff"];
 
-/// The colour of a text on a ground of this colour, `#` and six hex digits: whichever stands out more. Nothing where it is no
+/// Returns the text colour with more contrast on this ground (`#` and six hex digits); `None` if the ground is not a
 /// colour.
 pub fn text_on(ground: &str) -> Option<&'static str> {
     let ground = luminance(ground)?;
@@ -22,13 +22,13 @@ pub fn text_on(ground: &str) -> Option<&'static str> {
     })
 }
 
-/// How much two colours of these luminances differ, from 1 to 21 (WCAG 2.2).
+/// Returns the contrast of two luminances, from 1 to 21 (WCAG 2.2).
 fn contrast(one: f64, other: f64) -> f64 {
     let (lighter, darker) = (one.max(other), one.min(other));
     (lighter + 0.05) / (darker + 0.05)
 }
 
-/// The relative luminance of a colour in sRGB, from 0 to 1 (WCAG 2.2).
+/// Returns the relative luminance of an sRGB colour, from 0 to 1 (WCAG 2.2).
 fn luminance(color: &str) -> Option<f64> {
     let digits = color.strip_prefix('#').filter(|digits| {
         digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
@@ -45,7 +45,7 @@ fn luminance(color: &str) -> Option<f64> {
     Some(0.2126 * part(0)? + 0.7152 * part(2)? + 0.0722 * part(4)?)
 }
 
-/// What a Content-Security-Policy names a style by that is written into a page.
+/// Returns the Content-Security-Policy source of a style that is written into a page.
 pub fn style_source(style: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style)))
 }

@@ -1,8 +1,6 @@
-//! Confirmations: how deep in its chain a payment is, and how deep it has to be.
+//! Confirmations of a payment: how many it has and needs, and the usual time for the rest.
 //!
-//! What lives here: counting both, saying them, and how long the rest usually takes. What does not: which payment is in which
-//! block (`observation`), and what a confirmation books (`service`). What always holds: what is shown as enough is confirmed
-//! by the next step along its chain.
+//! Invariant: a payment that is shown with enough confirmations is confirmed by the next step along its chain.
 
 mod tiers;
 
@@ -25,7 +23,7 @@ view! {
 }
 
 impl OnChain {
-    /// How far it has come, in words; nothing once it is confirmed, or gone.
+    /// Returns the progress in words; `None` once the payment is confirmed or dropped.
     pub fn text(&self) -> Option<String> {
         let count = self.confirmations?;
         Some(match self.confirmations_needed? {
@@ -38,7 +36,7 @@ impl OnChain {
         })
     }
 
-    /// About how many seconds it usually takes until it is confirmed; nothing once it is, or is gone.
+    /// Returns the usual number of seconds until confirmation; `None` once the payment is confirmed or dropped.
     pub fn wait_seconds(&self, chain: Chain) -> Option<u32> {
         let count = self.confirmations?;
         let [block, until_final] = chain.row().usual_seconds;
@@ -49,14 +47,17 @@ impl OnChain {
     }
 }
 
-/// How many confirmations a block of this height has, where the chain has been read up to `cursor`: its own block is the
-/// first. None where the chain has not been read so far.
+/// Returns the confirmations of a block at this height, with its own block as the first.
+///
+/// `cursor` is the height up to which the chain has been read. Zero if the chain has not been read that far.
 pub fn count(height: u32, cursor: u32) -> u32 {
     let more = cursor.checked_sub(height);
     more.map_or(0, |more| more.saturating_add(1))
 }
 
-/// Is what is in a block of this height confirmed? `complete` is up to where the chain is final, where it has no outputs.
+/// Returns `true` if a payment in a block of this height is confirmed.
+///
+/// `complete` is the final height of a chain without outputs.
 pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<u32>) -> bool {
     if complete.is_some_and(|complete| height <= complete) {
         return true;
@@ -144,7 +145,7 @@ mod tests {
         let six = Some(Depth::Blocks(6));
         assert_eq!(wait(Some(0), six, Chain::Bitcoin), Some(3_600));
         assert_eq!(wait(Some(5), six, Chain::Bitcoin), Some(600));
-        // It is counted and not booked yet.
+        // The payment has enough confirmations, but is not booked yet.
         assert_eq!(wait(Some(9), six, Chain::Bitcoin), Some(600));
         let last = Some(Depth::Final);
         assert_eq!(wait(Some(3), last, Chain::Ethereum), Some(900));

@@ -1,8 +1,6 @@
-//! A merchant's customer, and the families of chains; a customer has one address for each family.
+//! A merchant's customers, and families of chains. A customer has one address for each family.
 //!
-//! What lives here: the form of a customer's reference, and which chains and coins belong to a family. What does
-//! not: where addresses come from, and what was paid to them (`deposit`). What always holds: an address that
-//! belongs to a customer belongs to that customer for ever.
+//! Invariant: an address that belongs to a customer belongs to that customer forever.
 
 use super::asset::{ASSETS, Asset, Mode};
 use super::chain::{CHAINS, Chain, Row};
@@ -10,14 +8,14 @@ use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::Time;
 
-/// What a reference may be, for the document.
+/// Pattern of a reference, for the API description.
 pub const REF_PATTERN: &str = "^[A-Za-z0-9._:-]{1,120}$";
 
-/// The longest reference, in characters.
+/// Longest reference, in characters.
 pub const REF_CHARS_MAX: usize = 120;
 
 text_enum! {
-    /// Chains that share one customer's address.
+    /// A family: chains that share one address of a customer.
     pub enum Family {
         /// Solana.
         Solana = "solana",
@@ -25,19 +23,19 @@ text_enum! {
         Evm = "evm",
         /// Tron.
         Tron = "tron",
-        /// Bitcoin: each utxo chain would need an address of its own, and customers have one.
+        /// Bitcoin only. Every utxo chain would need its own address, and a customer has one for each family.
         Utxo = "utxo",
     }
 }
 
 impl Family {
-    /// The chains on which the address takes money: they share one pool.
+    /// Returns the chains of the family. They share one pool.
     pub fn chains(self) -> impl Iterator<Item = Chain> {
         let takes = move |row: &&&Row| row.customers == Some(self);
         CHAINS.iter().filter(takes).map(|row| row.chain)
     }
 
-    /// The chain whose encoding the address has.
+    /// Returns the chain whose encoding the address has.
     pub const fn chain(self) -> Chain {
         match self {
             Family::Solana => Chain::Solana,
@@ -47,12 +45,12 @@ impl Family {
         }
     }
 
-    /// The family of a chain; none for chains on which customers have no address.
+    /// Returns the family of a chain; `None` if customers have no address on it.
     pub const fn of(chain: Chain) -> Option<Family> {
         chain.row().customers
     }
 
-    /// The coins that the address takes.
+    /// Returns the coins that the address accepts.
     pub fn assets(self) -> impl Iterator<Item = &'static Asset> {
         ASSETS
             .iter()
@@ -60,22 +58,22 @@ impl Family {
     }
 }
 
-/// A customer of a merchant's.
+/// A customer of a merchant.
 #[derive(Clone, Debug)]
 pub struct Customer {
     /// Order of insertion.
     pub seq: i64,
-    /// Whose customer.
+    /// Account of the merchant, by `seq`.
     pub account: i64,
     /// Live or test.
     pub mode: Mode,
-    /// The merchant's own name for the customer.
+    /// Reference that the merchant gave the customer.
     pub reference: String,
-    /// When the customer was first heard of.
+    /// Time of the first request that named the customer.
     pub created_at: Time,
 }
 
-/// A reference as it may be: 1 to 120 letters, digits, `.`, `_`, `:` and `-`.
+/// Checks a reference: 1 to 120 letters, digits, `.`, `_`, `:` and `-`.
 ///
 /// # Errors
 /// `invalid_request` for anything else.

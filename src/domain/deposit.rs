@@ -1,7 +1,6 @@
-//! A deposit: a payment to a customer's address.
+//! Payments to a customer's address, called deposits.
 //!
-//! What lives here: the deposit and its state machine. What does not: its ledger entries (`ledger`). What always
-//! holds: a deposit shows a rate and a value from when it is first seen; its first block fixes both; its first
+//! Invariant: a deposit has a rate and a value from its first sighting. Its first block fixes both. Its first
 //! confirmation fixes the fee.
 
 use super::asset::{Asset, Mode};
@@ -13,30 +12,30 @@ use super::text_enum::text_enum;
 use super::time::Time;
 
 text_enum! {
-    /// Where a deposit stands: as freely as a payment.
+    /// Status of a deposit, with the steps of a payment.
     ///
     /// ```text
-    /// detected ──→ confirmed ──→ detected (orphaned: its block was reorganised away)
+    /// detected ──→ confirmed ──→ detected (orphaned: its block was reorganized away)
     ///     └──→ dropped ←──┘
     /// dropped ──→ detected | confirmed
     /// ```
     pub enum DepositStatus {
-        /// On the chain or in its mempool, not yet final.
+        /// On the chain or in its mempool, and not final yet.
         Detected = "detected",
-        /// Final, as far as the chain's depth says.
+        /// Final by the confirmation rule of the coin.
         Confirmed = "confirmed",
-        /// Gone: replaced, double-spent or reorganised away.
+        /// Gone: replaced, double-spent or reorganized away.
         Dropped = "dropped",
     }
 }
 
 impl DepositStatus {
-    /// Does the machine have a step to `next`? The same steps as a payment has.
+    /// Returns `true` if the state machine has a step to `next`. The steps are those of a payment.
     pub const fn may_become(self, next: DepositStatus) -> bool {
         self.state().may_become(next.state())
     }
 
-    /// The state of a payment that stands so.
+    /// Returns the matching state of a payment.
     pub const fn state(self) -> PaymentState {
         match self {
             DepositStatus::Detected => PaymentState::Seen,
@@ -61,51 +60,51 @@ impl From<PaymentState> for DepositStatus {
 pub struct Deposit {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// Whose customer's.
+    /// Account of the merchant, by `seq`.
     pub account: i64,
     /// Live or test.
     pub mode: Mode,
-    /// The customer.
+    /// Customer, by `seq`.
     pub customer: i64,
-    /// What was seen on the chain, by its `seq`.
+    /// Observation on the chain, by `seq`.
     pub observation: i64,
-    /// The merchant's own name for the customer.
+    /// Reference that the merchant gave the customer.
     pub customer_ref: String,
-    /// The coin it came in.
+    /// Coin of the deposit.
     pub asset: &'static Asset,
-    /// Where to.
+    /// Address that received it.
     pub address: String,
-    /// The transaction.
+    /// Transaction id.
     pub txid: String,
-    /// Output or log index in it.
+    /// Output index or log index in the transaction.
     pub position: u32,
-    /// What was sent.
+    /// Amount that was sent.
     pub amount: Units,
-    /// EUR per whole coin: when it was seen, until it is first in a block; from then on what it was at that moment.
+    /// EUR per whole coin. The first block of the deposit fixes it; before that, it is the rate of the sighting.
     pub quoted: Quoted,
-    /// When the rate was fixed: when it was first in a block.
+    /// Time at which the rate was fixed: first inclusion in a block.
     pub fixed_at: Option<Time>,
-    /// What it is worth, in EUR.
+    /// Value in EUR.
     pub gross: Cents,
-    /// The service's fee in EUR: expected, until it is first confirmed.
+    /// Fee of the service in EUR. It is an estimate until the first confirmation.
     pub fee: Cents,
-    /// Where it stands.
+    /// Status of the deposit.
     pub status: DepositStatus,
-    /// Has it ever been confirmed?
+    /// `true` if the deposit has ever been confirmed.
     pub was_confirmed: bool,
-    /// When it was seen, or what it replaces.
+    /// Time of the first sighting, or that of the deposit it replaces.
     pub created_at: Time,
-    /// When it was confirmed, while it is.
+    /// Time of confirmation, while it is confirmed.
     pub confirmed_at: Option<Time>,
 }
 
 impl Deposit {
-    /// What is left for the merchant, in EUR.
+    /// Returns the net amount for the merchant, in EUR.
     ///
     /// # Errors
-    /// [`Overflow`], which a fee between zero and the gross value rules out.
+    /// [`Overflow`]. A fee between zero and the gross value rules it out.
     pub fn net(&self) -> Result<Cents, Overflow> {
         self.gross.minus(self.fee)
     }

@@ -1,13 +1,13 @@
-//! The form of e-mail addresses.
+//! Format of email addresses.
 //!
-//! What always holds: a text that passes is exactly one address, and contains nothing that ends an address in a
-//! list or in a mail's header.
+//! Invariant: an accepted text is exactly one address, and contains no separator of address lists or mail headers.
 
-/// How long a label of a host may be, in characters.
+/// Longest label of a host, in characters.
 const LABEL_CHARS_MAX: usize = 63;
 
-/// Is this text one e-mail address by the rule of HTML's `<input type=email>`? Letters, digits and their marks beyond
-/// ASCII count as letters (RFC 6531).
+/// Returns `true` for one email address by the rule of HTML's `<input type=email>`.
+///
+/// Letters, digits and their marks beyond ASCII count as letters (RFC 6531).
 pub fn is_one(text: &str) -> bool {
     let is_local = |c: char| c.is_ascii_graphic() && !r#"()<>[],;:\"@"#.contains(c) || is_letter(c);
     text.split_once('@').is_some_and(|(local, host)| {
@@ -15,7 +15,7 @@ pub fn is_one(text: &str) -> bool {
     })
 }
 
-/// Letters, digits and hyphens, none of these first or last.
+/// Returns `true` for letters, digits and hyphens, without a hyphen at either end.
 fn is_label(label: &str) -> bool {
     (1..=LABEL_CHARS_MAX).contains(&label.chars().count())
         && !label.starts_with('-')
@@ -27,8 +27,9 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c)
 }
 
-/// Marks that go with a letter and that Unicode does not count as alphabetic: accents, and signs of Indic, Thai, Lao,
-/// Burmese and Khmer writing.
+/// Returns `true` for marks that belong to a letter, but that Unicode does not count as alphabetic.
+///
+/// These are accents, and signs of Indic, Thai, Lao, Burmese and Khmer writing.
 fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'

@@ -1,8 +1,8 @@
-//! Exports: the columns of each, and how a row is written as CSV.
+//! Exports: the columns of each, and the CSV text of a row (RFC 4180).
 //!
-//! What lives here: RFC 4180, and the guard that keeps spreadsheets from reading a text as a formula. What does
-//! not: reading rows, sending them. What always holds: a cell reads back as the text that it was, except for the
-//! guard's apostrophes.
+//! A guard keeps spreadsheets from reading a text as a formula.
+//!
+//! Invariant: a cell reads back as its original text, except for the apostrophes of the guard.
 
 use super::asset::Asset;
 use super::money::Cents;
@@ -11,7 +11,7 @@ use super::text_enum::text_enum;
 use super::time::Time;
 
 text_enum! {
-    /// What can be exported.
+    /// Kind of export.
     pub enum Export {
         /// Invoices.
         Invoices = "invoices",
@@ -28,16 +28,16 @@ text_enum! {
     }
 }
 
-/// How a column is written.
+/// Format of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As it is: ids, states, rates, numbers.
+    /// Unchanged: ids, states, rates, numbers.
     Plain,
-    /// Text that somebody else wrote: guarded.
+    /// Text from outside, with the guard against formulas.
     Text,
     /// Cents of fiat money.
     Cents,
-    /// Base units of the row's coin, which is its column `asset`.
+    /// Base units of the row's coin, which is in the column `asset`.
     Units,
     /// Milliseconds since 1970.
     Time,
@@ -45,15 +45,15 @@ pub enum Form {
     Flag,
 }
 
-/// A column: its name, and how it is written.
+/// A column: its name and its format.
 pub type Column = (&'static str, Form);
 
-/// A cell as it is stored.
+/// A stored cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Nothing.
+    /// Null.
     Nothing,
-    /// A whole number.
+    /// An integer.
     Number(i64),
     /// A text.
     Text(String),
@@ -152,7 +152,7 @@ const DEPOSITS: &[Column] = &[
 ];
 
 impl Export {
-    /// The columns, in the order in which the rows are read.
+    /// Returns the columns, in the order of the cells in a row.
     pub const fn columns(self) -> &'static [Column] {
         match self {
             Export::Invoices => INVOICES,
@@ -164,13 +164,13 @@ impl Export {
     }
 }
 
-/// The first line: the names.
+/// Returns the first line: the names of the columns.
 pub fn header(export: Export) -> String {
     let names: Vec<&str> = export.columns().iter().map(|(name, _)| *name).collect();
     format!("{}\r\n", names.join(","))
 }
 
-/// Writes one row behind what is in `out`.
+/// Appends one row to `out`.
 pub fn write_row(columns: &[Column], cells: &[Cell], out: &mut String) {
     let of_row = columns.iter().zip(cells);
     let asset = of_row.clone().find_map(|((name, _), cell)| match cell {
@@ -186,7 +186,7 @@ pub fn write_row(columns: &[Column], cells: &[Cell], out: &mut String) {
     out.push_str("\r\n");
 }
 
-/// A cell as text.
+/// Formats a cell as text.
 fn text(form: Form, cell: &Cell, asset: Option<&Asset>) -> String {
     match (form, cell) {
         (_, Cell::Nothing) => String::new(),
@@ -203,12 +203,11 @@ fn text(form: Form, cell: &Cell, asset: Option<&Asset>) -> String {
     }
 }
 
-/// Where a spreadsheet may begin a new cell inside one of ours: its country decides which separator it takes, and with
-/// another than the comma it does not know our quotes.
+/// Characters that may start a new cell in a spreadsheet. The separator depends on the country. A spreadsheet that
+/// does not split at commas may ignore our quotes.
 const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
 
-/// What a spreadsheet would take for a formula gets an apostrophe before it: at the beginning of the text, and wherever
-/// a new cell may begin.
+/// Puts an apostrophe before each start of a formula: at the start of the text, and wherever a new cell may start.
 fn guarded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive(SEPARATORS) {
@@ -221,7 +220,8 @@ fn guarded(text: &str) -> String {
     out
 }
 
-/// Does a formula begin here, behind what a spreadsheet passes over? Some read the wide signs of East Asia as the plain.
+/// Returns `true` if a formula starts here, after the characters that spreadsheets skip. Some of them treat full-width
+/// signs like the plain ones.
 fn begins_formula(text: &str) -> bool {
     const BYTE_ORDER_MARK: char = '\u{feff}';
     let is_passed_over =
@@ -230,7 +230,7 @@ fn begins_formula(text: &str) -> bool {
         .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
-/// A cell by RFC 4180.
+/// Appends a cell by RFC 4180.
 fn quote(text: &str, out: &mut String) {
     if text.contains([',', '"']) || text.contains(SEPARATORS) {
         out.push('"');
@@ -245,7 +245,7 @@ fn quote(text: &str, out: &mut String) {
 mod tests {
     use super::{Cell, Export, Form, header, write_row};
 
-    /// One row of these cells.
+    /// Returns one row of these cells.
     fn row(cells: &[(Form, Cell)]) -> String {
         let mut columns: Vec<_> = cells.iter().map(|(form, _)| ("cell", *form)).collect();
         columns.push(("asset", Form::Plain));

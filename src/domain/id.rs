@@ -1,20 +1,22 @@
-//! The ids by which others name things in the file.
+//! Public ids of objects.
 //!
-//! What lives here: making and reading ids. What always holds: an id is a UUID of version 7 (RFC 9562). Ids that
-//! are made later sort later, which keeps the file's indexes short; nevertheless nothing takes an order from ids.
+//! Invariant: an id is a UUID of version 7 (RFC 9562).
+//! Later ids sort later, which keeps the file's indexes short. No code takes an order from ids.
 
 use super::time::Time;
 use uuid::{NoContext, Timestamp, Uuid};
 
-/// A fresh id that carries this moment.
+/// Returns a new id that carries this time.
 pub fn new(now: Time) -> Uuid {
     let seconds = u64::try_from(now.unix_seconds()).unwrap_or(0);
     let nanos = u32::try_from(now.0.rem_euclid(1000).saturating_mul(1_000_000)).unwrap_or(0);
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, nanos))
 }
 
-/// A fresh event id: `evt_` and 32 hex digits. `number` counts events, so that the ids of one millisecond sort in the
-/// order of what they tell: the receiver has nothing else to go by.
+/// Returns a new event id: `evt_` and 32 hex digits.
+///
+/// `number` counts events. Ids of one millisecond then sort in the order of the events, the only order that receivers
+/// know.
 pub fn new_event(now: Time, number: u64) -> String {
     let number = u128::from(number);
     let (high, low) = ((number >> 30) & 0xfff, number & 0x3fff_ffff);
@@ -23,7 +25,7 @@ pub fn new_event(now: Time, number: u64) -> String {
     format!("evt_{}", id.simple())
 }
 
-/// The id in the form it is stored in, or nothing where the text is no UUID in its usual, hyphenated form.
+/// Returns the id in its stored form; `None` if the text is not a hyphenated UUID.
 pub fn parse(text: &str) -> Option<String> {
     // A UUID of this length has its hyphens.
     let is_one = text.len() == 36 && Uuid::try_parse(text).is_ok();

@@ -1,7 +1,6 @@
-//! The invoice, as it is stored and answered.
+//! The invoice, as stored and returned.
 //!
-//! What lives here: the invoice and its coin. What does not: its status function (`status`), what a merchant may
-//! send to make one (`draft`), and which text finds it (`search`). What always holds: an invoice has a coin exactly when it has a current quote.
+//! Invariant: an invoice has a coin exactly when it has a current quote.
 
 pub mod draft;
 pub mod search;
@@ -14,16 +13,16 @@ use super::status::{InvoiceStatus, Terms};
 use super::time::Time;
 use serde_json::value::RawValue;
 
-/// The coin of an invoice: copied from the quote that stands.
+/// Coin of an invoice, copied from its current quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coin {
-    /// Which coin.
+    /// The coin.
     pub asset: &'static Asset,
     /// Fiat per whole coin.
     pub rate: Rate,
-    /// What the customer is asked to pay.
+    /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
-    /// Where to.
+    /// Address to pay to.
     pub address: String,
 }
 
@@ -41,62 +40,62 @@ impl From<&Quote> for Coin {
 /// An invoice.
 #[derive(Clone, Debug)]
 pub struct Invoice {
-    /// Order of insertion; pages go by it.
+    /// Order of insertion. Pages follow it.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// Whose it is.
+    /// Account of the merchant, by `seq`.
     pub account: i64,
     /// Live or test.
     pub mode: Mode,
-    /// The merchant's own reference.
+    /// Reference that the merchant gave.
     pub order_id: Option<String>,
-    /// As computed last.
+    /// Latest computed status.
     pub status: InvoiceStatus,
-    /// The price.
+    /// Price.
     pub amount: Cents,
-    /// What the price is in.
+    /// Currency of the price.
     pub currency: Currency,
-    /// For people.
+    /// Text for people.
     pub description: Option<String>,
-    /// The coin, once picked.
+    /// Coin, once one is selected.
     pub coin: Option<Coin>,
-    /// All seen or confirmed in that coin.
+    /// Sum of the seen and confirmed payments in that coin.
     pub amount_received: Option<Units>,
-    /// The quote picked last.
+    /// Latest selected quote, by `seq`.
     pub picked_quote: Option<i64>,
-    /// Where the customer goes after paying.
+    /// Page for the customer after payment.
     pub redirect_url: Option<String>,
-    /// Where the customer goes who gives up.
+    /// Page for a customer who does not pay.
     pub cancel_url: Option<String>,
-    /// An extra receiver of this invoice's events.
+    /// Additional receiver of this invoice's events.
     pub webhook_url: Option<String>,
-    /// The merchant's own JSON object, as sent.
+    /// JSON object of the merchant, as sent.
     pub metadata: Box<RawValue>,
-    /// The customer's address.
+    /// Email address of the customer.
     pub customer_email: Option<String>,
-    /// The payment link it came from.
+    /// Id of the payment link that created it.
     pub payment_link_id: Option<String>,
-    /// Refunds not failed, rejected or cancelled.
+    /// Sum of the refunds that did not fail and were not rejected or cancelled.
     pub refunded: Option<Cents>,
-    /// Tolerance below the price.
+    /// Largest shortfall that still counts as paid, in basis points of the price.
     pub under: Bps,
-    /// Tolerance above the price.
+    /// Largest excess that does not count as overpaid, in basis points of the price.
     pub over: Bps,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Time,
-    /// When it can no longer be paid in time.
+    /// Deadline for payments.
     pub expires_at: Time,
-    /// Start of the present paid state.
+    /// Start of the current paid state.
     pub confirmed_at: Option<Time>,
-    /// When it was cancelled.
+    /// Time of cancellation.
     pub cancelled_at: Option<Time>,
-    /// The chains that it waits for where they lag: those of live mode on which it can be paid in time.
+    /// Chains that the invoice waits for while they lag: those of live mode on which it can be paid in time.
     pub waits_for: String,
 }
 
 impl Invoice {
-    /// What its status depends on.
+    /// Returns the parts that determine its status.
     pub fn terms(&self) -> Terms {
         Terms {
             due: self.amount,

@@ -1,20 +1,20 @@
-//! Reading JSON that somebody else has written.
+//! Reads JSON from outside.
 //!
-//! What lives here: reading a text into a value. What does not: which fields it may have (`fields`). What always
-//! holds: a value is at most as deep as `serde_json` reads a text (128 levels), so walking through it or dropping
-//! it never exhausts a thread's stack.
+//! Invariant: a value is at most 128 levels deep, the limit of `serde_json`. Walking through a value or dropping it
+//! cannot exhaust a thread's stack.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What the names begin with by which `serde_json` tells itself what an object stands for. It takes them from a text too,
-/// and reads the string behind one of them as JSON anew, so that the text could be of any depth.
+/// Prefix of the names that `serde_json` uses internally to mark special objects.
+///
+/// `serde_json` accepts them in a text too, and parses the string after such a name again as JSON of any depth.
 const RESERVED: &[u8] = b"$serde_json::private::";
 
 /// Reads a text as JSON.
 ///
 /// # Errors
-/// What is wrong with it, to follow "the body must be JSON: " and the like.
+/// The problem, to follow "the body must be JSON: " and the like.
 pub fn parse(text: &[u8]) -> Result<Value, String> {
     if names_reserved(text) {
         return Err("names that begin with \"$serde_json::private::\" are not taken".to_owned());
@@ -22,7 +22,7 @@ pub fn parse(text: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(text).map_err(|error| error.to_string())
 }
 
-/// Is there a name of the library's own anywhere in the text? One inside a longer string counts too.
+/// Returns `true` if a reserved name is anywhere in the text, also inside a longer string.
 fn names_reserved(text: &[u8]) -> bool {
     let is_escaped = text.windows(4).any(|part| part == b"\\u00");
     let plain = if is_escaped {
@@ -33,8 +33,7 @@ fn names_reserved(text: &[u8]) -> bool {
     plain.windows(RESERVED.len()).any(|part| part == RESERVED)
 }
 
-/// The text with every `\u00XX` as the byte that it stands for; the short escapes stand for nothing in a name of the
-/// library's.
+/// Replaces every `\u00XX` by its byte. The short escapes cannot occur in a reserved name.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((first, after)) = rest.split_first() {
@@ -45,7 +44,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// The byte that a `\u00XX` at the beginning stands for, and what follows it.
+/// Returns the byte of a `\u00XX` at the start, and the rest of the text.
 fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
     let (digits, after) = text.strip_prefix(b"\\u00")?.split_at_checked(2)?;
     let digits = std::str::from_utf8(digits).ok()?;

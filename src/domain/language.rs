@@ -1,6 +1,6 @@
-//! The languages in which customers are spoken to, and which of them somebody asks for.
+//! Languages of the checkout, and the choice of one for a customer.
 //!
-//! What does not live here: the texts (`web`). What always holds: whatever is asked for, one of the languages is the answer.
+//! Invariant: every request gets one of the languages.
 
 use super::text_enum::text_enum;
 
@@ -36,21 +36,23 @@ text_enum! {
     }
 }
 
-/// The setting of an account whose checkout speaks as its customer's browser does.
+/// Setting of an account whose checkout uses the language of the customer's browser.
 pub const AUTO: &str = "auto";
 
-/// The most entries of a browser's list that are looked at.
+/// Most entries of a browser's list that are read.
 const ENTRIES_MAX: usize = 50;
 
 impl Language {
-    /// The language of a tag like `pt` or `pt-BR`; what narrows it does not matter.
+    /// Returns the language of a tag like `pt` or `pt-BR`. The region does not matter.
     pub fn of_tag(tag: &str) -> Option<Language> {
         let primary = tag.split('-').next().unwrap_or_default();
         primary.to_ascii_lowercase().parse().ok()
     }
 
-    /// The language of a customer: what was picked on the page, else the account's setting, else what the browser likes best
-    /// (`Accept-Language`, RFC 9110). A setting that no page can follow is English, as it was before there were others.
+    /// Returns the language of a customer: the one selected on the page, otherwise the account's setting.
+    ///
+    /// With [`AUTO`], this is the browser's preference (`Accept-Language`, RFC 9110). An unknown setting gives
+    /// English, as before there were other languages.
     pub fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Language {
         let picked = picked.and_then(Language::of_tag);
         picked.unwrap_or_else(|| match setting {
@@ -60,7 +62,7 @@ impl Language {
     }
 }
 
-/// The first of the known languages that weigh the most; one with the weight 0 is not wanted.
+/// Returns the first known language with the highest weight. A weight of 0 excludes a language.
 fn liked_best(accepted: &str) -> Language {
     let mut best = (0, Language::default());
     for entry in accepted.split(',').take(ENTRIES_MAX) {
@@ -75,7 +77,7 @@ fn liked_best(accepted: &str) -> Language {
     best.1
 }
 
-/// A weight, `0` to `1` with at most three decimals, times 1000.
+/// Reads a weight, `0` to `1` with at most three decimals, times 1000.
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if !matches!(whole, "0" | "1") || decimals.len() > 3 {

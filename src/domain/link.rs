@@ -1,7 +1,6 @@
-//! The payment link: a page on which whoever opens it makes an invoice and pays it.
+//! Payment links: public pages on which a payer creates an invoice and pays it.
 //!
-//! What lives here: the link, and every rule on what a merchant sends to make or change one. What does not: rules that
-//! need the account or the file. What always holds: a link that exists has a name, and a price that is positive or none.
+//! Invariant: a stored link has a name, and a price that is positive or absent.
 
 use super::asset::Mode;
 use super::fields::rule::{FlagRule, OrNull, choice};
@@ -13,36 +12,36 @@ use super::refusal::{Code, Refusal};
 use super::time::Time;
 use std::ops::RangeInclusive;
 
-/// How long a name may be, in characters.
+/// Length of a name, in characters.
 const NAME_CHARS: RangeInclusive<usize> = 1..=200;
-/// For people, in as many characters as that of an invoice.
+/// Description for people, with the length limit of an invoice's.
 const DESCRIPTION: OrNull<TextRule> = OrNull(text(0..=500));
 
-/// Open invoices of one link that nobody has paid yet.
+/// Most open, unpaid invoices of one link.
 pub const OPEN_INVOICES_MAX: i64 = 600;
 
 /// A payment link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentLink {
-    /// Order of insertion; pages go by it.
+    /// Order of insertion. Pages follow it.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// Whose it is.
+    /// Account of the merchant, by `seq`.
     pub account: i64,
-    /// Live or test: what its invoices are.
+    /// Mode of its invoices.
     pub mode: Mode,
-    /// What is paid for.
+    /// Name of what is paid for.
     pub name: String,
-    /// The price; nothing: the payer names it.
+    /// Price; `None` if the payer names it.
     pub amount: Option<Cents>,
-    /// What the price is in.
+    /// Currency of the price.
     pub currency: Currency,
-    /// For people.
+    /// Text for people.
     pub description: Option<String>,
-    /// Can it be opened?
+    /// `true` if the page can be opened.
     pub active: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Time,
 }
 
@@ -72,10 +71,10 @@ input! {
 }
 
 impl PaymentLink {
-    /// Returns the link of a body, without a place in the file: `seq`, `id` and `account` are the caller's to give.
+    /// Returns the link of a body without `seq`, `id` and `account`. The caller sets them.
     ///
     /// # Errors
-    /// `invalid_request` if it has no name.
+    /// `invalid_request` if the body has no name.
     pub(crate) fn new(
         body: CreatePaymentLink,
         mode: Mode,
@@ -96,7 +95,7 @@ impl PaymentLink {
         })
     }
 
-    /// Changes what is wanted otherwise.
+    /// Applies the change. An absent field stays as it is.
     pub(crate) fn apply(&mut self, change: ChangePaymentLink) {
         let ChangePaymentLink {
             name,
@@ -151,7 +150,7 @@ impl Rule for LinkPriceRule {
     }
 }
 
-/// A price that is larger than can be counted.
+/// Returns the refusal of a price that overflows.
 fn too_large() -> Refusal {
     let message = "amount is larger than any account allows";
     Refusal::of(Code::AmountTooLarge, "amount", message)

@@ -1,7 +1,7 @@
-//! The rules: what is true of money, invoices, payments and events.
+//! Domain rules for money, invoices, payments, chains and events.
 //!
-//! PURE: no input or output, no clock, no async, no log. What a function here says depends on its arguments
-//! alone (ids excepted, which are random), so every rule can be walked case by case in a unit test.
+//! Invariant: everything here is pure: no I/O, no clock, no async, no logging. A result depends on its arguments
+//! alone, except random ids.
 
 pub mod account;
 pub mod address;

@@ -1,14 +1,13 @@
-//! Fiat money: currencies, cents, fees and how amounts are read and written.
+//! Fiat money: currencies, cents, fees, and the text of amounts.
 //!
-//! What lives here and in `money/`: all arithmetic on money. What does not: who owes what to whom. What always
-//! holds: integers only, every operation checked, and each rounding named where it happens.
+//! Invariant: all arithmetic is on integers, checked, and says where it rounds.
 
 pub mod coin;
 
 use super::text_enum::text_enum;
 
 text_enum! {
-    /// The currencies an invoice can be priced in.
+    /// Currency of a price.
     pub enum Currency {
         /// Euro.
         Eur = "EUR",
@@ -17,7 +16,7 @@ text_enum! {
     }
 }
 
-/// A sum left the range that can be counted; the operation that met it changes nothing.
+/// Error: a sum overflows. The operation changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
@@ -29,26 +28,27 @@ impl std::fmt::Display for Overflow {
 
 impl std::error::Error for Overflow {}
 
-/// Why a text is not an amount.
+/// Reason why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
     /// Not digits with at most one point and at most two decimals, or zero.
     Malformed,
-    /// Well formed and larger than can be counted.
+    /// Well formed, and larger than [`Cents::AMOUNT_MAX`].
     TooLarge,
 }
 
-/// An amount of fiat money in cents; negative in the ledger where money leaves.
+/// An amount of fiat money in cents. Outgoing money is negative in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Cents(pub i64);
 
 impl Cents {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Cents = Cents(0);
-    /// The smallest amount there is.
+    /// One cent, the smallest positive amount.
     pub const ONE: Cents = Cents(1);
-    /// The largest amount that is taken, and the most that one payment may be worth: 9 999 999 999.99. Nine million
-    /// of them fit into the 64 bits of a balance.
+    /// Largest accepted amount, and largest value of one payment: 9 999 999 999.99.
+    ///
+    /// Nine million such amounts fit into the 64 bits of a balance.
     pub const AMOUNT_MAX: Cents = Cents(999_999_999_999);
 
     /// Reads a price: ASCII digits, at most one point, at most two decimals, more than zero.
@@ -72,10 +72,10 @@ impl Cents {
         }
     }
 
-    /// Reads an amount of either sign: [`Cents::parse`] with a minus before it or not.
+    /// Reads an amount of either sign: [`Cents::parse`] with an optional minus before it.
     ///
     /// # Errors
-    /// As [`Cents::parse`].
+    /// The errors of [`Cents::parse`].
     pub fn parse_signed(text: &str) -> Result<Cents, AmountError> {
         match text.strip_prefix('-') {
             None => Cents::parse(text),
@@ -85,36 +85,36 @@ impl Cents {
         }
     }
 
-    /// The sum.
+    /// Adds two amounts.
     pub fn plus(self, other: Cents) -> Result<Cents, Overflow> {
         self.0.checked_add(other.0).map(Cents).ok_or(Overflow)
     }
 
-    /// The difference.
+    /// Subtracts an amount.
     pub fn minus(self, other: Cents) -> Result<Cents, Overflow> {
         self.0.checked_sub(other.0).map(Cents).ok_or(Overflow)
     }
 
-    /// The opposite sign.
+    /// Changes the sign.
     ///
     /// # Errors
-    /// [`Overflow`] for the one value that has no opposite.
+    /// [`Overflow`] for the one value without an opposite.
     pub fn negated(self) -> Result<Cents, Overflow> {
         self.0.checked_neg().map(Cents).ok_or(Overflow)
     }
 
-    /// Half of it, rounded down, but not less than one cent.
+    /// Returns half of the amount, rounded down, but at least one cent.
     pub fn half(self) -> Cents {
         Cents(self.0 / 2).max(Cents::ONE)
     }
 
-    /// One and a half times it, rounded up.
+    /// Returns one and a half times the amount, rounded up.
     pub fn one_and_a_half(self) -> Result<Cents, Overflow> {
         let half_up = self.0.checked_add(1).ok_or(Overflow)? / 2;
         self.plus(Cents(half_up))
     }
 
-    /// The fee on this gross amount: gross × bps / 10 000, rounded half-even to cents.
+    /// Returns the fee on this gross amount: gross × bps / 10 000, rounded half-even to cents.
     pub fn fee(self, bps: Bps) -> Result<Cents, Overflow> {
         let product = i128::from(self.0)
             .checked_mul(i128::from(bps.0))
@@ -126,21 +126,21 @@ impl Cents {
         i64::try_from(rounded).map(Cents).map_err(|_| Overflow)
     }
 
-    /// How many whole percent of `whole` it is, 0 to 100; 0 where `whole` is.
+    /// Returns the amount in whole percent of `whole`, from 0 to 100; 0 if `whole` is zero.
     pub fn percent_of(self, whole: Cents) -> u8 {
         let share = i128::from(self.0).saturating_mul(100);
         let share = share.checked_div(i128::from(whole.0)).unwrap_or(0);
         u8::try_from(share.clamp(0, 100)).unwrap_or(0)
     }
 
-    /// What is left of this gross amount after its fee.
+    /// Returns this gross amount less its fee.
     pub fn net(self, bps: Bps) -> Result<Cents, Overflow> {
         self.minus(self.fee(bps)?)
     }
 }
 
 impl std::fmt::Display for Cents {
-    /// Always two decimals.
+    /// Always writes two decimals.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         Total::from(*self).fmt(out)
     }
@@ -152,26 +152,27 @@ impl serde::Serialize for Cents {
     }
 }
 
-/// A sum of amounts in cents. 128 bits hold the sum of any number of amounts that a file can hold, so whatever is
-/// stored can be added up and shown.
+/// A sum of amounts in cents.
+///
+/// 128 bits hold the sum of any number of amounts that a file can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Total(i128);
 
 impl Total {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Total = Total(0);
 
-    /// The sum of two.
+    /// Adds two sums.
     pub fn plus(self, other: impl Into<Total>) -> Total {
         Total(self.0.saturating_add(other.into().0))
     }
 
-    /// What is left of it; negative where `other` is more.
+    /// Subtracts a sum. The result may be negative.
     pub fn minus(self, other: impl Into<Total>) -> Total {
         Total(self.0.saturating_sub(other.into().0))
     }
 
-    /// As an amount.
+    /// Converts the sum to an amount.
     pub fn cents(self) -> Result<Cents, Overflow> {
         i64::try_from(self.0).map(Cents).map_err(|_| Overflow)
     }
@@ -190,7 +191,7 @@ impl std::iter::Sum<Cents> for Total {
 }
 
 impl std::fmt::Display for Total {
-    /// Always two decimals.
+    /// Always writes two decimals.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let size = self.0.unsigned_abs();
@@ -204,30 +205,31 @@ impl serde::Serialize for Total {
     }
 }
 
-/// Hundredths of a per cent: fees and tolerances.
+/// Basis points, hundredths of a per cent, for fees and tolerances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bps(pub u32);
 
 impl Bps {
-    /// The same as a percentage with two decimals, like `1.00`.
+    /// Returns a percentage with two decimals, like `1.00`.
     pub fn percent(self) -> String {
         format!("{}.{:02}", self.0 / 100, self.0 % 100)
     }
 }
 
-/// Is `received` at least `due` less the tolerance? Exact: nothing is rounded and the bound itself is enough.
+/// Returns `true` if `received` is at least `due` less the tolerance. The comparison is exact, and includes the bound.
 pub fn reaches(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     scaled(received.into(), 10_000) >= scaled(due.into(), factor)
 }
 
-/// Is `received` more than `due` plus the tolerance? Exact: the bound itself is not more.
+/// Returns `true` if `received` is more than `due` plus the tolerance. The comparison is exact, and excludes the
+/// bound.
 pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     scaled(received.into(), 10_000) > scaled(due.into(), factor)
 }
 
-/// The least whole cents that [`reaches`] `due`.
+/// Returns the least amount in whole cents that [`reaches`] `due`.
 pub fn least_reaching(due: Cents, under: Bps) -> Cents {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     let scaled = scaled(due.into(), factor);
@@ -235,19 +237,19 @@ pub fn least_reaching(due: Cents, under: Bps) -> Cents {
     cents_of(scaled.div_euclid(10_000).saturating_add(up))
 }
 
-/// The most whole cents that do not [`exceeds`] `due`.
+/// Returns the largest amount in whole cents that does not [`exceeds`] `due`.
 pub fn most_within(due: Cents, over: Bps) -> Cents {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     let scaled = scaled(due.into(), factor);
     cents_of(scaled.div_euclid(10_000))
 }
 
-/// As many cents, held inside what can be counted.
+/// Converts to cents, capped at the largest amount.
 fn cents_of(cents: i128) -> Cents {
     Cents(i64::try_from(cents).unwrap_or(i64::MAX))
 }
 
-/// A sum times a small factor, which 128 bits hold for any sum of stored amounts.
+/// Multiplies a sum by a small factor. 128 bits hold the product for any sum of stored amounts.
 fn scaled(sum: Total, factor: i64) -> i128 {
     sum.0.saturating_mul(i128::from(factor))
 }

@@ -1,4 +1,4 @@
-//! Network fees: a node's estimate, and the fee that is proposed for a coin.
+//! Network fees: a node's estimate, and the proposed fee of a coin.
 
 use super::asset::{Asset, AssetKind};
 use super::money::coin::{Rate, Units};
@@ -7,13 +7,13 @@ use super::transfer::approval::{FeeSource, ProposedFee};
 
 /// Virtual size of the transaction that an estimate is for, in bytes.
 pub const VIRTUAL_BYTES: u128 = 250;
-/// Blocks within which the transaction is to be confirmed.
+/// Confirmation target of the transaction, in blocks.
 pub const WITHIN_BLOCKS: u32 = 3;
-/// Gas of a transfer of a chain's own coin.
+/// Gas for a transfer of a chain's own coin.
 pub const GAS: u128 = 21_000;
-/// Gas of a transfer of a token.
+/// Gas for a transfer of a token.
 pub const TOKEN_GAS: u128 = 65_000;
-/// An older estimate is not used.
+/// Largest age of an estimate, in milliseconds.
 const AGE_MS_MAX: i64 = 30 * MINUTE_MS;
 
 /// Fees that a node estimates, in base units of the chain's own coin.
@@ -30,11 +30,11 @@ pub struct NodeFees {
 pub struct FeeEstimate {
     /// Fees by the node.
     pub fees: NodeFees,
-    /// Time of the question.
+    /// Time of the estimate.
     pub at: Time,
 }
 
-/// The fee without a node: what the operator has set, else the fee of the simulated chain.
+/// Fee without a node: the operator's setting, otherwise the built-in fee.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedFee {
     /// In base units of the coin.
@@ -52,8 +52,9 @@ pub struct FeeRates {
     pub sent: Rate,
 }
 
-/// Returns the fee to propose for a coin: the node's estimate, else the fixed one. A token's fee is converted by `rates`; on
-/// chains that charge for data besides gas, the fixed fee is added.
+/// Returns the fee to propose for a coin: the node's estimate, otherwise the fixed one.
+///
+/// A token's fee is converted by `rates`. On chains that charge for data besides gas, the fixed fee is added.
 pub fn propose(
     asset: &Asset,
     estimate: Option<FeeEstimate>,
@@ -77,7 +78,7 @@ pub fn propose(
     })
 }
 
-/// An estimate in the coin that is sent; `None` where it is nothing, or cannot be converted.
+/// Converts an estimate to the coin that is sent; `None` if it is zero or cannot be converted.
 fn in_coin(
     asset: &Asset,
     fees: NodeFees,
@@ -102,7 +103,7 @@ fn in_coin(
     Some(amount)
 }
 
-/// The coin that fees are paid in on the chain of a coin, where its rate is known.
+/// Returns the coin that pays fees on the chain of a coin, if its rate is known.
 pub fn gas_coin(asset: &Asset) -> Option<&'static Asset> {
     asset.chain.row().gas_coin.and_then(Asset::find)
 }
@@ -117,7 +118,7 @@ mod tests {
     use crate::domain::asset::ASSETS;
 
     const AT: Time = Time(1_000);
-    /// One gwei, and a fee of 250 virtual bytes.
+    /// One gwei, and a fee for 250 virtual bytes.
     const GWEI: u128 = 1_000_000_000;
 
     fn proposed(id: &str, fees: NodeFees, rates: Option<[&str; 2]>, age_ms: i64) -> String {
@@ -167,9 +168,9 @@ mod tests {
             ("ETH", evm, None, 0, "0.000021 estimate"),
             ("USDC-ERC20", evm, rates, 0, "0.211957 estimate"),
             ("USDC-ERC20", evm, None, 0, "0.01 setting"),
-            // What the first layer costs is in the setting.
+            // The setting covers the cost of the first layer.
             ("USDC-BASE", evm, rates, 0, "0.221957 estimate"),
-            // Nobody tells what the coin of this chain costs.
+            // No rate of this chain's own coin is known.
             ("USDC-POLYGON", evm, rates, 0, "0.01 setting"),
             (
                 "USDC-ERC20",

@@ -1,7 +1,6 @@
-//! A payment: what was seen on a chain for an invoice.
+//! Payments to an invoice, with their state machine.
 //!
-//! What lives here: the payment and its state machine. What does not: the invoice's status, which is computed
-//! from payments. What always holds: whether it was on time and what it is worth are judged once, when it is recorded.
+//! Invariant: the value of a payment, and whether it was on time, are decided once, when it is recorded.
 
 pub mod inputs;
 
@@ -17,30 +16,30 @@ use super::time::Time;
 use sha2::{Digest, Sha256, Sha512};
 
 text_enum! {
-    /// Where a payment stands.
+    /// State of a payment.
     ///
     /// ```text
-    /// seen ──→ confirmed ──→ seen (orphaned: its block was reorganised away)
+    /// seen ──→ confirmed ──→ seen (orphaned: its block was reorganized away)
     ///   └──→ dropped ←──┘
     /// dropped ──→ seen | confirmed
     /// ```
     pub enum PaymentState {
-        /// On the chain or in its mempool, not yet final.
+        /// On the chain or in its mempool, and not final yet.
         Seen = "seen",
-        /// Final, as far as the chain's depth says.
+        /// Final by the confirmation rule of the coin.
         Confirmed = "confirmed",
-        /// Gone: replaced, double-spent or reorganised away.
+        /// Gone: replaced, double-spent or reorganized away.
         Dropped = "dropped",
     }
 }
 
 impl PaymentState {
-    /// Is it final, as far as the chain's depth says?
+    /// Returns `true` if the payment is final by the confirmation rule of the coin.
     pub const fn is_confirmed(self) -> bool {
         matches!(self, PaymentState::Confirmed)
     }
 
-    /// Does the machine have a step to `next`?
+    /// Returns `true` if the state machine has a step to `next`.
     pub const fn may_become(self, next: PaymentState) -> bool {
         match (self, next) {
             (PaymentState::Seen, PaymentState::Confirmed | PaymentState::Dropped)
@@ -58,48 +57,48 @@ impl PaymentState {
 pub struct Payment {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// The invoice it pays.
+    /// Invoice, by `seq`.
     pub invoice: i64,
-    /// The quote whose address it went to.
+    /// Quote that the address belongs to, by `seq`.
     pub quote: i64,
-    /// What was seen on the chain, by its `seq`.
+    /// Observation on the chain, by `seq`.
     pub observation: i64,
     /// Live or test.
     pub mode: Mode,
-    /// The coin it came in.
+    /// Coin of the payment.
     pub asset: &'static Asset,
-    /// The transaction.
+    /// Transaction id.
     pub txid: String,
-    /// Output or log index in it.
+    /// Output index or log index in the transaction.
     pub position: u32,
-    /// What was sent.
+    /// Amount that was sent.
     pub amount: Units,
-    /// The rate it was judged at: that of its quote, where it came in time.
+    /// Rate that determined the value: the rate of the quote if the payment was on time.
     pub quoted: Quoted,
-    /// What it is worth, in the invoice's currency.
+    /// Value in the currency of the invoice.
     pub value: Cents,
-    /// Seen before the deadline?
+    /// `true` if the payment was seen before the deadline.
     pub on_time: bool,
-    /// Where it stands.
+    /// State on its chain.
     pub state: PaymentState,
-    /// Has it ever been confirmed?
+    /// `true` if the payment has ever been confirmed.
     pub was_confirmed: bool,
-    /// From when it counts: when it was seen, or what it replaces.
+    /// Time from which it counts: its first sighting, or that of the payment it replaces.
     pub seen_at: Time,
-    /// When it was confirmed, while it is.
+    /// Time of confirmation, while it is confirmed.
     pub confirmed_at: Option<Time>,
 }
 
 impl Payment {
-    /// Does it count for its invoice: is it on the chain, or on its way there, as far as anybody knows?
+    /// Returns `true` if the payment counts for its invoice: it is on the chain or on its way there.
     pub fn counts(&self) -> bool {
         self.state != PaymentState::Dropped
     }
 }
 
-/// The transaction id of a simulated payment, in the form its chain writes ids.
+/// Returns the transaction id of a simulated payment, in the form of its chain.
 pub fn simulated_txid(chain: Chain, label: &str) -> String {
     match chain.row().encoding {
         Encoding::Utxo(_) | Encoding::Tron => hex(&Sha256::digest(label)),

@@ -1,14 +1,15 @@
-//! The text that a wallet reads a payment from: BIP 321, EIP-681, Solana Pay.
+//! Payment URIs that wallets read: BIP 321, EIP-681, Solana Pay.
 //!
-//! What does not live here: the picture of it (`web`). What always holds: it names the network, or can be meant for one only,
-//! so no wallet sends on another; where that cannot be said there is no such text.
+//! Invariant: a URI names its network or is valid on one only, so no wallet sends on another network. Otherwise there
+//! is no URI.
 
 use super::asset::{Asset, AssetKind, Chain};
 use super::money::coin::Units;
 use super::token::contract_of;
 
-/// How this much of a coin is sent to an address on a network, by the name that its nodes use; nothing where no standard says
-/// it (Tron), or a wallet could send real money to a test network.
+/// Returns the URI that sends this amount of a coin to an address, on a network by the name that its nodes use.
+///
+/// `None` if there is no standard (Tron), or if a wallet could send real money to a test network.
 pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -> Option<String> {
     match asset.chain {
         Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin => {
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_is_as_its_standard_writes_it() {
-        // BIP 321's own example: 20.3 BTC.
+        // Example of BIP 321: 20.3 BTC.
         let address = "175tWpb8K1S7NmH4Zx6rewF9WQrcZv245W";
         assert_eq!(
             uri("BTC", "main", address, 2_030_000_000).as_deref(),
@@ -65,7 +66,7 @@ mod tests {
             uri("DOGE", "test", "nabc", 500_000_000).as_deref(),
             Some("dogecoin:nabc?amount=5")
         );
-        // EIP-681's own example sends 2.014 ether; the chain is named always.
+        // The example of EIP-681 sends 2.014 ether. The chain is always named here.
         assert_eq!(
             uri("ETH", "1", EVM, 2_014_000_000_000_000_000).as_deref(),
             Some("ethereum:0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359@1?value=2014000000000000000")
@@ -76,7 +77,7 @@ mod tests {
                 "ethereum:0x036CbD53842c5426634e7929541eC2318f3dCF7e@84532/transfer?address={EVM}&uint256=1500000"
             )
         );
-        // Solana Pay's own examples: 1 SOL, and 0.01 USDC.
+        // Examples of Solana Pay: 1 SOL, and 0.01 USDC.
         let address = "mvines9iiHiQTysrwkJjGf2gb9Ex9jXJX8ns3qwf2kN";
         assert_eq!(
             uri("SOL", "mainnet-beta", address, 1_000_000_000).unwrap(),

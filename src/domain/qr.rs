@@ -4,7 +4,7 @@ use crate::domain::fields::{schema, view};
 use qrcodegen::{QrCode, QrCodeEcc};
 use std::fmt::Write as _;
 
-/// Modules that are left white on each side.
+/// White modules on each side.
 const QUIET: i32 = 4;
 
 view! {
@@ -18,7 +18,7 @@ view! {
 }
 
 impl Qr {
-    /// Returns the code of a text, `None` if the text is longer than a code can be.
+    /// Returns the QR code of a text; `None` if the text is too long.
     #[must_use]
     pub fn of(text: &str) -> Option<Qr> {
         let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
@@ -30,7 +30,7 @@ impl Qr {
                 let width = i32::try_from(dark.count()).unwrap_or(i32::MAX);
                 if width > 0 {
                     let (left, top) = (x.saturating_add(QUIET), y.saturating_add(QUIET));
-                    // What is written into a text arrives.
+                    // Writing into a string cannot fail.
                     let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
                 }
                 x = x.saturating_add(width).saturating_add(1);
@@ -50,7 +50,7 @@ mod tests {
     fn a_code_has_its_quiet_zone_and_what_is_too_long_has_no_code() {
         let code = Qr::of("https://shop.example").unwrap();
         assert_eq!(code.size, 25 + 8);
-        // The finder in the corner: its first row is seven modules wide.
+        // The finder pattern in the corner: its first row is seven modules wide.
         assert!(code.path.starts_with("M4 4h7v1h-7z"), "{}", code.path);
         assert!(Qr::of(&"x".repeat(5_000)).is_none());
     }

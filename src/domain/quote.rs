@@ -1,7 +1,6 @@
-//! A quote: one coin that was picked for one invoice, with its rate, amount and address.
+//! Quotes: one coin that was selected for one invoice, with its rate, amount and address.
 //!
-//! What lives here: whether a coin can be quoted for a price, and which quote of an invoice is the current one.
-//! What does not: where addresses come from. What always holds: a quote never changes.
+//! Invariant: a quote never changes.
 
 use super::asset::Asset;
 use super::money::Cents;
@@ -18,28 +17,28 @@ pub struct Quote {
     pub seq: i64,
     /// The coin.
     pub asset: &'static Asset,
-    /// Fiat per whole coin, frozen, and where it came from.
+    /// Fixed rate: fiat per whole coin, with its source.
     pub quoted: Quoted,
-    /// What the customer is asked to pay.
+    /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
-    /// Where to.
+    /// Address to pay to.
     pub address: String,
-    /// Is that an address of somebody else's, or of nobody's? What came there was given to the invoice by a person, and
-    /// nobody is asked to pay there.
+    /// `true` if the address does not belong to the invoice. A person assigned the payments at that address to the
+    /// invoice. No customer is asked to pay there.
     pub given: bool,
-    /// When it was picked first.
+    /// Time of the first selection.
     pub created_at: Time,
 }
 
-/// 400 `coin_unavailable`.
+/// Returns a 400 `coin_unavailable`.
 pub fn unavailable(message: impl Into<String>) -> Refusal {
     Refusal::of(Code::CoinUnavailable, "asset", message)
 }
 
-/// What a price comes to in a coin at a rate.
+/// Converts a price to an amount of a coin.
 ///
 /// # Errors
-/// `coin_unavailable` where it is below the coin's minimum or cannot be counted.
+/// `coin_unavailable` if the amount is below the coin's minimum or overflows.
 pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusal> {
     let amount = rate
         .units_for(due, asset.decimals)
@@ -54,8 +53,9 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
     Ok(amount)
 }
 
-/// The current quote of an invoice: that of its first payment that counts, else the one picked last. One at an address that
-/// is not the invoice's is current only while what came there counts.
+/// Returns the current quote of an invoice: that of its first payment that counts, otherwise the latest selected one.
+///
+/// A quote at an assigned address is current only while its payment counts.
 pub fn current<'a>(
     quotes: &'a [Quote],
     payments: &[Payment],

@@ -1,8 +1,6 @@
-//! Refusals: the answers to requests that the service does not carry out.
+//! Refusals: error responses to requests that the service does not carry out.
 //!
-//! What lives here: the machine codes of the interface, and the refusal that carries one. What does not: HTTP
-//! statuses, which `http` chooses. What always holds: the caller reads the message as it is here, so it never
-//! contains what the caller may not know.
+//! Invariant: the caller reads the message unchanged, so a message never contains what the caller may not know.
 
 use super::text_enum::text_enum;
 
@@ -13,13 +11,13 @@ text_enum! {
         InvalidRequest = "invalid_request",
         /// The invoice's amount is above the account's maximum.
         AmountTooLarge = "amount_too_large",
-        /// The coin cannot be had for this amount.
+        /// The coin is not available for this amount.
         CoinUnavailable = "coin_unavailable",
-        /// A payment is already under way.
+        /// A payment is already in progress.
         PaymentInFlight = "payment_in_flight",
-        /// The invoice takes no coin any more.
+        /// The invoice no longer accepts a coin.
         InvoiceClosed = "invoice_closed",
-        /// The payout's amount is no amount of money, or the refund is of more than is left.
+        /// The payout's amount is malformed, or the refund is more than the rest.
         InvalidAmount = "invalid_amount",
         /// The payout is smaller than the account's minimum.
         BelowMinimum = "below_minimum",
@@ -31,33 +29,33 @@ text_enum! {
         NoAddress = "no_address",
         /// Payouts exist in live mode only.
         TestMode = "test_mode",
-        /// Nothing confirmed was paid on the invoice.
+        /// The invoice has no confirmed payment.
         InvoiceNotRefundable = "invoice_not_refundable",
-        /// No key, an unknown one, or a revoked one.
+        /// The key is missing, unknown or revoked.
         Unauthorized = "unauthorized",
         /// The email or the password is wrong.
         InvalidCredentials = "invalid_credentials",
-        /// The password is right, and a code of the second factor is needed besides.
+        /// The password is right, and a code of the second factor is needed too.
         SecondFactorRequired = "second_factor_required",
-        /// The key's class is not the one of this route.
+        /// The class of the key does not match the route.
         WrongKeyType = "wrong_key_type",
         /// The account is pending or rejected.
         AccountNotApproved = "account_not_approved",
         /// The account is suspended.
         AccountSuspended = "account_suspended",
-        /// The account may not ask for payouts as it stands.
+        /// The status of the account does not allow payouts.
         AccountNotActive = "account_not_active",
         /// The account has no customers feature.
         CustomersDisabled = "customers_disabled",
         /// The account may not order servers.
         ServersDisabled = "servers_disabled",
-        /// The invoice is a live one.
+        /// The invoice is in live mode.
         NotTestInvoice = "not_test_invoice",
-        /// The password was given too long ago for what is sensitive.
+        /// The password was given too long ago for a sensitive action.
         ReauthenticationRequired = "reauthentication_required",
         /// The caller may not do this.
         Forbidden = "forbidden",
-        /// Unknown, or not the caller's, or of the other mode.
+        /// The object is unknown, belongs to another account, or is in the other mode.
         NotFound = "not_found",
         /// The path exists, the method on it does not.
         MethodNotAllowed = "method_not_allowed",
@@ -69,44 +67,44 @@ text_enum! {
         HeadersTooLarge = "headers_too_large",
         /// The Idempotency-Key was used with another body.
         IdempotencyConflict = "idempotency_conflict",
-        /// A payout is already under way.
+        /// Another payout is in progress.
         PayoutOpen = "payout_open",
-        /// The account has as many servers as it may have at once.
+        /// The account has reached its number of servers.
         ServerQuotaExceeded = "server_quota_exceeded",
         /// The invoice has a payment or is closed.
         InvoiceNotCancellable = "invoice_not_cancellable",
-        /// The state machine has no such step from here.
+        /// The state machine has no such step.
         InvalidTransition = "invalid_transition",
-        /// More calls than the key may make.
+        /// The key exceeded its rate limit.
         RateLimited = "rate_limited",
-        /// More failed sign-ins than are let through, or another password of the same client is being checked.
+        /// Too many failed sign-ins, or another password of the same client is being checked.
         TooManyAttempts = "too_many_attempts",
-        /// Something broke that is not the caller's doing.
+        /// An error of the service, not of the caller.
         InternalError = "internal_error",
         /// Live invoices are paused.
         Maintenance = "maintenance",
-        /// The pool that addresses come from is empty, or the account has taken its share of it.
+        /// The address pool is empty, or the account has taken its share of it.
         PoolRefilling = "pool_refilling",
-        /// More work waits than the service takes in.
+        /// The service has too much work queued.
         Overloaded = "overloaded",
     }
 }
 
-/// A refusal: what the caller is told, and which field it concerns.
+/// An error response: its code, message and field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The machine code.
     pub code: Code,
-    /// One sentence for a person: what is wrong and what would be right.
+    /// Sentence for a person: what is wrong, then the remedy.
     pub message: String,
-    /// The field, query or header at fault, where it is one.
+    /// Wrong field, query value or header, if it is one.
     pub param: Option<String>,
-    /// Seconds after which it may be asked again, where that is known.
+    /// Seconds after which the caller may try again, if known.
     pub wait_seconds: Option<i64>,
 }
 
 impl Refusal {
-    /// A refusal that concerns no single field.
+    /// Returns a refusal without a field.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Refusal {
             code,
@@ -116,7 +114,7 @@ impl Refusal {
         }
     }
 
-    /// A refusal of one field.
+    /// Returns a refusal of one field.
     pub fn of(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
         Refusal {
             code,
@@ -126,12 +124,12 @@ impl Refusal {
         }
     }
 
-    /// 400 `invalid_request` for one field; the message starts with its name.
+    /// Returns a 400 `invalid_request` for one field. The message starts with its name.
     pub fn field(param: &str, problem: impl std::fmt::Display) -> Self {
         Refusal::of(Code::InvalidRequest, param, format!("{param} {problem}"))
     }
 
-    /// The same refusal, with the seconds after which it may be asked again.
+    /// Adds the seconds after which the caller may try again.
     pub fn after(self, wait_seconds: i64) -> Self {
         Refusal {
             wait_seconds: Some(wait_seconds),
@@ -139,7 +137,7 @@ impl Refusal {
         }
     }
 
-    /// The same answer for the unknown, the foreign and the other mode's.
+    /// Returns the same refusal for an unknown object, one of another account, and one of the other mode.
     pub fn not_found(what: &str) -> Self {
         Refusal::new(Code::NotFound, format!("no such {what}"))
     }

@@ -1,27 +1,27 @@
-//! How often a node is asked.
+//! Number of requests to a node.
 //!
-//! What always holds: what is told for a day was counted, in the last day or since the count began.
+//! Invariant: the daily number is based on real counts, of the last day or since the first request.
 
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 use std::collections::VecDeque;
 
-/// The hours that are looked at: the one that is under way, and those before it.
+/// Hours that are considered: the current one and those before it.
 const HOURS: i64 = 24;
-/// What was counted in less time says nothing of a day.
+/// Shortest time from which a daily number is computed, in milliseconds.
 const SPAN_MS_MIN: i64 = 10 * MINUTE_MS;
 
-/// What was asked, by the hour.
+/// Counts of requests by hour.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// When the first was counted.
+    /// Time of the first request.
     since: Option<Time>,
     total: u64,
-    /// Each hour since 1970 in which something was asked, and how much; the oldest first.
+    /// Hours since 1970 with requests, and their counts, oldest first.
     hours: VecDeque<(i64, u64)>,
 }
 
 impl Requests {
-    /// So many more were made.
+    /// Adds requests.
     pub fn count(&mut self, now: Time, more: u64) {
         self.since.get_or_insert(now);
         self.total = self.total.saturating_add(more);
@@ -39,13 +39,15 @@ impl Requests {
         }
     }
 
-    /// All that were counted.
+    /// Returns the number of all requests.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many a day that makes, by those of the last day, or of the time since the first where that is less; nothing in
-    /// the first ten minutes.
+    /// Returns the requests per day, based on the last day or on the time since the first request, whichever is
+    /// shorter.
+    ///
+    /// `None` in the first ten minutes.
     pub fn a_day(&self, now: Time) -> Option<u64> {
         let this = hour(now);
         let begun = Time(
@@ -69,7 +71,7 @@ fn hour(at: Time) -> i64 {
     at.0.div_euclid(HOUR_MS)
 }
 
-/// Is an hour so long ago that it is not looked at?
+/// Returns `true` if an hour is too old to be considered.
 fn is_old(hour: i64, now: i64) -> bool {
     now.saturating_sub(hour) >= HOURS
 }
@@ -81,7 +83,7 @@ mod tests {
 
     const START: Time = Time(1_795_253_400_000);
 
-    /// After so long a day's worth is told; as much is asked every minute.
+    /// Makes requests every minute for some minutes. Returns the requests per day and the counter.
     #[track_caller]
     fn after(minutes: i64, a_minute: u64) -> (Option<u64>, Requests) {
         let mut requests = Requests::default();
@@ -114,7 +116,7 @@ mod tests {
                 .a_day(later.plus_ms(HOUR_MS))
                 .is_some_and(|a_day| a_day < 10)
         );
-        // A clock that is set back takes nothing away.
+        // A clock that is set back loses no count.
         requests.count(START, 1);
         assert_eq!(requests.total(), 60_006);
         assert_eq!(requests.a_day(START), None);

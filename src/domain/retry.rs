@@ -1,11 +1,10 @@
-//! When a webhook is sent again that its receiver did not take.
+//! Schedule of the attempts to deliver a webhook.
 //!
-//! What lives here: the table of gaps. What does not: sending. What always holds: a round has eleven attempts, and
-//! the last is within a day of the first.
+//! Invariant: a round has eleven attempts, and the last is within a day of the first.
 
 use super::time::{HOUR_MS, MINUTE_MS, SECOND_MS, Time};
 
-/// The gaps between attempts, each from the start of the attempt before.
+/// Time between attempts, each from the start of the attempt before, in milliseconds.
 const GAPS_MS: [i64; 10] = [
     10 * SECOND_MS,
     30 * SECOND_MS,
@@ -19,20 +18,22 @@ const GAPS_MS: [i64; 10] = [
     10 * HOUR_MS,
 ];
 
-/// How often a delivery is tried at most in one round; being sent again begins a new one.
+/// Most attempts of a delivery in one round. A manual resend starts a new round.
 pub const ATTEMPTS_MAX: u32 = 11;
 
-/// How many attempts of a delivery are shown at most, the newest ones: three rounds. The answer of a new attempt is
-/// compared with those of as many.
+/// Most attempts of a delivery that are returned, newest first: three rounds.
+///
+/// The response of a new attempt is compared with those of as many.
 pub const SHOWN_MAX: u32 = 3 * ATTEMPTS_MAX;
 
-/// A delivery that was tried as often is not sent again.
+/// Attempts after which a delivery cannot be sent again.
 pub const TRIED_MAX: u32 = 1000;
 
-/// When to try again after `attempts` attempts of a round, the last of which began at `began`; nothing when that was the last.
+/// Returns the time of the next attempt after `attempts` attempts of a round, the last of which began at `began`.
+/// `None`
+/// after the last attempt.
 ///
-/// `shorter_per_cent` (0 to 10) takes that much off the gap, so that many that failed together do not all come
-/// back together.
+/// `shorter_per_cent` (0 to 10) shortens the gap, so that deliveries that failed together do not all return together.
 pub fn next_attempt(attempts: u32, began: Time, shorter_per_cent: u8) -> Option<Time> {
     let gap = usize::try_from(attempts)
         .ok()?

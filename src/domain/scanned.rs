@@ -1,7 +1,6 @@
-//! Up to which time each chain has been scanned, and what that means for invoices.
+//! Time up to which each chain has been scanned, and its effect on invoices while a chain lags.
 //!
-//! What lives here: at which time an invoice is judged while a chain lags. What does not: scanning chains. What
-//! always holds: only live invoices with a quote on a lagging chain wait for it, and none waits longer than
+//! Invariant: only live invoices with a quote on a lagging chain wait for it, and none waits longer than
 //! [`HELD_MS_MAX`].
 
 use super::asset::{Asset, Mode};
@@ -9,49 +8,50 @@ use super::chain::Chain;
 use super::quote::Quote;
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// How long after its deadline an invoice waits for a chain that lags, at most.
+/// Longest time that an invoice waits for a lagging chain after its deadline, in milliseconds.
 pub const HELD_MS_MAX: i64 = 6 * HOUR_MS;
-/// What stands between the chains that an invoice waits for.
+/// Separator between the chains that an invoice waits for.
 const SEPARATOR: &str = ",";
-/// A chain that lags for longer is not on offer.
+/// Largest lag of a chain that is still offered, in milliseconds.
 const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;
 
-/// The chains that have not been looked at up to now, each with the moment up to which it has been.
+/// The lagging chains, each with the time up to which it has been scanned.
 #[derive(Clone, Debug, Default)]
 pub struct Scanned(Vec<(Chain, Time)>);
 
 impl Scanned {
-    /// Of these chains of live mode; of any other it is the clock.
+    /// Wraps these lagging chains of live mode. All others are up to date.
     pub fn of(lagging: Vec<(Chain, Time)>) -> Scanned {
         Scanned(lagging)
     }
 
-    /// No chain lags.
+    /// Returns `true` if no chain lags.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Up to when a live chain has been looked at, where that is not the clock.
+    /// Returns the time up to which a live chain has been scanned; `None` if it is up to date.
     pub fn to(&self, chain: Chain) -> Option<Time> {
         let found = self.0.iter().find(|(lagging, _)| *lagging == chain);
         found.map(|(_, to)| *to)
     }
 
-    /// May a coin be picked, as far as its chain goes?
+    /// Returns `true` if the lag of its chain allows a coin to be selected.
     pub fn is_on_offer(&self, mode: Mode, asset: &Asset, now: Time) -> bool {
         let to = self.to(asset.chain).filter(|_| mode.is_live());
         to.is_none_or(|to| now.since_ms(to) <= OFFERED_MS_MAX)
     }
 
-    /// Up to when all of these chains of live mode have been looked at, as [`waits_for`] writes them, where that is not the
-    /// clock.
+    /// Returns the time up to which all of these live chains have been scanned; `None` if all are up to date.
+    ///
+    /// `waits_for` is the text that [`waits_for`] writes.
     pub fn to_all(&self, waits_for: &str) -> Option<Time> {
         let is_lagging = |(chain, _): &&(Chain, Time)| is_waited_for(waits_for, *chain);
         let lagging = self.0.iter().filter(is_lagging);
         lagging.map(|(_, to)| *to).min()
     }
 
-    /// The moment that counts as now for an invoice: what was paid in time counts as in time, however late it is noticed.
+    /// Returns the current time for an invoice. A payment in time counts as in time, however late it is noticed.
     pub fn now_for(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
         match self.to_all(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
@@ -59,7 +59,7 @@ impl Scanned {
         }
     }
 
-    /// When the time of an invoice is up: at its deadline, or when it has waited for its chains for long enough.
+    /// Returns the time at which an invoice expires: its deadline, or the end of its wait for lagging chains.
     pub fn due_at(&self, waits_for: &str, deadline: Time) -> Time {
         match self.to_all(waits_for) {
             Some(to) if to < deadline => deadline.plus_ms(HELD_MS_MAX),
@@ -67,7 +67,7 @@ impl Scanned {
         }
     }
 
-    /// Up to which deadline the time of all invoices that wait for these chains is up.
+    /// Returns the latest deadline that has expired, for invoices that wait for these chains.
     pub fn due_up_to(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
         self.to_all(waits_for)
@@ -75,15 +75,16 @@ impl Scanned {
     }
 }
 
-/// Is this chain one of those that [`waits_for`] wrote?
+/// Returns `true` if the text of [`waits_for`] contains this chain.
 pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
     let mut waited = waits_for.split(SEPARATOR);
     waited.any(|waited| waited == chain.as_str())
 }
 
-/// The chains that an invoice waits for where they lag: those of live mode on which it can be paid in time, sorted, each
-/// once. A quote that was made once the time was up, for what came late, holds nothing back; nor does one at an address
-/// that is not the invoice's.
+/// Returns the chains that an invoice waits for while they lag, sorted, each once.
+///
+/// They are the live chains on which it can be paid in time. A quote made after the deadline, for a late payment, does
+/// not count. Neither does a quote at an assigned address.
 pub fn waits_for(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
     if !mode.is_live() {
         return String::new();

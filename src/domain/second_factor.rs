@@ -1,8 +1,6 @@
-//! The second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes that stand in for it.
+//! Second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes as a substitute.
 //!
-//! What lives here: secrets, codes, and which step of time a code is of. What does not: which steps were used, and which
-//! recovery codes are left (`store`). What always holds: codes are compared in a time that does not tell where they
-//! differ, and nothing here prints a secret.
+//! Invariant: codes are compared in constant time, and nothing here prints a secret.
 
 use super::apikey;
 use super::refusal::{self, Refusal};
@@ -10,34 +8,33 @@ use super::time::{SECOND_MS, Time};
 use super::user::User;
 use totp_rs::{Algorithm, Builder, Secret as Bytes, Totp};
 
-/// How many recovery codes there are at first.
+/// Number of new recovery codes.
 pub const RECOVERY_CODES: usize = 10;
-/// The longest text that is read as a code: a recovery code, however it is spaced.
+/// Longest text that is read as a code, in characters: a recovery code with spaces.
 pub const CODE_CHARS_MAX: usize = 40;
-/// What is said where a code is missing.
+/// Message for a missing code.
 pub const NEEDED: &str =
     "code must be given: the six digits that your authenticator app shows now, or a recovery code";
 
-/// Returns the refusal of a code that was used before. It is nobody's guess: only the user has had that code, or somebody
-/// who has seen it.
+/// Returns the refusal of a code that was used before. Such a code is not a guess: its sender has seen it.
 pub fn used() -> Refusal {
     let message = "code, or a later one, was used already; wait for the next one that your authenticator app shows";
     Refusal::of(refusal::Code::InvalidCredentials, "code", message)
 }
 
-/// What apps show, and in their lists.
+/// Issuer that apps display.
 const ISSUER: &str = "Coffer";
-/// Every app knows these digits and this step in seconds; many know no others.
+/// Number of digits, and time step in seconds. Every app supports these values, and many support no others.
 const DIGITS: u8 = 6;
 const STEP_SECONDS: u64 = 30;
-/// Steps of drift that are let pass to each side.
+/// Accepted clock drift to each side, in time steps.
 const DRIFT: u16 = 1;
 /// Letters and digits in a recovery code: 5 bits each, 80 in all.
 const RECOVERY_CHARS: usize = 16;
-/// They are shown in groups.
+/// Size of the groups in which recovery codes are displayed.
 const GROUP: usize = 4;
 
-/// What an authenticator app and Coffer share: 160 random bits, as RFC 4226 recommends.
+/// Secret that an authenticator app and Coffer share: 160 random bits, as RFC 4226 recommends.
 pub struct Secret(pub [u8; 20]);
 
 impl Secret {
@@ -51,26 +48,26 @@ impl Secret {
             .build_noncompliant()
     }
 
-    /// The step whose code this is: that of `real_now`, or one to either side; nothing where it is of none.
+    /// Returns the time step of a code around `real_now`; `None` if no accepted step has this code.
     pub fn step_of(&self, digits: &str, real_now: Time) -> Option<i64> {
         let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).ok()?;
         let step = self.totp().check(digits, seconds)?;
         i64::try_from(step).ok()
     }
 
-    /// The newest step whose code is taken at `real_now`.
+    /// Returns the newest time step whose code is accepted at `real_now`.
     pub fn newest_step(real_now: Time) -> i64 {
         let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).unwrap_or_default();
         let step = seconds.div_euclid(STEP_SECONDS);
         i64::try_from(step.saturating_add(DRIFT.into())).unwrap_or(i64::MAX)
     }
 
-    /// In base32 without padding: what is typed into an app.
+    /// Returns base32 without padding, to type into an app.
     pub fn text(&self) -> String {
         Bytes::new_stack(self.0).to_base32()
     }
 
-    /// The same with all that an app asks for, as a link: what a QR code holds.
+    /// Returns the secret as a link with everything that an app needs, for a QR code.
     pub fn link(&self, user: &User) -> String {
         format!(
             "otpauth://totp/{ISSUER}:{}?secret={}&issuer={ISSUER}&algorithm=SHA1&digits={DIGITS}&period={STEP_SECONDS}",
@@ -80,7 +77,7 @@ impl Secret {
     }
 }
 
-/// A text as part of a path: RFC 3986's unreserved characters stay.
+/// Percent-encodes a text as part of a path. The unreserved characters of RFC 3986 stay.
 fn escaped(text: &str) -> String {
     let mut path = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -93,19 +90,19 @@ fn escaped(text: &str) -> String {
     path
 }
 
-/// What somebody gave as a code.
+/// A code that a user entered.
 pub enum Code {
-    /// Six digits.
+    /// Six digits of the app.
     OfApp(String),
     /// SHA-256 of a recovery code.
     Recovery([u8; 32]),
 }
 
 impl Code {
-    /// Reads one, however it is spaced; a recovery code in whatever case, with hyphens or without.
+    /// Reads a code with any spacing; a recovery code also in either case, with hyphens or without.
     ///
     /// # Errors
-    /// `invalid_request` where it can be neither.
+    /// `invalid_request` if it is neither.
     pub fn read(text: &str) -> Result<Code, Refusal> {
         let is_shown = |letter: &char| !letter.is_whitespace() && *letter != '-';
         let plain: String = text.chars().filter(is_shown).collect();
@@ -123,7 +120,7 @@ impl Code {
     }
 }
 
-/// A new recovery code of these random bits: as it is shown, and its SHA-256.
+/// Makes a recovery code of these random bits. Returns its text and its SHA-256.
 pub fn recovery_code(random: [u8; 10]) -> (String, [u8; 32]) {
     let plain = Bytes::new(Box::new(random)).to_base32();
     let hash = apikey::hash(&plain);
@@ -163,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_code_is_taken_a_step_early_or_late() {
-        // That of step 1, from 30 s to 59.999 s.
+        // The code of step 1, from 30 s to 59.999 s.
         for (ms, fits) in [
             (0, true),
             (30_000, true),

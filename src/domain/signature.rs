@@ -1,7 +1,6 @@
-//! How webhooks and checkout links are signed.
+//! HMAC-SHA256 signatures of webhooks and checkout links.
 //!
-//! What lives here: HMAC-SHA256 in the three forms it is used in. What does not: where secrets are kept. What
-//! always holds: a signature covers the exact bytes that are sent.
+//! Invariant: a signature covers the exact bytes that are sent.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +8,12 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::hint::black_box;
 
-/// What precedes the base64 of a key in an endpoint's secret, by the Standard Webhooks convention.
+/// Prefix of an endpoint's secret, before the base64 of its key (Standard Webhooks).
 const STANDARD_PREFIX: &str = "whsec_";
 
-/// The `X-Service-Signature` header: `t=<unix seconds>,v1=<hex>`, one `v1` for each secret.
+/// Returns the `X-Service-Signature` header: `t=<unix seconds>,v1=<hex>`, with one `v1` for each secret.
 ///
-/// The signed text is `<t>.<raw body>`; the key is the secret's text as it stands.
+/// The signed text is `<t>.<raw body>`. The key is the text of the secret.
 pub fn service_signature(unix_seconds: i64, body: &[u8], secrets: &[&str]) -> String {
     let signed = [unix_seconds.to_string().as_bytes(), b".", body].concat();
     let mut header = format!("t={unix_seconds}");
@@ -25,10 +24,10 @@ pub fn service_signature(unix_seconds: i64, body: &[u8], secrets: &[&str]) -> St
     header
 }
 
-/// The `webhook-signature` header of Standard Webhooks: `v1,<base64>`, space separated, one for each secret.
+/// Returns the `webhook-signature` header of Standard Webhooks: `v1,<base64>` for each secret, separated by spaces.
 ///
-/// The signed text is `<id>.<t>.<raw body>`; the key is what follows `whsec_`, base64-decoded, or the secret's
-/// bytes where it has no such form.
+/// The signed text is `<id>.<t>.<raw body>`. The key is the base64-decoded text after `whsec_`. A secret of any other
+/// form is the key itself.
 pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&str]) -> String {
     let signed = [
         id.as_bytes(),
@@ -47,31 +46,31 @@ pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&
     secrets.iter().map(sign).collect::<Vec<_>>().join(" ")
 }
 
-/// Is there a key in a secret? What is signed with an empty one anybody can sign.
+/// Returns `true` if the secret contains a key. Anybody can sign with an empty key.
 pub fn signs(secret: &str) -> bool {
     !standard_key(secret).is_empty()
 }
 
-/// The token in a checkout link: permits reading that invoice and picking a coin on it. 32 hex digits.
+/// Returns the token of a checkout link, 32 hex digits. The token permits reading that invoice and selecting its coin.
 pub fn checkout_token(file_secret: &[u8], invoice_id: &str) -> String {
     let mac = hmac_sha256(file_secret, invoice_id.as_bytes());
     hex(mac.get(..16).unwrap_or_default())
 }
 
-/// Is this the token of [`checkout_token`]?
+/// Returns `true` if this is the token of [`checkout_token`].
 pub fn is_checkout_token(file_secret: &[u8], invoice_id: &str, presented: &str) -> bool {
     let token = checkout_token(file_secret, invoice_id);
     is_same(token.as_bytes(), presented.as_bytes())
 }
 
-/// Are these the same bytes? All of them are compared, wherever the first one differs.
+/// Compares two texts in constant time: all bytes are compared, wherever the first difference is.
 pub fn is_same(one: &[u8], other: &[u8]) -> bool {
     let pairs = one.iter().zip(other);
     let difference = pairs.fold(0, |found, (one, other)| black_box(found | (one ^ other)));
     one.len() == other.len() && difference == 0
 }
 
-/// The key of a Standard Webhooks signature.
+/// Returns the key of a Standard Webhooks signature.
 fn standard_key(secret: &str) -> Vec<u8> {
     let encoded = secret.strip_prefix(STANDARD_PREFIX);
     encoded
@@ -79,7 +78,7 @@ fn standard_key(secret: &str) -> Vec<u8> {
         .unwrap_or_else(|| secret.as_bytes().to_vec())
 }
 
-/// HMAC with SHA-256 (RFC 2104); a key of any length serves.
+/// Computes HMAC-SHA256 (RFC 2104) with a key of any length.
 fn hmac_sha256(key: &[u8], text: &[u8]) -> Vec<u8> {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else {
         return Vec::new();
@@ -88,17 +87,17 @@ fn hmac_sha256(key: &[u8], text: &[u8]) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-/// Base64 with padding (RFC 4648, section 4).
+/// Encodes as base64 with padding (RFC 4648, section 4).
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Lower-case hex.
+/// Encodes as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let first = |digit| if digit < 10 { b'0' } else { b'a' - 10 };
     let text = digits.map(|digit| digit.saturating_add(first(digit)));
-    // As bytes it takes a tenth of the time that it takes as characters; they are ASCII.
+    // Bytes take a tenth of the time that characters take. All of them are ASCII.
     String::from_utf8(text.collect()).unwrap_or_default()
 }
 

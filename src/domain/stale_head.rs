@@ -1,29 +1,29 @@
-//! Chains whose newest block is old: when another node is asked for its head, and when a person is told.
+//! Chains whose newest block is old: limits for asking another node, and for warning a person.
 
 use super::chain::Chain;
 use super::following::Reached;
 use super::time::{MINUTE_MS, SECOND_MS, span_text};
 
-/// After so many usual block times without a new block another url is asked.
+/// Usual block times without a new block, after which another url is queried.
 const OTHERS_AFTER_BLOCKS: i64 = 3;
-/// After so many a person is told where work makes blocks, whose times vary much.
+/// Usual block times before a warning on proof-of-work chains, whose block times vary much.
 const WARNS_AFTER_BLOCKS_OF_WORK: i64 = 9;
-/// After so many a person is told elsewhere.
+/// Usual block times before a warning on other chains.
 const WARNS_AFTER_BLOCKS: i64 = 3;
-/// A block's own time may differ so much from the clock.
+/// Largest difference between a block's time and the clock that is ignored, in milliseconds.
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;
 
-/// Returns `true` if another url is to be asked for its head.
+/// Returns `true` if another url has to be queried for its head.
 pub fn asks_others(chain: Chain, unmoved_ms: i64) -> bool {
     unmoved_ms > usual_ms(chain, OTHERS_AFTER_BLOCKS)
 }
 
-/// Age of a head by its block's own time, in milliseconds; 0 where it may be the difference of two clocks.
+/// Returns the age of a head by its block's own time, in milliseconds; 0 if it may be a difference of two clocks.
 pub fn age_ms(span_ms: i64) -> i64 {
     if span_ms > SKEW_MS_MAX { span_ms } else { 0 }
 }
 
-/// Message for a head that has not moved for so long; `None` where that is usual, and on test networks.
+/// Returns the warning for a head that has not moved for so long; `None` if that is usual, and on test networks.
 pub fn warning(chain: Chain, network: &str, head: &Reached, unmoved_ms: i64) -> Option<String> {
     let blocks = match chain.has_outputs() {
         true => WARNS_AFTER_BLOCKS_OF_WORK,
@@ -40,11 +40,11 @@ pub fn warning(chain: Chain, network: &str, head: &Reached, unmoved_ms: i64) -> 
     })
 }
 
-/// Mend of [`warning`].
+/// Remedy for the [`warning`].
 pub const MEND: &str =
     "see whether the node reaches its peers, or name a second url of another node with --node";
 
-/// The time of so many blocks, in milliseconds.
+/// Returns the usual time of so many blocks, in milliseconds.
 fn usual_ms(chain: Chain, blocks: i64) -> i64 {
     let [seconds, _] = chain.row().usual_seconds;
     let block_ms = i64::from(seconds).saturating_mul(SECOND_MS);

@@ -1,14 +1,13 @@
-//! The one way to write an enumeration that has a text: in the interface, in the file, in the document.
+//! Macro for enumerations whose values have a text in the API, in the file and in the API description.
 //!
-//! What lives here is the macro and its error, not the enumerations. What always holds: `ALL`, `as_str` and
-//! `from_str` come from the same list, so none of them can forget a value.
+//! Invariant: `ALL`, `as_str` and `from_str` come from the same list, so none of them can omit a value.
 
 use std::str::FromStr;
 
-/// The text is none of the enumeration's; [`Display`](std::fmt::Display) lists what would be right.
+/// Error: the text is not one of the enumeration. [`Display`](std::fmt::Display) lists the valid texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownText {
-    /// Every text that would have been understood.
+    /// All valid texts.
     pub known: &'static [&'static str],
 }
 
@@ -34,12 +33,12 @@ macro_rules! text_enum {
         $vis enum $name { $($(#[$about])* $value),+ }
 
         impl $name {
-            /// Every value, in the order of the documentation.
+            /// All values, in the order of the documentation.
             pub const ALL: &'static [$name] = &[$($name::$value),+];
-            /// The text of every value, in the same order.
+            /// Texts of all values, in the same order.
             pub const TEXTS: &'static [&'static str] = &[$($text),+];
 
-            /// The value's text in the interface and in the file.
+            /// Returns the value's text in the API and in the file.
             pub const fn as_str(self) -> &'static str {
                 match self { $($name::$value => $text),+ }
             }

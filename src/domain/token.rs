@@ -1,22 +1,21 @@
-//! The contracts of the tokens: where each lives on each network of its chain.
+//! Contracts of the tokens, on each network of their chains.
 //!
-//! What lives here: one table, CONTRACTS. What does not: the coins themselves (`asset`). What always holds: on a network
-//! whose coins are worth something the contract of a coin is the one that its issuer names, and no setting changes it.
+//! Invariant: on a main network, the contract of a coin is the one that its issuer names. No setting changes it.
 
 use super::asset::Asset;
 
-/// Where a token lives on one network.
+/// Contract of a token on one network.
 #[derive(Debug)]
 pub struct Contract {
-    /// The coin's id.
+    /// Id of the coin.
     pub asset: &'static str,
-    /// The network, by the name that its nodes use.
+    /// Network, by the name that its nodes use.
     pub network: &'static str,
-    /// The contract's address, in its canonical text.
+    /// Canonical address of the contract.
     pub address: &'static str,
 }
 
-/// Declares a row of the table below.
+/// Builds a row of the table below.
 const fn contract(asset: &'static str, network: &'static str, address: &'static str) -> Contract {
     Contract {
         asset,
@@ -25,8 +24,9 @@ const fn contract(asset: &'static str, network: &'static str, address: &'static 
     }
 }
 
-/// Every contract, as the issuers list them: <https://developers.circle.com/stablecoins/usdc-contract-addresses> and
-/// <https://tether.to/en/supported-protocols>. Tether has none on test networks.
+/// All contracts, from the lists of the issuers:
+/// <https://developers.circle.com/stablecoins/usdc-contract-addresses> and <https://tether.to/en/supported-protocols>.
+/// Tether has none on test networks.
 pub static CONTRACTS: &[Contract] = &[
     contract(
         "USDT-ERC20",
@@ -85,7 +85,7 @@ pub static CONTRACTS: &[Contract] = &[
     ),
 ];
 
-/// The address of a token's contract on a network; none where it has none there.
+/// Returns the contract address of a token on a network; `None` if it has none there.
 pub fn contract_of(asset: &Asset, network: &str) -> Option<&'static str> {
     let mut rows = CONTRACTS.iter();
     let row = rows.find(|row| row.asset == asset.id && row.network == network);
@@ -104,7 +104,7 @@ mod tests {
             let asset = Asset::find(row.asset).filter(|asset| asset.kind.has_contract());
             let chain = asset.map(|asset| asset.chain);
             let canonical = chain.and_then(|chain| parse(chain, Network::Main, row.address).ok());
-            // A text in one case only would carry no checksum.
+            // A text in a single case has no checksum.
             assert_eq!(canonical.as_deref(), Some(row.address), "{}", row.asset);
             let networks = chain.map(|chain| chain.row().networks);
             let is_known = networks

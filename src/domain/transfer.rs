@@ -92,7 +92,7 @@ text_enum! {
 text_enum! {
     /// Reason why a transfer counts as paid.
     pub enum SettledBy {
-        /// Its chain: the attached transaction is confirmed.
+        /// The chain: the attached transaction is confirmed.
         Chain = "chain",
         /// A person, with a reason.
         Person = "person",

@@ -1,6 +1,6 @@
-//! A payment that matched nothing: money that nobody was asked to pay.
+//! Unmatched payments: money that arrived without an invoice or a customer to assign it to.
 //!
-//! What always holds: it makes no ledger entry and changes no status; a person looks at it.
+//! Invariant: such a payment makes no ledger entry and changes no status. A person has to look at it.
 
 use super::asset::{Asset, Mode};
 use super::customer::REF_CHARS_MAX;
@@ -15,31 +15,31 @@ use super::time::Time;
 use super::transfer::inputs::TXID_CHARS_MAX;
 use super::transfer::request::txid;
 
-/// The longest note, in characters.
+/// Longest note, in characters.
 pub const NOTE_CHARS_MAX: usize = 1000;
 
 text_enum! {
-    /// Why a payment matched nothing.
+    /// Reason why a payment is unmatched.
     pub enum UnmatchedReason {
-        /// The address is no invoice's and no customer's.
+        /// The address belongs to no invoice and no customer.
         UnknownAddress = "unknown_address",
-        /// The address is an invoice's, to which this coin was never quoted.
+        /// The address belongs to an invoice that has no quote in this coin.
         UnquotedCoin = "unquoted_coin",
-        /// The address is an invoice's, and it is worth less than 0.01 there.
+        /// The address belongs to an invoice, and the payment is worth less than 0.01.
         Dust = "dust",
-        /// It is worth more than can be booked.
+        /// The value is too large for the ledger.
         TooLarge = "too_large",
-        /// It cannot be priced: no rate of the coin was ever known.
+        /// The payment has no value: no rate of the coin was ever known.
         NoRate = "no_rate",
-        /// It was newly made with its block, and cannot be spent for a long while.
+        /// A coinbase output, which cannot be spent for a long time.
         Coinbase = "coinbase",
-        /// The address is a customer's, and nothing watched its chain yet.
+        /// The address belongs to a customer, and its chain was not watched yet.
         Unwatched = "unwatched",
     }
 }
 
 text_enum! {
-    /// What a person made of it.
+    /// Resolution of an unmatched payment by a person.
     ///
     /// ```text
     /// open ──assign──→ assigned      ──undo, until it has once been confirmed──→ open
@@ -47,11 +47,11 @@ text_enum! {
     ///   └────dismiss─→ dismissed     ──undo──→ open
     /// ```
     pub enum Resolution {
-        /// It was given to an invoice or to a customer.
+        /// Assigned to an invoice or to a customer.
         Assigned = "assigned",
-        /// It was paid back.
+        /// Paid back.
         Returned = "returned",
-        /// Nothing is to be done, for a reason.
+        /// Closed with a reason; no action is needed.
         Dismissed = "dismissed",
     }
 }
@@ -73,10 +73,10 @@ input! {
 }
 
 impl ResolveUnmatchedPayment {
-    /// Returns what came of the payment.
+    /// Returns the resolution of the payment.
     ///
     /// # Errors
-    /// `invalid_request` if neither field says it, or if what paid it back is no id of a transaction.
+    /// `invalid_request` if both fields are missing, or if `returnTxid` is not a transaction id.
     pub fn outcome(&self) -> Result<Resolution, Refusal> {
         match (&self.note, &self.return_txid) {
             (_, Some(text)) => {
@@ -125,43 +125,43 @@ input! {
 
 const ID: DescribedRule<TextRule> = described(text(1..=40), Schema::Nullable(&Schema::UUID));
 
-/// A payment that matched nothing.
+/// A payment that matched no invoice and no customer.
 #[derive(Clone, Debug)]
 pub struct Unmatched {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// What was seen on the chain, by its `seq`.
+    /// Observation on the chain, by `seq`.
     pub observation: i64,
-    /// Where it stands on its chain.
+    /// State on its chain.
     pub state: PaymentState,
     /// Live or test.
     pub mode: Mode,
-    /// The coin it came in.
+    /// Coin of the payment.
     pub asset: &'static Asset,
-    /// The transaction.
+    /// Transaction id.
     pub txid: String,
-    /// Output or log index in it.
+    /// Output index or log index in the transaction.
     pub position: u32,
-    /// Where to.
+    /// Address that received it.
     pub address: String,
-    /// What was sent.
+    /// Amount that was sent.
     pub amount: Units,
-    /// Why it matched nothing.
+    /// Reason why it is unmatched.
     pub reason: UnmatchedReason,
-    /// The id of the account whose address it is, where it is somebody's.
+    /// Id of the account that owns the address, if any.
     pub account_id: Option<String>,
-    /// The id of the invoice whose address it is.
+    /// Id of the invoice that owns the address, if any.
     pub invoice_id: Option<String>,
-    /// The earlier of mempool sighting and block time.
+    /// Mempool sighting or block time, whichever is earlier.
     pub seen_at: Time,
-    /// What a person made of it; nothing while nobody has.
+    /// Resolution by a person; `None` while it is open.
     pub outcome: Option<Resolution>,
-    /// When.
+    /// Time of the resolution.
     pub resolved_at: Option<Time>,
-    /// Why.
+    /// Reason for the resolution.
     pub note: Option<String>,
-    /// The transaction that paid it back.
+    /// Id of the transaction that paid it back.
     pub return_txid: Option<String>,
 }

@@ -1,17 +1,15 @@
-//! Urls, origins and hosts: the one place that takes them apart.
+//! Urls, origins and hosts: the only parser of them.
 //!
-//! What lives here: which texts they are, and their parts. What does not: which address may be called, which the guard of
-//! `outbound` judges, and which host a sandbox answers to (`http::hosts`). What always holds: a url that passes leads to a
-//! site or to an app, never to a script, to text that the url itself carries, or to a file; and what two parsers could
-//! read differently does not pass.
+//! Invariant: an accepted url leads to a site or to an app, never to a script, to text inside the url, or to a file.
+//! A text that two parsers could read differently is refused.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The most characters of a host's name.
+/// Longest name of a host, in characters.
 const NAME_CHARS_MAX: usize = 253;
 
-/// Schemes that a browser or the system itself handles: not an app's own, and some of them run what follows.
+/// Schemes that a browser or the system itself handles. They do not belong to an app, and some of them run the rest.
 const NEVER_AN_APP: [&str; 19] = [
     "about",
     "android-app",
@@ -34,25 +32,25 @@ const NEVER_AN_APP: [&str; 19] = [
     "wss",
 ];
 
-/// What is wrong with a text that is to be a url.
+/// Problem of a text that should be a url.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It has characters that are not printable ASCII.
+    /// Characters outside printable ASCII.
     NotPlain,
-    /// It is not like `https://shop.example/a`.
+    /// Not of the form `https://shop.example/a`.
     Shape,
-    /// It is a url, and neither http nor https.
+    /// A url that is neither http nor https.
     Scheme,
-    /// It carries a user name or a password.
+    /// A user name or a password.
     Credentials,
-    /// Its host is neither a name nor an address.
+    /// A host that is neither a name nor an address.
     Host,
-    /// Its port is no number from 1 to 65535.
+    /// A port that is not a number from 1 to 65535.
     Port,
 }
 
 impl Fault {
-    /// What would be right, where it is more than being an absolute url.
+    /// Returns the requirement, if it is more specific than an absolute url.
     pub const fn remedy(self) -> Option<&'static str> {
         match self {
             Fault::NotPlain | Fault::Shape | Fault::Scheme => None,
@@ -68,14 +66,14 @@ impl Fault {
 /// A host: a name, or an address as a browser writes it.
 #[derive(Clone, Copy, Debug)]
 pub enum Host<'a> {
-    /// An IPv4 address of four decimal numbers, or an IPv6 address, which stood in brackets.
+    /// An IPv4 address of four decimal numbers, or an IPv6 address, which was in brackets.
     Address(IpAddr),
-    /// A name without a dot at its end.
+    /// A name without a trailing dot.
     Name(&'a str),
 }
 
 impl PartialEq for Host<'_> {
-    /// Names are the same in whatever case.
+    /// Compares names without case.
     fn eq(&self, other: &Host<'_>) -> bool {
         match (self, other) {
             (Host::Address(one), Host::Address(other)) => one == other,
@@ -86,8 +84,11 @@ impl PartialEq for Host<'_> {
 }
 
 impl<'a> Host<'a> {
-    /// Reads a name or an IPv4 address. What ends in a number is an address to a browser, whatever its notation: here only
-    /// four decimal numbers are one, and no other number is a name.
+    /// Reads a name or an IPv4 address.
+    ///
+    /// Browsers read a text that ends in a number as an address, in any notation. Here only four decimal numbers are
+    /// an
+    /// address, and no other number is a name.
     ///
     /// # Errors
     /// [`Fault::Host`].
@@ -110,12 +111,12 @@ impl<'a> Host<'a> {
     }
 }
 
-/// A host and perhaps a port.
+/// A host with an optional port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Authority<'a> {
     /// The host.
     pub host: Host<'a>,
-    /// The port, 1 to 65535; none: that of the scheme.
+    /// Port, 1 to 65535; `None` for the default port of the scheme.
     pub port: Option<u16>,
 }
 
@@ -123,7 +124,7 @@ impl<'a> Authority<'a> {
     /// Reads `host` or `host:port`.
     ///
     /// # Errors
-    /// [`Fault::Shape`] where a bracket is not closed, [`Fault::Host`], [`Fault::Port`].
+    /// [`Fault::Shape`] for an open bracket, [`Fault::Host`], [`Fault::Port`].
     pub fn parse(text: &'a str) -> Result<Authority<'a>, Fault> {
         let (host, port) = split_port(text)?;
         let host = match host
@@ -151,7 +152,7 @@ impl<'a> Authority<'a> {
     }
 }
 
-/// A host with its brackets, and what stands after the colon that follows it.
+/// Splits a host with its brackets from the port after the colon.
 fn split_port(text: &str) -> Result<(&str, Option<&str>), Fault> {
     let end = match text.starts_with('[') {
         true => text.find(']').ok_or(Fault::Shape)?.saturating_add(1),
@@ -170,18 +171,18 @@ fn split_port(text: &str) -> Result<(&str, Option<&str>), Fault> {
 pub struct Site<'a> {
     text: &'a str,
     is_https: bool,
-    /// The host as it is written, brackets and a dot at its end included.
+    /// Host as written, with brackets and a trailing dot.
     host: &'a str,
     authority: Authority<'a>,
-    /// What follows the host and the port.
+    /// Rest after the host and the port.
     rest: &'a str,
 }
 
 impl<'a> Site<'a> {
-    /// Takes a url apart.
+    /// Parses a url.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem of the text.
     pub fn parse(text: &'a str) -> Result<Site<'a>, Fault> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Fault::NotPlain);
@@ -209,27 +210,27 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// Is it reached through TLS?
+    /// Returns `true` for https.
     pub fn is_https(&self) -> bool {
         self.is_https
     }
 
-    /// Its host and port.
+    /// Returns the host and the port.
     pub fn authority(&self) -> Authority<'a> {
         self.authority
     }
 
-    /// Its host as it is written, brackets and a dot at its end included.
+    /// Returns the host as written, with brackets and a trailing dot.
     pub fn host_text(&self) -> &'a str {
         self.host
     }
 
-    /// What follows its host and port: a path, a query, a fragment, or nothing.
+    /// Returns the rest after host and port: path, query, fragment, or nothing.
     pub fn rest(&self) -> &'a str {
         self.rest
     }
 
-    /// Scheme, host and port as browsers send them: in lower case, and without the scheme's own port.
+    /// Returns scheme, host and port as browsers send them: in lower case, without the default port of the scheme.
     pub fn origin(&self) -> String {
         let scheme = if self.is_https { "https" } else { "http" };
         let host = self.host.to_ascii_lowercase();
@@ -239,14 +240,14 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Has it the scheme, the host and the port of the other one?
+    /// Returns `true` if both have the same scheme, host and port.
     pub fn has_origin_of(&self, other: &Site<'_>) -> bool {
         self.is_https == other.is_https
             && self.authority.host == other.authority.host
             && self.port() == other.port()
     }
 
-    /// Are these its host and port, as a `Host` header names them? There a port may be left out or empty.
+    /// Returns `true` if a `Host` header names this host and port. In a header the port may be absent or empty.
     pub fn is_at(&self, header: &str) -> bool {
         let header = header.strip_suffix(':').unwrap_or(header);
         Authority::parse(header).is_ok_and(|at| {
@@ -258,7 +259,7 @@ impl<'a> Site<'a> {
         self.authority.port.unwrap_or(self.own_port())
     }
 
-    /// The port of its scheme.
+    /// Returns the default port of the scheme.
     fn own_port(&self) -> u16 {
         if self.is_https { 443 } else { 80 }
     }
@@ -270,12 +271,12 @@ impl fmt::Display for Site<'_> {
     }
 }
 
-/// Where a customer may be led: the url of a site, or one that an app has registered, like `myshop://paid`.
+/// Url that a customer is sent to: that of a site, or one that an app has registered, like `myshop://paid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destination<'a>(&'a str);
 
 impl<'a> Destination<'a> {
-    /// Reads one.
+    /// Parses a url of a site or an app.
     pub fn parse(text: &'a str) -> Option<Destination<'a>> {
         let is_app = || {
             split(text)
@@ -295,7 +296,7 @@ impl fmt::Display for Destination<'_> {
     }
 }
 
-/// The scheme of a url and what follows its `://`; nothing where the text does not begin with a scheme (RFC 3986).
+/// Splits a url into its scheme and the rest after `://`; `None` if the text does not begin with a scheme (RFC 3986).
 fn split(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
@@ -304,12 +305,12 @@ fn split(text: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// Is this the scheme of a site, in whatever case?
+/// Returns `true` for the scheme of a site, in either case.
 fn is_http(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Printable ASCII without the characters that end a url in other texts.
+/// Returns `true` for printable ASCII without the characters that end a url in other texts.
 fn is_plain(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_graphic() && !b"\"<>\\`".contains(&byte))

@@ -1,7 +1,6 @@
-//! The people who sign in: operators, and merchants' users.
+//! Users who sign in: operators and merchants.
 //!
-//! What lives here: roles and what may be a password. What does not: hashing, sessions. What always holds: a
-//! merchant's user has exactly one account, an operator has none and sees all.
+//! Invariant: a merchant's user has exactly one account. An operator has none and sees all.
 
 pub mod inputs;
 
@@ -9,52 +8,52 @@ use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// How long a session lasts, whatever is done in it.
+/// Lifetime of a session, in milliseconds. Activity does not extend it.
 pub const SESSION_MS: i64 = 12 * HOUR_MS;
-/// How long after the password was given what is sensitive may be done, by real time.
+/// Real time after entering the password during which sensitive actions are allowed, in milliseconds.
 pub const PASSWORD_MS_MAX: i64 = 15 * MINUTE_MS;
-/// The longest email address.
+/// Longest email address, in characters.
 pub const EMAIL_CHARS_MAX: usize = 200;
-/// The shortest password that is taken.
+/// Shortest password, in characters.
 pub const PASSWORD_CHARS_MIN: usize = 10;
-/// The longest: hashing it costs its length.
+/// Longest password, in characters. The cost of hashing grows with the length.
 pub const PASSWORD_CHARS_MAX: usize = 200;
 
 text_enum! {
-    /// What a user may do.
+    /// Role of a user.
     pub enum Role {
         /// Everything, on every account.
         Operator = "operator",
-        /// What concerns its own account.
+        /// Everything on its own account.
         Merchant = "merchant",
     }
 }
 
-/// Somebody who can sign in.
+/// A person who can sign in.
 #[derive(Clone, Debug)]
 pub struct User {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// What they sign in with.
+    /// Email address, which the user signs in with.
     pub email: String,
-    /// What they may do.
+    /// Role of the user.
     pub role: Role,
-    /// The account of a merchant's user.
+    /// Account of a merchant's user, by `seq`.
     pub account: Option<i64>,
-    /// When they were made.
+    /// Time of creation.
     pub created_at: Time,
-    /// Since when they may not sign in.
+    /// Time since which the user may not sign in.
     pub disabled_at: Option<Time>,
-    /// Since when a second factor is asked for besides the password.
+    /// Time since which the second factor is required besides the password.
     pub second_factor_at: Option<Time>,
 }
 
-/// Is this text fit to be a password? The sandbox's own is exempt: it is public anyway.
+/// Checks the length of a password. The sandbox's own is exempt, since it is public.
 ///
 /// # Errors
-/// `invalid_request` that says how long one must be.
+/// `invalid_request` that names the limits.
 pub fn check_password(text: &str) -> Result<(), Refusal> {
     if (PASSWORD_CHARS_MIN..=PASSWORD_CHARS_MAX).contains(&text.chars().count()) {
         Ok(())

@@ -1,8 +1,6 @@
-//! Wallets: the public key from which the live addresses of a chain are derived.
+//! Wallets: public keys from which the live addresses of a chain are derived.
 //!
-//! What lives here: what a wallet is, and reading one from the text that its owner exports. What does not: which index is
-//! next, and who owns an address (`store`). What always holds: nothing private is taken in: a text that holds a private
-//! key is refused before any other look at it, and no message repeats what was read.
+//! Invariant: a text with a private key is refused before anything else reads it. No message repeats the text.
 
 use super::address::Network;
 use super::asset::Chain;
@@ -25,16 +23,16 @@ pub use inputs::{AddOwnAddress, AddWallet};
 pub use reached::Reached;
 pub use secret::{Secret, are_phrase, is_word};
 
-/// Longer texts are refused unread: a descriptor with its origin and checksum has some 200.
+/// Longest text that is read, in bytes. A descriptor with its origin and checksum has about 200.
 const TEXT_BYTES_MAX: usize = 1024;
 
-/// Indexes from here on are hardened, which no public key derives (BIP 32).
+/// First hardened index. Public keys derive only lower ones (BIP 32).
 pub const INDEX_END: u32 = 0x8000_0000;
 
-/// The longest name of a wallet, in characters.
+/// Longest name of a wallet, in characters.
 pub const NAME_CHARS_MAX: usize = 80;
 
-/// What it means that something came to an index of a wallet that was not handed out yet.
+/// Returns the problem of a wallet whose index received a payment before it was handed out.
 pub fn stopped_problem(id: &str, index: u32) -> String {
     format!(
         "the wallet {id} is stopped: something came to its index {index}, which this file has not handed out: \
@@ -42,7 +40,7 @@ pub fn stopped_problem(id: &str, index: u32) -> String {
     )
 }
 
-/// What lets such a wallet go on.
+/// Returns the remedy for such a wallet.
 pub fn stopped_mend(chain: &str, index: u32) -> String {
     format!(
         "look up the last index that was handed out elsewhere, then `coffer wallet add {chain} --next N` with the same \
@@ -52,7 +50,7 @@ pub fn stopped_mend(chain: &str, index: u32) -> String {
 }
 
 text_enum! {
-    /// What the outputs of a wallet's addresses hold, on chains whose outputs hold scripts.
+    /// Script type of a wallet's addresses, on chains with transaction outputs.
     pub enum Script {
         /// P2PKH: BIP 44, addresses that begin with 1, L or D.
         Pkh = "pkh",
@@ -66,29 +64,30 @@ text_enum! {
 }
 
 text_enum! {
-    /// The network that a wallet's addresses are for.
+    /// Network of a wallet's addresses.
     pub enum WalletNetwork {
-        /// The one whose coins are worth something.
+        /// Main network.
         Main = "main",
         /// Testnet or signet.
         Test = "test",
-        /// A chain of one's own, for tests: its segwit addresses look different.
+        /// A local test chain, with segwit prefixes of its own.
         Regtest = "regtest",
-        /// Every network of the chain: addresses of EVM and Tron are the same on all.
+        /// Every network of the chain: EVM and Tron addresses are the same on all.
         Any = "any",
     }
 }
 
 impl WalletNetwork {
-    /// The networks that a person may name.
+    /// Networks that a request can name.
     pub const NAMED: [WalletNetwork; 3] = [
         WalletNetwork::Main,
         WalletNetwork::Test,
         WalletNetwork::Regtest,
     ];
 
-    /// Does a wallet of this network have addresses on the network of a node, by the name of
-    /// [`Row::networks`](super::chain::Row::networks)?
+    /// Returns `true` if a wallet of this network has addresses on a node's network.
+    ///
+    /// The name of the node's network is one of [`Row::networks`](super::chain::Row::networks).
     pub fn agrees_with(self, chain: Chain, network: &str) -> bool {
         let (main, tests) = chain.row().networks;
         match self {
@@ -99,12 +98,12 @@ impl WalletNetwork {
         }
     }
 
-    /// Are its coins worth something?
+    /// Returns `true` for the main network.
     pub const fn is_main(self) -> bool {
         matches!(self, WalletNetwork::Main | WalletNetwork::Any)
     }
 
-    /// How its addresses are written.
+    /// Returns the encoding of its addresses.
     fn encoding(self) -> Network {
         if self.is_main() {
             Network::Main
@@ -114,34 +113,34 @@ impl WalletNetwork {
     }
 }
 
-/// A wallet: a key, and what its addresses look like.
+/// A wallet: a public key, and the kind of its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wallet {
-    /// The first chain of the pool that it hands out addresses for.
+    /// First chain of the pool that it derives addresses for.
     pub chain: Chain,
-    /// The network of its addresses.
+    /// Network of its addresses.
     pub network: WalletNetwork,
-    /// What its outputs hold; none on EVM and Tron.
+    /// Script type of its addresses; `None` on EVM and Tron.
     pub script: Option<Script>,
-    /// The account's key; addresses are at m/0/index of it.
+    /// Key of the account. Addresses are at m/0/index below it.
     pub key: ExtendedKey,
 }
 
-/// What is said besides the key.
+/// Properties of a wallet that are given besides its key.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Said {
-    /// The script, where the key does not tell it.
+    /// Script type, if the key does not determine it.
     pub script: Option<Script>,
-    /// The network, where the key leaves several.
+    /// Network, if the key fits several.
     pub network: Option<WalletNetwork>,
 }
 
-/// The chains, by the first of each pool, whose live addresses wallets derive.
+/// Returns the first chain of each pool whose live addresses wallets derive.
 pub fn chains() -> impl Iterator<Item = Chain> {
     Chain::of_each_pool().filter(|chain| !chain.row().imported)
 }
 
-/// The chain of wallets with this name: that of its pool.
+/// Finds the chain of wallets with this name of a pool.
 ///
 /// # Errors
 /// `invalid_request` that lists the names.
@@ -153,7 +152,7 @@ pub fn chain_named(name: &str) -> Result<Chain, Refusal> {
     })
 }
 
-/// Refuses a text that holds a private key, by what it is.
+/// Refuses a text with a private key, and names its kind.
 ///
 /// # Errors
 /// `invalid_request` for this field; the message does not repeat the text.
@@ -164,10 +163,10 @@ pub fn refuse_secrets(param: &str, text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses a body that holds a private key, as a value at any depth or as a name.
+/// Refuses a body with a private key, as a value at any depth or as a name.
 ///
 /// # Errors
-/// `invalid_request` for the field, or for the body where a name is one; the message does not repeat it.
+/// `invalid_request` for the field, or for the body if a name is one; the message does not repeat it.
 pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
     for (name, value) in body {
         refuse_secrets("body", name)?;
@@ -189,7 +188,7 @@ pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What is said of a private key, to follow the name of the field that holds it.
+/// Returns the problem of a private key, to be appended to the name of its field.
 pub fn secret_problem(secret: Secret) -> String {
     format!(
         "holds {secret}, which is refused and was not kept: give the extended public key of the account, and \
@@ -197,10 +196,10 @@ pub fn secret_problem(secret: Secret) -> String {
     )
 }
 
-/// Reads a wallet from an extended public key, or from a descriptor of one.
+/// Reads a wallet from an extended public key, or from a descriptor with one.
 ///
 /// # Errors
-/// `invalid_request` that names `key`, `script` or `network` and says what would be right.
+/// `invalid_request` that names `key`, `script` or `network`.
 pub fn read(chain: Chain, text: &str, said: &Said) -> Result<Wallet, Refusal> {
     refuse_secrets("key", text)?;
     let text = text.trim();
@@ -239,7 +238,7 @@ pub fn read(chain: Chain, text: &str, said: &Said) -> Result<Wallet, Refusal> {
     })
 }
 
-/// A wallet of a chain without scripts.
+/// Returns a wallet of a chain without scripts.
 fn account(
     chain: Chain,
     key: ExtendedKey,
@@ -268,7 +267,7 @@ fn account(
     })
 }
 
-/// The script, which descriptor, key and person tell alike.
+/// Determines the script type. The descriptor, the key and the request must agree.
 fn script_of(
     chain: Chain,
     version: &extended::Version,
@@ -305,7 +304,7 @@ fn script_of(
     }
 }
 
-/// The network, which key and person tell alike.
+/// Determines the network. The key and the request must agree.
 fn network_of(version: &extended::Version, said: &Said) -> Result<WalletNetwork, Refusal> {
     let is_main = version.network == Network::Main;
     let refused = |problem: &str| Err(Refusal::field("network", problem));
@@ -320,7 +319,7 @@ fn network_of(version: &extended::Version, said: &Said) -> Result<WalletNetwork,
     }
 }
 
-/// Refuses the key.
+/// Returns the refusal of a key.
 fn key_problem(problem: impl std::fmt::Display) -> Refusal {
     Refusal::field("key", problem)
 }

@@ -1,4 +1,4 @@
-//! Changes of an account: its settings, which its merchant changes too, and its terms, which operators set.
+//! Changes of an account: settings, which merchants change too, and terms, which only operators change.
 
 use super::Account;
 use crate::domain::asset::Asset;
@@ -14,11 +14,11 @@ use crate::domain::refusal::Refusal;
 use crate::domain::url::Site;
 use serde_json::{Number, Value, json};
 
-/// Most servers that an account may be allowed.
+/// Most servers that an account can be allowed.
 pub const SERVER_QUOTA_MAX: i64 = 100_000;
-/// Most origins that an account lists.
+/// Most origins that an account can list.
 const ORIGINS_MAX: usize = 50;
-/// Characters of the longest origin.
+/// Longest origin, in characters.
 const ORIGIN_CHARS_MAX: usize = 300;
 
 input! {
@@ -83,7 +83,7 @@ input! {
 }
 
 impl ChangeAccount {
-    /// Terms of an account, which only operators change.
+    /// Terms of an account. Only operators change them.
     pub const TERMS: [&'static str; 11] = [
         "feeBps",
         "maxInvoiceAmount",
@@ -98,7 +98,7 @@ impl ChangeAccount {
         "serverQuota",
     ];
 
-    /// Changes an account. A field that is absent stays as it is.
+    /// Applies the change. An absent field stays as it is.
     pub fn apply(self, to: &mut Account) {
         to.name = self.name.unwrap_or_else(|| std::mem::take(&mut to.name));
         set(&mut to.ttl_seconds, self.ttl_seconds);
@@ -140,7 +140,7 @@ const CUSTOMER_URL: DescribedRule<UrlRule> = described(
     }),
 );
 
-/// Basis points.
+/// A number of basis points.
 pub(super) struct BpsRule(IntegerRule);
 
 /// Returns the rule for at most so many basis points.
@@ -162,7 +162,7 @@ impl Rule for BpsRule {
     }
 }
 
-/// An amount of money, as text or number.
+/// An amount of money, as a string or a number.
 pub(super) struct LimitRule {
     pub(super) takes_zero: bool,
 }
@@ -308,7 +308,7 @@ fn is_color(text: &str) -> bool {
         .is_some_and(|digits| digits.len() == 6 && digits.bytes().all(is_digit))
 }
 
-/// Returns `true` for a tag of a language that the checkout speaks, like `en` or `pt-BR`, and for `auto`.
+/// Returns `true` for `auto`, and for a tag of a checkout language, like `en` or `pt-BR`.
 fn is_language(text: &str) -> bool {
     if text == AUTO {
         return true;
@@ -357,7 +357,7 @@ mod tests {
             read("http://localhost:3000").as_deref(),
             Some("http://localhost:3000")
         );
-        // Browsers leave a scheme's own port out.
+        // Browsers omit the default port of a scheme.
         assert_eq!(read("http://[::1]:80").as_deref(), Some("http://[::1]"));
         for wrong in [
             "*",

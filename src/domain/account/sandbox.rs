@@ -1,4 +1,4 @@
-//! Switches of a sandbox's account, as a request changes them.
+//! Changes of the sandbox's account.
 
 use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set};
 use super::{Account, AccountStatus};
@@ -73,7 +73,7 @@ const LIMIT: DescribedRule<LimitRule> = described(
     }),
 );
 
-/// Endpoints, which are refused after an address that payouts cannot go to.
+/// Webhook endpoints. A wrong payout address is refused before them.
 struct EndpointsRule;
 
 impl Rule for EndpointsRule {
@@ -92,7 +92,7 @@ impl Rule for EndpointsRule {
 }
 
 impl SandboxAccount {
-    /// Changes the account. A field that is absent stays as it is.
+    /// Applies the change. An absent field stays as it is.
     pub fn apply(&self, to: &mut Account) {
         set(&mut to.status, self.status);
         set(&mut to.fee, self.fee_bps);

@@ -1,12 +1,13 @@
-//! The twenty bytes behind an address, on chains whose money lies in accounts that have so many.
+//! The twenty bytes of an account address, on EVM chains and Tron.
 //!
-//! What does not live here: how addresses are written. What always holds: text and bytes follow from each other, so a
-//! chain is searched by the bytes alone.
+//! Invariant: text and bytes determine each other, so a chain can be searched by the bytes alone.
 
 use super::{Chain, Encoding, Network, TRON_VERSION, lower_hex, parse, read_base58check};
 use super::{write_base58check, write_evm};
 
-/// The bytes of an account's address; none for what is no address of this chain, and on chains that have no such accounts.
+/// Returns the bytes of an account's address.
+///
+/// `None` for a text that is not an address of this chain, and on chains without such accounts.
 pub fn account(chain: Chain, address: &str) -> Option<[u8; 20]> {
     let canonical = parse(chain, Network::Main, address).ok()?;
     match chain.row().encoding {
@@ -16,8 +17,9 @@ pub fn account(chain: Chain, address: &str) -> Option<[u8; 20]> {
     }
 }
 
-/// The canonical text of the address of an account; none on chains that have no such accounts, and for the account of all
-/// zeros, which is nobody's.
+/// Returns the canonical address of an account.
+///
+/// `None` on chains without such accounts, and for the account of all zeros, which belongs to nobody.
 pub fn of_account(chain: Chain, account: &[u8; 20]) -> Option<String> {
     if account.iter().all(|byte| *byte == 0) {
         return None;
@@ -49,7 +51,7 @@ mod tests {
     #[test]
     fn an_account_and_its_address_follow_from_each_other() {
         for (chain, address, last) in [
-            // of EIP-55's own test cases, and USDT's contract on Tron
+            // Test cases of EIP-55, and the contract of USDT on Tron.
             (
                 Chain::Base,
                 "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",

@@ -1,15 +1,13 @@
 //! Addresses of one network, by the name that its nodes use.
-//!
-//! What does not live here: how addresses are read.
 
 use super::{AddressError, Encoding, Network, parse};
 use crate::domain::chain::Chain;
 use bech32::Hrp;
 
-/// Is `text` an address of `chain` on the network that its nodes call so? Answers its canonical text.
+/// Reads an address of `chain` on the network with this name and returns its canonical text.
 ///
 /// # Errors
-/// What would be right there; also for an address of another test network, as far as it can be told by its prefix.
+/// The expected form; also for an address of another test network whose prefix shows it.
 pub fn parse_for(chain: Chain, network: &str, text: &str) -> Result<String, AddressError> {
     const REGTEST: &str = "regtest";
     if network == chain.row().networks.0 {
@@ -20,7 +18,7 @@ pub fn parse_for(chain: Chain, network: &str, text: &str) -> Result<String, Addr
         Encoding::Utxo(utxo) => utxo.test.prefixes,
         Encoding::Evm | Encoding::Tron | Encoding::Solana => &[],
     };
-    // Of test networks only regtest has a prefix of its own, the second.
+    // Among test networks, only regtest has its own prefix, the second one.
     let is_with = |hrp: &Hrp| canonical.starts_with(&format!("{hrp}1"));
     let reason = match segwit.iter().position(is_with) {
         Some(0) if network == REGTEST => {

@@ -1,7 +1,6 @@
-//! Writing the address of what is paid to: the hash of a key or of a script, a taproot key, an account.
+//! Writes the address of a key hash, a script hash, a taproot key or an account.
 //!
-//! What does not live here: keys, and how such a hash comes of one (`wallet`). What always holds: what is written here
-//! reads back as an address of the same chain and network.
+//! Invariant: the result reads back as an address of the same chain and network.
 
 use super::{
     Chain, Dialect, Encoding, Network, TRON_VERSION, lower_hex, write_base58check, write_evm,
@@ -9,14 +8,14 @@ use super::{
 };
 use bech32::{Bech32m, ByteIterExt, Fe32, Fe32IterExt};
 
-/// What an address stands for.
+/// Payment target behind an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayTo {
-    /// The HASH160 of a key: P2PKH.
+    /// HASH160 of a key: P2PKH.
     KeyHash([u8; 20]),
-    /// The HASH160 of a script: P2SH.
+    /// HASH160 of a script: P2SH.
     ScriptHash([u8; 20]),
-    /// The HASH160 of a key, as a witness program of version 0: P2WPKH.
+    /// HASH160 of a key, as a witness program of version 0: P2WPKH.
     WitnessKeyHash([u8; 20]),
     /// The x coordinate of a taproot output's key, as a witness program of version 1: P2TR.
     Taproot([u8; 32]),
@@ -24,8 +23,9 @@ pub enum PayTo {
     Account([u8; 20]),
 }
 
-/// Writes the address. Where segwit addresses of test networks differ, `is_regtest` says which they are for. None where the
-/// chain has no such address.
+/// Writes the address; `None` if the chain has no such address.
+///
+/// `is_regtest` selects between the segwit prefixes of the test networks.
 pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -> Option<String> {
     let utxo = match (&chain.row().encoding, pay_to) {
         (Encoding::Evm, PayTo::Account(account)) => return Some(write_evm(&lower_hex(account))),
@@ -56,7 +56,7 @@ pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -
     }
 }
 
-/// The first version of a network is that of keys, the second that of scripts.
+/// Encodes a hash with the version at `place` of the network: 0 for keys, 1 for scripts.
 fn base58(dialect: &Dialect, place: usize, hash: &[u8]) -> Option<String> {
     let (_, version) = dialect.versions.get(place)?;
     Some(write_base58check(*version, hash))

@@ -1,23 +1,22 @@
-//! The script of an output that pays to an address, on chains whose outputs have scripts.
+//! Scripts of outputs that pay to an address, on chains with transaction outputs.
 //!
-//! What does not live here: how addresses are written. What always holds: a script follows from the address alone,
-//! so the owner of an output is found without writing its address; and where a script
-//! stands for an address, both follow from each other.
+//! Invariant: a script depends on the address alone. If a script has an address, each determines the other.
 
 use super::{Chain, Encoding, UtxoEncoding, read_base58check, write_base58check};
 use bech32::primitives::decode::SegwitHrpstring;
 use bech32::{Fe32, segwit};
 
-/// What a script that pays to the hash of a key begins and ends with: OP_DUP OP_HASH160 and twenty bytes; OP_EQUALVERIFY
+/// Start and end of a script that pays to the hash of a key: OP_DUP OP_HASH160 and twenty bytes; OP_EQUALVERIFY
 /// OP_CHECKSIG.
 const TO_KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
-/// What one that pays to the hash of a script begins and ends with: OP_HASH160 and twenty bytes; OP_EQUAL.
+/// Start and end of a script that pays to the hash of a script: OP_HASH160 and twenty bytes; OP_EQUAL.
 const TO_SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
-/// What is before OP_1, which the witness versions begin with that are not 0.
+/// The opcode before OP_1. Witness versions above 0 begin with OP_1 and later opcodes.
 const BEFORE_ONE: u8 = 0x50;
 
-/// The canonical text of the address that a script pays to, on this network of the chain, by the name that its nodes use;
-/// none for what no address stands for, and on chains without scripts.
+/// Returns the canonical address that a script pays to, on this network of the chain, by the name that its nodes use.
+///
+/// `None` for a script without an address, and on chains without scripts.
 pub fn of_script(chain: Chain, network: &str, script: &[u8]) -> Option<String> {
     let Encoding::Utxo(utxo) = &chain.row().encoding else {
         return None;
@@ -45,13 +44,14 @@ pub fn of_script(chain: Chain, network: &str, script: &[u8]) -> Option<String> {
     if usize::from(*length) != program.len() {
         return None;
     }
-    // A test network's own prefix comes after the one that the other test networks share.
+    // The own prefix of regtest follows the one that the other test networks share.
     let prefix = dialect.prefixes.get(usize::from(network == "regtest"))?;
     segwit::encode(*prefix, Fe32::try_from(version).ok()?, program).ok()
 }
 
-/// The script of an output that pays to an address, as its chain's nodes compare it; none on chains without scripts, and
-/// for what is no address of this chain.
+/// Returns the script of an output that pays to an address, as nodes of its chain compare it.
+///
+/// `None` on chains without scripts, and for a text that is not an address of this chain.
 pub fn script(chain: Chain, address: &str) -> Option<Vec<u8>> {
     let Encoding::Utxo(utxo) = &chain.row().encoding else {
         return None;
@@ -62,7 +62,7 @@ pub fn script(chain: Chain, address: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// A witness program: its version and its bytes (BIP-141).
+/// Returns a witness program: its version and its bytes (BIP-141).
 fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
     let mut dialects = [utxo.main, utxo.test].into_iter();
     dialects.find(|dialect| dialect.prefixes.contains(&address.hrp()))?;
@@ -75,7 +75,7 @@ fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<
     Some([version, length].into_iter().chain(program).collect())
 }
 
-/// The hash of a key or of a script: which, tells the version.
+/// Returns the script for the hash of a key or of a script. The version selects between them.
 fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
     let place = [utxo.main, utxo.test].iter().find_map(|dialect| {
@@ -117,7 +117,7 @@ mod tests {
                 "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
                 "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
             ),
-            // the first block's, and the example of the wiki's page on pay to script hash
+            // Address of the first block, and the example of the wiki page on pay to script hash.
             (
                 Chain::Bitcoin,
                 "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",

@@ -1,4 +1,4 @@
-//! Accounts of Solana: which can sign, and the token account that belongs to an owner and a mint.
+//! Accounts of Solana: those that can sign, and the token account of an owner and a mint.
 //!
 //! Sources: <https://solana.com/docs/core/pda>, <https://www.solana-program.com/docs/associated-token-account>.
 
@@ -6,18 +6,19 @@ use super::{Chain, Network, parse};
 use curve25519_dalek::edwards::CompressedEdwardsY;
 use sha2::{Digest, Sha256};
 
-/// The token program; Token-2022 is another one.
+/// The token program. Token-2022 is a different one.
 pub const TOKEN_PROGRAM: &str = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const ASSOCIATED_PROGRAM: &str = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
-/// End of what is hashed for an address that a program derives.
+/// End of the hashed bytes of an address that a program derives.
 const DERIVED: &[u8] = b"ProgramDerivedAddress";
 
-/// Returns `true` if an address of Solana is a public key: any other is one that a program derived, and cannot sign.
+/// Returns `true` if an address of Solana is a public key. A program derived any other address, which cannot sign.
 pub fn can_sign(address: &str) -> bool {
     key(address).is_some_and(|key| is_on_curve(&key))
 }
 
-/// Returns the account that holds the tokens of a mint for an owner, both in base58; `None` where one is no address.
+/// Returns the account that holds the tokens of a mint for an owner, both in base58; `None` if either is not an
+/// address.
 pub fn token_account(owner: &str, mint: &str) -> Option<String> {
     let [owner, mint] = [key(owner)?, key(mint)?];
     let [tokens, associated] = [key(TOKEN_PROGRAM)?, key(ASSOCIATED_PROGRAM)?];
@@ -36,7 +37,7 @@ pub fn token_account(owner: &str, mint: &str) -> Option<String> {
     found.next().map(|key| bs58::encode(key).into_string())
 }
 
-/// Returns `true` if these are the 64 bytes of a signature in base58: the id of a transaction.
+/// Returns `true` if the text is a signature of 64 bytes in base58, which is the id of a transaction.
 pub fn is_signature(text: &str) -> bool {
     let mut bytes = [0; 64];
     bs58::decode(text).onto(&mut bytes) == Ok(64)
@@ -60,7 +61,7 @@ mod tests {
     const USDC: &str = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
     const USDT: &str = "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB";
 
-    /// Owners, and their accounts of USDC and USDT, by `@solana/spl-token` 0.4.
+    /// Owners, and their accounts of USDC and USDT, computed with `@solana/spl-token` 0.4.
     const ACCOUNTS: [[&str; 3]; 3] = [
         [
             "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
@@ -94,7 +95,7 @@ mod tests {
         assert!(!can_sign("0x1"));
     }
 
-    /// By `@solana/web3.js` 1.99.
+    /// Computed with `@solana/web3.js` 1.99.
     #[test]
     fn point_of_the_curve_is_told_from_any_other() {
         let on_curve = (1..=12_u8).filter(|byte| is_on_curve(&[*byte; 32]));

@@ -1,4 +1,4 @@
-//! Addresses are told from other texts, as shown on addresses that other people's libraries made (`vectors`).
+//! Addresses of other libraries (`vectors`), and texts that are not addresses.
 
 mod simulated;
 mod vectors;
@@ -27,7 +27,7 @@ fn refuses((chain, network): Home, text: &str) {
     );
 }
 
-/// The text is refused, and the message ends like this.
+/// Asserts that the text is refused with a message that ends like this.
 #[track_caller]
 fn says((chain, network): Home, text: &str, reason: &str) {
     let said = parse(chain, network, text).map_err(|error| error.to_string());
@@ -57,7 +57,7 @@ fn an_address_is_one_at_home_and_nowhere_else() {
     }
 }
 
-/// Every other printable character in every place; all but solana's addresses carry a checksum.
+/// Every other printable character in every place. All addresses except Solana's have a checksum.
 #[test]
 fn one_wrong_character_is_refused() {
     for (homes, text) in vectors().filter(|(homes, _)| *homes != SOLANA) {
@@ -94,7 +94,7 @@ fn one_missing_or_doubled_character_is_refused() {
     }
 }
 
-/// One hash under the version of every chain's keys, and of every chain's scripts.
+/// One hash with the version of every chain's keys, and of every chain's scripts.
 #[test]
 fn the_version_of_a_base58check_address_decides() {
     accepts(
@@ -310,7 +310,8 @@ fn spaces_and_lookalikes_are_refused() {
     }
 }
 
-/// Noise of several alphabets, in all lengths to beyond the limit: nothing panics, and what is accepted is canonical.
+/// Random texts of several alphabets, of all lengths to beyond the limit: nothing panics, and an accepted text is
+/// canonical.
 #[test]
 fn noise_is_answered_calmly() {
     let alphabets = [

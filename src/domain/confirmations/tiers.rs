@@ -1,7 +1,6 @@
-//! How many confirmations a coin's payments need, by how much is at stake.
+//! Confirmations that payments in a coin need, by the amount at stake.
 //!
-//! What lives here: the tiers of a coin, read strictly. What does not: what is at stake. What always holds: more money never
-//! needs fewer confirmations, and the last tier takes all that the others leave.
+//! Invariant: more money never needs fewer confirmations. The last tier has no upper bound.
 
 use crate::domain::asset::Asset;
 use crate::domain::chain::{Chain, Depth};
@@ -11,32 +10,31 @@ use crate::domain::refusal::Refusal;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Unless the operator says otherwise, the fewest confirmations do below the first of these sums, and from the second on the
-/// most are needed.
+/// Upper bounds of the default tiers: the fewest confirmations below the first, the most from the second on.
 const BELOW: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
-/// The most tiers of a coin.
+/// Most tiers of a coin.
 const TIERS_MAX: usize = 10;
-/// The most confirmations on a chain that says itself what is final, which ends the waiting before.
+/// Most confirmations on a chain that reports finality itself. Finality comes earlier.
 const CONFIRMATIONS_MAX: u32 = 100_000;
 
-/// One tier.
+/// One tier of a coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tier {
-    /// For what is worth less than this, in the currency of the invoice; nothing: for all the rest.
+    /// Upper bound of the value, exclusive, in the currency of the invoice; `None` in the last tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<Cents>,
-    /// How many confirmations are needed, or that the block is final.
+    /// Number of confirmations, or finality of the block.
     #[serde(rename = "confirmations")]
     pub needed: Depth,
 }
 
-/// The tiers of a coin, the least money first.
+/// The tiers of a coin, smallest amounts first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Tiers(Vec<Tier>);
 
 impl Tiers {
-    /// Those of a chain where the operator has not said otherwise.
+    /// Returns the default tiers of a chain.
     pub fn of(chain: Chain) -> Tiers {
         let needed = chain.row().confirmations;
         let tiers = BELOW.into_iter().zip(needed);
@@ -47,17 +45,17 @@ impl Tiers {
         )
     }
 
-    /// Those that were stored, the least money first.
+    /// Wraps stored tiers, smallest amounts first.
     pub fn stored(tiers: Vec<Tier>) -> Tiers {
         Tiers(tiers)
     }
 
-    /// Each of them, the least money first.
+    /// Returns the tiers, smallest amounts first.
     pub fn each(&self) -> &[Tier] {
         &self.0
     }
 
-    /// How many confirmations are needed where so much is at stake; of what has no price, as many as the most need.
+    /// Returns the confirmations for an amount at stake. A payment without a price needs those of the last tier.
     pub fn needed(&self, at_stake: Option<Cents>) -> Depth {
         let takes = |tier: &&Tier| match (tier.below, at_stake) {
             (None, _) => true,
@@ -68,7 +66,7 @@ impl Tiers {
         tier.map_or(Depth::Final, |tier| tier.needed)
     }
 
-    /// Reads a coin's tiers as they are sent; `name` is what the field is called.
+    /// Reads a coin's tiers from a request; `name` is the name of the field.
     ///
     /// # Errors
     /// `invalid_request` that names the field.
@@ -100,7 +98,7 @@ impl Tiers {
     }
 }
 
-/// One tier as it is sent.
+/// Reads one tier.
 fn tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
     let object = value.as_object();
     let object = object.ok_or_else(|| Refusal::field(name, "must be a JSON object"))?;
@@ -127,7 +125,9 @@ fn tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
     })
 }
 
-/// A number of confirmations, or `final`; what would be right, where it is neither.
+/// Reads a number of confirmations, or `final`.
+///
+/// The error is the problem, to be appended to the name of the field.
 fn depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
     let (chain, horizon) = (asset.chain, asset.chain.row().horizon);
     let most = match horizon {
@@ -152,7 +152,7 @@ fn depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
     ))
 }
 
-/// More money than in the tier before, and no fewer confirmations.
+/// Checks that a tier has a higher bound than the one before, and no fewer confirmations.
 fn follows(name: &str, before: &Tier, tier: &Tier) -> Result<(), Refusal> {
     if let (Some(less), Some(more)) = (before.below, tier.below)
         && more <= less
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// What is read of a coin's tiers: the same again, or which field is wrong.
+    /// Returns the tiers as JSON again, or the name of the wrong field.
     fn read(id: &str, value: &Value) -> Result<Value, Option<String>> {
         let asset = Asset::find(id).unwrap_or(&ASSETS[0]);
         let tiers = Tiers::read(asset, "c", value).map_err(|refusal| refusal.param)?;
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(read("ETH", &nulls), Ok(shown));
     }
 
-    /// Asserts that each of these is refused, and which field is named.
+    /// Asserts that each of these is refused, with the name of this field.
     #[track_caller]
     fn names(wrong: &[(&str, Value, &str)]) {
         for (id, value, field) in wrong {

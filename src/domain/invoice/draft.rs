@@ -1,7 +1,6 @@
-//! What a merchant sends to make an invoice, after it was checked.
+//! Rules for the fields of `POST /v1/invoices`.
 //!
-//! What lives here: every rule on the fields of `POST /v1/invoices`. What does not: rules that need the account or
-//! the file. What always holds: every draft is within the documented limits.
+//! Invariant: every accepted body is within the documented limits.
 
 use crate::domain::fields::keywords;
 use crate::domain::fields::rule::{choice, integer};
@@ -14,19 +13,20 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 text_enum! {
-    /// What a simulated payment pays, of what is still due.
+    /// Amount of a simulated payment, relative to the remaining amount due.
     pub enum PaymentCase {
-        /// All of it.
+        /// The amount due.
         Exact = "exact",
-        /// Half of it.
+        /// Half of the amount due.
         Under = "under",
-        /// One and a half times it.
+        /// One and a half times the amount due.
         Over = "over",
     }
 }
 
-/// Objects and lists inside each other that metadata may have, itself counted: readers of JSON stop at some depth,
-/// and events carry metadata deeper than a request does.
+/// Largest nesting of metadata, with the metadata object itself as level 1.
+///
+/// JSON readers have a depth limit, and an event nests metadata deeper than a request does.
 const METADATA_LEVELS_MAX: usize = 64;
 
 input! {
@@ -69,7 +69,7 @@ pub fn warnings(body: &Map<String, Value>) -> Vec<String> {
     warnings.collect()
 }
 
-/// A price: `None` if it is larger than can be counted.
+/// A price; `None` if it overflows.
 pub(in crate::domain) struct PriceRule;
 
 impl Rule for PriceRule {
@@ -109,7 +109,7 @@ impl Rule for MetadataRule {
     }
 }
 
-/// The price, from a string or from a number's own digits; nothing where it is larger than can be counted.
+/// Reads the price from a string or from the digits of a number; `None` if it overflows.
 pub(in crate::domain) fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
     let wrong = || {
         Refusal::field(
@@ -131,7 +131,7 @@ pub(in crate::domain) fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Re
     }
 }
 
-/// The metadata as JSON text; `{}` where there is none.
+/// Reads the metadata as JSON text; `{}` if there is none.
 fn metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
     let empty = Map::new();
     let map = fields.object("metadata")?.unwrap_or(&empty);
@@ -145,7 +145,7 @@ fn metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
     to_raw_value(map).map_err(|error| Refusal::field("metadata", error))
 }
 
-/// Is the value nested no deeper than this?
+/// Returns `true` if the value has at most this many levels of nesting.
 fn fits(value: &Value, levels: usize) -> bool {
     let Some(inner) = levels.checked_sub(1) else {
         return !value.is_array() && !value.is_object();

@@ -1,16 +1,16 @@
-//! Whether a text that somebody looks for finds an invoice.
+//! Text search over the fields of one invoice.
 //!
-//! What does not live here: which invoices are looked at (the store). What always holds: letters of the ASCII alphabet
-//! are found in either case, and a number of the metadata is found as it stands in it, digit by digit.
+//! Invariant: ASCII letters match in either case. A number in the metadata matches by its digits, exactly as written.
 
 use super::Invoice;
 use serde_json::Value;
 
-/// Does this text stand in the invoice's id, orderId, description, customerEmail or a value of the metadata? Or is it a key
-/// of the metadata and its value, as `key=value`?
+/// Returns `true` if the text is in the id, orderId, description, customerEmail or a metadata value. A text of the
+/// form
+/// `key=value` also matches a key of the metadata together with its exact value.
 ///
 /// # Errors
-/// serde_json's, where the metadata is no JSON.
+/// The error of serde_json if the metadata is not JSON.
 pub fn finds(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
     let wanted = Wanted {
         text,
@@ -33,7 +33,7 @@ pub fn finds(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
     Ok(wanted.is_of(None, &metadata))
 }
 
-/// What is looked for.
+/// The text to search for.
 struct Wanted<'a> {
     text: &'a str,
     lower: String,
@@ -44,12 +44,12 @@ impl Wanted<'_> {
         value.to_ascii_lowercase().contains(&self.lower)
     }
 
-    /// Is it in this value, or is it this key with this value?
+    /// Returns `true` if this value matches, or this key and value together.
     fn is_of(&self, key: Option<&str>, value: &Value) -> bool {
         match value {
             Value::Null => false,
             Value::Bool(value) => self.fits(key, if *value { "true" } else { "false" }),
-            // Its own digits: it is never computed with.
+            // The number is compared by its digits, never computed with.
             Value::Number(value) => self.fits(key, &value.to_string()),
             Value::String(value) => self.fits(key, value),
             Value::Array(values) => values.iter().any(|value| self.is_of(None, value)),
@@ -60,7 +60,7 @@ impl Wanted<'_> {
     }
 
     fn fits(&self, key: Option<&str>, value: &str) -> bool {
-        // A key may have a `=` in it, too.
+        // The key itself may contain `=`.
         let rest = key.and_then(|key| self.text.strip_prefix(key));
         let is_pair = rest.and_then(|rest| rest.strip_prefix('=')) == Some(value);
         is_pair || self.is_in(value)

@@ -1,13 +1,12 @@
-//! Amounts of coin, rates, and the conversions between coin and fiat.
+//! Amounts of coin, exchange rates, and conversions between coin and fiat.
 //!
-//! What lives here: base units, the rate, how much a payment is worth, and how much of a coin is due. What does
-//! not: which coins exist. What always holds: a value is rounded once, half-even; an amount due is rounded up.
+//! Invariant: a value is rounded once, half-even. An amount due is rounded up.
 
 use super::{Bps, Cents, Overflow};
 use rust_decimal::Decimal;
 use std::str::FromStr;
 
-/// The most decimal places a customer is asked to type.
+/// Most decimal places of an amount that a customer types.
 const PLACES_MAX: u32 = 8;
 
 /// An amount of one coin in its base units (satoshi, wei, lamport, sun).
@@ -15,10 +14,10 @@ const PLACES_MAX: u32 = 8;
 pub struct Units(pub u128);
 
 impl Units {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Units = Units(0);
 
-    /// The sum.
+    /// Adds two amounts.
     ///
     /// # Errors
     /// [`Overflow`] past 128 bits.
@@ -26,19 +25,19 @@ impl Units {
         self.0.checked_add(other.0).map(Units).ok_or(Overflow)
     }
 
-    /// The difference; nothing where there would be less than nothing.
+    /// Subtracts an amount; `None` if the result is negative.
     pub fn less(self, other: Units) -> Option<Units> {
         self.0.checked_sub(other.0).map(Units)
     }
 
-    /// The amount rounded down to min(decimals, 8) places.
+    /// Rounds the amount down to min(decimals, 8) places.
     pub fn shown_down(self, decimals: u32) -> Units {
         let step = 10_u128.checked_pow(decimals.saturating_sub(PLACES_MAX));
         let rest = step.and_then(|step| self.0.checked_rem(step));
         Units(self.0.saturating_sub(rest.unwrap_or(self.0)))
     }
 
-    /// The amount as a plain decimal of whole coins, trailing zeros trimmed.
+    /// Formats the amount as a plain decimal of whole coins, without trailing zeros.
     pub fn text(self, decimals: u32) -> String {
         let digits = format!(
             "{:0>width$}",
@@ -54,7 +53,7 @@ impl Units {
         }
     }
 
-    /// Reads a plain decimal of whole coins; zero is an amount.
+    /// Reads a plain decimal of whole coins. Zero is valid.
     ///
     /// # Errors
     /// A text that says what is wrong: not a plain decimal, more places than the coin has, or too large.
@@ -77,12 +76,12 @@ impl Units {
     }
 }
 
-/// Decimal places as a text width.
+/// Converts decimal places to a text width.
 fn places(decimals: u32) -> usize {
     usize::try_from(decimals).unwrap_or(usize::MAX)
 }
 
-/// Fiat per whole coin: positive, at most ten decimals, trailing zeros trimmed.
+/// Fiat per whole coin: positive, at most ten decimals, without trailing zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     mantissa: u64,
@@ -90,13 +89,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The most decimals a rate is kept with.
+    /// Most decimals of a rate.
     pub const SCALE_MAX: u32 = 10;
 
-    /// A rate from a decimal, rounded half-even to ten decimals.
+    /// Makes a rate from a decimal, rounded half-even to ten decimals.
     ///
     /// # Errors
-    /// [`Overflow`] where it is not positive or passes 64 bits.
+    /// [`Overflow`] if the result is not positive or passes 64 bits.
     pub fn new(rate: Decimal) -> Result<Rate, Overflow> {
         let rate = rate.round_dp(Self::SCALE_MAX).normalize();
         let mantissa = u64::try_from(rate.mantissa()).map_err(|_| Overflow)?;
@@ -110,23 +109,23 @@ impl Rate {
         }
     }
 
-    /// This rate times a factor, rounded half-even to ten decimals.
+    /// Multiplies the rate by a factor, rounded half-even to ten decimals.
     ///
     /// # Errors
-    /// [`Overflow`] where the product cannot be a rate.
+    /// [`Overflow`] if the product cannot be a rate.
     pub fn times(self, factor: Decimal) -> Result<Rate, Overflow> {
         Rate::new(self.decimal().checked_mul(factor).ok_or(Overflow)?)
     }
 
-    /// The rate as a decimal number.
+    /// Returns the rate as a decimal number.
     pub fn decimal(self) -> Decimal {
         Decimal::from_i128_with_scale(i128::from(self.mantissa), self.scale)
     }
 
-    /// What `units` are worth, rounded once, half-even, to cents.
+    /// Returns the value of `units`, rounded once, half-even, to cents.
     ///
     /// # Errors
-    /// [`Overflow`] where the value passes 64 bits.
+    /// [`Overflow`] if the value passes 64 bits.
     pub fn value(self, units: Units, decimals: u32) -> Result<Cents, Overflow> {
         let product = Wide::product(units.0, self.mantissa);
         // units / 10^decimals × mantissa / 10^scale × 100
@@ -143,17 +142,17 @@ impl Rate {
             .ok_or(Overflow)
     }
 
-    /// Are `units` worth at least 0.01? Not rounded: half a cent is not.
+    /// Returns `true` if `units` have a value of at least 0.01 before rounding. Half a cent is too little.
     pub fn is_worth_a_cent(self, units: Units, decimals: u32) -> bool {
         let product = Wide::product(units.0, self.mantissa);
         let shift = decimals.saturating_add(self.scale).saturating_sub(2);
         product.divided_down(shift).is_none_or(|cents| cents >= 1)
     }
 
-    /// What must be paid so that it is worth `due`, rounded up to min(decimals, 8) places.
+    /// Returns the amount whose value is at least `due`, rounded up to min(decimals, 8) places.
     ///
     /// # Errors
-    /// [`Overflow`] where the amount cannot be counted.
+    /// [`Overflow`] if the amount overflows.
     pub fn units_for(self, due: Cents, decimals: u32) -> Result<Units, Overflow> {
         let shown = decimals.min(PLACES_MAX);
         let due = u128::try_from(due.0).map_err(|_| Overflow)?;
@@ -171,10 +170,10 @@ impl Rate {
 }
 
 impl Rate {
-    /// What `amount` buys, rounded down to the base unit.
+    /// Returns the units that `amount` buys, rounded down to the base unit.
     ///
     /// # Errors
-    /// [`Overflow`] where it cannot be counted.
+    /// [`Overflow`] if the units overflow.
     pub fn units_within(self, amount: Cents, decimals: u32) -> Result<Units, Overflow> {
         let amount = u128::try_from(amount.0).map_err(|_| Overflow)?;
         let units = 10_u128
@@ -186,27 +185,29 @@ impl Rate {
 }
 
 impl Rate {
-    /// Returns `true` if the rate is more than so many basis points of `market` above or below `market`.
+    /// Returns `true` if the rate is more than this many basis points of `market` above or below `market`.
     pub fn is_apart_from(self, market: Rate, bps: Bps) -> bool {
         let (rate, market) = (self.decimal(), market.decimal());
         let apart = rate.checked_sub(market).map(|apart| apart.abs());
         let most = market.checked_mul(Decimal::new(i64::from(bps.0), 4));
-        // Numbers too far apart to be subtracted are apart.
+        // If the subtraction overflows, the rates are far apart.
         !matches!((apart, most), (Some(apart), Some(most)) if apart <= most)
     }
 
-    /// Difference to `market`, in percent of that with two decimals; negative below it. `None` where it cannot be counted.
+    /// Returns the difference to `market` in percent of `market` with two decimals; negative below it; `None` on
+    /// overflow.
     pub fn percent_above(self, market: Rate) -> Option<Decimal> {
         let apart = self.decimal().checked_sub(market.decimal())?;
         let share = apart.checked_div(market.decimal())?;
         Some(share.checked_mul(Decimal::ONE_HUNDRED)?.round_dp(2))
     }
 
-    /// What `units` of this coin are worth in another one, in that one's base units, rounded up. Both rates are in the same
-    /// currency.
+    /// Converts `units` of this coin to another coin of the same value, in base units of the other, rounded up.
+    ///
+    /// Both rates are in the same currency.
     ///
     /// # Errors
-    /// [`Overflow`] where it cannot be counted.
+    /// [`Overflow`] if the result overflows.
     pub fn converted(
         self,
         (units, decimals): (Units, u32),
@@ -243,7 +244,7 @@ impl FromStr for Rate {
 struct Wide([u64; 3]);
 
 impl Wide {
-    /// The full product: 192 bits hold it.
+    /// Multiplies in full: 192 bits hold the product.
     fn product(left: u128, right: u64) -> Wide {
         let right = u128::from(right);
         let low = (left & u128::from(u64::MAX)).saturating_mul(right);
@@ -251,7 +252,7 @@ impl Wide {
         Wide([low_limb(low), low_limb(high), low_limb(high >> 64)])
     }
 
-    /// The quotient by 10^`exponent`, rounded half-even; nothing where it passes 128 bits.
+    /// Divides by 10^`exponent`, rounded half-even; `None` past 128 bits.
     fn divided_half_even(mut self, exponent: u32) -> Option<u128> {
         let Some(before_last) = exponent.checked_sub(1) else {
             return self.to_u128();
@@ -266,7 +267,7 @@ impl Wide {
         floor.checked_add(u128::from(up))
     }
 
-    /// The quotient by `divisor` × 10^`exponent`, rounded up; nothing where it passes 128 bits.
+    /// Divides by `divisor` × 10^`exponent`, rounded up; `None` past 128 bits.
     fn divided_up(mut self, divisor: u64, exponent: u32) -> Option<u128> {
         let mut has_rest = self.divide(divisor)? != 0;
         for _ in 0..exponent {
@@ -275,7 +276,7 @@ impl Wide {
         self.to_u128()?.checked_add(u128::from(has_rest))
     }
 
-    /// The quotient by 10^`exponent`, rounded down; nothing where it passes 128 bits.
+    /// Divides by 10^`exponent`, rounded down; `None` past 128 bits.
     fn divided_down(mut self, exponent: u32) -> Option<u128> {
         for _ in 0..exponent {
             self.divide_by_ten();
@@ -283,7 +284,7 @@ impl Wide {
         self.to_u128()
     }
 
-    /// Divides in place and returns the remainder.
+    /// Divides by ten in place and returns the remainder.
     fn divide_by_ten(&mut self) -> u64 {
         let mut remainder = 0;
         for limb in self.0.iter_mut().rev() {
@@ -294,7 +295,7 @@ impl Wide {
         remainder
     }
 
-    /// Divides in place by any number but zero, and returns the remainder.
+    /// Divides in place and returns the remainder; `None` if `divisor` is zero.
     fn divide(&mut self, divisor: u64) -> Option<u64> {
         let (mut remainder, divisor) = (0, u128::from(divisor));
         for limb in self.0.iter_mut().rev() {
@@ -305,14 +306,14 @@ impl Wide {
         Some(remainder)
     }
 
-    /// The number, where 128 bits hold it.
+    /// Returns the number if 128 bits hold it.
     fn to_u128(&self) -> Option<u128> {
         let [low, middle, high] = self.0;
         (high == 0).then(|| u128::from(low) | (u128::from(middle) << 64))
     }
 }
 
-/// The lower 64 bits.
+/// Returns the lower 64 bits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the upper half is masked away on purpose"

@@ -1,4 +1,4 @@
-//! Bodies of requests about payments on simulated chains, and rules for their fields.
+//! Request bodies for payments on simulated chains.
 
 use crate::domain::fields::rule::{DescribedRule, FlagRule, ListRule, choice, described, integer};
 use crate::domain::fields::text_rule::{TextRule, text};
@@ -8,21 +8,21 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use serde_json::{Number, Value, json};
 
-/// The highest position inside a transaction.
+/// Highest index of an output or a log.
 const POSITION_MAX: i64 = 0x7fff_ffff;
 
 text_enum! {
-    /// A step of a payment on its simulated chain.
+    /// Step of a payment on its simulated chain.
     pub enum SandboxStep {
-        /// A dropped one appears again.
+        /// A dropped payment appears again.
         Seen = "seen",
-        /// Its block is final.
+        /// The block of the payment becomes final.
         Confirmed = "confirmed",
-        /// It vanishes.
+        /// The payment disappears.
         Dropped = "dropped",
-        /// Its block was reorganised away: it is seen again.
+        /// The block is reorganized away, and the payment is seen again.
         Orphaned = "orphaned",
-        /// Another transaction takes its place.
+        /// Another transaction replaces it.
         Replaced = "replaced",
     }
 }
@@ -107,7 +107,7 @@ const SPENDS: Schema = schema!({
     "items": { "type": "string", "format": "uuid", "description": "Id of a payment." }
 });
 
-/// An amount in whole coins, as text or number.
+/// An amount in whole coins, as a string or a number.
 struct CoinAmountRule;
 
 impl Rule for CoinAmountRule {

@@ -62,7 +62,7 @@ pub struct AttachedTransaction {
     pub state: SentState,
     /// Height of its block.
     pub block_height: Option<u32>,
-    /// Its inputs, or its sender on chains with accounts; empty while that is unknown.
+    /// Inputs, or the sender on chains with accounts; empty while they are unknown.
     pub spends: Vec<Spent>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
@@ -114,7 +114,7 @@ pub struct ProposedOutput {
     pub spends: Vec<Spent>,
     /// Time of its first sighting.
     pub seen_at: Time,
-    /// Its block.
+    /// Block of the transaction.
     pub block: Option<Block>,
 }
 

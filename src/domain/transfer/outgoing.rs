@@ -24,7 +24,7 @@ const TOO_MUCH_PART: u128 = 100;
 pub struct Facts<'a> {
     /// `true` if a node watches its chain, or its simulated chain has reported it.
     pub is_watched: bool,
-    /// Its attached transaction.
+    /// Attached transaction.
     pub transaction: Option<&'a AttachedTransaction>,
     /// Outputs of that transaction to watched destinations.
     pub outputs: &'a [SentOutput],

@@ -1,4 +1,4 @@
-//! Every odd way to write a url, an origin or a host.
+//! Unusual ways to write a url, an origin or a host.
 
 use super::{Authority, Destination, Fault, Host, NEVER_AN_APP, Site};
 
@@ -99,7 +99,7 @@ fn no_disguise_makes_a_script_an_apps_url() {
     }
 }
 
-/// What may stand where a host and a port should, and what is wrong with it.
+/// Unusual host and port texts, each with its problem.
 const ODD: &[(&str, Fault)] = &[
     ("user@shop.example", Fault::Credentials),
     ("user:pass@shop.example", Fault::Credentials),

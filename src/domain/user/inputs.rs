@@ -1,4 +1,4 @@
-//! Bodies of requests about users and sessions.
+//! Request bodies for users and sessions.
 
 use super::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
 use crate::domain::fields::rule::{DescribedRule, FlagRule, choice, described};
@@ -71,7 +71,7 @@ input! {
 }
 
 const PASSWORD: TextRule = text(1..=PASSWORD_CHARS_MAX);
-/// A password that is set. Its shortest length is checked where it is hashed.
+/// A new password. Its minimum length is checked before hashing.
 const NEW_PASSWORD: DescribedRule<TextRule> = described(
     PASSWORD,
     schema!({ "type": "string", "minLength": 10, "maxLength": 200 }),
@@ -83,7 +83,7 @@ const EMAIL: DescribedRule<EmailRule> = described(
 
 /// A code of the second factor.
 struct CodeRule {
-    /// Characters of the shortest code, for the document.
+    /// Length of the shortest code in characters, for the API description.
     chars_min: usize,
 }
 

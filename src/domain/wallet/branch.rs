@@ -1,6 +1,6 @@
-//! The addresses of a wallet: at m/0/index of its account's key.
+//! Addresses of a wallet, at m/0/index below the key of its account.
 //!
-//! What does not live here: which index is next. What always holds: an address follows from the wallet and its index alone.
+//! Invariant: an address depends on the wallet and its index alone.
 
 use super::extended::{ExtendedKey, child, plus};
 use super::{Script, Wallet};
@@ -11,7 +11,7 @@ use ripemd::Ripemd160;
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
-/// The receiving branch of a wallet, m/0: its point is worked out once for all its addresses.
+/// Receiving branch of a wallet, m/0. Its point is computed once for all addresses.
 #[derive(Clone, Debug)]
 pub struct Branch {
     wallet: Wallet,
@@ -22,14 +22,14 @@ pub struct Branch {
 /// An address that was derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Derived {
-    /// Its text.
+    /// Canonical text of the address.
     pub address: String,
-    /// What an output holds that pays to it, on chains whose outputs hold scripts.
+    /// Script of an output to the address, on chains with transaction outputs.
     pub script: Option<Vec<u8>>,
 }
 
 impl Wallet {
-    /// Its receiving branch; none where its key is none, which no wallet that was read has.
+    /// Returns the receiving branch; `None` if the key is not a valid point. A wallet that was read always has one.
     pub fn receiving(&self) -> Option<Branch> {
         let key = self.key.child(0)?;
         let point = PublicKey::from_sec1_bytes(&key.key).ok()?.to_projective();
@@ -42,7 +42,7 @@ impl Wallet {
 }
 
 impl Branch {
-    /// The address at an index; none where there is none, which is so from [`INDEX_END`](super::INDEX_END) on.
+    /// Returns the address at an index; `None` from [`INDEX_END`](super::INDEX_END) on.
     pub fn derive(&self, index: u32) -> Option<Derived> {
         let key = child(&self.point, &self.key, index)?.key;
         let pay_to = match self.wallet.script {
@@ -50,7 +50,7 @@ impl Branch {
             Some(Script::Pkh) => PayTo::KeyHash(hash160(&key)),
             Some(Script::Wpkh) => PayTo::WitnessKeyHash(hash160(&key)),
             Some(Script::ShWpkh) => {
-                // The script that is hashed: version 0 and the hash of the key (BIP 141).
+                // The script to hash: version 0 and the hash of the key (BIP 141).
                 let program = [&[0x00, 0x14][..], &hash160(&key)].concat();
                 PayTo::ScriptHash(hash160(&program))
             }
@@ -64,12 +64,12 @@ impl Branch {
     }
 }
 
-/// RIPEMD-160 of SHA-256.
+/// Returns RIPEMD-160 of SHA-256.
 fn hash160(bytes: &[u8]) -> [u8; 20] {
     Ripemd160::digest(Sha256::digest(bytes)).into()
 }
 
-/// The account of a key on EVM and Tron: the last 20 bytes of Keccak-256 over its coordinates.
+/// Returns the account of a key on EVM and Tron: the last 20 bytes of Keccak-256 over its coordinates.
 fn account(key: &[u8; 33]) -> Option<[u8; 20]> {
     let point = PublicKey::from_sec1_bytes(key).ok()?.to_sec1_point(false);
     let (_, coordinates) = point.as_bytes().split_first()?;
@@ -77,10 +77,10 @@ fn account(key: &[u8; 33]) -> Option<[u8; 20]> {
     digest.last_chunk::<20>().copied()
 }
 
-/// The key of a taproot output that only its internal key spends (BIP 86, by the tweak of BIP 341).
+/// Returns the key of a taproot output that only its internal key spends (BIP 86, with the tweak of BIP 341).
 fn taproot(key: &[u8; 33]) -> Option<[u8; 32]> {
     let (_, x) = key.split_first_chunk::<1>()?;
-    // Of the two points with this x, the one whose y is even.
+    // Of the two points with this x, the one with the even y.
     let even = [&[0x02][..], x].concat();
     let internal = PublicKey::from_sec1_bytes(&even).ok()?.to_projective();
     let tag = Sha256::digest("TapTweak");

@@ -1,19 +1,19 @@
 //! Output script descriptors of one key (BIP 380, 381, 382, 386), with their origin and checksum.
 //!
-//! What does not live here: the key inside (`extended`). What always holds: a descriptor that is taken describes the
-//! addresses at m/0/index of its key, and its checksum is right where it has one.
+//! Invariant: an accepted descriptor describes the addresses at m/0/index of its key, and its checksum, if any, is
+//! right.
 
 use super::Script;
 
-/// What a descriptor says.
+/// Content of a descriptor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Described<'a> {
     pub(super) script: Script,
-    /// The extended key, without its origin and its path.
+    /// Extended key without its origin and path.
     pub(super) key: &'a str,
 }
 
-/// What goes around the key.
+/// Text before and after the key, by script type.
 const FORMS: [(&str, &str, Script); 4] = [
     ("pkh(", ")", Script::Pkh),
     ("wpkh(", ")", Script::Wpkh),
@@ -21,13 +21,13 @@ const FORMS: [(&str, &str, Script); 4] = [
     ("tr(", ")", Script::Tr),
 ];
 
-/// Behind the key: the receiving addresses, or those and the change (BIP 389).
+/// Path after the key: the receiving addresses, alone or with the change addresses (BIP 389).
 const PATHS: [&str; 2] = ["/0/*", "/<0;1>/*"];
 
 /// Reads a descriptor.
 ///
 /// # Errors
-/// What is wrong with it, to follow the name of its field.
+/// The problem, to be appended to the name of its field.
 pub(super) fn read(text: &str) -> Result<Described<'_>, &'static str> {
     let body = match text.split_once('#') {
         None => text,
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str) -> Result<Described<'_>, &'static str> {
     Ok(Described { script, key })
 }
 
-/// What follows `[fingerprint/path]`, which says where the key comes from.
+/// Returns the rest after `[fingerprint/path]`, the origin of the key.
 fn without_origin(text: &str) -> Result<&str, &'static str> {
     let Some(rest) = text.strip_prefix('[') else {
         return Ok(text);
@@ -75,7 +75,8 @@ fn without_origin(text: &str) -> Result<&str, &'static str> {
     }
 }
 
-/// The eight characters behind the `#` (BIP 380); none for a text with characters that no descriptor has.
+/// Returns the eight characters after the `#` (BIP 380); `None` for a text with characters outside the descriptor
+/// alphabet.
 pub(super) fn checksum(body: &str) -> Option<String> {
     const INPUT: &str = "0123456789()[],'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#\"\\ ";
     const OUTPUT: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
@@ -83,7 +84,7 @@ pub(super) fn checksum(body: &str) -> Option<String> {
     for c in body.chars() {
         let place = u64::try_from(INPUT.find(c)?).ok()?;
         sum = step(sum, place & 31);
-        // Three groups of 32 characters: the group of each is summed up by three.
+        // Characters are in three groups of 32. The group numbers of three characters are added together.
         class = (class << 1_u32)
             .wrapping_add(class)
             .wrapping_add(place >> 5_u32);
@@ -110,7 +111,7 @@ pub(super) fn checksum(body: &str) -> Option<String> {
         .collect()
 }
 
-/// One step of the checksum's polynomial.
+/// Computes one step of the checksum polynomial.
 fn step(sum: u64, value: u64) -> u64 {
     const GENERATOR: [u64; 5] = [
         0xf5_dee5_1989,

@@ -1,7 +1,6 @@
 //! Extended public keys (BIP 32): reading them by their versions, and deriving public children.
 //!
-//! What does not live here: addresses. What always holds: a key that was read is a point of the curve, so that it has
-//! children.
+//! Invariant: a key that was read is a point of the curve, so it has children.
 
 use super::{Network, Script};
 use crate::domain::asset::Chain;
@@ -12,30 +11,30 @@ use k256::elliptic_curve::sec1::ToSec1Point;
 use k256::{FieldBytes, ProjectivePoint, PublicKey, Scalar};
 use sha2::Sha512;
 
-/// The depth of an account's key: m/purpose'/coin'/account'.
+/// Depth of an account's key: m/purpose'/coin'/account'.
 pub(super) const ACCOUNT_DEPTH: u8 = 3;
 
-/// Version, depth, parent's fingerprint, child number, chain code and key.
+/// Bytes of an extended key: version, depth, parent's fingerprint, child number, chain code and key.
 pub(super) const EXTENDED_BYTES: usize = 78;
 
-/// A key and its chain code: what a wallet is known by, however it is spelt.
+/// A key and its chain code. They identify a wallet, in any spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedKey {
-    /// The point, compressed.
+    /// Compressed point.
     pub key: [u8; 33],
-    /// What tells its children from those of another with the same point.
+    /// Chain code (BIP 32).
     pub chain_code: [u8; 32],
 }
 
 impl ExtendedKey {
-    /// The child at this index; none where it is hardened, and where the index has no key, which happens once in 2^127.
+    /// Returns the child at this index; `None` for a hardened index, or if the index has no key (once in 2^127).
     pub fn child(&self, index: u32) -> Option<ExtendedKey> {
         let parent = PublicKey::from_sec1_bytes(&self.key).ok()?.to_projective();
         child(&parent, self, index)
     }
 }
 
-/// The child of a key whose point is known.
+/// Returns the child of a key whose point is known.
 pub(super) fn child(
     parent: &ProjectivePoint,
     extended: &ExtendedKey,
@@ -55,7 +54,8 @@ pub(super) fn child(
     })
 }
 
-/// A point, and a number of generators more; none where the number is none of the curve's or the sum is no point.
+/// Adds a number of generators to a point; `None` if the number is not a scalar of the curve or the sum is not a
+/// point.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "the sum of two points of a curve is one"
@@ -66,22 +66,22 @@ pub(super) fn plus(point: &ProjectivePoint, number: &[u8; 32]) -> Option<Project
     (!bool::from(sum.is_identity())).then_some(sum)
 }
 
-/// The 33 bytes of a point.
+/// Returns the 33 bytes of a point.
 pub(super) fn compressed(point: &ProjectivePoint) -> Option<[u8; 33]> {
     let point = point.to_affine().to_sec1_point(true);
     point.as_bytes().try_into().ok()
 }
 
-/// What the first four bytes of an extended public key say (SLIP-132, and what wallets of each chain export).
+/// Meaning of the first four bytes of an extended public key (SLIP-132, and the exports of each chain's wallets).
 #[derive(Debug)]
 pub(super) struct Version {
     bytes: u32,
-    /// The chains, by the first of each pool, whose wallets write it.
+    /// Chains whose wallets write this version, by the first of each pool.
     pub(super) chains: &'static [Chain],
     pub(super) network: Network,
-    /// What it says of the script, if anything.
+    /// Script type of the version, if it has one.
     pub(super) script: Option<Script>,
-    /// Is that always so? Some wallets write `Ltub` for every script.
+    /// `true` if the version always has this script type. Some wallets write `Ltub` for every type.
     pub(super) is_script_fixed: bool,
 }
 
@@ -131,13 +131,13 @@ const VERSIONS: [Version; 11] = [
     version(0x0432_a9a8, DOGECOIN, Network::Test, Some(Script::Pkh)),
 ];
 
-/// Ypub, Zpub, Upub, Vpub: keys of wallets with several signers.
+/// Ypub, Zpub, Upub, Vpub: keys of multisignature wallets.
 const OF_SEVERAL: [u32; 4] = [0x0295_b43f, 0x02aa_7ed3, 0x0242_89ef, 0x0257_5483];
 
-/// Reads an extended public key: itself, what its version says, and its depth.
+/// Reads an extended public key. Returns the key, the meaning of its version, and its depth.
 ///
 /// # Errors
-/// What is wrong with it, to follow the name of its field.
+/// The problem, to be appended to the name of its field.
 pub(super) fn read(text: &str) -> Result<(ExtendedKey, &'static Version, u8), &'static str> {
     let mut bytes = [0; EXTENDED_BYTES + 4];
     match bs58::decode(text).with_check(None).onto(&mut bytes) {

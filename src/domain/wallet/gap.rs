@@ -1,21 +1,21 @@
-//! The gap limit: how many unused addresses in a row a wallet has to look past to find all that came.
+//! Gap limit: the number of unused addresses in a row that a wallet must scan.
 //!
-//! What always holds: a wallet that looks so far finds every address that something came to, and the next one.
+//! Invariant: a wallet with this limit finds every address that received money, and the next one.
 
-/// What wallets look past where nobody tells them (BIP 44).
+/// Gap limit of wallets by default (BIP 44).
 const GAP_LIMIT_DEFAULT: u32 = 20;
 
-/// Counts the unused indexes of a wallet, from where it began to where it is.
+/// Longest gap between used indexes of a wallet.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
-    /// The index behind the last used one.
+    /// Index after the last used one.
     behind_used: u32,
-    /// How far the furthest used one was from the one before it.
+    /// Largest distance between a used index and the one before it.
     furthest: u32,
 }
 
 impl Gaps {
-    /// Starts at the index that the wallet began with: those before it were used elsewhere.
+    /// Starts at the first index of the wallet. Lower indexes were used elsewhere.
     pub fn from(first_index: u32) -> Gaps {
         Gaps {
             behind_used: first_index,
@@ -23,14 +23,14 @@ impl Gaps {
         }
     }
 
-    /// The next index that something came to, in order.
+    /// Records the next used index, in ascending order.
     pub fn used(&mut self, index: u32) {
         let behind = index.saturating_add(1);
         self.furthest = self.furthest.max(behind.saturating_sub(self.behind_used));
         self.behind_used = behind;
     }
 
-    /// The limit to set, with all indexes below `next_index` handed out.
+    /// Returns the gap limit to set, if all indexes below `next_index` have been handed out.
     pub fn limit(&self, next_index: u32) -> u32 {
         let open = next_index.saturating_sub(self.behind_used);
         self.furthest.max(open).max(GAP_LIMIT_DEFAULT)
@@ -46,12 +46,12 @@ mod tests {
         for (first, used, next, expected) in [
             (0, &[][..], 0, 20),
             (0, &[0, 1, 2], 3, 20),
-            // Nothing came to 0 to 29: the thirty-first is the first that is used.
+            // Nothing arrived at 0 to 29: the thirty-first index is the first used one.
             (0, &[30], 31, 31),
             (0, &[0, 41, 60], 61, 41),
-            // Each that was handed out may be paid yet.
+            // Every address that was handed out may still be paid.
             (0, &[0], 101, 100),
-            // What is before the first index was used elsewhere.
+            // Indexes before the first one were used elsewhere.
             (5000, &[5001], 5003, 20),
             (5000, &[], 5050, 50),
             (0, &[u32::MAX], u32::MAX, u32::MAX),

@@ -1,4 +1,4 @@
-//! Bodies of requests about wallets and addresses of our own.
+//! Request bodies for wallets and own addresses.
 
 use super::{INDEX_END, NAME_CHARS_MAX, Said, Script, Wallet, WalletNetwork, chain_named, read};
 use crate::domain::asset::Chain;
@@ -8,13 +8,13 @@ use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, sch
 use crate::domain::refusal::Refusal;
 use serde_json::json;
 
-/// The longest key or descriptor that is read, in characters.
+/// Longest key or descriptor, in characters.
 const KEY_CHARS_MAX: usize = 1024;
 
-/// The longest name of a chain, in characters.
+/// Longest name of a chain, in characters.
 const CHAIN_CHARS_MAX: usize = 40;
 
-/// The highest index that a wallet can begin with.
+/// Highest first index of a wallet.
 const INDEX_MAX: i64 = INDEX_END.saturating_sub(1) as i64;
 
 input! {
@@ -50,7 +50,7 @@ input! {
 const NETWORK_NAMED: Schema =
     schema!({ "type": ["string", "null"], "enum": ["main", "test", "regtest", null] });
 
-/// A chain by the name of its pool.
+/// A chain, by the name of its pool.
 struct PoolRule(fn(&str) -> Result<Chain, Refusal>);
 
 impl Rule for PoolRule {
@@ -66,7 +66,7 @@ impl Rule for PoolRule {
     }
 }
 
-/// The wallet that a key is, with the chain, script and network that the body names.
+/// Wallet of a key, with the chain, script and network of the body.
 struct WalletRule;
 
 impl Rule for WalletRule {

@@ -1,33 +1,34 @@
-//! Which index a wallet goes on from, where its owner says one.
+//! The next index of a wallet, if its owner gives one.
 //!
-//! What does not live here: taking the next one (`store::wallets`). What always holds: no wallet goes back to an index
-//! that was handed out, or that may have been.
+//! Invariant: a wallet never returns to an index that was handed out or may have been.
 
 use super::INDEX_END;
 use crate::domain::refusal::Refusal;
 
-/// How far an index may be above the one that is known, unless a person says twice that it is meant.
+/// Largest jump above the known index without confirmation.
 pub const JUMP_MAX: u32 = 100_000;
 
-/// What is known of a wallet's indexes.
+/// Known indexes of a wallet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reached {
-    /// The index that is handed out next.
+    /// Index that is handed out next.
     pub next: u32,
-    /// What is below may have been handed out after the copy that the file is, or elsewhere: something came to it.
+    /// Lowest safe index. Lower ones may have been handed out elsewhere, or after the copy that this file was restored
+    /// from.
     pub least: u32,
-    /// The highest index that was handed out.
+    /// Highest index that was handed out.
     pub highest: Option<u32>,
-    /// The highest index that something came to and that was not handed out: the wallet hands out nothing below it.
+    /// Highest index that received money without having been handed out. The wallet hands out no lower index.
     pub stopped: Option<u32>,
 }
 
 impl Reached {
-    /// The index that the wallet goes on from, where its owner says `wanted`; where it was, where nothing is said. With
-    /// `is_sure` it may be any distance above.
+    /// Returns the index to continue from: `wanted`, or the current one if nothing is wanted.
+    ///
+    /// With `is_sure` the jump may be of any size.
     ///
     /// # Errors
-    /// `invalid_request` that says the lowest or the highest index that would be right.
+    /// `invalid_request` with the lowest or the highest possible index.
     pub fn go_on(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
         let refused = |problem: String| Err(Refusal::field("next", problem));
         if let Some(index) = self
@@ -108,7 +109,7 @@ mod tests {
         }
         assert_eq!(stopped.go_on(Some(21), false).unwrap(), 21);
         assert!(stopped.go_on(Some(8 + JUMP_MAX), false).is_err());
-        // A restore has moved it on, beyond that index.
+        // A restore has moved the wallet beyond that index.
         let moved = Reached {
             next: 1007,
             ..stopped
@@ -202,7 +203,7 @@ mod tests {
                 "{known:?} {wanted}: {refusal}"
             );
         }
-        // What is too low is so whoever is sure.
+        // An index that is too low is refused even with `is_sure`.
         assert!(reached(2000, 1010, None).go_on(Some(1009), true).is_err());
         assert!(reached(2000, 0, Some(9)).go_on(Some(9), true).is_err());
     }

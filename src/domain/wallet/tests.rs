@@ -1,4 +1,4 @@
-//! Wallets against what other programs make of the same keys, and against what they must refuse.
+//! Wallets, compared with the results of other programs for the same keys.
 
 use super::descriptor::checksum;
 use super::{Said, Script, Secret, Wallet, WalletNetwork, chain_named, read};
@@ -9,10 +9,10 @@ use serde_json::Value;
 mod random;
 mod refused;
 
-/// The vectors of independent libraries for the well-known test phrase.
+/// Test vectors of independent libraries for the well-known test phrase.
 const VECTORS: &str = include_str!("tests/vectors.json");
 
-/// The account m/84'/0'/0' of that phrase, as wallets spell it.
+/// Account m/84'/0'/0' of that phrase, as wallets write it.
 const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 const XPUB: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
 
@@ -28,7 +28,7 @@ fn texts(vector: &Value, field: &str) -> Vec<String> {
     serde_json::from_value(vector[field].clone()).unwrap()
 }
 
-/// What is said besides the key.
+/// Script and network that a request gives besides the key.
 fn said(script: Option<&str>, network: Option<&str>) -> Said {
     Said {
         script: script.map(|script| script.parse().unwrap()),
@@ -65,7 +65,8 @@ fn every_vector_has_its_addresses() {
             Some(network) => network,
         };
         assert_eq!(wallet.network, networks, "{name}");
-        // The same key by its plain version is the same key, and with what its version said, the same wallet.
+        // The plain version of the same key gives the same key. With the script of the first version, it gives the
+        // same wallet.
         let is_main = said
             .network
             .is_none_or(|network| network == WalletNetwork::Main);
@@ -122,7 +123,7 @@ fn a_version_tells_script_and_network() {
             assert_eq!(network.as_str(), expected, "{name}");
         }
     }
-    // Dogecoin has one script only, so that a plain key tells enough.
+    // Dogecoin has one script type only, so a plain key is enough.
     assert_eq!(
         of(Chain::Dogecoin, XPUB),
         Ok((Some(Script::Pkh), WalletNetwork::Main))

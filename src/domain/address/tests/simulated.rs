@@ -1,4 +1,4 @@
-//! The addresses of the sandbox: each is valid, different from the others, always the same, and on no main network.
+//! Sandbox addresses: valid, distinct, stable, and never valid on a main network.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ fn test_addresses_are_canonical_and_distinct() {
     }
 }
 
-/// What a label and an index give may never change. The texts were computed apart from this code, in Python.
+/// The address of a label and an index must never change. The expected texts were computed in Python.
 #[test]
 fn test_addresses_stay_the_same() {
     let evm = "0x8C5284132c3C174Ef8896A2Ce0260E7522cD8f65";

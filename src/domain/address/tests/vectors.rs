@@ -1,7 +1,8 @@
-//! Addresses that other people's libraries made, and where each is one.
+//! Addresses that other libraries made, and the networks on which each is valid.
 //!
-//! They are those of the well-known test mnemonic (bip_utils, checked against bitcoinlib, eth-account, ethers,
-//! tronpy, solders and litecoind), and those of BIP-173, BIP-350 and EIP-55.
+//! Sources: the well-known test mnemonic (bip_utils, checked against bitcoinlib, eth-account, ethers, tronpy, solders
+//! and
+//! litecoind), BIP-173, BIP-350 and EIP-55.
 
 use super::Chain::{self, Base, Bitcoin, Dogecoin, Ethereum, Litecoin, Polygon, Solana, Tron};
 use super::Network::{self, Main, Test};
@@ -27,7 +28,7 @@ pub(super) const UTXO: &[Home] = &[
     (Dogecoin, Test),
 ];
 
-/// Addresses, and everywhere they are addresses; in the first of these places they are canonical.
+/// Addresses, with every network on which each is valid. On the first one it is canonical.
 #[rustfmt::skip]
 pub(super) const VECTORS: &[(&[Home], &str)] = &[
     // Bitcoin: P2PKH (BIP-44).
@@ -35,7 +36,7 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA 1Ak8PffB2meyfYnbXZR9EGfLfFZVpzJvQP 1MNF5RSaabFwcbtJirJwKnDytsXXEsVsNb
         1J3J6EvPrv8q6AC3VCjWV45Uf3nssNMRtH
     "),
-    // P2SH (BIP-49), which litecoin once wrote the same way.
+    // P2SH (BIP-49). Litecoin once wrote it the same way.
     (&[(Bitcoin, Main), (Litecoin, Main)], "
         37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf 3LtMnn87fqUeHBUG414p9CWwnoV6E2pNKS 3B4cvWGR8X6Xs8nvTxVUoMJV77E4f7oaia
         34K56kSjgUCUSD8GTtuF7c9Zzwokbs6uZ7
@@ -71,7 +72,7 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         ltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9q7e5etc5rjp0eeymrzjqkuyxw8
         ltc1p33fggyev8st5a7yfdgkwqfsww53vmrm9q7e5etc5rjp0eeymrzjquty0km
     "),
-    // Its testnet and regtest.
+    // Litecoin's testnet and regtest.
     (&[(Litecoin, Test)], "
         tltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9pesrjxk tltc1qd7spv5q28348xl4myc8zmh983w5jx32ctl5d4h
         tltc1qxdyjf6h5d6qxap4n2dap97q4j5ps6ua8fha3gz tltc1q9u62588spffmq4dzjxsr5l297znf3z6jdfgyhw
@@ -79,7 +80,7 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         rltc1qxdyjf6h5d6qxap4n2dap97q4j5ps6ua8vmutcu QeUq3JyfqViWTmAdp5PVPm4VJB8TvCpz3h
         QjaGCvuXNyU3f6B2aCWsnT52BqMTgAxvGA QaWpDSKMs5gbrH6HtS8eMw8ZSaxhNbS3ag
     "),
-    // P2PKH there, which bitcoin's testnet writes the same way.
+    // P2PKH on Litecoin's testnet. Bitcoin's testnet writes it the same way.
     (&[(Litecoin, Test), (Bitcoin, Test)], "
         mzYpQmSAGYWWyTLiLGbGaG8T3rHdjNcV11 mqhB5Q36hdgWv2hLhyDk79zzi7MxjRYfHn mkC8Nz9nnBc8RpgeKDMZLHavrHsTG3EhMA
     "),
@@ -100,18 +101,18 @@ pub(super) const VECTORS: &[(&[Home], &str)] = &[
         7WktogJEd2wQ9eH2oWusmcoFTgeYi6rS632UviTBJ2jm GjJyeC1r2RgkuoCWMyPYkCWSGSGLcz266EaAkLA27AhL
         ANf3TEKFL6jPWjzkndo4CbnNdUNkBk4KHPggJs2nu8Xi Ag74i82rUZBTgMGLacCA1ZLnotvAca8CLscXcrG6Nwem
     "),
-    // Bitcoin cash is none of our chains.
+    // Bitcoin Cash is not supported.
     (&[], "bitcoincash:qqyx49mu0kkn9ftfj6hje6g2wfer34yfnq5tahq3q6"),
 ];
 
-/// Of BIP-173 and BIP-350: valid, and of an output type in use.
+/// Vectors of BIP-173 and BIP-350: valid, and of an output type in use.
 pub(super) const SEGWIT: &str = "
     tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7
     tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy
     tb1pqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesf3hn0c
 ";
 
-/// Valid by the letter of BIP-350, but no output type in use has this version or length. The last two are our own.
+/// Valid by the text of BIP-350, but no output type in use has this version or length. The last two are our own.
 pub(super) const SEGWIT_UNUSED: &str = "
     bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y
     BC1SW50QGDZ25J
@@ -120,7 +121,7 @@ pub(super) const SEGWIT_UNUSED: &str = "
     bc1p33fggyev8st5a7yfdgkwqfsww53vmrm9mnv8zk
 ";
 
-/// Invalid by BIP-173 and by BIP-350. The last two are our own: valid checksums under prefixes of no chain.
+/// Invalid by BIP-173 and by BIP-350. The last two are our own: valid checksums with unknown prefixes.
 pub(super) const SEGWIT_INVALID: &str = "
     tc1qw508d6qejxtdg4y5r3zarvary0c5xw7kg3g4ty
     bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5
@@ -149,7 +150,7 @@ pub(super) const SEGWIT_INVALID: &str = "
     doge1q33fggyev8st5a7yfdgkwqfsww53vmrm9xtyfp6
 ";
 
-/// Of EIP-55; the first two lines are all capitals and all small.
+/// Vectors of EIP-55. The first two lines are all upper case and all lower case.
 pub(super) const EIP_55: &str = "
     0x52908400098527886E0F7030069857D2E4169EE7 0x8617E340B3D01FA5F11F306F4090FD50E238070D
     0xde709f2102306220921060314715629080e2fb77 0x27b1fdb04752bbc536007a920d24acb045561c26

@@ -1,7 +1,6 @@
-//! The conversions between coin and fiat, compared with arithmetic on decimal digits as it is done on paper.
+//! Conversions between coin and fiat, compared with decimal arithmetic as done on paper.
 //!
-//! What always holds: the reference below has no limit and rounds by looking at digits, so it shares no step with
-//! the code that it checks.
+//! Invariant: the reference has no size limit and rounds by digits, so it shares no step with the code under test.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,7 +12,7 @@
 use super::{Cents, Overflow, Rate, Units};
 use crate::domain::money::Bps;
 
-/// A number of any size: its decimal digits, the last one first, without zeros at the front of the number.
+/// A number of any size: its decimal digits, least significant first, without leading zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Digits(Vec<u8>);
 
@@ -46,7 +45,7 @@ impl Digits {
         Digits(sum.into_iter().map(digit).collect()).trimmed()
     }
 
-    /// Times ten to this power.
+    /// Multiplies by ten to this power.
     fn shifted(&self, zeros: u32) -> Digits {
         let zeros = vec![0; usize::try_from(zeros).unwrap()];
         Digits([zeros, self.0.clone()].concat()).trimmed()
@@ -80,7 +79,7 @@ impl Digits {
         Digits(self.0.iter().enumerate().map(digit).collect()).trimmed()
     }
 
-    /// Long division: the quotient, and whether something is left.
+    /// Divides by long division. Returns the quotient, and `true` if there is a remainder.
     fn divided(&self, by: &Digits) -> (Digits, bool) {
         let mut rest = Digits(Vec::new());
         let mut quotient = Vec::new();
@@ -96,7 +95,7 @@ impl Digits {
         (Digits(quotient).trimmed(), !rest.0.is_empty())
     }
 
-    /// Without the last digits, which decide whether it is rounded up: half goes to the even neighbour.
+    /// Cuts the last digits off and rounds half-even.
     fn cut_half_even(&self, places: u32) -> Digits {
         let mut digits = self.0.clone();
         let places = usize::try_from(places).unwrap();
@@ -137,7 +136,7 @@ fn due_on_paper(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflow
     units.parse().map(Units).map_err(|_| Overflow)
 }
 
-/// A generator that is the same everywhere (SplitMix64).
+/// A random generator with the same output everywhere (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -152,7 +151,7 @@ impl Dice {
         u32::try_from(self.bits() % sides).unwrap()
     }
 
-    /// A number of any length, long ones as often as short ones.
+    /// Returns a number of any length. Long ones are as frequent as short ones.
     fn wide(&mut self, bits_max: u64) -> u128 {
         let number = (u128::from(self.bits()) << 64) | u128::from(self.bits());
         number >> (128 - bits_max + u64::from(self.below(bits_max)))
@@ -169,7 +168,7 @@ impl Dice {
 
     fn units(&mut self) -> Units {
         match self.below(3) {
-            // What ends in many zeros often lies on the middle between two cents.
+            // A number with many trailing zeros is often exactly between two cents.
             0 => Units(self.wide(30) * 5 * 10_u128.pow(self.below(18))),
             _ => Units(self.wide(128)),
         }

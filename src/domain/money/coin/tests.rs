@@ -1,4 +1,4 @@
-//! Amounts, rates and the conversions, case by case.
+//! Amounts, rates and conversions, with fixed examples.
 
 use super::{Bps, Cents, Overflow, Rate, Units};
 
@@ -171,7 +171,7 @@ fn a_fee_is_converted_by_two_rates_and_rounded_up() {
         gas(u128::MAX),
         Ok(Units(1_109_616_413_872_625_424_337_091_111_191))
     );
-    // To more decimals, and past what can be counted.
+    // Conversions to more decimals, and past an overflow.
     let up = usdc.0.converted((Units(1_000_000), 6), eth);
     assert_eq!(up, Ok(Units(306_666_666_666_667)));
     assert_eq!(usdc.0.converted((Units(u128::MAX), 6), eth), Err(Overflow));

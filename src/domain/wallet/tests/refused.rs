@@ -1,4 +1,4 @@
-//! What is refused: private keys by what they are, and keys that say something else than was meant.
+//! Refused keys: private keys by their kind, and keys that contradict the request.
 
 use super::{Chain, Said, Secret, XPUB, ZPUB, chain_named, read, said};
 use bitcoin::NetworkKind;
@@ -7,10 +7,10 @@ use bitcoin::bip32::Xpriv;
 
 const PHRASE: &str =
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-/// m/84'/0'/0' of the well-known phrase, whose money everybody could take.
+/// m/84'/0'/0' of the well-known phrase. Everybody could take its money.
 const WIF: &str = "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1";
 
-/// The text of an extended private key with these first four bytes.
+/// Returns the text of an extended private key with these first four bytes.
 fn extended(version: [u8; 4]) -> String {
     let key = Xpriv::new_master(NetworkKind::Main, &[7; 32]).unwrap();
     let mut bytes = key.encode();
@@ -18,7 +18,7 @@ fn extended(version: [u8; 4]) -> String {
     base58::encode_check(&bytes)
 }
 
-/// Texts that are private, each with what it is.
+/// Returns private texts, each with its kind.
 fn private_texts() -> Vec<(String, Secret)> {
     let uncompressed = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     let mistyped = WIF.replace("Dt", "tD");
@@ -116,7 +116,7 @@ fn what_is_public_is_not_taken_for_private() {
     ] {
         assert_eq!(Secret::in_text(text), None, "{text}");
     }
-    // A path may well have such a number in it.
+    // A path may contain such a number.
     let path =
         "/var/lib/0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d/coffer.db";
     assert_eq!(Secret::in_argument(path), None);
@@ -127,8 +127,9 @@ fn what_is_public_is_not_taken_for_private() {
     ]));
 }
 
-/// Chain, key, script and network that are said besides, the field that is refused, and what is said of it. Z and X stand for
-/// the same key, D for one of dogecoin and V for one of test networks.
+/// Chain, key, script and network of a request; field that is refused, and its problem.
+///
+/// Z and X stand for the same key, D for one of dogecoin and V for one of test networks.
 const WRONG: &str = "
 bitcoin | X | | | script | must be given
 litecoin | X | | | script | must be given
@@ -192,7 +193,7 @@ fn keys_that_say_something_else_are_refused_with_what_would_be_right() {
 
 #[test]
 fn the_wrong_forms_of_bip_32_are_refused() {
-    // Its test vector 5: those that are public. What is private among them is refused as private.
+    // Test vector 5 of BIP 32: the public keys. The private ones are refused as private.
     for text in [
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm",
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6Txnt3siSujt9RCVYsx4qHZGc62TG4McvMGcAUjeuwZdduYEvFn",
@@ -204,7 +205,7 @@ fn the_wrong_forms_of_bip_32_are_refused() {
         let refused = read(Chain::Bitcoin, text, &said(Some("wpkh"), None));
         assert!(refused.is_err(), "{text}");
     }
-    // A key below the account is another's business: its addresses would be two levels too deep.
+    // A key below the account is refused: its addresses would be two levels too deep.
     let below = "xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy";
     let refused = read(Chain::Bitcoin, below, &said(Some("wpkh"), None)).unwrap_err();
     assert!(
