@@ -19,7 +19,7 @@ pub const BALANCE_LIST: Component = Component::Exemplified {
     component: &Component::List {
         name: "BalanceList",
         item: &BalanceView::COMPONENT,
-        about: "The account's balances in the mode of the key.",
+        about: "Balances of the account, in the key's mode.",
         about_data: "One balance for each of EUR and USD, always both.",
     },
     differs: r#"{
@@ -42,10 +42,10 @@ pub const LEDGER_PAGE: Component = Component::Exemplified {
         name: "LedgerPage",
         item: &LedgerEntryView::COMPONENT,
         about: [
-            "One page of the ledger in the mode of the key, newest first.",
+            "One page of the ledger in the key's mode, newest first.",
             "The entries of this page, newest first.",
             "Whether older entries follow.",
-            "Value of before that answers the next page; null on the last page.",
+            "Value of `before` for the next page; null on the last page.",
         ],
         before: &Schema::STRING,
     },
@@ -72,7 +72,7 @@ const MERCHANT: Operation = Operation {
     id: "getMerchant",
     path: "/v1/merchant",
     tag: Tag::Account,
-    summary: "Reads the account, in the mode of the key.",
+    summary: "Returns the account in the key's mode.",
     answers: &[Answer::shown("The account.", &MerchantView::COMPONENT)],
     run: Run::Secret(merchant),
     ..PLAIN
@@ -82,7 +82,7 @@ const BALANCES: Operation = Operation {
     id: "listBalances",
     path: "/v1/balances",
     tag: Tag::Account,
-    summary: "Reads both balances, in the mode of the key.",
+    summary: "Returns both balances in the key's mode.",
     answers: &[Answer::shown(
         "One balance for each currency.",
         &BALANCE_LIST,
@@ -95,7 +95,7 @@ const LEDGER: Operation = Operation {
     id: "listLedger",
     path: "/v1/ledger",
     tag: Tag::Account,
-    summary: "Pages through the ledger, newest first.",
+    summary: "Returns a page of the ledger, newest first.",
     query: &[
         Param::limit(200, LIMIT_DEFAULT),
         BEFORE_ID,

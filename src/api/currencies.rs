@@ -35,7 +35,7 @@ const LIST: Operation = Operation {
     id: "listCurrencies",
     path: "/v1/currencies",
     tag: Tag::Account,
-    summary: "Lists every coin on offer with its minimum.",
+    summary: "Lists the coins on offer, each with its minimum payment.",
     answers: &[Answer::shown("The coins.", &CURRENCY_LIST)],
     run: Run::Secret(list),
     ..PLAIN

@@ -12,11 +12,11 @@ use serde_json::Number;
 use std::sync::Arc;
 
 input! {
-    /// What a test customer pays.
+    /// A test payment to a customer's address.
     pub SimulateDeposit, checked asset, amount; unknown refused {
-        /// Asset id of a coin that one of the customer's addresses takes.
+        /// Asset id of a coin that one of the customer's addresses accepts.
         required asset: String = text(1..=40).or_refused("must be given: an asset id of the currencies list"), "BTC";
-        /// Amount in whole coins, as a plain decimal; more than zero.
+        /// Amount in whole coins, a plain decimal above zero.
         required amount: String = CoinsRule, "0.001";
     }
 }
@@ -51,9 +51,9 @@ const MAKE_ADDRESSES: Operation = Operation {
     method: "POST",
     path: "/v1/customers/{ref}/addresses",
     tag: Tag::Customers,
-    summary: "Makes or fetches a customer's static addresses, one for each chain family; the same for ever.",
+    summary: "Creates or returns a customer's static addresses, one for each chain family. They never change.",
     answers: &[Answer::created(
-        "The customer's addresses, whether or not they were there before.",
+        "The customer's addresses.",
         &CustomerAddressesView::COMPONENT,
     )],
     refusals: &[Code::CustomersDisabled, Code::PoolRefilling],
@@ -65,7 +65,7 @@ const GET_ADDRESSES: Operation = Operation {
     id: "getCustomerAddresses",
     path: "/v1/customers/{ref}/addresses",
     tag: Tag::Customers,
-    summary: "Reads a customer's static addresses.",
+    summary: "Returns a customer's static addresses.",
     answers: &[Answer::shown(
         "The customer's addresses.",
         &CustomerAddressesView::COMPONENT,
@@ -80,7 +80,7 @@ const SIMULATE: Operation = Operation {
     method: "POST",
     path: "/v1/customers/{ref}/simulate",
     tag: Tag::Customers,
-    summary: "Pays to a test customer's address: one deposit, seen and confirmed, with ledger and webhooks as for a real one.",
+    summary: "Pays to a test customer's address. The deposit is seen, confirmed, booked and notified as a real one.",
     body: Body::required(&SimulateDeposit::COMPONENT),
     answers: &[Answer::created("The deposit.", &DepositView::COMPONENT)],
     refusals: &[

@@ -29,7 +29,7 @@ pub const CUSTOMER: Param = Param {
 pub const DEPOSIT_LIST: Component = Component::List {
     name: "DepositList",
     item: &DepositView::COMPONENT,
-    about: "Deposits in the mode of the key, newest first.",
+    about: "Deposits in the key's mode, newest first.",
     about_data: "The deposits, newest first.",
 };
 
@@ -51,7 +51,7 @@ const GET: Operation = Operation {
     id: "getDeposit",
     path: "/v1/deposits/{id}",
     tag: Tag::Customers,
-    summary: "Reads a deposit.",
+    summary: "Returns a deposit.",
     answers: &[Answer::shown("The deposit.", &DepositView::COMPONENT)],
     run: Run::Secret(get),
     ..PLAIN

@@ -29,7 +29,7 @@ pub const TYPE: Param = Param {
 /// `object` of a list of events.
 pub const OBJECT: Param = Param {
     name: "object",
-    about: "Only events about the object with this id.",
+    about: "Only events of the object with this id.",
     kind: ParamKind::Id,
 };
 
@@ -39,10 +39,10 @@ pub const EVENT_PAGE: Component = Component::Exemplified {
         name: "EventPage",
         item: &EventView::COMPONENT,
         about: [
-            "One page of the account's events in the mode of the key, newest first.",
+            "One page of the account's events in the key's mode, newest first.",
             "The events of this page, newest first.",
             "Whether older events follow.",
-            "Value of before that answers the next page; null on the last page.",
+            "Value of `before` for the next page; null on the last page.",
         ],
         before: &EVENT_ID,
     },
@@ -56,7 +56,7 @@ const LIST: Operation = Operation {
     id: "listEvents",
     path: "/v1/events",
     tag: Tag::Events,
-    summary: "Pages through the events, newest first, in the bodies of their webhooks.",
+    summary: "Returns a page of events, newest first, as webhooks deliver them.",
     query: &[LIMIT, BEFORE_ID, TYPE, OBJECT],
     answers: &[Answer::shown("A page of events.", &EVENT_PAGE)],
     run: Run::Secret(list),
@@ -67,7 +67,7 @@ const GET: Operation = Operation {
     id: "getEvent",
     path: "/v1/events/{id}",
     tag: Tag::Events,
-    summary: "Reads an event.",
+    summary: "Returns an event.",
     answers: &[Answer::shown("The event.", &EventView::COMPONENT)],
     run: Run::Secret(get),
     ..PLAIN

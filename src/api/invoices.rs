@@ -19,7 +19,7 @@ use std::sync::Arc;
 const LIMIT_DEFAULT: u32 = 25;
 
 input! {
-    /// The coin to pay an invoice in; unknown fields are ignored.
+    /// The coin to pay an invoice in. Unknown fields are ignored.
     pub SelectCoin, checked asset; unknown ignored {
         /// Asset id from currencies.
         required asset: String = AssetRule, "LTC";
@@ -27,11 +27,11 @@ input! {
 }
 
 input! {
-    /// How to pay a test invoice; null means absent, unknown fields are ignored.
+    /// A test payment of an invoice. Null means absent; unknown fields are ignored.
     pub SimulatePayment, checked case, asset; unknown ignored {
-        /// Whether what is still due is paid exactly, half of it, or one and a half times; default exact.
+        /// Amount of the payment: exactly what is due, half of it, or one and a half times as much; default exact.
         or(PaymentCase::Exact) case: PaymentCase = choice().by_one_of(), "exact";
-        /// Asset id of the coin to simulate with when none is picked; default: the first coin that takes this amount.
+        /// Asset id of the coin to pay with if none is selected; default: the first coin that accepts the amount.
         optional asset: String = text(1..=40), "LTC";
     }
 }
@@ -40,10 +40,10 @@ const INVOICE_LIST: Component = Component::Page {
     name: "InvoiceList",
     item: &InvoiceView::COMPONENT,
     about: [
-        "One page of the invoices in the mode of the key, newest first.",
+        "One page of the invoices in the key's mode, newest first.",
         "The invoices of this page, newest first.",
         "Whether older invoices follow.",
-        "Value of before that answers the next page; null on the last page.",
+        "Value of `before` for the next page; null on the last page.",
     ],
     before: &Schema::UUID,
 };
@@ -56,12 +56,12 @@ const CREATE: Operation = Operation {
     method: "POST",
     path: "/v1/invoices",
     tag: Tag::Invoices,
-    summary: "Creates an invoice. The same orderId again answers 200 with the invoice as it is now.",
+    summary: "Creates an invoice. A known orderId answers 200 with the existing invoice.",
     body: Body::required(&CreateInvoice::COMPONENT),
     answers: &[
         Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
         Answer::shown(
-            "An invoice with this orderId exists; nothing was changed.",
+            "The existing invoice with this orderId, unchanged.",
             &CreatedInvoiceView::COMPONENT,
         ),
     ],
@@ -83,7 +83,7 @@ const LIST: Operation = Operation {
     id: "listInvoices",
     path: "/v1/invoices",
     tag: Tag::Invoices,
-    summary: "Pages through the invoices, newest first.",
+    summary: "Returns a page of invoices, newest first.",
     query: &[
         Param::limit(100, LIMIT_DEFAULT),
         BEFORE_ID,
@@ -94,7 +94,7 @@ const LIST: Operation = Operation {
         },
         Param {
             name: "orderId",
-            about: "Only the invoice with this reference.",
+            about: "Only the invoice with this orderId.",
             kind: ParamKind::Text { chars_max: 200 },
         },
     ],
@@ -107,7 +107,7 @@ const GET: Operation = Operation {
     id: "getInvoice",
     path: "/v1/invoices/{id}",
     tag: Tag::Invoices,
-    summary: "Reads an invoice; usable for polling where webhooks cannot be received.",
+    summary: "Returns an invoice. Shops that cannot receive webhooks may poll it.",
     answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
     run: Run::Secret(get),
     ..PLAIN
@@ -118,10 +118,10 @@ const SELECT: Operation = Operation {
     method: "POST",
     path: "/v1/invoices/{id}/select",
     tag: Tag::Invoices,
-    summary: "Picks the coin: locks the rate, claims a deposit address, sets amountExpected.",
+    summary: "Selects the coin: fixes the rate, assigns a deposit address and sets amountExpected.",
     body: Body::required(&SelectCoin::COMPONENT),
     answers: &[Answer::shown(
-        "The invoice with depositAddress and amountExpected.",
+        "The invoice, with depositAddress and amountExpected.",
         &InvoiceView::COMPONENT,
     )],
     refusals: &[
@@ -138,12 +138,9 @@ const SIMULATE: Operation = Operation {
     method: "POST",
     path: "/v1/invoices/{id}/simulate",
     tag: Tag::Invoices,
-    summary: "Pays a test invoice: status changes, ledger and webhooks as for a real payment.",
+    summary: "Pays a test invoice. Status, ledger and webhooks follow as for a real payment.",
     body: Body::optional(&SimulatePayment::COMPONENT),
-    answers: &[Answer::shown(
-        "The invoice after the payment.",
-        &InvoiceView::COMPONENT,
-    )],
+    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
     run: Run::Secret(simulate),
     ..PLAIN

@@ -7,35 +7,35 @@ use crate::domain::money::Currency;
 /// `mode` of the operator interface.
 pub const MODE: Param = Param {
     name: "mode",
-    about: "Whose data: live or test; live where it is left out.",
+    about: "Mode of the data: live or test; default live.",
     kind: ParamKind::OneOf(Mode::TEXTS),
 };
 
 /// `before` of a page.
 pub const BEFORE: Param = Param {
     name: "before",
-    about: "The nextBefore of the previous page: only entries older than it.",
+    about: "Only older items: nextBefore of the previous page.",
     kind: ParamKind::Text { chars_max: 80 },
 };
 
 /// `currency` of a list.
 pub const CURRENCY: Param = Param {
     name: "currency",
-    about: "Only in this currency.",
+    about: "Only items in this currency.",
     kind: ParamKind::OneOf(Currency::TEXTS),
 };
 
 /// `from` of a span of time.
 pub const FROM: Param = Param {
     name: "from",
-    about: "Only what was made at this moment or later.",
+    about: "Only items created at this time or later.",
     kind: ParamKind::Moment,
 };
 
 /// `to` of a span of time.
 pub const TO: Param = Param {
     name: "to",
-    about: "Only what was made before this moment.",
+    about: "Only items created before this time.",
     kind: ParamKind::Moment,
 };
 

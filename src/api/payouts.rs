@@ -14,8 +14,8 @@ use std::sync::Arc;
 const PAYOUT_LIST: Component = Component::List {
     name: "PayoutList",
     item: &PayoutView::COMPONENT,
-    about: "The account's payouts.",
-    about_data: "Newest first.",
+    about: "Payouts of the account, newest first.",
+    about_data: "Items of the list, newest first.",
 };
 
 /// Operations of this resource.
@@ -28,10 +28,7 @@ const CREATE: Operation = Operation {
     tag: Tag::Transfers,
     summary: "Requests a payout of the balance to the account's payout address. Live keys only.",
     body: Body::required(&CreatePayout::COMPONENT),
-    answers: &[Answer::created(
-        "The payout was requested.",
-        &PayoutView::COMPONENT,
-    )],
+    answers: &[Answer::created("The payout.", &PayoutView::COMPONENT)],
     refusals: PAYOUT_REFUSALS,
     is_idempotent: true,
     run: Run::Secret(create),
@@ -53,7 +50,7 @@ const GET: Operation = Operation {
     id: "getPayout",
     path: "/v1/payouts/{id}",
     tag: Tag::Transfers,
-    summary: "Reads a payout.",
+    summary: "Returns a payout.",
     answers: &[Answer::shown("The payout.", &PayoutView::COMPONENT)],
     run: Run::Secret(|context, caller| get(context, caller, TransferKind::Payout)),
     ..PLAIN

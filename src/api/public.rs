@@ -10,9 +10,9 @@ use crate::domain::render::public::{CheckoutSessionView, PublicConfigView};
 use crate::service::{Caller, Error};
 
 input! {
-    /// Which invoice is to be paid; unknown fields are ignored.
+    /// The invoice to be paid. Unknown fields are ignored.
     pub CreateCheckoutSession, checked invoice_id; unknown ignored {
-        /// An invoice that the shop's server made.
+        /// Id of an invoice that the shop's server created.
         required invoice_id: String =
             described(text(0..=200).or_refused("must be given: the id of an invoice"), Schema::UUID),
             "019d9f7b-6a00-7000-8000-000000000001";
@@ -31,7 +31,7 @@ const CONFIG: Operation = Operation {
     id: "getPublicConfig",
     path: "/v1/public/config",
     tag: Tag::Public,
-    summary: "Reads what a shop's page may know: name, branding, currencies, coins, the widget's url.",
+    summary: "Returns the public configuration: name, branding, currencies, coins and the widget's URL.",
     answers: &[Answer::shown(
         "The configuration.",
         &PublicConfigView::COMPONENT,
@@ -51,10 +51,10 @@ const CREATE_SESSION: Operation = Operation {
     method: "POST",
     path: "/v1/public/checkout-sessions",
     tag: Tag::Public,
-    summary: "Says where an invoice that the shop's server made is paid.",
+    summary: "Returns the checkout of an invoice that the shop's server created.",
     body: Body::required(&CreateCheckoutSession::COMPONENT),
     answers: &[Answer::shown(
-        "Where it is paid.",
+        "The checkout.",
         &CheckoutSessionView::COMPONENT,
     )],
     refusals: &[Code::NotFound],
@@ -72,8 +72,8 @@ const PREFLIGHT_SESSIONS: Operation = Operation {
 const PREFLIGHT: Operation = Operation {
     method: "OPTIONS",
     tag: Tag::Public,
-    summary: "Tells a browser that pages of every site may ask here.",
-    answers: &[Answer::nothing("They may.")],
+    summary: "Allows pages of all sites to call this path.",
+    answers: &[Answer::nothing("Allowed.")],
     run: Run::Preflight,
     ..PLAIN
 };

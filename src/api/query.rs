@@ -22,7 +22,7 @@ impl Param {
     pub const fn limit(max: u32, default: u32) -> Param {
         Param {
             name: "limit",
-            about: "How many at most.",
+            about: "Maximum number of items.",
             kind: ParamKind::Limit { max, default },
         }
     }

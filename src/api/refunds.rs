@@ -10,8 +10,8 @@ use crate::domain::transfer::TransferKind;
 const REFUND_LIST: Component = Component::List {
     name: "RefundList",
     item: &RefundView::COMPONENT,
-    about: "The account's refunds, in the mode of the key.",
-    about_data: "Newest first.",
+    about: "Refunds of the account in the key's mode, newest first.",
+    about_data: "Items of the list, newest first.",
 };
 
 /// Operations of this resource.
@@ -21,7 +21,7 @@ const LIST: Operation = Operation {
     id: "listRefunds",
     path: "/v1/refunds",
     tag: Tag::Transfers,
-    summary: "Lists refunds, newest first. They are requested in the operator interface.",
+    summary: "Lists refunds, newest first. Refunds are requested in the operator interface.",
     query: &[LIMIT, INVOICE_ID],
     answers: &[Answer::shown("The refunds.", &REFUND_LIST)],
     run: Run::Secret(|context, caller| list(context, caller, TransferKind::Refund)),
@@ -32,7 +32,7 @@ const GET: Operation = Operation {
     id: "getRefund",
     path: "/v1/refunds/{id}",
     tag: Tag::Transfers,
-    summary: "Reads a refund.",
+    summary: "Returns a refund.",
     answers: &[Answer::shown("The refund.", &RefundView::COMPONENT)],
     run: Run::Secret(|context, caller| get(context, caller, TransferKind::Refund)),
     ..PLAIN

@@ -42,7 +42,7 @@ const CREATE: Operation = Operation {
     method: "POST",
     path: "/reseller/servers",
     tag: Tag::Reseller,
-    summary: "Orders a server. It is queued; read it to see it become active.",
+    summary: "Orders a server. The order is queued; poll the server until it is active.",
     body: Body::required(&CreateServer::COMPONENT),
     answers: &[Answer::created(
         "The server was ordered.",
@@ -63,7 +63,7 @@ const LIST: Operation = Operation {
     id: "listServers",
     path: "/reseller/servers",
     tag: Tag::Reseller,
-    summary: "Lists servers, newest first, those that are gone too.",
+    summary: "Lists servers, newest first, deleted ones included.",
     query: &[Param::limit(100, LIMIT_DEFAULT)],
     answers: &[Answer::shown("The servers.", &SERVER_LIST)],
     run: Run::Reseller(list),
@@ -74,7 +74,7 @@ const GET: Operation = Operation {
     id: "getServer",
     path: "/reseller/servers/{id}",
     tag: Tag::Reseller,
-    summary: "Reads a server.",
+    summary: "Returns a server.",
     answers: &[Answer::shown("The server.", &ServerView::COMPONENT)],
     run: Run::Reseller(get),
     ..PLAIN
@@ -85,10 +85,13 @@ const DELETE: Operation = Operation {
     method: "DELETE",
     path: "/reseller/servers/{id}",
     tag: Tag::Reseller,
-    summary: "Gives a server up. One that is active stays so until it has been removed.",
+    summary: "Deletes a server. An active server stays active until it has been removed.",
     answers: &[
-        Answer::shown("It is deleted.", &ServerView::COMPONENT),
-        Answer::accepted("It is active and will be removed.", &ServerView::COMPONENT),
+        Answer::shown("The server, deleted.", &ServerView::COMPONENT),
+        Answer::accepted(
+            "The server, active until it has been removed.",
+            &ServerView::COMPONENT,
+        ),
     ],
     refusals: &[Code::InvalidTransition],
     run: Run::Reseller(delete),

@@ -1,7 +1,4 @@
-//! The tags of the OpenAPI documents: what operations are grouped by.
-//!
-//! What lives here: the groups, what they are called and what is said of them. What does not: which an operation is in, which
-//! its route says. What always holds: the documents list them in the order of [`Tag::ALL`].
+//! Tags of the OpenAPI documents, which group operations.
 
 /// A group of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +25,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// All, in the order of the documents.
+    /// All tags, in the order of the documents.
     pub const ALL: [Tag; 19] = [
         Tag::Invoices,
         Tag::Customers,
@@ -51,33 +48,30 @@ impl Tag {
         Tag::SandboxState,
     ];
 
-    /// Its name, and a sentence about it.
-    pub const fn told(self) -> (&'static str, &'static str) {
+    /// Returns the name and the description.
+    pub const fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Tag::Invoices => ("Invoices", "What customers pay."),
+            Tag::Invoices => ("Invoices", "Prices that customers pay in coins."),
             Tag::Customers => (
                 "Customers and deposits",
-                "Addresses that stay a customer's, and what comes to them.",
+                "Static addresses of customers, and deposits to them.",
             ),
             Tag::Account => ("Account", "The account, its coins, balances and ledger."),
-            Tag::Transfers => ("Payouts and refunds", "What goes out."),
-            Tag::Events => (
-                "Events",
-                "What happened, in the bodies that webhooks deliver.",
-            ),
-            Tag::Public => ("Public", "What a shop's page may ask, with a public key."),
-            Tag::Reseller => ("Reseller", "Servers that are ordered and given up."),
+            Tag::Transfers => ("Payouts and refunds", "Transfers from the balance."),
+            Tag::Events => ("Events", "Events, in the bodies that webhooks deliver."),
+            Tag::Public => ("Public", "Operations for a shop's page, with a public key."),
+            Tag::Reseller => ("Reseller", "Servers that are ordered and deleted."),
             Tag::OperatorUsers => (
                 "Operator: sign-in and users",
-                "Who may sign in, and as whom.",
+                "Sessions, passwords, second factors and users.",
             ),
             Tag::OperatorInvoices => (
                 "Operator: invoices and payment links",
-                "An account's invoices, and links by which anybody makes one.",
+                "Invoices of an account, and links with which anybody creates one.",
             ),
             Tag::OperatorTransfers => (
                 "Operator: payouts and refunds",
-                "Requesting them, and the steps until they are paid.",
+                "Requests, and the steps until they are paid.",
             ),
             Tag::OperatorBooks => (
                 "Operator: books",
@@ -85,22 +79,25 @@ impl Tag {
             ),
             Tag::OperatorWebhooks => (
                 "Operator: webhooks",
-                "An account's endpoints, and what was sent to them.",
+                "Endpoints of an account, and deliveries to them.",
             ),
             Tag::OperatorServers => ("Operator: servers", "Servers that resellers have ordered."),
             Tag::OperatorAccounts => (
                 "Operator: accounts",
                 "Accounts, their settings, keys and payout addresses.",
             ),
-            Tag::OperatorService => ("Operator: the service", "What concerns all accounts."),
-            Tag::Process => ("Process", "What machines ask of the process itself."),
+            Tag::OperatorService => (
+                "Operator: the service",
+                "Settings and data of all accounts.",
+            ),
+            Tag::Process => ("Process", "State of the process, for machines."),
             Tag::SandboxInboxes => (
                 "Sandbox: inboxes",
-                "Receivers of webhooks inside the sandbox, and what was delivered.",
+                "Receivers of webhooks inside the sandbox.",
             ),
             Tag::SandboxMoney => (
                 "Sandbox: money",
-                "What happens on simulated chains, and to payouts, refunds and invoices.",
+                "Payments on simulated chains, payouts, refunds and invoices.",
             ),
             Tag::SandboxState => (
                 "Sandbox: state",

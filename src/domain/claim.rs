@@ -32,17 +32,17 @@ text_enum! {
 const TEXT_CHARS_MAX: usize = 128;
 
 input! {
-    /// A payment that a contract sent: which transaction paid which address how much.
+    /// A payment that a contract sent.
     pub ClaimPayment, checked asset, txid, address, amount, ordinal; unknown refused {
-        /// The transaction.
+        /// Transaction id.
         required txid: String = text(1..=TEXT_CHARS_MAX), "0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
-        /// The chain's own coin, which is what is meant where it is left out: tokens are seen by their logs.
+        /// Asset id; default: the chain's own coin. Tokens are seen by their logs.
         optional asset: String = text(1..=TEXT_CHARS_MAX);
-        /// An address that was handed out here.
+        /// Deposit address of this service.
         required address: String = text(1..=TEXT_CHARS_MAX), "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
-        /// How much, in whole coins.
+        /// Amount in whole coins.
         required amount: String = text(1..=TEXT_CHARS_MAX).of_form(1, "^[0-9]+(\\.[0-9]+)?$"), "0.05";
-        /// Which of several equal amounts to that address in the transaction; 1 where it is left out.
+        /// Number of the payment among equal amounts to this address in the transaction; default 1.
         optional ordinal: i64 = integer(1..=ORDINAL_MAX as i64);
     }
 }

@@ -9,15 +9,15 @@ use super::fields::{Schema, view};
 pub use tiers::{Tier, Tiers};
 
 view! {
-    /// How what was seen stands on its chain; nothing of it where that is simulated, or no node tells of it.
+    /// Progress on the chain; empty for a simulated chain or one without a node.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub OnChain {
-        /// How many blocks confirm it, its own one counted, 0 while it is in none; null once it is confirmed or gone,
-        /// and where the chain is simulated.
+        /// Confirmations, 1 for a transaction in the newest block, 0 for one in no block; null once it is confirmed
+        /// or gone, and on simulated chains.
         confirmations: Option<u32>;
-        /// How many it needs, or final: its block has to be; null where confirmations is.
+        /// Confirmations that it needs, or final for a final block; null if confirmations is null.
         confirmations_needed: Option<Depth>;
-        /// Where a person looks the transaction up; null on test networks and where the chain is simulated.
+        /// Page of the transaction in a block explorer; null on test networks and simulated chains.
         explorer_url: Option<String> [Schema::Nullable(&Schema::URL)];
     }
 }

@@ -46,10 +46,10 @@ pub struct PaymentLink {
 }
 
 input! {
-    /// The link to make; null means absent.
+    /// A payment link to create. Null means absent.
     pub(crate) CreatePaymentLink, checked currency, name, amount, description, active; unknown refused {
         expected name: String = LinkNameRule, "A coffee";
-        /// The price, as an invoice's; without one the payer names it.
+        /// Price; absent if the payer chooses it.
         optional amount: Cents = LinkPriceRule, "3.50";
         required currency: Currency = choice().or_refused("must be EUR or USD"), "EUR";
         optional description: String = DESCRIPTION, "Thank you!";
@@ -58,14 +58,14 @@ input! {
 }
 
 input! {
-    /// What is to be otherwise; what is left out stays.
+    /// Changes of a payment link. Absent fields stay as they are.
     pub(crate) ChangePaymentLink, checked name, amount, description, active; unknown refused {
         optional name: String = LinkNameRule;
-        /// The price; null: the payer names it.
+        /// Price; null if the payer chooses it.
         change amount: Cents = LinkPriceRule;
-        /// Null takes it away.
+        /// Description; null removes it.
         change description: String = DESCRIPTION;
-        /// False switches the link off: its url answers 404.
+        /// Whether the link is on. The URL of a link that is off answers 404.
         optional active: bool = OrNull(FlagRule), false;
     }
 }

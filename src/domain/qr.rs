@@ -10,9 +10,9 @@ const QUIET: i32 = 4;
 view! {
     /// A QR code that a page draws: one SVG path in a square of `size` units.
     pub Qr as "QrCode" {
-        /// Its width and height in modules, the white margin included.
+        /// Width and height in modules, with the white margin.
         size: i32 [schema!({ "type": "integer", "minimum": 29, "maximum": 185 })] = 53;
-        /// The path of its dark modules, as in `d` of SVG; what is not dark is to be white.
+        /// Path of the dark modules, as in `d` of SVG. The rest is white.
         path: String = "M4 4h7v1h-7z";
     }
 }

@@ -113,13 +113,13 @@ view! {
         ram_mb: i64 = 2048;
         disk_gb: i64 = 40;
         status: ServerStatus = "active";
-        /// Where it is reached, once that is known.
+        /// Address of the server, once it is known.
         address: Option<&'a str> = "203.0.113.7";
-        /// Why it failed, or why it could not be removed.
+        /// Reason for a failed order or a failed removal.
         failure_reason: Option<&'a str> = null;
         created_at: Time = "2026-11-21T09:30:00.000Z";
         activated_at: Option<Time> = "2026-11-21T09:30:41.000Z";
-        /// Since when it is to be removed; active until it is gone.
+        /// Time of the request to delete it. The server stays active until it is removed.
         deletion_requested_at: Option<Time> = null;
         deleted_at: Option<Time> = null;
     }
@@ -152,15 +152,14 @@ pub fn render(server: &Server) -> Rendered {
 }
 
 view! {
-    /// A server as the operator sees it.
+    /// A server in the operator interface.
     pub(crate) OperatedServerView<'a> as "OperatedServer" {
         [flatten] server: ServerView<'a>;
-        /// Whose it is.
+        /// Id of the account.
         account: &'a str [Schema::UUID] = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a11";
-        /// What the provisioner calls it.
+        /// Reference of the provisioner.
         r#ref: Option<&'a str> = null;
-        /// running: the provisioner is at work. unknown: what it did is not known, and a person has to look and
-        /// decide.
+        /// running: the provisioner is at work; unknown: the result is not known, and an operator has to decide.
         command: Option<CommandState> = "unknown";
     }
     example differs { "status": "provisioning", "address": null, "activatedAt": null }

@@ -57,17 +57,17 @@ text_enum! {
 }
 
 input! {
-    /// What came of a payment: with returnTxid it was paid back, without it nothing is to be done. At least one of the
-    /// two; null means absent.
+    /// Outcome of an unmatched payment: returned with returnTxid, else no action. At least one of the two; null means
+    /// absent.
     pub ResolveUnmatchedPayment, checked note, return_txid; unknown refused, besides {
         "anyOf": [
             { "required": ["note"], "properties": { "note": { "type": "string" } } },
             { "required": ["returnTxid"], "properties": { "returnTxid": { "type": "string" } } }
         ]
     } {
-        /// The reason, for whoever asks later.
+        /// Reason, for later readers.
         optional note: String = OrNull(text(1..=NOTE_CHARS_MAX)), "the sender asked for it";
-        /// The transaction that paid it back.
+        /// Transaction id of the return.
         optional return_txid: String = OrNull(text(1..=TXID_CHARS_MAX).of_form(1, "^[!-~]{1,128}$")), "0x9c0ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
     }
 }
@@ -96,7 +96,7 @@ impl ResolveUnmatchedPayment {
 }
 
 input! {
-    /// Whom a payment that matched nothing is for: an invoice, or a customer of an account. Exactly one of invoice and
+    /// Recipient of an unmatched payment: an invoice, or a customer of an account. Exactly one of invoice and
     /// account; null means absent.
     pub AssignUnmatchedPayment, checked invoice, account, customer; unknown refused, besides {
         "oneOf": [
@@ -114,11 +114,11 @@ input! {
             }
         ]
     } {
-        /// Id of the invoice, of the payment's mode.
+        /// Id of an invoice in the payment's mode.
         optional invoice: String = ID, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
         /// Id of the customer's account.
         optional account: String = ID;
-        /// The merchant's own name for the customer, who is known in the payment's mode.
+        /// The merchant's own reference of a customer who is known in the payment's mode.
         optional customer: String = OrNull(text(1..=REF_CHARS_MAX).of_form(1, "^[A-Za-z0-9._:-]{1,120}$"));
     }
 }

@@ -22,23 +22,22 @@ pub(super) static RESOURCE: Resource = Resource {
         operation: "streamCheckout",
         tag: Some(Tag::Public),
         path: "/v1/public/checkouts/{id}/events",
-        summary: "Tells a checkout whenever what it shows of its invoice changes, until either side ends the stream.",
+        summary: "Streams the changes of an invoice to its checkout, until either side ends the stream.",
         query: &[
             Param {
                 name: "token",
-                about: "What opens this invoice's checkout: it is in `checkoutUrl`.",
+                about: "Token of the invoice's checkout, from `checkoutUrl`.",
                 kind: ParamKind::Any,
             },
             Param {
                 name: "since",
-                about: "The id of the last event, or the `data-version` of the page. Without it, and without \
-                        Last-Event-ID, the stream begins with how the invoice is.",
+                about: "Id of the last event, or `data-version` of the page. Without it and without Last-Event-ID, the stream begins with the present state.",
                 kind: ParamKind::Any,
             },
         ],
         answers: &[Answer {
             status: 200,
-            about: "Events named `invoice`, each with an id that is the same as long as its data is.",
+            about: "Events named `invoice`. Equal ids have equal data.",
             content: Content::Events(&CheckoutEventView::COMPONENT),
         }],
         refusals: &[Code::NotFound],

@@ -59,13 +59,13 @@ pub(super) const fn status(code: Code) -> StatusCode {
 }
 
 view! {
-    /// What every refused or failed call answers.
+    /// Body of every error.
     pub(super) ErrorView<'a> as "Error" {
         /// Machine code of the error.
         error: Code = "invalid_request";
-        /// What went wrong, for a person to read; the wording may change.
+        /// Message for people. Its wording may change.
         message: &'a str = "amount must have at most two decimals.";
-        /// Name of the field or parameter at fault; present only where one is.
+        /// Name of the wrong field or parameter; absent if there is none.
         param: Sometimes<&'a str> = "amount";
         /// Id of the request, also in the header X-Request-Id and in the service's log.
         request_id: &'a str = "req_5b24d10800000001";

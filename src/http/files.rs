@@ -37,7 +37,7 @@ pub(super) static RESOURCE: Resource = Resource {
         Route {
             operation: "widget",
             path: "/widget.js",
-            summary: "The script that opens the checkout from a shop's page.",
+            summary: "URL of the script that opens the checkout on the shop's page.",
             handler: Handler::Open(|call| Box::pin(widget(call))),
             ..PLAIN
         },

@@ -86,9 +86,9 @@ pub fn document(public_url: &str, subject: Subject) -> String {
             "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
             "publicKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A public key." },
             "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
-            "metricsToken": { "type": "http", "scheme": "bearer", "description": "The token of `--metrics-token`, where one is set." },
+            "metricsToken": { "type": "http", "scheme": "bearer", "description": "Token of `--metrics-token`, if one is set." },
             "reseller": { "type": "http", "scheme": "bearer", "description": "A reseller's token." },
-            "session": { "type": "apiKey", "in": "cookie", "name": cookie_name(public_url), "description": "What signing in sets." },
+            "session": { "type": "apiKey", "in": "cookie", "name": cookie_name(public_url), "description": "Cookie of a session." },
         },
     });
     if let Some(fields) = document.as_object_mut() {
@@ -104,7 +104,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
 /// The tags of a document: those of its operations, and of its webhooks.
 fn tags(subject: Subject) -> Value {
     let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
-    let used = Tag::ALL.into_iter().filter(is_used).map(Tag::told);
+    let used = Tag::ALL.into_iter().filter(is_used).map(Tag::texts);
     let webhooks = (subject != Subject::Sandbox).then_some(webhooks::TAG);
     used.chain(webhooks)
         .map(|(name, about)| json!({ "name": name, "description": about }))
@@ -116,7 +116,7 @@ fn operation(route: &Route, subject: Subject) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
         "summary": route.summary,
-        "tags": route.tag.map(|tag| tag.told().0).into_iter().collect::<Vec<_>>(),
+        "tags": route.tag.map(|tag| tag.texts().0).into_iter().collect::<Vec<_>>(),
         "parameters": parameters(route),
         "responses": responses(route, subject),
     });

@@ -28,17 +28,18 @@ input! {
 }
 
 input! {
-    /// What an account is to be. Pending becomes active or rejected, active becomes suspended, suspended becomes active.
+    /// New status of an account: pending becomes active or rejected, active becomes suspended, suspended becomes
+    /// active.
     pub DecideOnAccount, checked status; unknown refused {
-        /// Where it is to stand.
+        /// New status of the account.
         required status: AccountStatus = choice(), "active";
     }
 }
 
 input! {
-    /// Where payouts go.
+    /// Payout address of an account on one chain.
     pub SetPayoutAddress, checked address; unknown refused {
-        /// An address on the main network of the chain; in the sandbox a test network's too.
+        /// Address on the chain's main network; in the sandbox also on a test network.
         required address: String = text(1..=128), "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM";
     }
 }
@@ -47,7 +48,7 @@ const ACCOUNT_LIST: Component = Component::List {
     name: "AccountSettingsList",
     item: &AccountSettingsView::COMPONENT,
     about: "A list of accounts.",
-    about_data: "All of them, oldest first.",
+    about_data: "Items of the list, oldest first.",
 };
 
 const THE_ACCOUNT: Answer = Answer::shown("The account.", &AccountSettingsView::COMPONENT);
@@ -78,7 +79,7 @@ const CREATE: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts",
     tag: Tag::OperatorAccounts,
-    summary: "Makes an account, pending.",
+    summary: "Creates an account, pending.",
     body: Body::required(&CreateAccount::COMPONENT),
     answers: &[Answer::created(
         "The account.",
@@ -92,7 +93,7 @@ const GET: Operation = Operation {
     id: "getAccount",
     path: "/dashboard/api/accounts/{account}",
     tag: Tag::OperatorAccounts,
-    summary: "Reads an account with its settings.",
+    summary: "Returns an account with its settings.",
     answers: &[THE_ACCOUNT],
     run: Run::Session(get),
     ..PLAIN
@@ -103,7 +104,7 @@ const CHANGE: Operation = Operation {
     method: "PATCH",
     path: "/dashboard/api/accounts/{account}",
     tag: Tag::OperatorAccounts,
-    summary: "Changes some of an account's settings: all of them or none. Its terms are changed by operators only.",
+    summary: "Changes settings of an account, all of them or none. Only operators change its terms.",
     body: Body::required(&ChangeAccount::COMPONENT),
     answers: &[THE_ACCOUNT],
     recent_password: RecentPassword::ForFields(&ChangeAccount::TERMS),
@@ -129,7 +130,7 @@ const SET_PAYOUT_ADDRESS: Operation = Operation {
     method: "PUT",
     path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
     tag: Tag::OperatorAccounts,
-    summary: "Sets where payouts on a chain go; payouts wait 24 hours after a change.",
+    summary: "Sets the payout address on a chain. Payouts to a new address wait 24 hours.",
     body: Body::required(&SetPayoutAddress::COMPONENT),
     answers: &[THE_ACCOUNT],
     recent_password: RecentPassword::Always,
@@ -142,8 +143,8 @@ const REMOVE_PAYOUT_ADDRESS: Operation = Operation {
     method: "DELETE",
     path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
     tag: Tag::OperatorAccounts,
-    summary: "Forgets where payouts on a chain go.",
-    answers: &[Answer::nothing("Forgotten.")],
+    summary: "Removes the payout address on a chain.",
+    answers: &[Answer::nothing("Removed.")],
     recent_password: RecentPassword::Always,
     run: Run::Session(remove_payout_address),
     ..PLAIN

@@ -19,8 +19,8 @@ const AUDIT_LOG_PAGE: Component = Component::Page {
     about: [
         "One page of the audit log, newest first.",
         "The entries of this page, newest first.",
-        "Whether older ones follow.",
-        "Value of before that answers the next page; null on the last page.",
+        "Whether older items follow.",
+        "Value of `before` for the next page; null on the last page.",
     ],
     before: &Schema::STRING,
 };
@@ -32,13 +32,13 @@ const LIST: Operation = Operation {
     id: "listAuditLog",
     path: "/dashboard/api/audit-log",
     tag: Tag::OperatorService,
-    summary: "Pages through who did what, newest first; a merchant sees what concerns its own account.",
+    summary: "Returns a page of the audit log, newest first. A merchant sees the entries of its own account.",
     query: &[
         Param::limit(200, LIMIT_DEFAULT),
         BEFORE,
         Param {
             name: "account",
-            about: "Only what concerns the account with this id.",
+            about: "Only entries of the account with this id.",
             kind: ParamKind::Id,
         },
     ],

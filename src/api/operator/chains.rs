@@ -20,12 +20,12 @@ const LIMIT_DEFAULT: u32 = 50;
 const CHAIN_LIST: Component = Component::List {
     name: "ChainList",
     item: &Component::Inline(&ChainView::OBJECT),
-    about: "The chains that have a node.",
-    about_data: "One for each.",
+    about: "Chains that have a node.",
+    about_data: "One item for each chain.",
 };
 
 view! {
-    /// What was claimed on a chain.
+    /// Claims of payments on a chain.
     pub ClaimListView<'a> as "ClaimList" {
         /// The claims, newest first.
         data: Vec<ClaimView<'a>> = [];
@@ -39,7 +39,7 @@ const LIST: Operation = Operation {
     id: "listChains",
     path: "/dashboard/api/chains",
     tag: Tag::OperatorService,
-    summary: "Lists the chains that have a node: how far each has been read, and what is wrong.",
+    summary: "Lists the chains that have a node, each with its progress and its problem.",
     answers: &[Answer::shown("The chains.", &CHAIN_LIST)],
     run: Run::Operator(list),
     ..PLAIN
@@ -49,7 +49,7 @@ const LIST_CLAIMS: Operation = Operation {
     id: "listClaims",
     path: "/dashboard/api/chains/{chain}/claims",
     tag: Tag::OperatorService,
-    summary: "Lists what was claimed on a chain, newest first, and what came of it.",
+    summary: "Lists the claims on a chain, newest first, each with its outcome.",
     query: &[Param::limit(200, LIMIT_DEFAULT)],
     answers: &[Answer::shown("The claims.", &ClaimListView::COMPONENT)],
     run: Run::Operator(list_claims),
@@ -61,7 +61,7 @@ const CLAIM: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/chains/{chain}/claims",
     tag: Tag::OperatorService,
-    summary: "Claims a payment that a contract sent and the chain's node does not tell of: the node is asked for its transaction with the next step of the chain.",
+    summary: "Claims a payment that a contract sent and that the chain's node does not report. The next step of the chain asks the node for the transaction.",
     body: Body::required(&ClaimPayment::COMPONENT),
     answers: &[Answer::created("The claim.", &ClaimView::COMPONENT)],
     refusals: &[Code::InvalidTransition],

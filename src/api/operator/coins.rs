@@ -14,9 +14,9 @@ use crate::store::coins_off;
 use serde_json::json;
 
 input! {
-    /// Whether a coin is offered.
+    /// Availability of a coin.
     pub SwitchCoin, checked enabled; unknown refused {
-        /// Whether it is offered.
+        /// Whether the coin is on offer.
         required enabled: bool = FlagRule, false;
     }
 }
@@ -25,7 +25,7 @@ const COIN_LIST: Component = Component::List {
     name: "CoinList",
     item: &CoinView::COMPONENT,
     about: "A list of coins.",
-    about_data: "All of them, in the order in which they are offered.",
+    about_data: "Items of the list, in the order in which coins are offered.",
 };
 
 /// Operations of this resource.
@@ -35,7 +35,7 @@ const LIST: Operation = Operation {
     id: "listCoins",
     path: "/dashboard/api/coins",
     tag: Tag::OperatorService,
-    summary: "Lists every coin and whether it is switched on.",
+    summary: "Lists every coin and whether it is enabled.",
     answers: &[Answer::shown("The coins.", &COIN_LIST)],
     run: Run::Operator(list),
     ..PLAIN
@@ -46,7 +46,7 @@ const SWITCH: Operation = Operation {
     method: "PUT",
     path: "/dashboard/api/coins/{asset}",
     tag: Tag::OperatorService,
-    summary: "Switches a coin on or off. What was quoted stays payable.",
+    summary: "Enables or disables a coin. Existing quotes stay payable.",
     body: Body::required(&SwitchCoin::COMPONENT),
     answers: &[Answer::shown("The coin.", &CoinView::COMPONENT)],
     run: Run::Operator(switch),

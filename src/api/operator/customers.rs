@@ -26,7 +26,7 @@ const GET: Operation = Operation {
     id: "getAccountCustomer",
     path: "/dashboard/api/accounts/{account}/customers/{ref}",
     tag: Tag::OperatorBooks,
-    summary: "Reads the static addresses of an account's customer.",
+    summary: "Returns the static addresses of an account's customer.",
     query: &[MODE],
     answers: &[Answer::shown(
         "The customer's addresses.",

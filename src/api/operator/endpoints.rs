@@ -25,31 +25,31 @@ use serde_json::{Map, Value};
 input! {
     /// A new webhook endpoint.
     pub CreateEndpoint, checked url, types, mode, format, enabled; unknown refused {
-        /// Where events are sent; https.
+        /// URL that receives the events; https.
         expected url: String = WEBHOOK, "https://shop.example/webhooks";
-        /// Which events it is sent; null: all.
+        /// Event types that it receives; null for all.
         optional types: Vec<EventType> = TYPES;
-        /// Which body it is sent.
+        /// Format of the bodies that it receives.
         optional format: Format = choice();
-        /// Which mode's events it is sent; null: both.
+        /// Mode of the events that it receives; null for both.
         optional mode: Mode = MODE;
-        /// Whether it is sent anything.
+        /// Whether it receives events.
         optional enabled: bool = FlagRule;
     }
 }
 
 input! {
-    /// What is to be changed of an endpoint; the rest stays.
+    /// Changes of an endpoint. Absent fields stay as they are.
     pub ChangeEndpoint, checked url, types, mode, format, enabled; unknown refused {
-        /// Where events are sent; https.
+        /// URL that receives the events; https.
         optional url: String = WEBHOOK;
-        /// Which events it is sent; null: all.
+        /// Event types that it receives; null for all.
         change types: Vec<EventType> = TYPES;
-        /// Which body it is sent.
+        /// Format of the bodies that it receives.
         optional format: Format = choice();
-        /// Which mode's events it is sent; null: both.
+        /// Mode of the events that it receives; null for both.
         change mode: Mode = MODE;
-        /// Whether it is sent anything.
+        /// Whether it receives events.
         optional enabled: bool = FlagRule, false;
     }
 }
@@ -66,7 +66,7 @@ const ENDPOINT_LIST: Component = Component::List {
     name: "EndpointList",
     item: &EndpointView::COMPONENT,
     about: "A list of endpoints.",
-    about_data: "All of them, oldest first.",
+    about_data: "Items of the list, oldest first.",
 };
 
 /// Operations of this resource.
@@ -88,7 +88,7 @@ const CREATE: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/endpoints",
     tag: Tag::OperatorWebhooks,
-    summary: "Makes a webhook endpoint and its secret.",
+    summary: "Creates a webhook endpoint and its secret.",
     body: Body::required(&CreateEndpoint::COMPONENT),
     answers: &[Answer::created(
         "The endpoint, with its secret.",
@@ -104,7 +104,7 @@ const CHANGE: Operation = Operation {
     method: "PATCH",
     path: "/dashboard/api/accounts/{account}/endpoints/{id}",
     tag: Tag::OperatorWebhooks,
-    summary: "Changes a webhook endpoint, or switches it on or off.",
+    summary: "Changes, enables or disables a webhook endpoint.",
     body: Body::required(&ChangeEndpoint::COMPONENT),
     answers: &[Answer::shown("The endpoint.", &EndpointView::COMPONENT)],
     recent_password: RecentPassword::Always,
@@ -117,7 +117,7 @@ const REMOVE: Operation = Operation {
     method: "DELETE",
     path: "/dashboard/api/accounts/{account}/endpoints/{id}",
     tag: Tag::OperatorWebhooks,
-    summary: "Removes a webhook endpoint; what was still to be sent to it is given up.",
+    summary: "Deletes a webhook endpoint. Its pending deliveries are given up.",
     answers: &[Answer::nothing("Removed.")],
     run: Run::Session(remove),
     ..PLAIN
@@ -127,7 +127,7 @@ const SHOW_SECRET: Operation = Operation {
     id: "getEndpointSecret",
     path: "/dashboard/api/accounts/{account}/endpoints/{id}/secret",
     tag: Tag::OperatorWebhooks,
-    summary: "Shows an endpoint's secret; the audit log notes to whom.",
+    summary: "Returns an endpoint's secret. The audit log records the reader.",
     answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(show_secret),
@@ -139,11 +139,8 @@ const ROLL_SECRET: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/endpoints/{id}/roll-secret",
     tag: Tag::OperatorWebhooks,
-    summary: "Makes an endpoint's new secret; for 24 hours the old one signs too.",
-    answers: &[Answer::shown(
-        "The new secret.",
-        &SigningSecretView::COMPONENT,
-    )],
+    summary: "Creates a new secret of an endpoint. The old secret signs too for 24 hours.",
+    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(roll_secret),
     ..PLAIN

@@ -13,7 +13,7 @@ const LIST: Operation = Operation {
     id: "listAccountEvents",
     path: "/dashboard/api/accounts/{account}/events",
     tag: Tag::OperatorBooks,
-    summary: "Pages through an account's events, newest first, in the bodies of their webhooks.",
+    summary: "Returns a page of an account's events, newest first, as webhooks deliver them.",
     query: &[MODE, LIMIT, BEFORE, TYPE, OBJECT],
     answers: &[Answer::shown("A page of events.", &EVENT_PAGE)],
     run: Run::Session(list),

@@ -22,7 +22,7 @@ const INVOICE_PAGE: Component = Component::Exemplified {
             "One page of an account's invoices, newest first.",
             "The entries of this page, newest first.",
             "Whether older entries follow.",
-            "Value of before that answers the next page; null on the last page.",
+            "Value of `before` for the next page; null on the last page.",
         ],
         before: &Schema::STRING,
     },
@@ -33,8 +33,8 @@ const TIMELINE: Component = Component::Exemplified {
     component: &Component::List {
         name: "Timeline",
         item: &TimelineEntryView::COMPONENT,
-        about: "What happened to an invoice.",
-        about_data: "What happened, oldest first.",
+        about: "Timeline of an invoice.",
+        about_data: "Entries of the timeline, oldest first.",
     },
     differs: r#"{"data": [{"at": "2026-11-21T09:31:12.400Z", "kind": "payment", "text": "payment of 0.25 LTC confirmed: worth 20.00 EUR at 80, in time", "status": null, "sums": null, "coin": null, "payment": {"id": "01a1fd71-0a11-7c40-9d3e-5a2b6c7d8e90", "asset": "LTC", "amount": "0.25", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "value": "20.00", "onTime": true, "txid": "5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b", "step": "confirmed", "confirmations": null, "confirmationsNeeded": null, "explorerUrl": null}, "booking": null, "refund": null}, {"at": "2026-11-21T09:31:12.400Z", "kind": "status", "text": "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10", "status": "confirmed", "sums": {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"}, "coin": null, "payment": null, "booking": null, "refund": null}]}"#,
 };
@@ -46,7 +46,7 @@ const SEARCH: Operation = Operation {
     id: "searchInvoices",
     path: "/dashboard/api/accounts/{account}/invoices",
     tag: Tag::OperatorInvoices,
-    summary: "Searches an account's invoices, newest first. One call looks through 50000 of them at most: a page may be short or empty and have more, which nextBefore goes on with.",
+    summary: "Searches an account's invoices, newest first. One call searches at most 50000 invoices: a page may be short or empty while hasMore is true.",
     query: &[
         MODE,
         Param::limit(200, LIMIT_DEFAULT),
@@ -61,7 +61,7 @@ const SEARCH: Operation = Operation {
         TO,
         Param {
             name: "text",
-            about: "A whole id, address or txid names its invoices, and only these are answered. Any other text: only invoices with it in id, orderId, description, customerEmail or a value of the metadata; key=value fits a whole value of the metadata, too.",
+            about: "A whole id, address or txid returns the invoices that have it. Another text matches a part of id, orderId, description, customerEmail or a metadata value; key=value matches a whole metadata value.",
             kind: ParamKind::Text { chars_max: 200 },
         },
     ],
@@ -74,10 +74,10 @@ const GET: Operation = Operation {
     id: "getInvoiceDetail",
     path: "/dashboard/api/accounts/{account}/invoices/{id}",
     tag: Tag::OperatorInvoices,
-    summary: "Reads an invoice with its quotes, its payments and the sums that its status follows from.",
+    summary: "Returns an invoice with its quotes, its payments and the sums that determine its status.",
     query: &[MODE],
     answers: &[Answer::shown(
-        "The invoice with everything that is known of it.",
+        "The invoice with all details.",
         &InvoiceDetailView::COMPONENT,
     )],
     run: Run::Session(get),
@@ -88,9 +88,9 @@ const GET_TIMELINE: Operation = Operation {
     id: "getInvoiceTimeline",
     path: "/dashboard/api/accounts/{account}/invoices/{id}/timeline",
     tag: Tag::OperatorInvoices,
-    summary: "Tells what happened to an invoice, oldest first, and why its status changed, in numbers.",
+    summary: "Returns the timeline of an invoice, oldest first, with the sums behind each change of status.",
     query: &[MODE],
-    answers: &[Answer::shown("What happened.", &TIMELINE)],
+    answers: &[Answer::shown("The timeline.", &TIMELINE)],
     run: Run::Session(timeline),
     ..PLAIN
 };
@@ -100,12 +100,9 @@ const CANCEL: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/invoices/{id}/cancel",
     tag: Tag::OperatorInvoices,
-    summary: "Cancels an invoice that is open and has no payment.",
+    summary: "Cancels an open invoice without payments.",
     query: &[MODE],
-    answers: &[Answer::shown(
-        "The invoice, cancelled.",
-        &InvoiceView::COMPONENT,
-    )],
+    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::InvoiceNotCancellable],
     run: Run::Session(cancel),
     ..PLAIN

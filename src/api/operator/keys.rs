@@ -18,21 +18,21 @@ use crate::store;
 use crate::store::Tx;
 
 input! {
-    /// A new key. class is needed unless a key is imported.
+    /// A new key. class is required unless a key is imported.
     pub CreateKey, checked mode, class, import; unknown refused {
-        /// What it opens.
+        /// Class of the key: secret or public.
         optional class: KeyClass = choice(), "secret";
-        /// Live or test.
+        /// Mode of the key.
         required mode: Mode = choice(), "test";
-        /// A legacy key that a shop has, to be taken over. Operators only.
+        /// Legacy key to import. Operators only.
         optional import: String = text(1..=apikey::IMPORT_CHARS_MAX).of_form(18, "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]{16,}$");
     }
 }
 
 input! {
-    /// How a key is rolled.
+    /// Options for rolling a key.
     pub RollKey, checked overlap_seconds; unknown refused {
-        /// How long the old key works on.
+        /// Time that the old key remains valid, in seconds.
         or(OVERLAP_SECONDS_DEFAULT) overlap_seconds: i64 = integer(0..=OVERLAP_SECONDS_MAX), 3600;
     }
 }
@@ -41,7 +41,7 @@ const KEY_LIST: Component = Component::List {
     name: "KeyList",
     item: &KeyView::COMPONENT,
     about: "A list of keys.",
-    about_data: "All of them, oldest first.",
+    about_data: "Items of the list, oldest first.",
 };
 
 /// Operations of this resource.
@@ -51,7 +51,7 @@ const LIST: Operation = Operation {
     id: "listKeys",
     path: "/dashboard/api/accounts/{account}/keys",
     tag: Tag::OperatorAccounts,
-    summary: "Lists an account's keys of both modes, oldest first, by their last four characters.",
+    summary: "Lists an account's keys of both modes, oldest first, with their last four characters.",
     answers: &[Answer::shown("The keys.", &KEY_LIST)],
     run: Run::Session(list),
     ..PLAIN
@@ -62,7 +62,7 @@ const CREATE: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/keys",
     tag: Tag::OperatorAccounts,
-    summary: "Makes a key and shows it, once; or takes over a legacy one that a shop has.",
+    summary: "Creates a key and returns it once, or imports a legacy key.",
     body: Body::required(&CreateKey::COMPONENT),
     answers: &[Answer::created("The key.", &CreatedKeyView::COMPONENT)],
     recent_password: RecentPassword::Always,
@@ -75,9 +75,9 @@ const ROLL: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/keys/{id}/roll",
     tag: Tag::OperatorAccounts,
-    summary: "Makes the successor of a key and shows it, once; the old one works on for a while.",
+    summary: "Creates the successor of a key and returns it once. The old key remains valid for a while.",
     body: Body::optional(&RollKey::COMPONENT),
-    answers: &[Answer::created("The new key.", &CreatedKeyView::COMPONENT)],
+    answers: &[Answer::created("The key.", &CreatedKeyView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: Run::Session(roll),

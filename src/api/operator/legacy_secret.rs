@@ -16,7 +16,7 @@ const GET: Operation = Operation {
     id: "getLegacySecret",
     path: "/dashboard/api/accounts/{account}/legacy-secret",
     tag: Tag::OperatorWebhooks,
-    summary: "Shows the secret that signs deliveries to the webhookUrl of invoices; the audit log notes to whom.",
+    summary: "Returns the secret that signs deliveries to webhookUrl of invoices. The audit log records the reader.",
     answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(get),
@@ -28,11 +28,8 @@ const ROLL: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/legacy-secret/roll",
     tag: Tag::OperatorWebhooks,
-    summary: "Makes a new legacy secret; for 24 hours the old one signs too.",
-    answers: &[Answer::shown(
-        "The new secret.",
-        &SigningSecretView::COMPONENT,
-    )],
+    summary: "Creates a new legacy secret. The old secret signs too for 24 hours.",
+    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(roll),
     ..PLAIN

@@ -15,8 +15,8 @@ use crate::store::own_transfers::declared;
 const OWN_ADDRESS_LIST: Component = Component::List {
     name: "OwnAddressList",
     item: &OwnAddressView::COMPONENT,
-    about: "The addresses declared as our own.",
-    about_data: "All of them.",
+    about: "Own addresses of the service.",
+    about_data: "Items of the list.",
 };
 
 /// Operations of this resource.
@@ -26,7 +26,7 @@ const LIST: Operation = Operation {
     id: "listOwnAddresses",
     path: "/dashboard/api/own-addresses",
     tag: Tag::OperatorService,
-    summary: "Lists the addresses declared as our own: what they send is no payment.",
+    summary: "Lists the own addresses. Money that they send is not a payment.",
     answers: &[Answer::shown("The addresses.", &OWN_ADDRESS_LIST)],
     run: Run::Operator(list),
     ..PLAIN
@@ -37,7 +37,7 @@ const ADD: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/own-addresses",
     tag: Tag::OperatorService,
-    summary: "Declares an address as our own, say one that sends gas for a sweep.",
+    summary: "Declares an address as our own, for example one that sends gas for a sweep.",
     body: Body::required(&AddOwnAddress::COMPONENT),
     answers: &[Answer::created("The address.", &OwnAddressView::COMPONENT)],
     recent_password: RecentPassword::Always,

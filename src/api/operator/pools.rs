@@ -14,7 +14,7 @@ use serde_json::Value;
 input! {
     /// Addresses for a pool, on the main network of its chain.
     pub ImportAddresses, checked addresses; unknown refused {
-        /// The addresses; those that the pool knows already are counted, not doubled.
+        /// The addresses. Known ones are counted, not added again.
         required addresses: Vec<Value> = AddressesRule, ["2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7"];
     }
 }
@@ -48,7 +48,7 @@ const LIST: Operation = Operation {
     id: "listPools",
     path: "/dashboard/api/pools",
     tag: Tag::OperatorService,
-    summary: "Lists the pools of imported addresses, with how many are free.",
+    summary: "Lists the pools of imported addresses with their free addresses.",
     answers: &[Answer::shown("The pools.", &PoolListView::COMPONENT)],
     run: Run::Operator(list_all),
     ..PLAIN
@@ -59,9 +59,12 @@ const IMPORT: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/pools/{pool}/addresses",
     tag: Tag::OperatorService,
-    summary: "Adds live addresses to a pool; all of them, or none where one is wrong. Known ones are counted, not doubled.",
+    summary: "Adds live addresses to a pool, all of them or none. Known ones are counted, not added again.",
     body: Body::required(&ImportAddresses::COMPONENT),
-    answers: &[Answer::shown("What was added.", &PoolImportView::COMPONENT)],
+    answers: &[Answer::shown(
+        "Result of the import.",
+        &PoolImportView::COMPONENT,
+    )],
     recent_password: RecentPassword::Always,
     run: Run::Operator(add),
     ..PLAIN

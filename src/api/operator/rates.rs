@@ -12,7 +12,7 @@ const GET: Operation = Operation {
     id: "getRates",
     path: "/dashboard/api/rates",
     tag: Tag::OperatorService,
-    summary: "Reads what each coin costs in live mode, how old that is, and what each source says; or why a coin has no rate.",
+    summary: "Returns the rate of each coin in live mode, its age and the rate of each source, or the reason for its absence.",
     answers: &[Answer::shown("The rates.", &RatesView::COMPONENT)],
     run: Run::Operator(get),
     ..PLAIN

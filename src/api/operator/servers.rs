@@ -45,7 +45,7 @@ const LIST_ALL: Operation = Operation {
     id: "listAllServers",
     path: "/dashboard/api/servers",
     tag: Tag::OperatorServers,
-    summary: "Lists everybody's servers, newest first.",
+    summary: "Lists the servers of all accounts, newest first.",
     query: &[
         LIMIT,
         Param {
@@ -64,12 +64,9 @@ const DECIDE: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/servers/{id}",
     tag: Tag::OperatorServers,
-    summary: "Decides about an order: that it is there, failed or gone, or that the provisioner may try again.",
+    summary: "Records the outcome of an order: active, failed, deleted, or to be tried again.",
     body: Body::required(&DecideServer::COMPONENT),
-    answers: &[Answer::shown(
-        "The server after that.",
-        &OperatedServerView::COMPONENT,
-    )],
+    answers: &[Answer::shown("The server.", &OperatedServerView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     run: Run::Operator(decide),
     ..PLAIN

@@ -28,18 +28,17 @@ const NETWORK_FEES: Schema = schema!({
 });
 
 input! {
-    /// Settings of the whole service; what is left out stays as it is.
+    /// Settings of the whole service. Absent fields stay as they are.
     pub SetSettings, checked maintenance, confirmations, network_fees; unknown refused, besides { "minProperties": 1 } {
         /// Whether live invoices and payouts are paused.
         optional maintenance: bool = FlagRule;
-        /// How many confirmations payments need, for each coin by its asset id; coins that are left out stay as they
-        /// are, null puts a coin back to what its chain's payments need by default.
+        /// Confirmations that payments need, for each coin by its asset id. Absent coins stay as they are; null
+        /// restores the chain's default.
         optional confirmations: Map<String, Value> = described(MapRule, CONFIRMATIONS), {
             "BTC": [{ "below": "250.00", "confirmations": 1 }, { "below": "2500.00", "confirmations": 2 }, { "confirmations": 6 }]
         };
-        /// What sending costs where the chain's node tells no estimate, in whole coins, for each coin by its asset id;
-        /// coins that are left out stay as they are, null puts a coin back to the built-in fee. What base charges for
-        /// data is in the fee of its coin.
+        /// Network fee in whole coins if the chain's node gives no estimate, for each coin by its asset id. Absent
+        /// coins stay as they are; null restores the built-in fee. The data fee of base is part of its coin's fee.
         optional network_fees: Map<String, Value> = described(MapRule, NETWORK_FEES);
     }
 }
@@ -53,7 +52,7 @@ const GET: Operation = Operation {
     id: "getSettings",
     path: "/dashboard/api/settings",
     tag: Tag::OperatorService,
-    summary: "Reads the settings of the whole service.",
+    summary: "Returns the settings of the whole service.",
     answers: &[THE_SETTINGS],
     run: Run::Operator(get),
     ..PLAIN
@@ -64,7 +63,7 @@ const SET: Operation = Operation {
     method: "PUT",
     path: "/dashboard/api/settings",
     tag: Tag::OperatorService,
-    summary: "Sets the settings of the whole service.",
+    summary: "Changes the settings of the whole service.",
     body: Body::required(&SetSettings::COMPONENT),
     answers: &[THE_SETTINGS],
     recent_password: RecentPassword::ForFields(&["confirmations", "networkFees"]),

@@ -20,7 +20,7 @@ const TOKEN_LIST: Component = Component::List {
     name: "ResellerTokenList",
     item: &ResellerTokenView::COMPONENT,
     about: "A list of reseller tokens.",
-    about_data: "All of them, oldest first.",
+    about_data: "Items of the list, oldest first.",
 };
 
 /// Operations of this resource.
@@ -30,7 +30,7 @@ const LIST: Operation = Operation {
     id: "listResellerTokens",
     path: "/dashboard/api/accounts/{account}/reseller-tokens",
     tag: Tag::OperatorServers,
-    summary: "Lists an account's reseller tokens, oldest first, by their last four characters.",
+    summary: "Lists an account's reseller tokens, oldest first, with their last four characters.",
     answers: &[Answer::shown("The tokens.", &TOKEN_LIST)],
     run: Run::Session(list),
     ..PLAIN
@@ -41,7 +41,7 @@ const CREATE: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/reseller-tokens",
     tag: Tag::OperatorServers,
-    summary: "Makes a token of the reseller interface and shows it, once.",
+    summary: "Creates a token of the reseller interface and returns it once.",
     answers: &[Answer::created(
         "The token.",
         &CreatedResellerTokenView::COMPONENT,
@@ -56,7 +56,7 @@ const REVOKE: Operation = Operation {
     method: "DELETE",
     path: "/dashboard/api/accounts/{account}/reseller-tokens/{id}",
     tag: Tag::OperatorServers,
-    summary: "Revokes a reseller token at once; the servers that were ordered with it stay.",
+    summary: "Revokes a reseller token at once. Servers ordered with it stay.",
     answers: &[Answer::nothing("Revoked.")],
     recent_password: RecentPassword::Always,
     run: Run::Session(revoke),

@@ -27,13 +27,13 @@ use std::sync::Arc;
 
 const STATUS: Param = Param {
     name: "status",
-    about: "Only those with this status.",
+    about: "Only items with this status.",
     kind: ParamKind::OneOf(TransferStatus::TEXTS),
 };
 
 const ON_CHAIN: Param = Param {
     name: "onChain",
-    about: "needs_review: only those that a person has to look at.",
+    about: "needs_review: only items that an operator has to review.",
     kind: ParamKind::OneOf(&[NEEDS_REVIEW]),
 };
 const NEEDS_REVIEW: &str = OnChainState::NeedsReview.as_str();
@@ -45,7 +45,7 @@ const PAYOUT_PAGE: Component = Component::Page {
         "One page of payouts, newest first.",
         "The payouts of this page, newest first.",
         "Whether older payouts follow.",
-        "Value of before that answers the next page; null on the last page.",
+        "Value of `before` for the next page; null on the last page.",
     ],
     before: &Schema::STRING,
 };
@@ -57,7 +57,7 @@ const REFUND_PAGE: Component = Component::Page {
         "One page of refunds, newest first.",
         "The refunds of this page, newest first.",
         "Whether older refunds follow.",
-        "Value of before that answers the next page; null on the last page.",
+        "Value of `before` for the next page; null on the last page.",
     ],
     before: &Schema::STRING,
 };
@@ -80,7 +80,7 @@ const LIST_PAYOUTS: Operation = Operation {
     id: "listAccountPayouts",
     path: "/dashboard/api/accounts/{account}/payouts",
     tag: Tag::OperatorTransfers,
-    summary: "Pages through an account's payouts, newest first.",
+    summary: "Returns a page of an account's payouts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::shown("A page of payouts.", &PAYOUT_PAGE)],
     run: Run::Session(|context, member| list(context, member, TransferKind::Payout)),
@@ -91,7 +91,7 @@ const GET_PAYOUT: Operation = Operation {
     id: "getAccountPayout",
     path: "/dashboard/api/accounts/{account}/payouts/{id}",
     tag: Tag::OperatorTransfers,
-    summary: "Reads a payout; while it is sent by hand, with what a wallet is given to send it.",
+    summary: "Returns a payout, with the payment data for a wallet while it is sent by hand.",
     query: &[MODE],
     answers: &[Answer::shown(
         "The payout.",
@@ -110,7 +110,7 @@ const CREATE_PAYOUT: Operation = Operation {
     query: &[MODE],
     body: Body::required(&CreatePayout::COMPONENT),
     answers: &[Answer::created(
-        "The payout was requested.",
+        "The payout.",
         &DashboardPayoutView::COMPONENT,
     )],
     refusals: PAYOUT_REFUSALS,
@@ -124,7 +124,7 @@ const LIST_REFUNDS: Operation = Operation {
     id: "listAccountRefunds",
     path: "/dashboard/api/accounts/{account}/refunds",
     tag: Tag::OperatorTransfers,
-    summary: "Pages through an account's refunds, newest first.",
+    summary: "Returns a page of an account's refunds, newest first.",
     query: &[LIMIT, BEFORE_ID, INVOICE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::shown("A page of refunds.", &REFUND_PAGE)],
     run: Run::Session(|context, member| list(context, member, TransferKind::Refund)),
@@ -135,7 +135,7 @@ const GET_REFUND: Operation = Operation {
     id: "getAccountRefund",
     path: "/dashboard/api/accounts/{account}/refunds/{id}",
     tag: Tag::OperatorTransfers,
-    summary: "Reads a refund; while it is sent by hand, with what a wallet is given to send it.",
+    summary: "Returns a refund, with the payment data for a wallet while it is sent by hand.",
     query: &[MODE],
     answers: &[Answer::shown(
         "The refund.",
@@ -150,11 +150,11 @@ const REQUEST_REFUND: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/accounts/{account}/refunds",
     tag: Tag::OperatorTransfers,
-    summary: "Requests a refund of an invoice: at most what was confirmed on it, less its other refunds.",
+    summary: "Requests a refund of an invoice, at most its confirmed amount less its other refunds.",
     query: &[MODE],
     body: Body::required(&RequestRefund::COMPONENT),
     answers: &[Answer::created(
-        "The refund was requested.",
+        "The refund.",
         &DashboardRefundView::COMPONENT,
     )],
     refusals: &[
@@ -172,7 +172,7 @@ const LIST_ALL_PAYOUTS: Operation = Operation {
     id: "listAllPayouts",
     path: "/dashboard/api/payouts",
     tag: Tag::OperatorTransfers,
-    summary: "Pages through the payouts of all accounts, newest first.",
+    summary: "Returns a page of the payouts of all accounts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::shown("A page of payouts.", &PAYOUT_PAGE)],
     run: Run::Operator(|context, _| list_all(context, TransferKind::Payout)),
@@ -184,7 +184,7 @@ const MOVE_PAYOUT: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/payouts/{id}",
     tag: Tag::OperatorTransfers,
-    summary: "Moves a payout: approves, sends, attaches or checks its transaction, or ends it.",
+    summary: "Changes a payout: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
     answers: &[Answer::shown(
         "The payout.",
@@ -200,7 +200,7 @@ const LIST_ALL_REFUNDS: Operation = Operation {
     id: "listAllRefunds",
     path: "/dashboard/api/refunds",
     tag: Tag::OperatorTransfers,
-    summary: "Pages through the refunds of all accounts, newest first.",
+    summary: "Returns a page of the refunds of all accounts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
     answers: &[Answer::shown("A page of refunds.", &REFUND_PAGE)],
     run: Run::Operator(|context, _| list_all(context, TransferKind::Refund)),
@@ -212,7 +212,7 @@ const MOVE_REFUND: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/refunds/{id}",
     tag: Tag::OperatorTransfers,
-    summary: "Moves a refund: approves, sends, attaches or checks its transaction, or ends it.",
+    summary: "Changes a refund: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
     answers: &[Answer::shown(
         "The refund.",

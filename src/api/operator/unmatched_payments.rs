@@ -23,10 +23,10 @@ const UNMATCHED_PAYMENT_PAGE: Component = Component::Page {
     name: "UnmatchedPaymentPage",
     item: &UnmatchedPaymentView::COMPONENT,
     about: [
-        "One page of the payments that matched nothing, newest first.",
+        "One page of the unmatched payments, newest first.",
         "The payments of this page, newest first.",
-        "Whether older ones follow.",
-        "Value of before that answers the next page; null on the last page.",
+        "Whether older items follow.",
+        "Value of `before` for the next page; null on the last page.",
     ],
     before: &Schema::UUID,
 };
@@ -38,17 +38,17 @@ const LIST: Operation = Operation {
     id: "listUnmatchedPayments",
     path: "/dashboard/api/unmatched-payments",
     tag: Tag::OperatorService,
-    summary: "Pages through the payments that matched nothing, newest first.",
+    summary: "Returns a page of unmatched payments, newest first.",
     query: &[
         Param::limit(200, LIMIT_DEFAULT),
         Param {
             name: "before",
-            about: "The nextBefore of the previous page: only payments older than it.",
+            about: "Only older payments: nextBefore of the previous page.",
             kind: ParamKind::Id,
         },
         Param {
             name: "status",
-            about: "Only those nobody has looked at, or all; all where it is left out.",
+            about: "Only payments without an outcome, or all; default all.",
             kind: ParamKind::OneOf(Looked::TEXTS),
         },
     ],
@@ -65,7 +65,7 @@ const RESOLVE: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/unmatched-payments/{id}",
     tag: Tag::OperatorService,
-    summary: "Marks a payment that matched nothing as paid back, or as nothing to be done about; a second note takes the place of the first.",
+    summary: "Marks an unmatched payment as returned, or as needing no action. A second note replaces the first.",
     body: Body::required(&ResolveUnmatchedPayment::COMPONENT),
     answers: &[Answer::shown(
         "The payment.",
@@ -82,10 +82,10 @@ const ASSIGN: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/unmatched-payments/{id}/assign",
     tag: Tag::OperatorService,
-    summary: "Gives a payment that matched nothing to an invoice or to a customer; it counts as seen when it was seen.",
+    summary: "Assigns an unmatched payment to an invoice or a customer, with the time at which it was seen.",
     body: Body::required(&AssignUnmatchedPayment::COMPONENT),
     answers: &[Answer::shown(
-        "What it has become.",
+        "The payment or deposit.",
         &AssignmentView::COMPONENT,
     )],
     refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
@@ -99,7 +99,7 @@ const UNDO: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/unmatched-payments/{id}/undo",
     tag: Tag::OperatorService,
-    summary: "Undoes what was made of a payment that matched nothing; where it was given to somebody, until it has once been confirmed.",
+    summary: "Undoes the outcome of an unmatched payment. An assignment can be undone until it is first confirmed.",
     answers: &[Answer::shown(
         "The payment.",
         &UnmatchedPaymentView::COMPONENT,

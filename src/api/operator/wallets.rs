@@ -13,8 +13,8 @@ use crate::service::{Error, Member};
 const WALLET_LIST: Component = Component::List {
     name: "WalletList",
     item: &WalletView::COMPONENT,
-    about: "The wallets, oldest first.",
-    about_data: "All of them.",
+    about: "Wallets, oldest first.",
+    about_data: "Items of the list.",
 };
 
 /// Operations of this resource.
@@ -24,7 +24,7 @@ const LIST: Operation = Operation {
     id: "listWallets",
     path: "/dashboard/api/wallets",
     tag: Tag::OperatorService,
-    summary: "Lists the wallets, retired ones too, oldest first, each with the gap limit to set in its owner's wallet.",
+    summary: "Lists all wallets, retired ones included, oldest first, each with the gap limit for its owner's wallet.",
     answers: &[Answer::shown("The wallets.", &WALLET_LIST)],
     run: Run::Operator(|_, _| Job::read(|service| Outcome::list(&service.read(wallets::list)?))),
     ..PLAIN
@@ -35,7 +35,7 @@ const ADD: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/wallets",
     tag: Tag::OperatorService,
-    summary: "Adds a wallet: an extended public key. One that is known, however it is spelt, goes on from where it was or from next.",
+    summary: "Adds a wallet, which is an extended public key. A known key, in any notation, continues at its next index or at next.",
     body: Body::required(&AddWallet::COMPONENT),
     answers: &[Answer::created("The wallet.", &WalletView::COMPONENT)],
     recent_password: RecentPassword::Always,
@@ -48,10 +48,10 @@ const CHECK: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/wallets/check",
     tag: Tag::OperatorService,
-    summary: "Reads a key and answers its first three addresses, to compare with the owner's wallet; adds nothing.",
+    summary: "Checks a key and returns its first three addresses for comparison with the owner's wallet. Adds nothing.",
     body: Body::required(&AddWallet::COMPONENT),
     answers: &[Answer::shown(
-        "What it would be.",
+        "The wallet as it would be.",
         &WalletCheckView::COMPONENT,
     )],
     run: Run::Operator(check),
@@ -63,7 +63,7 @@ const RETIRE: Operation = Operation {
     method: "POST",
     path: "/dashboard/api/wallets/{id}/retire",
     tag: Tag::OperatorService,
-    summary: "Lets a wallet hand out nothing more; it stays watched. Adding it again lets it go on.",
+    summary: "Retires a wallet: it assigns no more addresses and stays watched. Adding it again reactivates it.",
     answers: &[Answer::shown("The wallet.", &WalletView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Operator(retire),

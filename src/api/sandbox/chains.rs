@@ -11,9 +11,9 @@ use crate::service::Error;
 use crate::store::chains;
 
 input! {
-    /// What is done to a live chain; what is absent or null stays.
+    /// Changes of a live chain. Absent and null fields stay as they are.
     pub SandboxChainPatch, checked lagging; unknown refused {
-        /// Held back at this moment, or caught up with the clock.
+        /// Whether the chain stops at the present moment or follows the clock.
         optional lagging: bool = FlagRule, true;
     }
 }
@@ -29,7 +29,7 @@ const CHANGE: Operation = Operation {
     summary: "Lets a live chain lag behind the clock, or catch up.",
     body: Body::required(&SandboxChainPatch::COMPONENT),
     answers: &[Answer::shown(
-        "Up to when it has been looked at.",
+        "The chain's progress.",
         &SandboxChainView::COMPONENT,
     )],
     refusals: &[Code::NotFound],

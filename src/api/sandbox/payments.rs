@@ -13,7 +13,7 @@ use std::sync::Arc;
 const PAYMENTS_SEEN: Component = Component::Other {
     name: "SandboxPaymentsSeen",
     schema: schema!({
-        "description": "The payment; where outputs were sent, all of them.",
+        "description": "The payment; for outputs, all payments.",
         "oneOf": [
             { "$ref": "#/components/schemas/SandboxPaymentSeen" },
             {
@@ -23,7 +23,7 @@ const PAYMENTS_SEEN: Component = Component::Other {
                 "properties": {
                     "data": {
                         "type": "array",
-                        "description": "The payments, in the order of the outputs; what is worth nothing is left out.",
+                        "description": "The payments in the order of the outputs, without worthless ones.",
                         "items": { "$ref": "#/components/schemas/SandboxPaymentSeen" }
                     }
                 }
@@ -42,17 +42,14 @@ const PUT: Operation = Operation {
     method: "POST",
     path: "/sandbox/payments",
     tag: Tag::SandboxMoney,
-    summary: "Puts a payment on a simulated chain, or a transaction of several, for invoices or customers of either mode, or for nobody.",
+    summary: "Puts a payment on a simulated chain, or a transaction with several outputs. Recipients are invoices or customers of either mode, or unknown addresses.",
     body: Body::required(&SandboxPayment::COMPONENT),
     answers: &[
         Answer::created(
-            "It is seen, or kept as a payment that matched nothing; so is each output.",
+            "The payment is seen, or kept as unmatched; likewise each output.",
             &PAYMENTS_SEEN,
         ),
-        Answer::shown(
-            "Nothing is new: all of it was recorded before.",
-            &PAYMENTS_SEEN,
-        ),
+        Answer::shown("All of it was recorded before.", &PAYMENTS_SEEN),
     ],
     refusals: &[Code::CoinUnavailable, Code::NotFound],
     run: Run::Sandbox(put),
@@ -64,7 +61,7 @@ const MOVE: Operation = Operation {
     method: "POST",
     path: "/sandbox/payments/{id}",
     tag: Tag::SandboxMoney,
-    summary: "Confirms, drops, orphans or replaces a payment, or lets a dropped one be seen again.",
+    summary: "Confirms, drops, orphans or replaces a payment, or shows a dropped one again.",
     body: Body::required(&SandboxPaymentState::COMPONENT),
     answers: &[Answer::shown(
         "The payment.",

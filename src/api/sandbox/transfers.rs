@@ -32,10 +32,7 @@ const PUT_REFUND: Operation = Operation {
     tag: Tag::SandboxMoney,
     summary: "Requests a refund of an invoice of either mode.",
     body: Body::required(&SandboxRefund::COMPONENT),
-    answers: &[Answer::created(
-        "The refund was requested.",
-        &RefundView::COMPONENT,
-    )],
+    answers: &[Answer::created("The refund.", &RefundView::COMPONENT)],
     refusals: &[
         Code::NotFound,
         Code::InvoiceNotRefundable,

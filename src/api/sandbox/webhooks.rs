@@ -15,9 +15,9 @@ view! {
     pub SandboxWebhooksView<'a> as "SandboxWebhooks" {
         /// Whether older deliveries follow.
         has_more: bool = false;
-        /// What to ask for as before to get the older ones.
+        /// Value of `before` for older deliveries.
         next_before: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
-        /// The newest deliveries, oldest first: one for each event and URL.
+        /// The newest deliveries, oldest first, one for each event and URL.
         data: Vec<SandboxDeliveryView<'a>> = [
             {
                 "id": "01a1fd70-f1c0-7d14-8143-49f81963f18d", "event": "evt_01a1fd70f1c07b5c84df7eec7d32a781",
@@ -54,7 +54,7 @@ const LIST: Operation = Operation {
         Param::limit(LIMIT_MAX, LIMIT_MAX),
         Param {
             name: "before",
-            about: "Only those that are older than this one: nextBefore of the page before.",
+            about: "Only older deliveries: nextBefore of the previous page.",
             kind: ParamKind::Any,
         },
     ],

@@ -22,7 +22,7 @@ const ORIGINS_MAX: usize = 50;
 const ORIGIN_CHARS_MAX: usize = 300;
 
 input! {
-    /// What is to be changed of an account; the rest stays.
+    /// Changes of an account. Absent fields stay as they are.
     pub ChangeAccount, checked
         name, ttl_seconds, success_url, cancel_url, branding, checkout_lang, allowed_origins, payout_asset, fee_bps,
         under_bps, over_bps, rate_spread_bps, customers_enabled, settlement_enabled, server_quota, max_invoice_amount,
@@ -30,54 +30,54 @@ input! {
     unknown refused {
         /// Name of the merchant.
         optional name: String = name(1..=200), "Corner Shop";
-        /// Time to pay, where an invoice names none.
+        /// Time to pay in seconds, for invoices without their own.
         optional ttl_seconds: i64 = integer(60..=86_400);
-        /// Where customers go after paying: a site, or an app by a scheme of its own; null: nowhere.
+        /// URL for the customer after payment: a site, or an app by its own scheme; null for none.
         change success_url: String = CUSTOMER_URL;
-        /// Where customers go who give up, likewise; null: nowhere.
+        /// URL for the customer who cancels: a site, or an app by its own scheme; null for none.
         change cancel_url: String = CUSTOMER_URL;
-        /// How the checkout looks; null takes a part away.
+        /// Appearance of the checkout. Null removes a part.
         optional branding: ChangeBranding = object(ChangeBranding::read, &ChangeBranding::OBJECT), { "color": "#0a84ff" };
-        /// Language of the checkout, like en or pt-BR: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
-        /// Turkish, Japanese, Chinese (simplified) or Arabic; auto is that of the customer's browser.
+        /// Language of the checkout, like en or pt-BR: English, German, French, Spanish, Italian, Portuguese, Dutch,
+        /// Polish, Turkish, Japanese, Chinese (simplified) or Arabic. auto follows the customer's browser.
         optional checkout_lang: String = LanguageRule;
-        /// Origins whose pages may use the public keys; none: all.
+        /// Origins whose pages may use the public keys; empty for all.
         optional allowed_origins: Vec<String> = OriginsRule;
-        /// Coin payouts are sent in.
+        /// Coin of the payouts.
         optional payout_asset: &'static Asset = CoinRule;
         /// Fee in basis points.
         optional fee_bps: Bps = bps(10_000);
-        /// The largest invoice. Operators only.
+        /// Highest price of an invoice. Operators only.
         optional max_invoice_amount: Cents = LimitRule { takes_zero: false };
-        /// The smallest payout. Operators only.
+        /// Lowest amount of a payout. Operators only.
         optional payout_minimum: Cents = LimitRule { takes_zero: false };
-        /// The most paid out in any 24 hours, in each currency. Operators only.
+        /// Highest sum of payouts in any 24 hours, in each currency. Operators only.
         optional payout_daily_limit: Cents = LimitRule { takes_zero: false };
-        /// Most that the signer is given in any 24 hours, in each currency; 0 for nothing, null for no limit. Operators
+        /// Highest sum for the signer in any 24 hours, in each currency; 0 for nothing, null for no limit. Operators
         /// only.
         change signer_limit: Cents = LimitRule { takes_zero: true };
-        /// How much less still counts as paid, in basis points of the price.
+        /// Underpayment that still counts as paid, in basis points of the price.
         optional under_bps: Bps = bps(2_000);
-        /// How much more is not overpaid, in basis points of the price.
+        /// Overpayment that still counts as exact, in basis points of the price.
         optional over_bps: Bps = bps(2_000);
-        /// By how much the account's rates are lower than what the sources tell, in basis points: the customer pays so much
-        /// more of a coin.
+        /// Discount of the account's rates from the sources' rates, in basis points: the customer pays that much more
+        /// of a coin.
         optional rate_spread_bps: Bps = bps(SPREAD_BPS_MAX);
         /// Whether customers may have static deposit addresses.
         optional customers_enabled: bool = FlagRule;
         /// Whether settlement is enabled; stored and shown only.
         optional settlement_enabled: bool = FlagRule;
-        /// How many servers the account may have at once; 0: it may not order any.
+        /// Highest number of servers at once; 0 forbids orders.
         optional server_quota: i64 = integer(0..=SERVER_QUOTA_MAX);
     }
 }
 
 input! {
-    /// How the checkout looks; null takes a part away.
+    /// Appearance of the checkout. Null removes a part.
     pub ChangeBranding, checked color, logo_url; unknown refused {
-        /// A color.
+        /// Color, as # and six hexadecimal digits.
         change color: String = ColorRule;
-        /// A picture.
+        /// URL of the logo; https.
         change logo_url: String = LogoRule;
     }
 }

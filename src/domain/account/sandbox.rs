@@ -14,7 +14,7 @@ use crate::domain::refusal::Refusal;
 use serde_json::{Value, json};
 
 input! {
-    /// Switches of the seeded account to change; what is absent or null stays, but a null payoutAddress removes it.
+    /// Switches of the seeded account. Absent and null fields stay as they are, but a null payoutAddress removes it.
     pub SandboxAccount, checked
         status, fee_bps, customers_enabled, settlement_enabled, server_quota, max_invoice_amount, payout_minimum,
         payout_daily_limit, payout_asset, maintenance, payout_address, endpoints;
@@ -27,7 +27,7 @@ input! {
         optional customers_enabled: bool = FlagRule;
         /// Whether settlement is enabled; stored and shown only.
         optional settlement_enabled: bool = FlagRule;
-        /// How many servers the account may have at once; 0: it may not order any.
+        /// Highest number of servers at once; 0 forbids orders.
         optional server_quota: i64 = integer(0..=SERVER_QUOTA_MAX);
         /// Whether live invoices and payouts are answered 503 maintenance.
         optional maintenance: bool = FlagRule, false;
@@ -35,13 +35,13 @@ input! {
         optional max_invoice_amount: Cents = LIMIT;
         /// Lowest amount of a payout, in the payout's currency, with at most two decimals.
         optional payout_minimum: Cents = LIMIT;
-        /// Most that may be paid out in 24 hours, for each currency, with at most two decimals.
+        /// Highest sum of payouts in 24 hours, for each currency, with at most two decimals.
         optional payout_daily_limit: Cents = LIMIT;
-        /// Coin payouts are sent in.
+        /// Coin of the payouts.
         optional payout_asset: &'static Asset = described(CoinRule, Schema::OrNull(&Schema::ASSET));
-        /// Address payouts are sent to, of the payout coin's chain; starts the 24-hour cooling; null removes it.
+        /// Payout address on the payout coin's chain. A change starts the 24-hour wait; null removes it.
         change payout_address: String = text(1..=128);
-        /// Webhook endpoints that replace all there are.
+        /// Webhook endpoints that replace the present ones.
         optional endpoints: Result<Vec<Value>, Refusal> = EndpointsRule, [{
             "url": "http://127.0.0.1:8080/sandbox/inbox/shop", "secret": "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh",
             "format": "event", "types": null, "mode": null
@@ -51,15 +51,15 @@ input! {
 
 input! {
     pub SandboxEndpoint, checked url, secret, mode, format, types; unknown refused {
-        /// Where events are delivered; http is allowed to loopback.
+        /// URL that receives the events; http only to loopback.
         required url: String = url();
-        /// Secret that deliveries are signed with; default: the sandbox's endpoint secret.
+        /// Secret that signs the deliveries; default: the sandbox's endpoint secret.
         optional secret: String = text(1..=200);
-        /// Body of the deliveries; default event.
+        /// Format of the bodies; default event.
         or(Format::Event) format: Format = choice().by_one_of();
         /// Event types to deliver; null for all.
         optional types: Vec<EventType> = choices("must be a list of event types");
-        /// Mode whose events are delivered; null for both.
+        /// Mode of the events to deliver; null for both.
         optional mode: Mode = choice().by_one_of();
     }
 }

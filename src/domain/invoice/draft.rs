@@ -30,7 +30,8 @@ text_enum! {
 const METADATA_LEVELS_MAX: usize = 64;
 
 input! {
-    /// An invoice to create; null in an optional field means absent, unknown fields are ignored and named in warnings.
+    /// An invoice to create. Null in an optional field means absent; unknown fields are ignored and named in
+    /// warnings.
     #[derive(Clone)]
     pub CreateInvoice, checked amount, currency, order_id, description, asset, redirect_url, cancel_url, webhook_url,
     metadata, ttl_seconds, customer_email; unknown named {
@@ -38,26 +39,28 @@ input! {
         required amount: Option<Cents> = PriceRule, "20.00";
         /// Currency of the price.
         required currency: Currency = choice().or_refused("must be EUR or USD"), "EUR";
-        /// The merchant's own reference; creating again with the same orderId returns the existing invoice.
+        /// The merchant's own reference. A known orderId returns the existing invoice.
         optional order_id: String = text(1..=200), "order-1001";
-        /// What is paid for, as the customer reads it.
+        /// Description for the customer.
         optional description: String = text(0..=500), "Two tickets";
-        /// Asset id from currencies; preselects the coin and skips the picker; where that fails the invoice is still
-        /// created and warnings explains.
+        /// Asset id from currencies. Selects the coin at once; if that fails, the invoice is created and warnings
+        /// says why.
         optional asset: String = text(1..=40);
-        /// Where the customer goes after paying: a site, or an app by a scheme of its own, like myshop://paid; default:
+        /// URL for the customer after payment: a site, or an app by its own scheme, like myshop://paid; default:
         /// success URL of the checkout settings.
         optional redirect_url: String = site_or_app(), "https://shop.example.com/thanks";
-        /// Where the customer goes instead of paying, likewise; default: cancel URL of the checkout settings.
+        /// URL for the customer who cancels: a site, or an app by its own scheme; default: cancel URL of the checkout
+        /// settings.
         optional cancel_url: String = site_or_app(), "https://shop.example.com/cart";
-        /// Extra URL receiving this invoice's events, signed with the legacy account secret; https only, except http to
-        /// loopback in the sandbox and to networks the operator allowed.
+        /// Extra URL for this invoice's events, signed with the legacy account secret. https only, except http to
+        /// loopback in the sandbox and to networks that the operator allowed.
         optional webhook_url: String = url();
-        /// Free-form key/values, returned with the invoice and in webhooks; nested at most 64 levels deep.
+        /// Free-form keys and values, returned with the invoice and in webhooks; at most 64 levels deep.
         filled metadata: Box<RawValue> = MetadataRule, { "cart": "c-77" };
-        /// Time to pay, in seconds; default: time-to-pay of the checkout settings (20 minutes unless changed).
+        /// Time to pay, in seconds; default: time to pay of the checkout settings (20 minutes unless changed).
         optional ttl_seconds: i64 = integer(60..=86_400), 1200;
-        /// The customer's e-mail address: one, by the rule of HTML's <input type=email>, letters beyond ASCII allowed.
+        /// The customer's e-mail address: one, by the rule of HTML's <input type=email>, with letters beyond ASCII
+        /// allowed.
         optional customer_email: String = email(200), "ada@example.com";
     }
 }

@@ -14,11 +14,11 @@ const MEMO_CHARS_MAX: usize = 500;
 input! {
     /// A correction of a ledger.
     pub CreateAdjustment, checked currency, amount, memo; unknown refused {
-        /// Which balance.
+        /// Currency of the balance.
         expected currency: Currency = choice(), "EUR";
-        /// What is added, or with a minus taken away; not zero.
+        /// Signed amount; not zero.
         required amount: Cents = SignedAmountRule, "-12.50";
-        /// Why; kept with the entry.
+        /// Reason, which the entry keeps.
         required memo: String = text(1..=MEMO_CHARS_MAX).or_refused("must be given: it says why"),
             "Refunded by hand, ticket 4711";
     }

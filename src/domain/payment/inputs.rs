@@ -28,8 +28,8 @@ text_enum! {
 }
 
 input! {
-    /// A payment to be seen on a simulated chain, to an invoice or to an address, be it an invoice's, a customer's or
-    /// nobody's; or a transaction of several outputs. Exactly one of invoice, address and outputs; null means absent.
+    /// A payment on a simulated chain, to an invoice or an address, or a transaction with several outputs. Exactly
+    /// one of invoice, address and outputs; null means absent.
     pub SandboxPayment, checked invoice, address, asset, amount, txid, outputs, seen_at, coinbase, spends;
     unknown refused, besides {
         "oneOf": [
@@ -42,29 +42,30 @@ input! {
         optional invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
         /// Address to pay to.
         optional address: String = ADDRESS;
-        /// Coin to pay with; default: the coin picked for the invoice, picked first where there is no quote yet; the
-        /// only coin that a customer's address takes.
+        /// Coin of the payment; default: the invoice's selected coin, else one that is selected now, or the only coin
+        /// of a customer's address.
         optional asset: String = ASSET, "LTC";
-        /// Amount in whole coins; default: what is due on an invoice.
+        /// Amount in whole coins; default: the amount due on the invoice.
         optional amount: String = CoinAmountRule, "0.25";
         /// Transaction id; default: a new one.
         optional txid: String = TXID;
-        /// The outputs of one transaction, all of one chain and mode. What is worth nothing is not recorded, what cannot
-        /// be booked is kept as a payment that matched nothing; only txid, seenAt, spends and coinbase go beside it.
+        /// Outputs of one transaction, all of one chain and mode. Worthless outputs are not recorded; those that
+        /// cannot be booked are unmatched payments. Only txid, seenAt, spends and coinbase go with outputs.
         optional outputs: Vec<Value> = OutputsRule;
-        /// When it was made; default: now. An earlier moment only on a chain that lags, from its scannedTo on.
+        /// Time of the payment; default: now. An earlier time is allowed only on a chain that lags, from its
+        /// scannedTo on.
         optional seen_at: String = described(text(1..=40), Schema::MOMENT);
-        /// Is the money newly made, for whoever found a block? It matches nothing then. On utxo chains only, with
-        /// outputs only, and with nothing in spends.
+        /// Whether the transaction is a coinbase, which matches nothing. On utxo chains only, with outputs only, and
+        /// without spends.
         optional coinbase: bool = FlagRule;
-        /// With outputs only: the payments whose money the transaction moves on. What an address of ours sends is our
-        /// own: it is kept as such and books nothing.
+        /// With outputs only: payments that the transaction spends. Money that one of our addresses sends is our own
+        /// and is not booked.
         optional spends: Vec<Value> = described(ListRule, SPENDS);
     }
 }
 
 input! {
-    /// An output: to an invoice or to an address, exactly one of the two; null means absent.
+    /// An output to an invoice or an address. Exactly one of the two; null means absent.
     pub SandboxOutput, checked invoice, address, asset, amount, position; unknown refused, besides {
         "oneOf": [
             { "required": ["invoice"], "properties": { "invoice": { "type": "string" } } },
@@ -75,25 +76,25 @@ input! {
         optional invoice: String = INVOICE;
         /// Address to pay to.
         optional address: String = ADDRESS;
-        /// Coin to pay with; default: the coin picked for the invoice, picked first where there is no quote yet; the
-        /// only coin that a customer's address takes.
+        /// Coin of the payment; default: the invoice's selected coin, else one that is selected now, or the only coin
+        /// of a customer's address.
         optional asset: String = ASSET;
-        /// Amount in whole coins; default: what is due on an invoice.
+        /// Amount in whole coins; default: the amount due on the invoice.
         optional amount: String = CoinAmountRule;
-        /// Its place in the transaction; default: its place in the list, from 0 on.
+        /// Index in the transaction; default: index in the list, from 0.
         optional position: i64 = integer(0..=POSITION_MAX);
     }
 }
 
 input! {
-    /// What becomes of a payment on its simulated chain.
+    /// Change of a payment on its simulated chain.
     pub SandboxPaymentState, checked state, amount, txid; unknown refused {
-        /// Confirmed, dropped, orphaned (its block was reorganised away: seen again), replaced (dropped, and another in
-        /// its place), or seen (a dropped one comes back).
+        /// confirmed, dropped, orphaned (its block was reorganised away, so it is seen again), replaced (dropped, and
+        /// another one in its place), or seen (a dropped one returns).
         required state: SandboxStep = choice().or_refused("must be one of seen, confirmed, dropped, orphaned, replaced"), "confirmed";
         /// Amount of the payment that replaces this one, in whole coins; default: the same.
         optional amount: String = CoinAmountRule;
-        /// Transaction that replaces it; default: a new one.
+        /// Transaction id of the replacement; default: a new one.
         optional txid: String = TXID;
     }
 }

@@ -94,15 +94,15 @@ pub struct Figure {
 }
 
 view! {
-    /// What one source says that a coin costs.
+    /// A rate of one source.
     pub RateFigureView<'a> as "RateFigure" {
-        /// Who says so.
+        /// The source.
         source: Source = "kraken";
         /// Fiat per whole coin.
         rate: String [Schema::COINS] = "60000.1";
-        /// The pairs of the source that it follows from, like BTC/EUR, or BTC/USD by EUR/USD.
+        /// Pairs of the source behind the rate, like BTC/EUR, or BTC/USD by EUR/USD.
         via: &'a str = "BTC/EUR";
-        /// Of which moment it is, in UTC.
+        /// Time of the rate, in UTC.
         at: Time = "2026-11-21T09:30:00.000Z";
     }
 }

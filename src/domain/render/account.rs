@@ -36,13 +36,13 @@ view! {
         settlement_enabled: bool = true;
         /// Whether customers may have static deposit addresses.
         customers_enabled: bool = true;
-        /// The first enabled webhook endpoint of the mode; null while there is none.
+        /// URL of the mode's first enabled webhook endpoint; null if there is none.
         webhook_url: Option<&'a str> [Schema::Nullable(&Schema::URL)] = "http://127.0.0.1:8080/sandbox/inbox/shop";
-        /// Coin payouts are sent in, chosen in the operator interface (asset id from currencies).
+        /// Coin of the payouts (asset id from currencies), set in the operator interface.
         payout_asset: &'static str [Schema::ASSET] = "SOL";
         /// Whether the key used is a live key.
         livemode: bool = false;
-        /// One balance per currency, in the mode of the key.
+        /// One balance per currency, in the key's mode.
         balances: Vec<BalanceView> = [
             {
                 "currency": "EUR", "available": "19.80", "pending": "0.00", "reserved": "0.00", "sales": "20.00",
@@ -53,13 +53,13 @@ view! {
                 "fees": "0.00", "payouts": "0.00", "refunds": "0.00"
             }
         ];
-        /// When the account was created, in UTC.
+        /// Creation time of the account, in UTC.
         created_at: Time = "2026-11-21T09:00:00.000Z";
     }
 }
 
 view! {
-    /// The account as account.approved and account.suspended events carry it: every field of Merchant, and object.
+    /// The account in the events account.approved and account.suspended: every field of Merchant, and object.
     pub(crate) AccountView<'a> as "Account" {
         /// Account id.
         id: &'a str [Schema::UUID] = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
@@ -83,13 +83,13 @@ view! {
 }
 
 view! {
-    /// What is owed to the merchant in one currency, in the mode of the key, after fees and open payouts.
+    /// Balance in one currency and in the key's mode, after fees and open payouts.
     pub(crate) BalanceView as "Balance" {
         /// Currency of all amounts of this balance.
         currency: Currency = "EUR";
-        /// May be paid out now; below zero where a refund or a payment undone took more than there was.
+        /// Available for payout; negative if refunds or reversed payments took more than there was.
         available: Cents = "19.80";
-        /// Expected net of invoices in status detected; shown, not spendable.
+        /// Expected net amount of invoices in status detected. It cannot be spent.
         pending: Total = "0.00";
         /// Open payouts and refunds; already subtracted from available.
         reserved: Cents = "0.00";
@@ -113,19 +113,19 @@ view! {
         currency: Currency = "EUR";
         /// Signed amount; fees and payouts are negative.
         amount: Cents = "20.00";
-        /// What is booked.
+        /// Kind of the booking.
         kind: LedgerKind = "sale";
-        /// What kind of object caused the entry.
+        /// Kind of the object that caused the entry.
         ref_type: RefType = "invoice";
-        /// Id of the object that caused the entry; null where there is none.
+        /// Id of the object that caused the entry; null if there is none.
         ref_id: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
-        /// Fee in basis points that the entry was made with; null where no fee applies.
+        /// Fee of the entry in basis points; null if no fee applies.
         fee_bps: Option<u32> [Schema::Nullable(&FEE_BPS)] = null;
-        /// Note for a person.
+        /// Note.
         memo: Option<&'a str> = null;
         /// False when the entry belongs to test mode.
         livemode: bool = false;
-        /// When the entry was booked, in UTC.
+        /// Time of the booking, in UTC.
         created_at: Time = "2026-11-21T09:31:12.400Z";
     }
 }

@@ -9,82 +9,82 @@ use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
 
 view! {
-    /// An account as the operator interface has it.
+    /// An account in the operator interface.
     pub(crate) AccountSettingsView<'a> as "AccountSettings", object "account_settings" {
         /// Account id.
         id: &'a str [Schema::UUID] = "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10";
         /// Name of the merchant.
         name: &'a str = "Sandbox Shop";
-        /// Where the account stands.
+        /// Status of the account.
         status: AccountStatus = "active";
         /// Fee in basis points.
         fee_bps: u32 [schema!({ "type": "integer", "minimum": 0, "maximum": 10000 })] = 100;
-        /// The largest invoice.
+        /// Highest price of an invoice.
         max_invoice_amount: Cents [Schema::PRICE] = "50000.00";
-        /// The smallest payout.
+        /// Lowest amount of a payout.
         payout_minimum: Cents [Schema::PRICE] = "20.00";
-        /// The most paid out in any 24 hours, in each currency.
+        /// Highest sum of payouts in any 24 hours, in each currency.
         payout_daily_limit: Cents [Schema::PRICE] = "10000.00";
-        /// Most that the signer is given in any 24 hours, in each currency; what is above it is approved to be sent by hand.
-        /// Null for no limit.
+        /// Highest sum for the signer in any 24 hours, in each currency; transfers above it are sent by hand. Null
+        /// for no limit.
         signer_limit: Option<Cents> [Schema::Nullable(&Schema::PRICE)] = "1000.00";
-        /// How much less still counts as paid, in basis points of the price.
+        /// Underpayment that still counts as paid, in basis points of the price.
         under_bps: u32 [TOLERANCE] = 50;
-        /// How much more is not overpaid, in basis points of the price.
+        /// Overpayment that still counts as exact, in basis points of the price.
         over_bps: u32 [TOLERANCE] = 50;
-        /// By how much the account's rates are lower than what the sources tell, in basis points: the customer pays so much
-        /// more of a coin.
+        /// Discount of the account's rates from the sources' rates, in basis points: the customer pays that much more
+        /// of a coin.
         rate_spread_bps: u32 [TOLERANCE] = 0;
         /// Whether customers may have static deposit addresses.
         customers_enabled: bool = true;
         /// Whether settlement is enabled; stored and shown only.
         settlement_enabled: bool = true;
-        /// How many servers the account may have at once; 0: it may not order any.
+        /// Highest number of servers at once; 0 forbids orders.
         server_quota: i64 [schema!({ "type": "integer", "minimum": 0, "maximum": 100000 })] = 100;
-        /// Time to pay, where an invoice names none.
+        /// Time to pay in seconds, for invoices without their own.
         ttl_seconds: i64 [schema!({ "type": "integer", "minimum": 60, "maximum": 86400 })] = 1200;
-        /// Where customers go after paying, where an invoice names nothing.
+        /// URL for the customer after payment, for invoices without their own.
         success_url: Option<&'a str> [CUSTOMER_URL] = null;
-        /// Where customers go who give up, where an invoice names nothing.
+        /// URL for the customer who cancels, for invoices without their own.
         cancel_url: Option<&'a str> [CUSTOMER_URL] = null;
-        /// How the checkout looks.
+        /// Appearance of the checkout.
         branding: BrandingView<'a> = { "color": "#0a84ff", "logoUrl": null };
-        /// Language of the checkout; auto is that of the customer's browser.
+        /// Language of the checkout; auto follows the customer's browser.
         checkout_lang: &'a str = "en";
-        /// Origins whose pages may use the public keys; none: all.
+        /// Origins whose pages may use the public keys; empty for all.
         allowed_origins: &'a [String] = [];
-        /// Coin payouts are sent in.
+        /// Coin of the payouts.
         payout_asset: &'static str [Schema::ASSET] = "SOL";
-        /// Where payouts go, for each chain that has an address.
+        /// Payout addresses, at most one for each chain.
         payout_addresses: &'a [PayoutAddressView] = [{
             "chain": "solana", "address": "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM",
             "changedAt": "2026-11-21T09:30:00.000Z", "usableAt": "2026-11-22T09:30:00.000Z"
         }];
-        /// When the account was created, in UTC.
+        /// Creation time of the account, in UTC.
         created_at: Time = "2026-11-21T09:30:00.000Z";
     }
 }
 
 view! {
-    /// How the checkout looks.
+    /// Appearance of the checkout.
     pub(crate) BrandingView<'a> {
-        /// A color.
+        /// Color, as # and six hexadecimal digits.
         color: Option<&'a str> [schema!({ "type": ["string", "null"], "pattern": "^#[0-9a-f]{6}$" })];
-        /// A picture.
+        /// URL of the logo; https.
         logo_url: Option<&'a str> [schema!({ "type": ["string", "null"], "pattern": "^[Hh][Tt][Tt][Pp][Ss]://" })];
     }
 }
 
 view! {
-    /// Where payouts on a chain go.
+    /// Payout address on one chain.
     pub(crate) PayoutAddressView {
         /// The chain.
         chain: Chain [Schema::CHAIN];
         /// The address.
         address: String;
-        /// When it was set, in UTC.
+        /// Time of the last change, in UTC.
         changed_at: Time;
-        /// From when on payouts are sent to it, in UTC.
+        /// Time from which payouts may use it, in UTC.
         usable_at: Time;
     }
 }

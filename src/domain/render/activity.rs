@@ -21,7 +21,7 @@ impl<'a> ActivityView<'a> {
     /// Component of the documents.
     pub(crate) const COMPONENT: Component = Component::OneOf {
         name: "SandboxActivity",
-        about: "One thing that happened in the sandbox: a call, an event, an attempt to deliver; or that some are missing.",
+        about: "A call, an event, an attempt to deliver, or a gap.",
         choices: &[
             &Component::Inline(&CallView::OBJECT),
             &Component::Inline(&EventActivityView::OBJECT),
@@ -64,84 +64,84 @@ const HTTP_STATUS: Schema = schema!({ "type": "integer", "minimum": 100, "maximu
 const POSITIVE: Schema = schema!({ "type": "integer", "minimum": 1 });
 
 view! {
-    /// A call was answered. What pages load is not told.
+    /// An answered call. Calls that load files of pages are left out.
     pub(crate) CallView<'a> {
         kind: &'static str [schema!({ "type": "string", "const": "call" })] = "call";
-        /// Id of the request, which its answer carries.
+        /// Id of the request, also in its answer.
         request_id: &'a str [schema!({ "type": "string", "minLength": 1 })] = "req_5b24d10800000042";
-        /// When it was answered, by the sandbox's clock, in UTC.
+        /// Time of the answer by the sandbox's clock, in UTC.
         at: Time = "2026-11-21T09:30:00.000Z";
-        /// Its method.
+        /// HTTP method.
         method: &'a str = "GET";
-        /// Its path and its query.
+        /// Path and query.
         target: Cow<'a, str> = "/v1/balances";
-        /// The operation's id; null where there is none.
+        /// Id of the operation; null if there is none.
         operation: Option<&'static str> = "getBalances";
         /// HTTP status of the answer.
         status: u16 [HTTP_STATUS] = 200;
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         ms: i64 [Schema::COUNT] = 1;
-        /// The key that was sent: a known one of the sandbox, or the last four characters.
+        /// Key of the call: a known key of the sandbox, or the last four characters.
         key: Option<&'a str> = "sk_test_sandbox";
-        /// The body that was sent; passwords and private keys are left out.
+        /// Body of the request, without passwords and private keys.
         sent: BodyView<'a> = { "text": "", "cut": false };
-        /// The body of the answer.
+        /// Body of the answer.
         answered: BodyView<'a> = { "text": "{\"data\":[]}", "cut": false };
     }
 }
 
 view! {
-    /// An event was recorded, of either mode.
+    /// A recorded event, of either mode.
     pub(crate) EventActivityView<'a> {
         kind: &'static str [schema!({ "type": "string", "const": "event" })] = "event";
-        /// The event, as GET /v1/events/{id} answers it.
+        /// The event, as GET /v1/events/{id} returns it.
         event: &'a RawValue = {};
     }
 }
 
 view! {
-    /// An attempt to deliver an event was made.
+    /// An attempt to deliver an event.
     pub(crate) AttemptView<'a> {
         kind: &'static str [schema!({ "type": "string", "const": "delivery" })] = "delivery";
         /// Delivery id.
         delivery: &'a str [Schema::UUID];
-        /// Id of the event delivered.
+        /// Id of the event.
         event: &'a str [schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" })];
-        /// Which attempt of the delivery it was.
+        /// Number of the attempt in its delivery, from 1.
         number: u32 [POSITIVE];
-        /// Where it was sent.
+        /// URL of the attempt.
         url: &'a str;
-        /// The headers that were sent, signatures too.
+        /// Headers of the attempt, with signatures.
         headers: BTreeMap<&'a str, &'a str>;
-        /// The body that was sent.
+        /// Body of the attempt.
         sent: BodyView<'a>;
-        /// When the attempt was started, by the sandbox's clock, in UTC.
+        /// Start of the attempt by the sandbox's clock, in UTC.
         at: Time;
-        /// HTTP status of the answer; null when there was none.
+        /// HTTP status of the answer; null without an answer.
         status: Option<u16> [Schema::Nullable(&HTTP_STATUS)];
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         ms: i64 [Schema::COUNT];
-        /// Why there was no answer; null when there was one.
+        /// Reason for a missing answer; null with an answer.
         error: Option<&'a str>;
-        /// Start of the answer's body; null when there was no answer.
+        /// Start of the answer's body; null without an answer.
         answer: Option<Cow<'a, str>>;
     }
 }
 
 view! {
-    /// What happened between is not kept any more.
+    /// A gap: older activity is not kept.
     pub(crate) MissedView {
         kind: &'static str [schema!({ "type": "string", "const": "missed" })] = "missed";
-        /// How many.
+        /// Number of missing items.
         count: u64 [POSITIVE] = 1;
     }
 }
 
 view! {
     pub(crate) BodyView<'a> {
-        /// Its text; empty for what is streamed.
+        /// Text; empty for streams.
         text: Cow<'a, str>;
-        /// Whether it is only the start, 32 KiB.
+        /// Whether the text is only the first 32 KiB.
         cut: bool;
     }
 }

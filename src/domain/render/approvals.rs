@@ -10,36 +10,36 @@ use crate::domain::transfer::sender::{SenderConditions, SentBy};
 use crate::domain::transfer::terms::Terms;
 
 view! {
-    /// What an approval that says nothing would fix now.
+    /// Terms that an approval without its own would fix now.
     pub(crate) ApprovalView<'a> as "TransferApproval" {
-        /// The market rate, fiat per whole coin; null where none is fresh: then approving asks for rate and acceptRate.
+        /// Market rate, fiat per whole coin; null without a fresh rate. Then an approval needs rate and acceptRate.
         rate: Option<String> [Schema::Nullable(&Schema::COINS)] = "80";
-        /// What the rate follows from.
+        /// Source of the rate.
         rate_source: Option<RateSource> = "median";
-        /// Of which moment the rate is.
+        /// Time of the rate.
         rate_at: Option<Time> = "2026-11-21T10:00:10.000Z";
-        /// How old the rate is.
+        /// Age of the rate in seconds.
         rate_age_seconds: Option<i64> [Schema::Nullable(&Schema::COUNT)] = 42;
-        /// What each source said last.
+        /// Last rate of each source.
         rate_figures: &'a [Figure] = [
             { "source": "kraken", "rate": "80.1", "via": "LTC/EUR", "at": "2026-11-21T10:00:10.000Z" },
             { "source": "coinbase", "rate": "79.9", "via": "LTC/EUR", "at": "2026-11-21T10:00:20.000Z" }
         ];
-        /// Why no rate is fresh.
+        /// Reason for the missing rate.
         rate_problem: Option<String> = null;
-        /// What sending costs, in whole coins.
+        /// Network fee in whole coins.
         network_fee_crypto: String [Schema::COINS] = "0.0001";
-        /// Where that comes from.
+        /// Source of the network fee.
         network_fee_from: FeeSource = "estimate";
-        /// When the chain's node estimated it.
+        /// Time of the node's estimate.
         network_fee_at: Option<Time> = "2026-11-21T10:00:30.000Z";
-        /// The same in the transfer's currency.
+        /// Network fee in the transfer's currency.
         network_fee: Option<Cents> [Schema::Nullable(&Schema::PRICE)] = "0.01";
-        /// What would be sent; null where there is no rate, or nothing would be left.
+        /// Amount to send; null without a rate, or if nothing would be left.
         amount_crypto: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.0624";
-        /// Who would send it.
+        /// Sender that would be chosen.
         sent_by: SentBy = "signer";
-        /// Why the signer may not send it.
+        /// Reason why the signer may not send it.
         signer_problem: Option<String> = null;
     }
 }

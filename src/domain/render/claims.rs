@@ -6,34 +6,33 @@ use crate::domain::fields::{Schema, schema, view};
 use crate::domain::time::Time;
 
 view! {
-    /// A payment that a contract sent and the chain's node does not tell of, as an operator claims it.
+    /// A payment that a contract sent and that the chain's node does not report, as an operator claims it.
     pub ClaimView<'a> as "Claim", object "claim" {
         /// Claim id.
         id: &'a str [Schema::UUID] = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
-        /// Which chain.
+        /// The chain.
         chain: Chain [Schema::CHAIN] = "ethereum";
-        /// The transaction.
+        /// Transaction id.
         txid: &'a str = "0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
-        /// Where a person looks the transaction up; null on test networks.
+        /// Page of the transaction in a block explorer; null on test networks.
         explorer_url: Option<String> [Schema::Nullable(&Schema::URL)] = "https://etherscan.io/tx/0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
         /// The coin.
         asset: &'static str [Schema::ASSET] = "ETH";
-        /// The address that it paid.
+        /// Recipient address.
         address: &'a str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
-        /// How much, in whole coins.
+        /// Amount in whole coins.
         amount_crypto: String = "0.05";
-        /// Which of several equal ones in the transaction.
+        /// Number of the payment among equal ones in the transaction.
         ordinal: u32 [schema!({ "type": "integer", "minimum": 1, "maximum": 1000 })] = 1;
-        /// Who claimed it.
+        /// User who made the claim.
         asked_by: &'a str = "operator@shop.test";
-        /// When, in UTC.
+        /// Time of the claim, in UTC.
         asked_at: Time = "2026-11-21T09:31:02.000Z";
-        /// What came of it: it was taken in as anything that is seen, had been before, or is not borne out by the node;
-        /// null while that has not been asked.
+        /// Outcome: recorded now, recorded before, or refused by the node; null until the node was asked.
         outcome: Option<ClaimOutcome> = null;
-        /// When, in UTC.
+        /// Time of the outcome, in UTC.
         ended_at: Option<Time> = null;
-        /// Why it was refused.
+        /// Reason for the refusal.
         reason: Option<&'a str> = null;
     }
 }

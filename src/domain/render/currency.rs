@@ -8,15 +8,15 @@ use serde_json::value::to_raw_value;
 view! {
     /// A coin that invoices can be paid in.
     pub(crate) CurrencyView as "Currency" {
-        /// Asset id, as used wherever a field is called asset.
+        /// Asset id, as in every field named asset.
         id: &'static str [Schema::ASSET] = "LTC";
-        /// Ticker symbol; the same on every chain the coin exists on.
+        /// Ticker symbol, the same on every chain of the coin.
         symbol: &'static str = "LTC";
         /// Name of the coin, for people.
         name: &'static str = "Litecoin";
-        /// Chain the coin is paid on.
+        /// Chain of the coin.
         chain: Chain [Schema::CHAIN] = "litecoin";
-        /// Whether it is the chain's own coin or a token, and of which standard.
+        /// Whether it is the chain's own coin or a token, and the token's standard.
         kind: AssetKind = "native";
         /// Decimal places of one whole coin on its chain.
         decimals: u32 = 8;

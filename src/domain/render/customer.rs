@@ -20,7 +20,7 @@ const REF: Schema = schema!({ "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,1
 const FAMILY: Schema = Schema::Example(|| Family::TEXTS.to_vec());
 
 view! {
-    /// A customer's static deposit addresses, one for each chain family that is offered.
+    /// A customer's static deposit addresses, one for each chain family on offer.
     pub(crate) CustomerAddressesView<'a> as "CustomerAddresses" {
         /// The merchant's own reference for the customer.
         customer: &'a str [REF] = "user-77";
@@ -36,26 +36,27 @@ view! {
 }
 
 view! {
-    /// What becomes of the coins that come in.
+    /// Conversion of incoming coins.
     pub(crate) ConversionView {
-        /// Who exchanges the coins: nobody, their value is booked at the rate of the moment they are seen.
+        /// Always none: coins are not exchanged. Their value is booked at the rate of the time at which they are
+        /// seen.
         provider: &'static str [schema!({ "type": "string", "const": "none" })];
-        /// Currency in which deposits are booked.
+        /// Currency of the bookings.
         target: Currency [schema!({ "type": "string", "const": "EUR" })];
-        /// Who bears the service's fee.
+        /// Payer of the service's fee.
         fees_paid_by: &'static str [schema!({ "type": "string", "const": "merchant" })];
     }
 }
 
 view! {
     pub(crate) FamilyAddressView<'a> {
-        /// Chains that share the address.
+        /// Chain family that shares the address.
         family: Family [FAMILY];
-        /// The chains on which what the address is paid is seen; empty while none of them is watched.
+        /// Chains on which payments to the address are watched.
         chain_ids: Vec<Chain> [Schema::List(&Schema::CHAIN)];
-        /// The address; it stays with the customer for ever.
+        /// The address, which never changes.
         address: &'a str;
-        /// The coins that the address takes.
+        /// Coins that the address accepts.
         assets: Vec<TakenAssetView>;
     }
 }
@@ -64,11 +65,11 @@ view! {
     pub(crate) TakenAssetView {
         /// Asset id of the currencies list.
         id: &'static str [Schema::ASSET];
-        /// Ticker shown to people.
+        /// Ticker symbol.
         symbol: &'static str;
-        /// Chain the coin lives on.
+        /// Chain of the coin.
         chain_id: Chain [Schema::CHAIN];
-        /// How the coin exists on its chain.
+        /// Kind of the coin on its chain.
         kind: AssetKind;
     }
 }
@@ -105,7 +106,7 @@ pub fn addresses(reference: &str, addresses: &[(Family, Vec<Chain>, String)]) ->
 }
 
 view! {
-    /// Money that came to a customer's static address.
+    /// A deposit to a customer's static address.
     pub(crate) DepositView<'a> as "Deposit", object "deposit" {
         /// Deposit id.
         id: &'a str [Schema::UUID] = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
@@ -113,42 +114,42 @@ view! {
         customer: &'a str [REF] = "user-77";
         /// False when it belongs to test mode.
         livemode: bool = false;
-        /// Where it stands; it is booked when it is confirmed.
+        /// Status. A confirmed deposit is booked.
         status: DepositStatus = "confirmed";
         /// Chain family of the address.
         family: Option<Family> [FAMILY] = "utxo";
-        /// Chain it was seen on.
+        /// Chain of the deposit.
         chain: Chain [Schema::CHAIN] = "bitcoin";
-        /// Coin it came in.
+        /// Coin of the deposit.
         asset: &'static str [Schema::ASSET] = "BTC";
         /// Ticker of the coin.
         asset_symbol: &'static str = "BTC";
-        /// The customer's address it came to.
+        /// The customer's address.
         address: &'a str = "tb1qe4q6d68k24snn697tukzvqh0s50n4jrs4ulsnu";
         /// Transaction id on the chain.
         txid: &'a str = "040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
-        /// What came, in whole coins.
+        /// Amount in whole coins.
         amount_crypto: String = "0.001";
-        /// EUR per whole coin when it was seen.
+        /// EUR per whole coin at the time it was seen.
         rate: String = "60000";
         /// Always EUR.
         currency: Currency [schema!({ "type": "string", "const": "EUR" })] = "EUR";
-        /// What it is worth.
+        /// Value in EUR.
         gross_eur: Cents [Schema::STRING] = "60.00";
-        /// The service's fee on it; expected, until it is confirmed for the first time.
+        /// Fee of the service; expected until the deposit is first confirmed.
         fee_eur: Cents [Schema::STRING] = "0.60";
-        /// What is left for the merchant: grossEur less feeEur.
+        /// Net amount for the merchant: grossEur less feeEur.
         net_eur: Cents [Schema::STRING] = "59.40";
-        /// When it was seen, in UTC.
+        /// Time at which it was seen, in UTC.
         created_at: Time = "2026-11-21T09:31:02.000Z";
-        /// When it was confirmed, in UTC; null while it is not.
+        /// Time of its confirmation, in UTC; null while it is not confirmed.
         confirmed_at: Option<Time> = "2026-11-21T09:31:12.400Z";
-        /// How many blocks confirm it, its own one counted, 0 while it is in none; null once it is confirmed or
-        /// gone, and where the chain is simulated.
+        /// Confirmations, 1 for a transaction in the newest block, 0 for one in no block; null once it is confirmed
+        /// or gone, and on simulated chains.
         confirmations: Option<u32> = null;
-        /// How many it needs, or final: its block has to be; null where confirmations is.
+        /// Confirmations that it needs, or final for a final block; null if confirmations is null.
         confirmations_needed: Option<Depth> = null;
-        /// Where a person looks the transaction up; null on test networks and where the chain is simulated.
+        /// Page of the transaction in a block explorer; null on test networks and simulated chains.
         explorer_url: Option<&'a str> [Schema::Nullable(&Schema::URL)] = null;
     }
 }

@@ -10,21 +10,21 @@ view! {
     pub(crate) DeliveryFields<'a> {
         /// Delivery id.
         id: &'a str [Schema::UUID] = "01a1fd72-0c90-7ef7-bc13-a38180937100";
-        /// The event that is told.
+        /// Id of the event.
         event: &'a str [schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" })] = "evt_01a1fd720c907ef7bc13a38180936ffa";
-        /// What happened.
+        /// Type of the event.
         r#type: EventType = "invoice.confirmed";
-        /// Id of the object that the event is about.
+        /// Id of the object of the event.
         object_id: &'a str = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
-        /// The endpoint that is told; null for the invoice's own webhookUrl.
+        /// Id of the endpoint; null for the invoice's own webhookUrl.
         endpoint: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = "01a1fd55-7a80-7af2-9132-9b2fc82e5eff";
-        /// Where it is sent.
+        /// URL of the delivery.
         url: &'a str = "https://shop.example/webhooks";
-        /// How far it has come.
+        /// State of the delivery.
         state: DeliveryState = "delivered";
-        /// When it is tried next, in UTC; null when it is not.
+        /// Time of the next attempt, in UTC; null if there is none.
         next_attempt_at: Option<Time> = null;
-        /// When the event happened, in UTC.
+        /// Time of the event, in UTC.
         created_at: Time = "2026-11-21T09:31:12.400Z";
     }
 }
@@ -33,7 +33,7 @@ view! {
     /// A webhook delivery with its attempts.
     pub(crate) DeliveryView<'a> as "Delivery" {
         [flatten] base: DeliveryFields<'a>;
-        /// The newest attempts of the last 90 days, oldest first, numbered on when it is sent again.
+        /// Newest attempts of the last 90 days, oldest first. A resent delivery continues the numbers.
         attempts: Vec<AttemptView<'a>> [Schema::ListUpTo(33, &AttemptView::SCHEMA)] = [
             { "number": 1, "at": "2026-11-21T09:31:12.410Z", "status": 200, "latencyMs": 38, "error": null, "answer": "ok" }
         ];
@@ -41,10 +41,10 @@ view! {
 }
 
 view! {
-    /// A webhook delivery as it is sent, with its attempts.
+    /// A webhook delivery with its body and its attempts.
     pub(crate) DeliveryDetailView<'a> as "DeliveryDetail" {
         [flatten] base: DeliveryFields<'a>;
-        /// The newest attempts of the last 90 days, oldest first, numbered on when it is sent again.
+        /// Newest attempts of the last 90 days, oldest first. A resent delivery continues the numbers.
         attempts: Vec<AttemptDetailView<'a>> [Schema::ListUpTo(33, &AttemptDetailView::SCHEMA)] = [{
             "number": 1, "at": "2026-11-21T09:31:12.410Z", "status": 200, "latencyMs": 38, "error": null, "answer": "ok",
             "headers": {
@@ -55,24 +55,24 @@ view! {
                 "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
             }
         }];
-        /// What was sent last, byte for byte; before the first attempt, what it will send.
+        /// Body of the last attempt, byte for byte; before the first attempt, the body to send.
         body: &'a str = "{\"id\":\"evt_01a1fd720c907ef7bc13a38180936ffa\"}";
     }
 }
 
 view! {
     pub(crate) AttemptView<'a> {
-        /// Which attempt it was.
+        /// Number of the attempt.
         number: u32 [schema!({ "type": "integer", "minimum": 1 })];
-        /// When it began, in UTC.
+        /// Start of the attempt, in UTC.
         at: Time;
-        /// Status of the answer; null where there was none.
+        /// HTTP status of the answer; null without an answer.
         status: Option<u16> [Schema::Nullable(&<i64 as Shown>::SCHEMA)];
-        /// How long it took, in milliseconds.
+        /// Duration of the attempt, in milliseconds.
         latency_ms: i64 [Schema::COUNT];
         /// Why there was no answer; null where there was one.
         error: Option<&'a str>;
-        /// The start of the answer; null where there was none.
+        /// Start of the answer's body; null without an answer.
         answer: Option<&'a str>;
     }
 }
@@ -80,16 +80,16 @@ view! {
 view! {
     pub(crate) AttemptDetailView<'a> {
         [flatten] base: AttemptView<'a>;
-        /// What was sent besides the body, as it was sent; absent where nothing could be sent, where the endpoint had
-        /// another format then, and for attempts before this was kept.
+        /// Headers of the attempt; absent if nothing was sent, if the endpoint had another format then, and for
+        /// attempts from before headers were kept.
         headers: Sometimes<BTreeMap<&'static str, String>> [HEADERS];
     }
 }
 
 view! {
-    /// How many deliveries are sent again.
+    /// Number of deliveries that are sent again.
     pub(crate) ResentView as "Resent" {
-        /// How many.
+        /// Number of deliveries.
         count: u64 = 12;
     }
 }
@@ -101,14 +101,14 @@ const HEADERS: Schema = schema!({
         "Content-Type", "X-Service-Signature", "webhook-id", "webhook-timestamp", "webhook-signature"
     ],
     "properties": {
-        "Content-Type": { "type": "string", "description": "The type of the body." },
+        "Content-Type": { "type": "string", "description": "Media type of the body." },
         "X-Service-Signature": {
-            "type": "string", "description": "The time of the attempt in seconds, and a signature for each secret."
+            "type": "string", "description": "Time of the attempt in seconds, and a signature for each secret."
         },
         "webhook-id": { "type": "string", "description": "Id of the event." },
-        "webhook-timestamp": { "type": "string", "description": "The time of the attempt, in seconds since 1970." },
+        "webhook-timestamp": { "type": "string", "description": "Time of the attempt, in Unix seconds." },
         "webhook-signature": {
-            "type": "string", "description": "A signature of Standard Webhooks for each secret."
+            "type": "string", "description": "Signature of Standard Webhooks for each secret."
         }
     }
 });

@@ -11,25 +11,25 @@ view! {
     pub EndpointView<'a> as "Endpoint", object "endpoint" {
         /// Endpoint id.
         id: &'a str [Schema::UUID] = "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10";
-        /// Where events are sent.
+        /// URL that receives the events.
         url: &'a str [Schema::URL] = "https://shop.example/webhooks";
-        /// Which events it is sent; null: all.
+        /// Event types that it receives; null for all.
         types: Option<&'a [EventType]> [EVENT_TYPES] = null;
-        /// Which body it is sent.
+        /// Format of the bodies that it receives.
         format: Format = "event";
-        /// Which mode's events it is sent; null: both.
+        /// Mode of the events that it receives; null for both.
         mode: Option<Mode> = null;
-        /// Whether it is sent anything.
+        /// Whether it receives events.
         enabled: bool = true;
     }
 }
 
 view! {
-    /// An endpoint that was just made.
+    /// A new endpoint.
     pub CreatedEndpointView<'a> as "CreatedEndpoint" {
         /// Fields of the endpoint.
         [flatten] base: EndpointView<'a>;
-        /// What signs its deliveries.
+        /// Secret that signs its deliveries.
         secret: &'a str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
     }
 }
@@ -39,7 +39,7 @@ view! {
     pub SigningSecretView<'a> as "SigningSecret", object "secret" {
         /// The secret.
         secret: &'a str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
-        /// Until when the one before it signs too, in UTC; null where none does.
+        /// Time until which the previous secret signs too, in UTC; null without one.
         previous_until: Option<Time> = null;
     }
 }

@@ -16,26 +16,26 @@ use serde_json::{Map, Value};
 pub(crate) const EVENT_ID: Schema = schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" });
 
 view! {
-    /// Something that happened, in the same body that webhooks deliver.
+    /// An event, in the body that webhooks deliver.
     pub(crate) EventView<'a> as "Event" {
-        /// Event id; the idempotency key of the event for receivers.
+        /// Event id, which receivers use as idempotency key.
         id: &'a str [EVENT_ID] = "evt_01a1fd720c907ef7bc13a38180936ffa";
         /// Always event.
         object: &'static str [schema!({ "type": "string", "const": "event" })] = "event";
-        /// What happened.
+        /// Type of the event.
         r#type: EventType = "invoice.confirmed";
         /// False when the event belongs to test mode.
         livemode: bool = false;
-        /// When it happened, in UTC.
+        /// Time of the event, in UTC.
         created: Time = "2026-11-21T09:31:12.400Z";
         data: EventDataView<'a>;
     }
 }
 
 view! {
-    /// What it happened to.
+    /// Data of an event.
     pub(crate) EventDataView<'a> {
-        /// The object exactly as its GET answered it when the event was made.
+        /// The object, exactly as its GET returned it at the time of the event.
         object: &'a RawValue [Schema::OneOf(&[
             &InvoiceView::COMPONENT,
             &DepositView::COMPONENT,
@@ -47,19 +47,19 @@ view! {
 }
 
 view! {
-    /// The body that an endpoint of the format legacy is sent.
+    /// The body for endpoints of the format legacy.
     pub(crate) LegacyEventView<'a> as "LegacyEvent" {
-        /// Event id, as in the other format.
+        /// Event id, as in the format event.
         id: &'a str [EVENT_ID] = "evt_01a1fd720c907ef7bc13a38180936ffa";
-        /// What happened; an overpaid invoice is told as invoice.confirmed.
+        /// Type of the event. An overpaid invoice has invoice.confirmed.
         event: EventType [Schema::STRING] = "invoice.confirmed";
         /// False when the event belongs to test mode.
         livemode: bool = false;
-        /// When it happened, in UTC.
+        /// Time of the event, in UTC.
         created_at: &'a str [Schema::MOMENT] = "2026-11-21T09:31:12.400Z";
-        /// The invoice, of a refund the one that is refunded; null of a payout or a deposit.
+        /// The invoice of the event; for a refund, the refunded invoice; null for payouts and deposits.
         invoice: Option<LegacyInvoiceView>;
-        /// The refund, payout or deposit itself.
+        /// The refund, payout or deposit.
         object: Sometimes<Map<String, Value>> [Schema::OneOf(&[
             &DepositView::COMPONENT,
             &PayoutView::COMPONENT,
@@ -72,13 +72,13 @@ view! {
     /// An invoice with four more fields.
     pub(crate) LegacyInvoiceView as "LegacyInvoice" {
         [flatten] invoice: Map<String, Value> [Schema::Component(&InvoiceView::COMPONENT)];
-        /// The same as amount.
+        /// Same as amount.
         price_amount: Value [Schema::STRING] = "20.00";
-        /// The same as currency.
+        /// Same as currency.
         price_currency: Value [Schema::Choice(Currency::TEXTS)] = "EUR";
-        /// Was more paid than was due?
+        /// Whether the customer paid more than was due.
         overpaid: bool = false;
-        /// Was less paid than was due?
+        /// Whether the customer paid less than was due.
         underpaid: bool = false;
     }
 }

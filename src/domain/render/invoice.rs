@@ -18,43 +18,44 @@ view! {
         object: &'static str [schema!({ "type": "string", "const": "invoice" })] = "invoice";
         /// The merchant's own reference, unique per merchant.
         order_id: Option<&'a str> = "order-1001";
-        /// Where the invoice stands.
+        /// Status of the invoice.
         status: InvoiceStatus = "confirmed";
-        /// True for status confirmed and overpaid; the field to act on.
+        /// Whether the status is confirmed or overpaid: the field to act on.
         paid: bool = true;
-        /// False when created with a test key.
+        /// False if the invoice was created with a test key.
         livemode: bool = false;
-        /// The requested price, in the invoice's currency.
+        /// Price in the invoice's currency.
         amount: Cents = "20.00";
         /// Currency of the price.
         currency: Currency = "EUR";
-        /// What is paid for, as the customer reads it.
+        /// Description for the customer.
         description: Option<&'a str> = "Two tickets";
-        /// Coin picked by the customer (asset id from the currencies list); null until picked.
+        /// Asset id of the selected coin; null until one is selected.
         asset: Option<&'static str> [Schema::OrNull(&Schema::ASSET)] = "LTC";
-        /// Symbol of the picked coin; null until picked.
+        /// Symbol of the selected coin; null until one is selected.
         asset_symbol: Option<&'static str> = "LTC";
-        /// Amount to pay in the picked coin, in whole coins; null until picked.
+        /// Amount to pay, in whole coins of the selected coin; null until one is selected.
         amount_expected: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.25";
-        /// Amount seen or confirmed in the invoice's coin, in whole coins; null while there is none.
+        /// Amount seen or confirmed, in whole coins of the selected coin; null without a payment.
         amount_received: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.25";
-        /// Fiat per whole coin, frozen when the coin is picked; null until then.
+        /// Fiat per whole coin, fixed when the coin is selected; null until then.
         rate: Option<String> [Schema::Nullable(&Schema::COINS)] = "80";
-        /// Address to pay to, on the chain of the picked coin; null until picked.
+        /// Address to pay to, on the selected coin's chain; null until a coin is selected.
         deposit_address: Option<&'a str> = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
-        /// Where to send the customer: the hosted checkout.
+        /// URL of the hosted checkout, for the customer.
         checkout_url: String [Schema::URL] = "http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU";
         /// The customer's e-mail address.
         customer_email: Option<&'a str> = "ada@example.com";
-        /// Free-form key/values, kept as sent and returned in webhooks.
+        /// Free-form keys and values, kept as sent and returned in webhooks.
         metadata: &'a RawValue = { "cart": "c-77" };
-        /// Set when the invoice came from a payment link.
+        /// Id of the payment link that created the invoice.
         payment_link_id: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
-        /// Sum of the refunds not failed, rejected or cancelled, in the invoice's currency; null while there is none.
+        /// Sum of the refunds that are not failed, rejected or cancelled, in the invoice's currency; null without
+        /// refunds.
         refunded_amount: Option<Cents> = null;
-        /// When the invoice was created, in UTC.
+        /// Creation time of the invoice, in UTC.
         created_at: Time = "2026-11-21T09:30:00.000Z";
-        /// Until when a payment is on time, in UTC.
+        /// Deadline for payments, in UTC.
         expires_at: Time = "2026-11-21T09:50:00.000Z";
         /// Start of the present paid state, in UTC; null while the invoice is not paid.
         confirmed_at: Option<Time> = "2026-11-21T09:31:12.400Z";
@@ -62,11 +63,11 @@ view! {
 }
 
 view! {
-    /// The invoice as its creation answers it: every field of Invoice, and warnings.
+    /// The new invoice: every field of Invoice, and warnings.
     pub CreatedInvoiceView<'a> as "CreatedInvoice" {
         /// Fields of the key.
         [flatten] base: InvoiceView<'a>;
-        /// What was ignored or did not work although the invoice was created; absent where there is nothing to say.
+        /// Problems with fields that did not prevent the creation; absent without problems.
         warnings: Sometimes<&'a [String]> [WARNINGS];
     }
     example differs {

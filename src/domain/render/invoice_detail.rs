@@ -17,47 +17,46 @@ use crate::domain::transfer::TransferStatus;
 use serde_json::value::to_raw_value;
 
 view! {
-    /// An invoice with all that is known of it.
+    /// An invoice with all details.
     pub(crate) InvoiceDetailView<'a> as "InvoiceDetail" {
         invoice: InvoiceView<'a> = {"id": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "object": "invoice", "orderId": "order-1001", "status": "confirmed", "paid": true, "livemode": false, "amount": "20.00", "currency": "EUR", "description": "Two tickets", "asset": "LTC", "assetSymbol": "LTC", "amountExpected": "0.25", "amountReceived": "0.25", "rate": "80", "depositAddress": "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl", "checkoutUrl": "http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU", "customerEmail": "ada@example.com", "metadata": {"cart": "c-77"}, "paymentLinkId": null, "refundedAmount": null, "createdAt": "2026-11-21T09:30:00.000Z", "expiresAt": "2026-11-21T09:50:00.000Z", "confirmedAt": "2026-11-21T09:31:12.400Z"};
-        /// Where the customer goes after paying.
+        /// URL for the customer after payment.
         redirect_url: Option<&'a str> = "https://shop.example/thanks";
-        /// Where the customer goes instead of paying.
+        /// URL for the customer who cancels.
         cancel_url: Option<&'a str> = null;
-        /// Extra URL receiving this invoice's events.
+        /// Extra URL for this invoice's events.
         webhook_url: Option<&'a str> = null;
-        /// When it was cancelled, in UTC.
+        /// Time of the cancellation, in UTC.
         cancelled_at: Option<Time> [Schema::OrNull(&Schema::MOMENT)] = null;
-        /// How much less still counts as paid, in basis points of the price.
+        /// Underpayment that still counts as paid, in basis points of the price.
         under_tolerance_bps: u32 [TOLERANCE] = 50;
-        /// How much more is not overpaid, in basis points of the price.
+        /// Overpayment that still counts as exact, in basis points of the price.
         over_tolerance_bps: u32 [TOLERANCE] = 50;
         sums: Sums = {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"};
-        /// Every coin that was picked, oldest first.
+        /// Every coin that was selected, oldest first.
         quotes: Vec<QuoteView<'a>> = [{"asset": "LTC", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "amountExpected": "0.25", "address": "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl", "picked": true, "createdAt": "2026-11-21T09:30:20.000Z"}];
         /// Every payment, oldest first.
         payments: Vec<PaymentView<'a>> = [{"id": "01a1fd71-0a11-7c40-9d3e-5a2b6c7d8e90", "state": "confirmed", "asset": "LTC", "chain": "litecoin", "txid": "5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b", "position": 0, "amount": "0.25", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "value": "20.00", "onTime": true, "seenAt": "2026-11-21T09:30:48.000Z", "confirmedAt": "2026-11-21T09:31:12.400Z", "confirmations": null, "confirmationsNeeded": null, "explorerUrl": null}];
-        /// The test network on which its coin is paid; null where that is worth something, and where the chain is
-        /// simulated.
+        /// Test network of the invoice's coin; null on main networks and simulated chains.
         test_network: Option<&'a str> = null;
     }
 }
 
 view! {
-    /// A coin that was picked.
+    /// A coin that was selected.
     pub(crate) QuoteView<'a> {
         /// The coin.
         asset: &'static str [Schema::ASSET];
         /// Fiat per whole coin.
         rate: String [Schema::COINS];
         priced_by: PricedByView;
-        /// What the customer was asked to pay.
+        /// Amount to pay, in whole coins.
         amount_expected: String [Schema::COINS];
-        /// Where to.
+        /// Deposit address.
         address: &'a str;
-        /// Whether it was picked last.
+        /// Whether it is the present selection.
         picked: bool;
-        /// When it was picked first, in UTC.
+        /// Time of the first selection, in UTC.
         created_at: Time;
     }
 }
@@ -67,28 +66,28 @@ view! {
     pub(crate) PaymentView<'a> {
         /// Payment id.
         id: &'a str [Schema::UUID];
-        /// Where it stands.
+        /// State of the payment.
         state: PaymentState;
-        /// The coin it came in.
+        /// Coin of the payment.
         asset: &'static str [Schema::ASSET];
-        /// Where it was seen.
+        /// Chain of the payment.
         chain: Chain [Schema::CHAIN];
-        /// The transaction.
+        /// Transaction id.
         txid: &'a str;
-        /// Output or log index in it.
+        /// Index of the output or log in the transaction.
         position: u32;
-        /// What was sent, in whole coins.
+        /// Amount in whole coins.
         amount: String [Schema::COINS];
-        /// The rate it was judged at.
+        /// Rate that applies to the payment.
         rate: String [Schema::COINS];
         priced_by: PricedByView;
-        /// What it is worth, in the invoice's currency.
+        /// Value in the invoice's currency.
         value: Cents;
         /// Whether it was seen before the deadline.
         on_time: bool;
-        /// When it was seen, in UTC.
+        /// Time at which it was seen, in UTC.
         seen_at: Time;
-        /// When it was confirmed, in UTC; null while it is not.
+        /// Time of its confirmation, in UTC; null while it is not confirmed.
         confirmed_at: Option<Time> [Schema::OrNull(&Schema::MOMENT)];
         [flatten] on_chain: &'a OnChain;
     }
@@ -154,74 +153,74 @@ impl<'a> From<&'a (Payment, OnChain)> for PaymentView<'a> {
 }
 
 view! {
-    /// One thing that happened to an invoice.
+    /// An entry in the timeline of an invoice.
     pub(crate) TimelineEntryView<'a> as "TimelineEntry" {
-        /// When, in UTC.
+        /// Time of the entry, in UTC.
         at: Time = "2026-11-21T09:31:12.400Z";
-        /// What the entry tells of.
+        /// Kind of the entry.
         kind: EntryKind = "status";
-        /// The same in words.
+        /// Text of the entry.
         text: &'a str = "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10";
-        /// The status from here on, where this is a change of it.
+        /// New status; null for entries that do not change it.
         status: Option<InvoiceStatus> = "confirmed";
-        /// What the status follows from, at that moment.
+        /// Sums that determine the status at that time.
         sums: Option<Sums> = {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"};
-        /// The coin that was picked.
+        /// The selected coin.
         coin: Option<CoinView<'a>> = null;
-        /// The payment that something happened to.
+        /// The payment of the entry.
         payment: Option<PaidView<'a>> = null;
-        /// What was booked.
+        /// The booking.
         booking: Option<BookingView<'a>> = null;
-        /// Which refund went a step.
+        /// The refund of the entry.
         refund: Option<RefundView<'a>> = null;
     }
 }
 
 view! {
-    /// The coin that was picked.
+    /// The selected coin.
     pub(crate) CoinView<'a> {
         /// The coin.
         asset: &'static str [Schema::ASSET];
         /// Fiat per whole coin.
         rate: String [Schema::COINS];
         priced_by: PricedByView;
-        /// What the customer is asked to pay.
+        /// Amount to pay, in whole coins.
         amount_expected: String [Schema::COINS];
-        /// Where to.
+        /// Deposit address.
         address: &'a str;
     }
 }
 
 view! {
-    /// The payment that something happened to.
+    /// The payment of the entry.
     pub(crate) PaidView<'a> {
         /// Payment id.
         id: &'a str [Schema::UUID];
-        /// What happened to it.
+        /// Step of the payment.
         step: PaymentStep;
-        /// The coin it came in.
+        /// Coin of the payment.
         asset: &'static str [Schema::ASSET];
-        /// What was sent, in whole coins.
+        /// Amount in whole coins.
         amount: String [Schema::COINS];
-        /// The rate it was judged at.
+        /// Rate that applies to the payment.
         rate: String [Schema::COINS];
         priced_by: PricedByView;
-        /// What it is worth, in the invoice's currency.
+        /// Value in the invoice's currency.
         value: Cents;
         /// Whether it was seen before the deadline.
         on_time: bool;
-        /// The transaction.
+        /// Transaction id.
         txid: &'a str;
         [flatten] on_chain: &'a OnChain;
     }
 }
 
 view! {
-    /// What was booked.
+    /// A booking in the ledger.
     pub(crate) BookingView<'a> {
         /// Ledger entry id.
         id: &'a str [Schema::UUID];
-        /// What is booked.
+        /// Kind of the booking.
         kind: LedgerKind;
         /// Signed amount.
         amount: Cents;
@@ -233,7 +232,7 @@ view! {
     pub(crate) RefundView<'a> {
         /// Refund id.
         id: &'a str [Schema::UUID];
-        /// Where it stands from here on.
+        /// New status of the refund.
         status: TransferStatus;
     }
 }

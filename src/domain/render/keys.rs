@@ -12,29 +12,29 @@ view! {
     pub KeyView<'a> as "Key", object "key" {
         /// Key id.
         id: &'a str [Schema::UUID] = "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10";
-        /// What it opens.
+        /// Class of the key: secret or public.
         class: KeyClass = "secret";
-        /// Live or test.
+        /// Mode of the key.
         mode: Mode = "test";
-        /// Its last four characters.
+        /// Last four characters.
         last4: &'a str = "a1B2";
-        /// When it was made, in UTC.
+        /// Creation time, in UTC.
         created_at: Time = "2026-11-21T09:30:00.000Z";
-        /// When it was used last, to the minute, in UTC.
+        /// Time of the last use, to the minute, in UTC.
         last_used_at: Option<Time> = null;
-        /// When it stops working, where it was rolled, in UTC.
+        /// Expiry of a rolled key, in UTC.
         expires_at: Option<Time> = null;
-        /// When it was revoked, in UTC.
+        /// Time of the revocation, in UTC.
         revoked_at: Option<Time> = null;
     }
 }
 
 view! {
-    /// A key that was just made.
+    /// A new key.
     pub CreatedKeyView<'a> as "CreatedKey" {
         /// Fields of the key.
         [flatten] base: KeyView<'a>;
-        /// Its text, which is shown only here; absent where the key was imported.
+        /// The key, shown only here; absent for an imported key.
         key: Sometimes<&'a str>;
     }
 }

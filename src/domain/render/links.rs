@@ -8,19 +8,19 @@ use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
 
 view! {
-    /// A page on which whoever opens it makes an invoice and pays it.
+    /// A page that creates an invoice for each payer.
     pub(crate) PaymentLinkView<'a> as "PaymentLink" {
         object: &'static str [schema!({ "type": "string", "const": "payment_link" })] = "payment_link";
         id: &'a str [Schema::UUID] = "019d9f7b-6a00-7000-8000-000000000002";
-        /// What is paid for.
+        /// Name, which the payer reads.
         name: &'a str = "A coffee";
-        /// The price; null where the payer names it.
+        /// Price; null if the payer chooses it.
         amount: Option<Cents> [Schema::Nullable(&Schema::STRING)] = "3.50";
         currency: Currency = "EUR";
         description: Option<&'a str> = "Thank you!";
-        /// Can it be opened?
+        /// Whether its page can be opened.
         active: bool = true;
-        /// Are its invoices live ones? A link of mode=test makes test invoices.
+        /// False if it creates test invoices: a link of mode=test.
         livemode: bool = true;
         url: String [Schema::URL] = "https://pay.example.com/l/019d9f7b-6a00-7000-8000-000000000002";
         created_at: Time = "2026-11-21T09:30:00.000Z";

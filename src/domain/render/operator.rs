@@ -9,18 +9,18 @@ use crate::domain::user::{Role, User};
 use serde_json::value::to_raw_value;
 
 view! {
-    /// Somebody who may sign in.
+    /// A user of the operator interface.
     pub(crate) UserView<'a> as "User" {
         object: &'static str [schema!({ "type": "string", "const": "user" })] = "user";
         id: &'a str [Schema::UUID] = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
         email: &'a str = "operator@sandbox.test";
         role: Role = "operator";
-        /// The account of a merchant's user; null for operators.
+        /// Account of a merchant's user; null for operators.
         account: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
         created_at: Time = "2026-11-21T09:30:00.000Z";
-        /// Since when they may not sign in.
+        /// Time since which the user is disabled.
         disabled_at: Option<Time> = null;
-        /// Since when a second factor is asked for besides the password.
+        /// Time since which the second factor is on.
         second_factor_at: Option<Time> = null;
     }
 }
@@ -34,7 +34,7 @@ pub(crate) const USER_LIST: Component = Component::List {
 };
 
 view! {
-    /// Who is signed in.
+    /// The session of a user.
     pub(crate) SessionView<'a> as "Session" {
         object: &'static str [schema!({ "type": "string", "const": "session" })] = "session";
         user: SessionUserView<'a> = {
@@ -42,7 +42,7 @@ view! {
             "account": null
         };
         second_factor: SecondFactorView = { "enabled": true, "recoveryCodesLeft": 10 };
-        /// When the session ends; only in the answer to signing in.
+        /// Expiry of the session; only in the answer to signing in.
         expires_at: Sometimes<Time> = "2026-11-21T21:30:00.000Z";
     }
 }
@@ -51,37 +51,37 @@ view! {
     pub(crate) SessionUserView<'a> {
         id: &'a str [Schema::UUID];
         email: &'a str;
-        /// An operator may do everything, a merchant what concerns its own account.
+        /// Role: an operator may do everything, a merchant what concerns its own account.
         role: Role;
-        /// The account of a merchant's user; null for operators.
+        /// Account of a merchant's user; null for operators.
         account: Option<&'a str> [Schema::Nullable(&Schema::UUID)];
     }
 }
 
 view! {
     pub(crate) SecondFactorView {
-        /// Is a code asked for besides the password?
+        /// Whether the second factor is on.
         enabled: bool;
-        /// Recovery codes that were not used yet.
+        /// Number of unused recovery codes.
         recovery_codes_left: i64 [schema!({ "type": "integer", "minimum": 0, "maximum": 10 })];
     }
 }
 
 view! {
-    /// What an authenticator app is to be given (TOTP of RFC 6238: SHA-1, six digits, 30 seconds).
+    /// Setup data for an authenticator app (TOTP of RFC 6238: SHA-1, six digits, 30 seconds).
     pub(crate) NewSecondFactorView<'a> as "NewSecondFactor" {
         object: &'static str [schema!({ "type": "string", "const": "second_factor" })] = "second_factor";
-        /// The secret in base32, to be typed in.
+        /// Secret in base32, for typing.
         secret: &'a str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
-        /// The same as a link, to be opened or shown as a QR code.
+        /// Secret as a link, for opening or for a QR code.
         uri: &'a str [Schema::URL] = "otpauth://totp/Coffer:anna%40shop.example?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Coffer&algorithm=SHA1&digits=6&period=30";
-        /// The QR code of that link; null where it is longer than a code can be.
+        /// QR code of the link; null if the link is too long for one.
         qr: Option<Qr> = { "size": 53, "path": "M4 4h7v1h-7z" };
     }
 }
 
 view! {
-    /// Each stands in for a code of the app, once.
+    /// Recovery codes, each valid once in place of a code of the app.
     pub(crate) RecoveryCodesView<'a> as "RecoveryCodes" {
         object: &'static str [schema!({ "type": "string", "const": "recovery_codes" })] = "recovery_codes";
         codes: &'a [String] [schema!({

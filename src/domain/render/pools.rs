@@ -4,13 +4,13 @@ use crate::domain::fields::{Schema, view};
 
 view! {
     pub PoolView, object "pool" {
-        /// The pool's name.
+        /// Name of the pool.
         pool: &'static str;
-        /// Addresses still to be handed out.
+        /// Addresses that are still free.
         free: i64 [Schema::COUNT];
-        /// Addresses that were handed out.
+        /// Addresses that are assigned.
         assigned: i64 [Schema::COUNT];
-        /// Addresses that are never handed out, because a restored copy cannot know whether they were.
+        /// Addresses that are never assigned, because a restored copy cannot know whether they were.
         retired: i64 [Schema::COUNT];
     }
 }
@@ -18,21 +18,21 @@ view! {
 view! {
     /// The pools of imported addresses.
     pub PoolListView as "PoolList" {
-        /// One for each chain whose addresses are imported.
+        /// One item for each chain with imported addresses.
         data: Vec<PoolView> = [{ "object": "pool", "pool": "solana", "free": 998, "assigned": 2, "retired": 0 }];
     }
 }
 
 view! {
-    /// What an import came to.
+    /// Result of an import.
     pub PoolImportView as "PoolImport", object "pool_import" {
-        /// The pool's name.
+        /// Name of the pool.
         pool: &'static str = "solana";
-        /// Addresses that are new in the pool.
+        /// Number of addresses that are new in the pool.
         added: usize = 1;
-        /// Addresses that the pool knew, or that came twice.
+        /// Number of addresses that were known, or that came twice.
         duplicates: usize = 0;
-        /// Addresses of the pool still to be handed out.
+        /// Number of free addresses in the pool.
         free: i64 [Schema::COUNT] = 999;
     }
 }

@@ -14,18 +14,18 @@ use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
 
 view! {
-    /// What a shop's page may know of the account.
+    /// Configuration for the shop's page.
     pub(crate) PublicConfigView<'a> as "PublicConfig" {
         /// The account's name.
         merchant: &'a str = "Sandbox Shop";
         livemode: bool = false;
         branding: PublicBrandingView<'a> = { "color": null, "logoUrl": null };
         currencies: &'static [Currency] = ["EUR", "USD"];
-        /// The language of the checkout, as in lang of HTML.
+        /// Language of the checkout, as in lang of HTML.
         checkout_lang: &'a str [schema!({ "type": "string", "minLength": 1 })] = "en";
-        /// The coins on offer in the key's mode.
+        /// Coins on offer in the key's mode.
         coins: Vec<PublicCoinView> = [{ "id": "LTC", "symbol": "LTC", "name": "Litecoin", "chain": "litecoin" }];
-        /// The script that opens the checkout from a shop's page.
+        /// URL of the script that opens the checkout on the shop's page.
         widget_url: String [Schema::URL] = "https://pay.example.com/widget.js";
     }
 }
@@ -82,11 +82,11 @@ pub fn public_config(
 view! {
     pub(crate) CheckoutSessionView<'a> as "CheckoutSession" {
         invoice_id: &'a str [Schema::UUID] = "019d9f7b-6a00-7000-8000-000000000001";
-        /// Opens this invoice's checkout: reading it there and picking a coin, nothing else.
+        /// Token of the checkout, which allows reading the invoice and selecting a coin.
         token: String = "5b1c1f6c2a7f4f0e9d8c7b6a59483726";
         checkout_url: String [Schema::URL] = "https://pay.example.com/checkout/019d9f7b-6a00-7000-8000-000000000001?token=5b1c1f6c2a7f4f0e9d8c7b6a59483726";
         status: InvoiceStatus = "created";
-        /// When the invoice can no longer be paid in time.
+        /// Deadline for payments.
         expires_at: Time = "2026-11-21T09:50:00.000Z";
     }
 }
@@ -103,9 +103,9 @@ pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
 }
 
 view! {
-    /// What a checkout shows of its invoice, as far as it changes.
+    /// The changing part of an invoice, for its checkout.
     pub(crate) CheckoutEventView<'a> as "CheckoutEvent" {
-        /// The invoice.
+        /// Invoice id.
         id: &'a str [Schema::UUID] = "019d9f7b-6a00-7000-8000-000000000001";
         status: InvoiceStatus = "awaiting_payment";
         paid: bool = false;

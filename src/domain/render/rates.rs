@@ -19,9 +19,9 @@ pub(crate) struct Coin<'a> {
 }
 
 view! {
-    /// What each coin costs in live mode, and who says so.
+    /// Rates of live mode with their sources.
     pub RatesView<'a> as "Rates", object "rates" {
-        /// Whether sources are asked: while an active account has a live key.
+        /// Whether the sources are asked: only while an active account has a live key.
         needed: bool = true;
         /// Every coin in every currency.
         data: Vec<CoinRateView<'a>> = [{
@@ -39,19 +39,19 @@ view! {
 }
 
 view! {
-    /// What is known of one coin in one currency.
+    /// Rate of one coin in one currency.
     pub CoinRateView<'a> {
         /// The coin's symbol.
         coin: &'static str;
-        /// What it costs is in this.
+        /// Currency of the rate.
         currency: Currency;
-        /// The rate that live mode quotes now; null while it has none.
+        /// Present rate of live mode; null if there is none.
         rate: Option<RateView>;
-        /// Why there is no rate now, and the coin is not on offer.
+        /// Reason for the missing rate, without which the coin is not on offer.
         problem: Option<String> [Schema::OrNull(&Schema::STRING)];
-        /// The newest rate that was ever known: what comes while there is none is priced at it.
+        /// Newest known rate. It values payments while there is no present rate.
         newest: Option<RateView>;
-        /// What each source said last.
+        /// Last rate of each source.
         figures: &'a [Figure];
     }
 }
@@ -61,25 +61,25 @@ view! {
     pub RateView {
         /// Fiat per whole coin.
         rate: String [Schema::COINS];
-        /// Where it came from.
+        /// Source of the rate.
         source: RateSource;
-        /// Of which moment it is, in UTC.
+        /// Time of the rate, in UTC.
         at: Time;
-        /// How old it is, in whole seconds.
+        /// Age in whole seconds.
         age_seconds: i64 [Schema::COUNT];
     }
 }
 
 view! {
-    /// A source, and what came of asking it last.
+    /// A source, with the result of the last request.
     pub RateSourceView<'a> {
-        /// Which.
+        /// The source.
         source: Source;
-        /// When it was asked last, in UTC.
+        /// Time of the last request, in UTC.
         tried_at: Time;
-        /// When it told something last, in UTC; null while it never did.
+        /// Time of the last answer with rates, in UTC; null before the first.
         told_at: Option<Time> [Schema::OrNull(&Schema::MOMENT)];
-        /// Why it told nothing when it was asked last.
+        /// Reason for a failed last request.
         problem: Option<&'a str> [Schema::OrNull(&Schema::STRING)];
     }
 }
@@ -122,16 +122,15 @@ pub(crate) fn rates(
 }
 
 view! {
-    /// Where a rate came from.
+    /// Origin of a rate.
     pub(crate) PricedByView as "PricedBy" {
-        /// fixed: the fixed rates of what is simulated; median: the median of public sources; file: the operator's own
-        /// file.
+        /// fixed: fixed rates of simulated coins; median: median of public sources; file: the operator's own file.
         source: RateSource = "median";
-        /// Of which moment the rate is, in UTC.
+        /// Time of the rate, in UTC.
         at: Time = "2026-11-21T09:30:00.000Z";
-        /// By how much the rate is lower than what was told, in basis points.
+        /// Discount of the rate from the source's rate, in basis points.
         spread_bps: u32 [schema!({ "type": "integer", "minimum": 0, "maximum": 2000 })] = 0;
-        /// What each source said; nothing for fixed rates.
+        /// Rate of each source; empty for fixed rates.
         figures: Evidence = [{ "source": "kraken", "rate": "60000.1", "via": "BTC/EUR", "at": "2026-11-21T09:30:00.000Z" }];
     }
 }

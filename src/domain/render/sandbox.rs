@@ -51,7 +51,7 @@ view! {
         customers_enabled: bool;
         /// Whether settlement is enabled; stored and shown only.
         settlement_enabled: bool;
-        /// How many servers the account may have at once; 0: it may not order any.
+        /// Highest number of servers at once; 0 forbids orders.
         server_quota: i64 [schema!({ "type": "integer", "minimum": 0, "maximum": 100000 })];
         /// Whether live invoices and payouts are answered 503 maintenance.
         maintenance: bool;
@@ -59,11 +59,11 @@ view! {
         max_invoice_amount: Cents;
         /// Lowest amount of a payout, in the payout's currency.
         payout_minimum: Cents;
-        /// Most that may be paid out in 24 hours, for each currency.
+        /// Highest sum of payouts in 24 hours, for each currency.
         payout_daily_limit: Cents;
-        /// Coin payouts are sent in.
+        /// Coin of the payouts.
         payout_asset: &'static str [Schema::ASSET];
-        /// Address payouts are sent to, of the payout coin's chain; null while there is none.
+        /// Payout address on the payout coin's chain; null if there is none.
         payout_address: Option<&'a str>;
         /// The account's webhook endpoints.
         endpoints: Vec<EndpointSwitchView<'a>>;
@@ -74,15 +74,15 @@ view! {
     pub EndpointSwitchView<'a> {
         /// Endpoint id.
         id: &'a str [Schema::UUID];
-        /// Where events are delivered.
+        /// URL that receives the events.
         url: &'a str [Schema::URL];
-        /// Secret that deliveries are signed with.
+        /// Secret that signs the deliveries.
         secret: &'a str;
-        /// Body of the deliveries.
+        /// Format of the bodies.
         format: Format;
-        /// Event types delivered; null for all.
+        /// Event types to deliver; null for all.
         types: Option<&'a [EventType]>;
-        /// Mode whose events are delivered; null for both.
+        /// Mode of the events to deliver; null for both.
         mode: Option<Mode>;
     }
 }
@@ -102,7 +102,7 @@ impl<'a> EndpointSwitchView<'a> {
 }
 
 view! {
-    /// What is pretended to be wrong.
+    /// Simulated faults.
     pub FaultsView {
         calls: Vec<CallFaultView>;
         pool: Option<&'static str> [schema!({ "type": ["string", "null"], "enum": ["empty", null] })];
@@ -112,22 +112,22 @@ view! {
 
 view! {
     pub CallFaultView {
-        /// Null: every call outside /sandbox.
+        /// Method and path; null for every call outside /sandbox.
         route: Option<String>;
         status: Option<u16> [schema!({ "type": ["integer", "null"] })];
         delay_ms: u64 [schema!({ "type": "integer" })];
         drop_answer: bool;
-        /// How many more calls.
+        /// Number of further calls.
         times: u64 [schema!({ "type": "integer" })];
     }
 }
 
 view! {
-    /// How many rows there are, both modes together.
+    /// Number of rows, of both modes together.
     pub CountsView {
         /// Number of invoices.
         invoices: i64 [Schema::COUNT];
-        /// Number of payments, dropped ones too.
+        /// Number of payments, including dropped ones.
         payments: i64 [Schema::COUNT];
         /// Number of payouts.
         payouts: i64 [Schema::COUNT];
@@ -137,21 +137,21 @@ view! {
         events: i64 [Schema::COUNT];
         /// Number of webhook deliveries, each with any number of attempts.
         deliveries: i64 [Schema::COUNT];
-        /// Number of webhook deliveries with an attempt still to come.
+        /// Number of webhook deliveries with a further attempt.
         deliveries_pending: i64 [Schema::COUNT];
     }
 }
 
 view! {
-    /// How far a live chain has been looked at.
+    /// Progress of a live chain.
     pub SandboxChainView as "SandboxChain" {
         /// The chain.
         chain: Chain [Schema::CHAIN] = "bitcoin";
         /// Always live: chains of test mode do not lag.
         mode: Mode [schema!({ "type": "string", "enum": ["live"] })] = "live";
-        /// Is it behind the clock?
+        /// Whether the chain lags behind the clock.
         lagging: bool = true;
-        /// Up to when; the clock where it does not lag.
+        /// Time up to which the chain has been read; the clock's time if it does not lag.
         scanned_to: Time = "2026-11-21T12:00:00.000Z";
     }
 }
@@ -163,7 +163,7 @@ view! {
         id: &'a str [Schema::UUID] = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
         /// Transaction id on the chain.
         txid: &'a str = "040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
-        /// Where the payment or deposit stands now; own where it is money of our own, unmatched where it is nobody's.
+        /// Present state of the payment or deposit; own for our own money, unmatched for money without a recipient.
         state: &'static str [Schema::Choice(&SHOWN_STATES)] = "seen";
     }
 }
@@ -190,7 +190,7 @@ pub(crate) struct TransactionSeen {
 
 view! {
     pub(crate) InboxMessage<'a> {
-        /// The request's headers, with lower-case names.
+        /// Headers of the request, with lower-case names.
         headers: &'a BTreeMap<String, String> = {
             "host": "127.0.0.1:8080",
             "content-type": "application/json",
@@ -200,9 +200,9 @@ view! {
             "webhook-timestamp": "1795253472",
             "webhook-signature": "v1,ymm79VlKdyw6ZmN4KC5kK4nxUOVMknajzqcx9LIUyQg="
         };
-        /// The raw text exactly as received, so that a signature can be verified.
+        /// Raw body, exactly as received, for verifying the signature.
         body: &'a str = "{\"id\":\"evt_01a1fd720c907ef7bc13a38180936ffa\",\"object\":\"event\",\"type\":\"invoice.confirmed\",\"livemode\":false,\"created\":\"2026-11-21T09:31:12.400Z\",\"data\":{\"object\":{\"id\":\"01a1fd70-f1c0-72d6-a3de-4fa0dcc29946\",\"object\":\"invoice\",\"orderId\":\"order-1001\",\"status\":\"confirmed\",\"paid\":true,\"livemode\":false,\"amount\":\"20.00\",\"currency\":\"EUR\",\"description\":\"Two tickets\",\"asset\":\"LTC\",\"assetSymbol\":\"LTC\",\"amountExpected\":\"0.25\",\"amountReceived\":\"0.25\",\"rate\":\"80\",\"depositAddress\":\"tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl\",\"checkoutUrl\":\"http://127.0.0.1:8080/checkout/01a1fd70-f1c0-72d6-a3de-4fa0dcc29946?token=aQEeK3mEzrTEb6xFgsmSPlAdXEWmu6wyaiAUGP1j9DU\",\"customerEmail\":\"ada@example.com\",\"metadata\":{\"cart\":\"c-77\"},\"paymentLinkId\":null,\"refundedAmount\":null,\"createdAt\":\"2026-11-21T09:30:00.000Z\",\"expiresAt\":\"2026-11-21T09:50:00.000Z\",\"confirmedAt\":\"2026-11-21T09:31:12.400Z\"}}}";
-        /// When it was received, in UTC.
+        /// Time of the request, in UTC.
         received_at: Time = "2026-11-21T09:31:12.403Z";
     }
 }

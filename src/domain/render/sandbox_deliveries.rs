@@ -8,34 +8,34 @@ view! {
     pub SandboxDeliveryView<'a> {
         /// Delivery id.
         id: &'a str [Schema::UUID];
-        /// Id of the event delivered.
+        /// Id of the event.
         event: &'a str [schema!({ "type": "string", "pattern": "^evt_[0-9a-f]{32}$" })];
-        /// Type of the event delivered.
+        /// Type of the event.
         r#type: EventType;
         /// Id of the account's endpoint; null for the invoice's own webhookUrl.
         endpoint: Option<&'a str> [Schema::Nullable(&Schema::UUID)];
-        /// Where the event is delivered.
+        /// URL of the delivery.
         url: &'a str [Schema::URL];
-        /// Whether an attempt is still to come, one was answered 2xx, or all failed.
+        /// pending: a further attempt follows; delivered: an attempt was answered 2xx; failed: all attempts failed.
         state: DeliveryState;
-        /// When the next attempt falls due, in UTC; null when none will be made.
+        /// Time of the next attempt, in UTC; null if there is none.
         next_attempt_at: Option<Time>;
-        /// The attempts made, oldest first.
+        /// Attempts, oldest first.
         attempts: Vec<SandboxAttemptView<'a>>;
     }
 }
 
 view! {
     pub SandboxAttemptView<'a> {
-        /// When the attempt was started, in UTC.
+        /// Start of the attempt, in UTC.
         at: Time;
-        /// HTTP status of the answer; null when there was none.
+        /// HTTP status of the answer; null without an answer.
         status: Option<u16> [Schema::Nullable(&schema!({ "type": "integer", "minimum": 100, "maximum": 599 }))];
-        /// How long the attempt took, in milliseconds.
+        /// Duration of the attempt, in milliseconds.
         latency_ms: i64 [Schema::COUNT];
-        /// Why there was no answer; null when there was one.
+        /// Reason for a missing answer; null with an answer.
         error: Option<&'a str>;
-        /// Start of the answer's body; null when there was no answer.
+        /// Start of the answer's body; null without an answer.
         answer: Option<&'a str>;
     }
 }

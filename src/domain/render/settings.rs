@@ -9,15 +9,15 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 view! {
-    /// The settings of the whole service.
+    /// Settings of the whole service.
     pub ServiceSettingsView as "ServiceSettings", object "settings" {
         /// Whether live invoices and payouts are paused.
         maintenance: bool = false;
-        /// How many confirmations payments need, for each coin by its asset id.
+        /// Confirmations that payments need, for each coin by its asset id.
         confirmations: BTreeMap<&'static str, Tiers> = {
             "BTC": [{ "below": "250.00", "confirmations": 1 }, { "below": "2500.00", "confirmations": 2 }, { "confirmations": 6 }]
         };
-        /// What sending costs where the chain's node tells no estimate, for each coin by its asset id.
+        /// Network fee if the chain's node gives no estimate, for each coin by its asset id.
         network_fees: BTreeMap<&'static str, NetworkFeeView> = { "LTC": { "amount": "0.0001", "source": "default" } };
     }
 }
@@ -25,15 +25,15 @@ view! {
 view! {
     /// The network fee of a coin.
     pub NetworkFeeView as "NetworkFee" {
-        /// In whole coins.
+        /// Amount in whole coins.
         amount: String [Schema::COINS] = "0.0001";
-        /// Whether the operator has set it, or it is built in.
+        /// Origin: set by the operator, or built in.
         source: FeeSource [schema!({ "type": "string", "enum": ["setting", "default"] })] = "default";
     }
 }
 
 view! {
-    /// A coin, and whether it is switched on.
+    /// A coin, and whether it is enabled.
     pub CoinView as "Coin", object "coin" {
         /// Asset id.
         asset: &'static str [Schema::ASSET] = "SOL";
@@ -43,29 +43,29 @@ view! {
         name: &'static str = "Solana";
         /// Chain.
         chain: Chain [Schema::CHAIN] = "solana";
-        /// Whether it is offered.
+        /// Whether the coin is on offer.
         enabled: bool = false;
-        /// Since when it is off, in UTC; null where it is on.
+        /// Time since which the coin is off, in UTC; null if it is on.
         off_since: Option<Time> = "2026-11-21T09:30:00.000Z";
     }
 }
 
 view! {
-    /// Something that somebody did.
+    /// An entry of the audit log.
     pub AuditLogEntryView<'a>, object "audit_log_entry" {
         /// Entry id.
         id: &'a str = "1";
-        /// When, in UTC.
+        /// Time of the action, in UTC.
         at: Time = "2026-11-21T09:30:00.000Z";
-        /// Who: the user's email, or what else acted.
+        /// The user's email, or another actor.
         actor: &'a str = "operator@sandbox.test";
-        /// What was done, like key.revoke.
+        /// The action, like key.revoke.
         action: &'a str = "coin.switch";
-        /// The account it concerns; null where it is none's.
+        /// Account of the action; null if it concerns none.
         account: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
-        /// What it was done to.
+        /// Id of the object of the action.
         object_id: Option<&'a str> = "SOL";
-        /// What else is known of it; never a secret.
+        /// Details, without secrets.
         detail: &'a RawValue [schema!({ "type": "object" })] = { "enabled": false };
     }
 }
@@ -89,7 +89,7 @@ const TIERS: Component = Component::Other {
     name: "ConfirmationTiers",
     schema: schema!({
         "type": "array",
-        "description": "How many confirmations the payments of a coin need, the least money first: the first tier takes what is worth less than its below, the next one what is worth less than its own, the last one the rest.",
+        "description": "Confirmations that payments of a coin need, by value in ascending order. Each tier applies to values less than its below; the last one applies to the rest.",
         "minItems": 1,
         "maxItems": 10,
         "items": {
@@ -101,14 +101,14 @@ const TIERS: Component = Component::Other {
                 "below": {
                     "type": "string",
                     "pattern": "^[0-9]+(\\.[0-9]{1,2})?$",
-                    "description": "For what is worth less than this, in the currency of the invoice, of a deposit in EUR; left out in the last tier only."
+                    "description": "Upper bound of the value, exclusive, in the invoice's currency or EUR for deposits; absent in the last tier only."
                 },
                 "confirmations": {
                     "type": ["integer", "string"],
                     "minimum": 1,
                     "maximum": 100000,
                     "pattern": "^final$",
-                    "description": "How many confirmations are needed, at most as many as the chain is watched for; or final, on chains that say so themselves."
+                    "description": "Confirmations, at most as many as the chain is watched for; or final, on chains with final blocks."
                 }
             }
         }

@@ -10,9 +10,9 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 
 view! {
-    /// An account in numbers, in one mode.
+    /// Figures of an account in one mode.
     pub(crate) AccountSummaryView as "AccountSummary", object "account_summary" {
-        /// Whose data: of what has a mode, only this is counted.
+        /// Mode of the figures.
         mode: Mode = "live";
         /// One balance for each of EUR and USD, always both.
         balances: Vec<BalanceView> = [
@@ -25,12 +25,12 @@ view! {
                 "fees": "0.00", "payouts": "0.00", "refunds": "0.00"
             }
         ];
-        /// Invoices that are neither paid nor given up: one count for each of created, awaiting_payment and detected.
+        /// Numbers of open invoices: one for each of created, awaiting_payment and detected.
         open_invoices: Vec<InvoiceCountView> = [
             { "status": "created", "count": 0 }, { "status": "awaiting_payment", "count": 0 },
             { "status": "detected", "count": 1 }
         ];
-        /// Invoices made in the last 30 days: one count for each status.
+        /// Numbers of invoices created in the last 30 days, one for each status.
         recent_invoices: Vec<InvoiceCountView> = [
             { "status": "created", "count": 0 }, { "status": "awaiting_payment", "count": 0 },
             { "status": "detected", "count": 1 }, { "status": "confirmed", "count": 4 },
@@ -38,7 +38,7 @@ view! {
             { "status": "expired", "count": 0 }, { "status": "paid_late", "count": 0 },
             { "status": "cancelled", "count": 0 }, { "status": "failed", "count": 0 }
         ];
-        /// What was sold: one entry for each of EUR and USD, always both.
+        /// Sales, one item for each of EUR and USD, always both.
         sales: Vec<DailySalesView> = [{
             "currency": "EUR", "today": "20.00", "total": "120.00",
             "days": [
@@ -48,8 +48,7 @@ view! {
         }];
         payouts: OpenTransfersView = { "requested": 1, "approved": 0, "processing": 0 };
         refunds: OpenTransfersView = { "requested": 0, "approved": 0, "processing": 0 };
-        /// Endpoints that are on and have not taken what they were sent last, oldest first. They are not switched off by
-        /// that.
+        /// Enabled endpoints that did not accept their last delivery, oldest first. They stay enabled.
         failing_endpoints: Vec<FailingEndpointView> = [{
             "id": "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10", "url": "https://shop.example/webhooks",
             "failingSince": "2026-11-21T09:30:00.000Z", "failedAttempts": 2,
@@ -59,61 +58,60 @@ view! {
 }
 
 view! {
-    /// What waits for an operator, over all accounts.
+    /// Counts of items that wait for an operator, over all accounts.
     pub(crate) SummaryView as "Summary", object "summary" {
-        /// Whose data: of what has a mode, only this is counted.
+        /// Mode of the figures.
         mode: Mode = "live";
         /// Accounts that wait for approval.
         accounts_pending: i64 [Schema::COUNT] = 1;
         payouts: OpenTransfersView = { "requested": 1, "approved": 0, "processing": 0 };
         refunds: OpenTransfersView = { "requested": 0, "approved": 0, "processing": 0 };
-        /// Payouts and refunds of which nobody knows whether they were sent; they are counted by their status too.
+        /// Payouts and refunds that may have been sent. Each counts by its status, too.
         transfers_unknown: i64 [Schema::COUNT] = 0;
-        /// Payouts and refunds whose onChain.state is needs_review: a person has to look.
+        /// Payouts and refunds whose onChain.state is needs_review.
         transfers_to_review: usize = 0;
-        /// Those of them that are payouts.
+        /// Payouts of transfersToReview.
         payouts_to_review: usize = 0;
-        /// Those of them that are refunds.
+        /// Refunds of transfersToReview.
         refunds_to_review: usize = 0;
-        /// Approved payouts and refunds that the signer is to send while none is set: start with --signer, or reassign each
-        /// with sentBy hand.
+        /// Approved payouts and refunds that wait for a signer while none is set. Start with --signer, or reassign
+        /// each with sentBy hand.
         transfers_without_signer: i64 [Schema::COUNT] = 0;
-        /// Servers that are to be made or removed, and nobody has begun.
+        /// Servers that wait to be created or removed.
         servers_waiting: i64 [Schema::COUNT] = 2;
-        /// Servers of which nobody knows whether they were made or removed.
+        /// Servers that may have been created or removed.
         servers_unknown: i64 [Schema::COUNT] = 0;
-        /// Payments that matched nothing and were not yet looked at.
+        /// Unmatched payments without an outcome.
         unmatched_payments: i64 [Schema::COUNT] = 1;
-        /// Endpoints that are on and have not taken what they were sent last.
+        /// Enabled endpoints that did not accept their last delivery.
         failing_endpoints: i64 [Schema::COUNT] = 0;
         /// Whether live invoices and payouts are paused.
         maintenance: bool = false;
-        /// Why no coin is on offer in live mode although a live key is there; null where one is, or there is no such key.
+        /// Reason why no coin is on offer in live mode; null if one is, or if there is no live key.
         nothing_on_offer: Option<String> = null;
     }
 }
 
 view! {
-    /// How many invoices are in one status.
+    /// Number of invoices with one status.
     pub(crate) InvoiceCountView as "InvoiceCount" {
         /// The status.
         status: InvoiceStatus = "detected";
-        /// How many.
+        /// Number of invoices.
         count: i64 [Schema::COUNT] = 1;
     }
 }
 
 view! {
-    /// What was sold in one currency in the last 30 days, as it was booked; what was undone is taken off the day on which it
-    /// was.
+    /// Sales in one currency in the last 30 days, as booked. A reversal counts on the day of the reversal.
     pub(crate) DailySalesView as "DailySales" {
         /// Currency of the amounts.
         currency: Currency = "EUR";
         /// Sales of today so far.
         today: Cents [Schema::STRING] = "20.00";
-        /// Sales of all these days.
+        /// Sales of all days.
         total: Total [Schema::STRING] = "120.00";
-        /// Every day of UTC, oldest first, today last; days without a sale too.
+        /// Days in UTC, oldest first, today last, including days without sales.
         days: Vec<SalesOfDayView> = [
             { "day": "2026-11-21", "count": 2, "amount": "100.00", "percentOfHighest": 100 },
             { "day": "2026-11-22", "count": 1, "amount": "20.00", "percentOfHighest": 20 }
@@ -125,41 +123,41 @@ view! {
     pub(crate) SalesOfDayView {
         /// The day, in UTC.
         day: String [schema!({ "type": "string", "format": "date" })];
-        /// How many bookings of sales.
+        /// Number of sales bookings.
         count: i64 [Schema::COUNT];
-        /// Their sum.
+        /// Sum of the bookings.
         amount: Cents [Schema::STRING];
-        /// The sum as whole percent of the day with the highest sum: for drawing.
+        /// Sum in whole percent of the day with the highest sum, for charts.
         percent_of_highest: u8 [schema!({ "type": "integer", "minimum": 0, "maximum": 100 })];
     }
 }
 
 view! {
-    /// How many payouts or refunds are open.
+    /// Numbers of open payouts or refunds.
     pub(crate) OpenTransfersView as "OpenTransfers" {
-        /// Those that wait for approval.
+        /// Number that wait for approval.
         requested: i64 [Schema::COUNT] = 1;
-        /// Those that wait to be sent.
+        /// Number that wait to be sent.
         approved: i64 [Schema::COUNT] = 0;
-        /// Those that are being sent.
+        /// Number that are being sent.
         processing: i64 [Schema::COUNT] = 0;
     }
 }
 
 view! {
-    /// An endpoint that has not taken what it was sent last.
+    /// An endpoint that did not accept its last delivery.
     pub FailingEndpointView as "FailingEndpoint" {
         /// Endpoint id.
         id: String [Schema::UUID] = "0193ad6e-3c00-7a41-9e55-0c6d2f9b7a10";
-        /// Where events are sent.
+        /// URL that receives the events.
         url: String = "https://shop.example/webhooks";
-        /// When the first attempt failed after the last event that it took, in UTC.
+        /// Time of the first failed attempt since the last accepted event, in UTC.
         failing_since: Time = "2026-11-21T09:30:00.000Z";
-        /// How many attempts have failed since then, of the last 90 days.
+        /// Number of failed attempts since then, of the last 90 days.
         failed_attempts: i64 [schema!({ "type": "integer", "minimum": 1 })] = 2;
-        /// When the last of them began, in UTC.
+        /// Start of the last attempt, in UTC.
         last_attempt_at: Time = "2026-11-21T09:30:05.000Z";
-        /// Status of its answer; null where there was none.
+        /// HTTP status of the last answer; null without an answer.
         last_status: Option<u16> [schema!({ "type": ["integer", "null"] })] = 500;
         /// Why there was no answer; null where there was one.
         last_error: Option<String> = null;

@@ -17,12 +17,12 @@ use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus};
 use serde_json::value::to_raw_value;
 
 view! {
-    /// Part of the balance sent to the merchant's own wallet. The amount leaves the balance when it is requested and is put
-    /// back when it fails, is rejected or cancelled.
+    /// Part of the balance sent to the merchant's own wallet. A request subtracts the amount from the balance; a
+    /// failed, rejected or cancelled payout returns it.
     pub(crate) PayoutView<'a> as "Payout" {
         /// Payout id.
         id: &'a str [Schema::UUID] = "01a1fd8c-6a00-7c3e-8a55-0d2f4c9be111";
-        /// Where it stands.
+        /// Status.
         status: TransferStatus = "paid";
         [flatten] money: MoneyView<'a>;
         [flatten] end: EndView<'a>;
@@ -30,19 +30,19 @@ view! {
 }
 
 view! {
-    /// Part of a paid invoice sent back to the customer. The amount leaves the balance when it is requested and is put back
-    /// when it fails, is rejected or cancelled.
+    /// Part of a paid invoice sent back to the customer. A request subtracts the amount from the balance; a failed,
+    /// rejected or cancelled refund returns it.
     pub(crate) RefundView<'a> as "Refund", object "refund" {
         /// Refund id.
         id: &'a str [Schema::UUID] = "01a1fd8d-2c10-7b41-9e07-5a1c33f0d222";
-        /// Invoice that is refunded.
+        /// Id of the refunded invoice.
         invoice_id: Option<&'a str> [Schema::UUID] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
-        /// Where it stands.
+        /// State of the payment.
         status: TransferStatus = "requested";
         /// False when it belongs to test mode.
         livemode: bool = false;
         [flatten] money: MoneyView<'a>;
-        /// Why it was requested.
+        /// Reason for the request.
         reason: Option<&'a str> = "One ticket too many";
         [flatten] end: EndView<'a>;
     }
@@ -59,40 +59,40 @@ view! {
         currency: Currency = "EUR";
         /// Amount taken from the balance.
         amount: Cents [Schema::PRICE] = "150.00";
-        /// Coin it is sent in (asset id from currencies).
+        /// Coin of the transfer (asset id from currencies).
         asset: &'static str [Schema::ASSET] = "SOL";
-        /// Ticker of that coin.
+        /// Ticker symbol of the coin.
         asset_symbol: &'static str = "SOL";
-        /// Chain it is sent on.
+        /// Chain of the transfer.
         chain: Chain [Schema::CHAIN] = "solana";
-        /// Where it is sent.
+        /// Recipient address.
         to_address: &'a str = "GsbwXfJraMomNxBcjYLcG3mxkBUiyWXAB32fGbSkQRdW";
-        /// What is sent, in whole coins, the network fee already taken out; null until approved.
+        /// Amount to send in whole coins, after the network fee; null until approved.
         amount_crypto: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.999995";
-        /// Fee taken out, in whole coins; null until approved.
+        /// Network fee in whole coins; null until approved.
         network_fee_crypto: Option<String> [Schema::Nullable(&Schema::COINS)] = "0.000005";
         /// Fiat per whole coin, fixed at approval; null until then.
         rate: Option<String> [Schema::Nullable(&Schema::COINS)] = "150";
-        /// Transaction on the chain; null until paid.
+        /// Transaction id on the chain; null until paid.
         txid: Option<&'a str> = "5wHu1qwD7q3j6dRk6MMmBxcT4bSnbGvQ5dUo6oyhJq4EJzv6dUo6oyhJq4EJzv5wHu1qwD7q3j6dRk6MMmBxcT4b";
     }
 }
 
 view! {
     pub(crate) EndView<'a> {
-        /// Why it failed, was rejected or cancelled, where that was said.
+        /// Reason for the failure, rejection or cancellation, if one was given.
         failure_reason: Option<&'a str> = null;
-        /// When it was requested, in UTC.
+        /// Time of the request, in UTC.
         requested_at: Time = "2026-11-21T10:00:00.000Z";
-        /// When it was approved, in UTC; null until then.
+        /// Time of the approval, in UTC; null until then.
         approved_at: Option<Time> = "2026-11-21T10:05:00.000Z";
-        /// When it was paid, failed, rejected or cancelled, in UTC; null until then.
+        /// Time at which it was paid, failed, rejected or cancelled, in UTC; null until then.
         finalized_at: Option<Time> = "2026-11-21T10:06:30.000Z";
     }
 }
 
 view! {
-    /// A payout, with whose it is and what its sending is at.
+    /// A payout with its account and its progress.
     pub(crate) DashboardPayoutView<'a> as "DashboardPayout" {
         [flatten] base: PayoutView<'a>;
         [flatten] sending: SendingView<'a>;
@@ -100,7 +100,7 @@ view! {
 }
 
 view! {
-    /// A refund, with whose it is and what its sending is at.
+    /// A refund with its account and its progress.
     pub(crate) DashboardRefundView<'a> as "DashboardRefund" {
         [flatten] base: RefundView<'a>;
         [flatten] sending: SendingView<'a>;
@@ -109,7 +109,7 @@ view! {
 }
 
 view! {
-    /// A payout, with whose it is, what its sending is at, and what a wallet is given to send it.
+    /// A payout with its account, its progress, and the payment data for a wallet.
     pub(crate) DashboardPayoutDetailView<'a> as "DashboardPayoutDetail" {
         [flatten] base: PayoutView<'a>;
         [flatten] sending: SendingView<'a>;
@@ -124,7 +124,7 @@ view! {
 }
 
 view! {
-    /// A refund, with whose it is, what its sending is at, and what a wallet is given to send it.
+    /// A refund with its account, its progress, and the payment data for a wallet.
     pub(crate) DashboardRefundDetailView<'a> as "DashboardRefundDetail" {
         [flatten] base: RefundView<'a>;
         [flatten] sending: SendingView<'a>;
@@ -135,16 +135,16 @@ view! {
 
 view! {
     pub(crate) SendingView<'a> {
-        /// Account whose balance it leaves.
+        /// Id of the account.
         account: &'a str [Schema::UUID] = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
-        /// State of the signer, or the hold of a restore: unknown, declined and restored wait for a person.
+        /// State of the signer, or the hold of a restore. unknown, declined and restored wait for an operator.
         sending: Option<Sending> = null;
-        /// Who sends it, once it is approved: a person from a wallet, or the signer; null where that was not kept.
+        /// Sender after approval: a person with a wallet, or the signer; null if it was not kept.
         sent_by: Option<SentBy> = "signer";
-        /// Where its network fee comes from: given at approval, an estimate of the chain's node, the setting of the coin, or
-        /// the built-in fee; null before approval.
+        /// Source of the network fee: given at approval, the node's estimate, the coin's setting, or the built-in
+        /// fee; null before approval.
         network_fee_from: Option<FeeSource> = "estimate";
-        /// Why the signer did not send it, or why that is unknown.
+        /// Reason why the signer did not send it, or why that is unknown.
         sending_reason: Option<&'a str> = null;
         [flatten] chain: &'a TransferOnChain;
     }
@@ -157,69 +157,70 @@ view! {
             "state": "waiting", "txid": null, "confirmations": null, "confirmationsNeeded": null, "amountSeen": null,
             "problem": null
         };
-        /// Arrivals at its destination that a person may attach with pay, or dismiss; the newest 20.
+        /// Incoming transactions at its destination that an operator may attach with pay, or dismiss; the newest 20.
         proposals: Vec<ProposalView> = [];
-        /// Reviews of it, the newest first; an open one has no endedAt.
+        /// Reviews, newest first. An open review has no endedAt.
         reviews: Vec<ReviewView> = [];
     }
 }
 
 view! {
-    /// What the chain of a payout or refund tells.
+    /// State of a payout or refund on its chain.
     pub(crate) OnChainView as "TransferOnChain" {
-        /// waiting: no transaction is attached, or no node has it; seen: it is in the mempool or in a block and pays the
-        /// amount; needs_review: a person has to look; settled: nothing more is waited for; unwatched: no node tells.
+        /// waiting: no transaction is attached, or no node has it; seen: it is in the mempool or in a block and pays
+        /// the amount; needs_review: an operator has to decide; settled: it is final; unwatched: the chain has no
+        /// node.
         state: OnChainState = "waiting";
         /// Attached transaction.
         txid: Option<String> = null;
-        /// Blocks that confirm it, until it is settled.
+        /// Confirmations of the transaction, until it is settled.
         confirmations: Option<u32> = null;
-        /// Blocks that it needs, or final.
+        /// Confirmations that it needs, or final.
         confirmations_needed: Option<Depth> = null;
-        /// Sum of its outputs that count for this payout or refund, in its coin.
+        /// Sum of the outputs that count for this payout or refund, in its coin.
         amount_seen: Option<String> = null;
-        /// What is wrong, or what is waited for.
+        /// The problem, or the state that is waited for.
         problem: Option<String> = null;
     }
 }
 
 view! {
-    /// An arrival at the destination of a payout or refund that a person may attach.
+    /// An incoming transaction at the destination of a payout or refund that an operator may attach.
     pub(crate) ProposalView as "TransferProposal" {
-        /// Its transaction.
+        /// Transaction id.
         txid: String = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-        /// Its amount, in the coin of the payout or refund.
+        /// Amount in the coin of the payout or refund.
         amount_crypto: String = "0.25";
-        /// When it was first seen.
+        /// Time at which it was first seen.
         seen_at: Time = "2026-11-21T10:07:00.000Z";
-        /// Height of its block; null in the mempool.
+        /// Height of the block; null in the mempool.
         block_height: Option<u32> = null;
     }
 }
 
 view! {
-    /// Something that a person has, or had, to look at after a payout or refund had ended.
+    /// A finding for an operator about a payout or refund that has ended.
     pub(crate) ReviewView as "TransferReview" {
-        /// Its id, for resolve and adjust.
+        /// Id of the review, for resolve and adjust.
         id: String [Schema::UUID] = "01a1fd8c-6a00-7c3e-8a55-0d2f4c9be333";
         /// overpaid: more than 1 % too much was sent; gone: the transaction is not confirmed any more; arrived: money
         /// arrived after failed or cancelled; beyond_reach: the approval is older than the blocks that are read back.
         kind: ReviewKind = "gone";
-        /// What was found.
+        /// The finding.
         problem: String = "transaction 9f86d081 is not confirmed any more, after it was paid";
-        /// When it was found.
+        /// Time of the finding.
         opened_at: Time = "2026-11-21T11:07:00.000Z";
-        /// When it ended.
+        /// Time of the end.
         ended_at: Option<Time> = null;
-        /// How it ended.
+        /// Reason for the end.
         reason: Option<String> = null;
     }
 }
 
 view! {
-    /// Additions to one transfer by itself.
+    /// Additions for one transfer.
     pub(crate) ToSend<'a> {
-        /// What an approval that says nothing would fix now, for operators while it is requested.
+        /// Terms that an approval without its own would fix now; for operators while it is requested.
         approval: Option<ApprovalView<'a>> = {
             "rate": "80", "rateSource": "median", "rateAt": "2026-11-21T10:00:10.000Z", "rateAgeSeconds": 42,
             "rateFigures": [
@@ -230,23 +231,23 @@ view! {
             "networkFeeAt": "2026-11-21T10:00:30.000Z", "networkFee": "0.01", "amountCrypto": "0.0624",
             "sentBy": "signer", "signerProblem": null
         };
-        /// The payment as wallets read it (BIP 321, EIP-681, Solana Pay), while it is processing and no command sends it;
-        /// null for tron, where there is no standard, and where chains are simulated.
+        /// Payment URI for wallets (BIP 321, EIP-681, Solana Pay), while it is processing and no command sends it;
+        /// null for tron, which has no standard, and on simulated chains.
         payment_uri: Option<&'a str> = null;
-        /// The QR code of that; of the address where there is no such text. Null while it is not sent by hand, and where
-        /// chains are simulated.
+        /// QR code of the payment URI, or of the address without one; null if it is not sent by hand, and on
+        /// simulated chains.
         qr: Option<Qr> = null;
-        /// Who began to send it, while it is processing: nobody else sends it.
+        /// The sender while it is processing. Nobody else sends it.
         begun: Option<BegunView<'a>> = null;
     }
 }
 
 view! {
-    /// Who began to send a payout or refund.
+    /// The sender of a payout or refund.
     pub(crate) BegunView<'a> as "TransferBegun" {
-        /// The person's email; signer command or sandbox where that began.
+        /// Email of the user; or the signer command, or sandbox.
         by: &'a str = "ada@example.com";
-        /// When.
+        /// Time at which sending began.
         at: Time = "2026-11-21T10:05:30.000Z";
     }
 }

@@ -50,71 +50,70 @@ pub struct Around {
 }
 
 view! {
-    /// Money that came to an address of nobody's, or in a coin that was never quoted there.
+    /// A payment to an unknown address, or in a coin that was not quoted there.
     pub UnmatchedPaymentView<'a> as "UnmatchedPayment", object "unmatched_payment" {
         /// Payment id.
         id: &'a str [Schema::UUID] = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
         /// False when it belongs to test mode.
         livemode: bool = true;
-        /// Why it matched nothing.
+        /// Reason why it is unmatched.
         reason: UnmatchedReason = "unquoted_coin";
-        /// The account whose address it is; null where it is nobody's.
+        /// Account of the address; null if there is none.
         account: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = "01a1fd63-3620-76bf-bbc8-d96f3ea9d132";
-        /// The invoice whose address it is; null where it is nobody's.
+        /// Invoice of the address; null if there is none.
         invoice: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
-        /// The invoice or the customer whose address it came to, as the body that gives it to them at one press; null
-        /// where it is nobody's, or cannot be given away.
+        /// Invoice or customer of the address, as the body that assigns the payment; null if there is none, or if it
+        /// cannot be assigned.
         candidate: Option<&'a Candidate> = { "invoice": "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946" };
-        /// Chain it was seen on.
+        /// Chain of the payment.
         chain: Chain [Schema::CHAIN] = "base";
-        /// Coin it came in.
+        /// Coin of the payment.
         asset: &'static str [Schema::ASSET] = "USDC-BASE";
         /// Ticker of the coin.
         asset_symbol: &'static str = "USDC";
-        /// The address it came to.
+        /// Recipient address.
         address: &'a str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
         /// Transaction id on the chain.
         txid: &'a str = "0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
-        /// Place in the transaction: on utxo chains the output's index.
+        /// Index in the transaction; on utxo chains the output's index.
         position: u32 = 3;
-        /// Where a person looks the transaction up; null for what is simulated or of a test network.
+        /// Page of the transaction in a block explorer; null on test networks and simulated chains.
         explorer_url: Option<&'a str> [Schema::Nullable(&Schema::URL)] = "https://basescan.org/tx/0x040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
-        /// What came, in whole coins.
+        /// Amount in whole coins.
         amount_crypto: String = "25";
-        /// What it is worth in EUR at the rate of now; null where there is none.
+        /// Value in EUR at the present rate; null without a rate.
         worth_eur: Option<Cents> [Schema::Nullable(&Schema::STRING)] = "23.00";
-        /// What it is worth in USD at the rate of now; null where there is none.
+        /// Value in USD at the present rate; null without a rate.
         worth_usd: Option<Cents> [Schema::Nullable(&Schema::STRING)] = "25.00";
-        /// Where it stands on its chain.
+        /// State on the chain.
         state: PaymentState = "confirmed";
-        /// When it was seen, in UTC.
+        /// Time at which it was seen, in UTC.
         seen_at: Time = "2026-11-21T09:31:02.000Z";
-        /// What a person made of it: it was given to somebody, paid back, or nothing is to be done; null while nobody
-        /// has.
+        /// Outcome that an operator recorded: assigned, returned or no action; null without one.
         outcome: Option<Resolution> = null;
-        /// When somebody first made something of it, in UTC; null while nobody has.
+        /// Time of the first outcome, in UTC; null without one.
         resolved_at: Option<Time> = null;
-        /// Why.
+        /// Note of the operator.
         note: Option<&'a str> = null;
-        /// The transaction that paid it back.
+        /// Transaction id of the return.
         return_txid: Option<&'a str> = null;
-        /// Id of the payment that it has become.
+        /// Id of the resulting payment.
         payment: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
-        /// Id of the deposit that it has become.
+        /// Id of the resulting deposit.
         deposit: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
-        /// Whether what was made of it can be undone: false once it was given to somebody and has been confirmed.
+        /// Whether the outcome can be undone. An assignment that was confirmed cannot.
         can_be_undone: bool = false;
     }
 }
 
 view! {
-    /// What a payment that matched nothing has become: a payment of an invoice, or a deposit.
+    /// The payment or deposit of an assigned unmatched payment.
     pub AssignmentView<'a> as "UnmatchedPaymentAssignment", object "unmatched_payment_assignment" {
-        /// Its id, by which that can be undone.
+        /// Id of the unmatched payment, with which the assignment can be undone.
         unmatched_payment: &'a str [Schema::UUID] = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
-        /// Id of the payment; null where it is a deposit.
+        /// Id of the payment; null for a deposit.
         payment: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = "01a1fd72-a6c4-7d05-9f2a-6a1f6a2be9c1";
-        /// Id of the deposit; null where it is a payment.
+        /// Id of the deposit; null for a payment.
         deposit: Option<&'a str> [Schema::Nullable(&Schema::UUID)] = null;
     }
 }

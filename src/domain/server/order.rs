@@ -49,13 +49,13 @@ impl Default for ServerLimits {
 input! {
     pub(crate) CreateServer, checked r#type, hostname, cpu, ram_mb, disk_gb; unknown refused {
         required r#type: ServerType = choice().or_refused("must be given: kvm"), "kvm";
-        /// A host name by RFC 1123, no address; kept as sent.
+        /// Host name by RFC 1123, not an address; kept as sent.
         required hostname: String = HostnameRule, "web-1.example.com";
-        /// Processors; at most what the operator allows.
+        /// Number of processors, at most what the operator allows.
         required cpu: () = SizeRule(schema!({ "type": "integer", "minimum": 1 })), 2;
-        /// Memory in MB; at most what the operator allows.
+        /// Memory in MB, at most what the operator allows.
         required ram_mb: () = SizeRule(schema!({ "type": "integer", "minimum": 256 })), 2048;
-        /// Disk in GB; at most what the operator allows.
+        /// Disk in GB, at most what the operator allows.
         required disk_gb: () = SizeRule(schema!({ "type": "integer", "minimum": 1 })), 40;
     }
 }

@@ -59,11 +59,11 @@ input! {
     pub(crate) DecideServer, checked action, address, r#ref, reason; unknown refused {
         required action: OperatorStep =
             choice().or_refused("must be given: one of activate, fail, delete, release"), "activate";
-        /// With activate: where it is reached.
+        /// With activate: address of the server.
         optional address: String = LineRule(REFERENCE_CHARS_MAX), "203.0.113.7";
-        /// With activate: what its provider calls it.
+        /// With activate: reference of the provider.
         optional r#ref: String = LineRule(REFERENCE_CHARS_MAX), "vm-17";
-        /// With fail, which needs it: the reseller reads it.
+        /// With fail, which needs it: reason for the reseller.
         optional reason: String = LineRule(REASON_CHARS_MAX);
     }
 }

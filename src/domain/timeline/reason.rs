@@ -13,20 +13,20 @@ use crate::domain::time::Time;
 use crate::domain::transfer::{Transfer, TransferStatus};
 
 view! {
-    /// The sums that a status follows from, in the invoice's currency.
+    /// Sums that determine a status, in the invoice's currency.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub Sums as "InvoiceSums" {
         /// The price.
         due: Cents = "20.00";
-        /// From here on it counts as paid: the price less what is tolerated.
+        /// Lowest sum that counts as paid: the price less the tolerance.
         paid_from: Cents = "19.90";
-        /// Up to here it is not overpaid.
+        /// Highest sum that is not overpaid.
         paid_up_to: Cents = "20.10";
-        /// Confirmed, and seen in time.
+        /// Confirmed payments seen in time.
         confirmed_on_time: Total = "20.00";
-        /// Seen in time, and not confirmed.
+        /// Unconfirmed payments seen in time.
         unconfirmed_on_time: Total = "0.00";
-        /// Confirmed, and seen too late.
+        /// Confirmed payments seen too late.
         confirmed_late: Total = "0.00";
     }
 }

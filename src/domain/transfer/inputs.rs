@@ -21,7 +21,7 @@ input! {
     pub CreatePayout, checked amount, currency; unknown refused {
         /// Fiat amount with at most two decimals, or all for the whole available balance.
         required amount: PayoutAmount = PayoutAmountRule, "150.00";
-        /// Which balance; default EUR.
+        /// Currency of the balance; default EUR.
         or(Currency::Eur) currency: Currency = choice().by_one_of(), "EUR";
     }
 }
@@ -29,15 +29,16 @@ input! {
 input! {
     /// A refund to request.
     pub RequestRefund, checked invoice, amount, asset, to_address, reason; unknown refused {
-        /// Invoice to refund.
+        /// Id of the invoice.
         required invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
         /// Amount to refund, in the invoice's currency; default: all that is left.
         optional amount: Cents = RefundAmountRule, "5.00";
-        /// Coin it is sent in; default: the coin of the invoice.
+        /// Coin of the refund; default: the invoice's coin.
         optional asset: &'static Asset = COIN;
-        /// Where it is sent, on the coin's chain; addresses of test networks only in test mode and in the sandbox.
+        /// Recipient address on the coin's chain. Addresses of test networks are allowed only in test mode and in the
+        /// sandbox.
         expected to_address: String = ADDRESS, "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
-        /// Why, for a person to read.
+        /// Reason, for people.
         optional reason: String = REASON, "One ticket too many";
     }
 }
@@ -45,66 +46,64 @@ input! {
 input! {
     /// A refund to request, of an invoice of either mode.
     pub SandboxRefund, checked invoice, amount, asset, to_address, reason; unknown refused {
-        /// Invoice to refund.
+        /// Id of the invoice.
         required invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";
         /// Amount to refund, in the invoice's currency; default: all that is left.
         optional amount: Cents = RefundAmountRule, "5.00";
-        /// Coin it is sent in; default: the coin of the invoice.
+        /// Coin of the refund; default: the invoice's coin.
         optional asset: &'static Asset = COIN;
-        /// Where it is sent, on the coin's chain; default: a fixed address.
+        /// Recipient address on the coin's chain; default: a fixed address.
         optional to_address: String = ADDRESS;
-        /// Why, for a person to read.
+        /// Reason, for people.
         optional reason: String = REASON, "One ticket too many";
     }
 }
 
 input! {
-    /// One step of a payout or refund.
+    /// A step of a payout or refund.
     pub MoveTransfer, checked
         action, rate, network_fee, accept_rate, accept_fee, sent_by, txid, reason, force, unverified, review;
     unknown refused {
-        /// What is done to it.
+        /// The action.
         required action: TransferAction = ActionRule { actions: &OF_OPERATOR, fields: MoveTransfer::NAMES }, "approve";
-        /// Fiat per whole coin; only with approve. Without it the fresh market rate is taken.
+        /// Fiat per whole coin, only with approve; default: the fresh market rate.
         optional rate: String = text(1..=40).of_form(0, "^[0-9]+(\\.[0-9]{1,10})?$");
-        /// Takes a rate that is more than 2 % from the market's, or any where none is fresh; only with approve.
+        /// Accepts a rate more than 2 % from the market's, or any rate without a fresh one; only with approve.
         filled accept_rate: bool = SwitchRule;
-        /// What sending costs, in whole coins; only with approve. Without it the estimate of the chain's node is
-        /// taken, else the setting of the coin.
+        /// Network fee in whole coins, only with approve; default: the node's estimate, else the coin's setting.
         optional network_fee: String = text(1..=60).of_form(0, "^[0-9]+(\\.[0-9]+)?$");
-        /// Takes a network fee above a quarter of the amount; only with approve.
+        /// Accepts a network fee above a quarter of the amount; only with approve.
         filled accept_fee: bool = SwitchRule;
-        /// Who sends it; only with approve, reassign and the release of an approved one, and needed with reassign.
-        /// Without it the signer sends it where one is set, the chain has a node and signerLimit allows it, else a
-        /// person; a release leaves hand as it is.
+        /// Sender; only with approve, reassign (which needs it) and the release of an approved transfer. Default: the
+        /// signer if one is set, the chain has a node and signerLimit allows it, else a person. A release keeps hand.
         optional sent_by: SentBy = choice().by_one_of(), "hand";
-        /// Id of a transaction, in the form of its chain: with pay the one that sent it, which is attached until the
-        /// chain has settled it; with dismiss the one of a proposal.
+        /// Transaction id in the chain's form. With pay: the transaction that sent it, attached until the chain has
+        /// settled it. With dismiss: the transaction of a proposal.
         optional txid: String = TXID;
-        /// Why, for a person to read; with fail, reject, cancel, resolve and adjust. With pay it counts the transfer as
-        /// paid at once, with or without a txid.
+        /// Reason, for people; with fail, reject, cancel, resolve and adjust. With pay it marks the transfer as paid
+        /// at once, with or without a txid.
         optional reason: String = REASON;
-        /// Puts the amount back although the transfer was handed over and is not proved gone; only with fail.
+        /// Returns the amount although the transfer was handed over and may still be sent; only with fail.
         filled force: bool = SwitchRule;
-        /// Counts it as paid although its chain has no node; only with pay.
+        /// Marks it as paid although its chain has no node; only with pay.
         filled unverified: bool = SwitchRule;
-        /// Id of an open review; only with resolve and adjust, and needed there.
+        /// Id of an open review; only with resolve and adjust, which need it.
         optional review: String = text(1..=64);
     }
 }
 
 input! {
-    /// One step of a payout or refund.
+    /// A step of a payout or refund.
     pub SandboxMoveTransfer, checked action, txid, reason, state; unknown refused {
-        /// What is done to it.
+        /// The action.
         required action: TransferAction = ActionRule { actions: &OF_SANDBOX, fields: SandboxMoveTransfer::NAMES }, "approve";
-        /// Transaction that sent it; only with pay; default: a new one.
+        /// Transaction id; only with pay; default: a new one.
         optional txid: String = TXID;
-        /// Why, for a person to read; with fail, reject and cancel.
+        /// Reason, for people; with fail, reject and cancel.
         optional reason: String = REASON;
-        /// What its simulated chain tells; only with chain, and needed there. seen: its transaction is in the mempool and
-        /// pays the amount; confirmed: it is settled; short: it pays half; dropped: it is gone; other_address: it pays
-        /// another address.
+        /// State on the simulated chain; only with chain, which needs it. seen: the transaction is in the mempool and
+        /// pays the amount; confirmed: it is settled; short: it pays half; dropped: it is gone; other_address: it
+        /// pays another address.
         optional state: ChainCase = choice().by_one_of();
     }
 }

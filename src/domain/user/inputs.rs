@@ -19,36 +19,33 @@ input! {
     pub(crate) SignIn, checked email, password, code; unknown refused {
         required email: String = text(1..=EMAIL_CHARS_MAX), "operator@sandbox.test";
         required password: String = text(0..=1000), "sandbox";
-        /// Where the second factor is on: the six digits that the authenticator app shows now, or a recovery code. Each
-        /// works once.
+        /// With the second factor on: the six digits of the authenticator app, or a recovery code. Each works once.
         optional code: Code = CodeRule { chars_min: 0 };
     }
 }
 
 input! {
     pub(crate) ConfirmPassword, checked password, code; unknown refused {
-        /// The present password.
+        /// Present password.
         required password: String = PASSWORD, "sandbox";
-        /// Where the second factor is on: the six digits that the authenticator app shows now, or a recovery code. Each
-        /// works once.
+        /// With the second factor on: the six digits of the authenticator app, or a recovery code. Each works once.
         optional code: Code = CodeRule { chars_min: 0 };
     }
 }
 
 input! {
     pub(crate) ChangePassword, checked password, new_password, code; unknown refused {
-        /// The present password.
+        /// Present password.
         required password: String = PASSWORD, "correct horse battery";
         required new_password: String = NEW_PASSWORD, "staple correct horse";
-        /// Where the second factor is on: the six digits that the authenticator app shows now, or a recovery code. Each
-        /// works once.
+        /// With the second factor on: the six digits of the authenticator app, or a recovery code. Each works once.
         optional code: Code = CodeRule { chars_min: 0 };
     }
 }
 
 input! {
     pub(crate) SecondFactorCode, checked code; unknown refused {
-        /// The six digits that the authenticator app shows now; to turn it off, a recovery code does, too.
+        /// The six digits of the authenticator app; for turning it off, also a recovery code.
         expected code: Code = CodeRule { chars_min: 1 }, "287082";
     }
 }
@@ -58,7 +55,7 @@ input! {
         required email: String = EMAIL, "ben@shop.example";
         required password: String = NEW_PASSWORD, "correct horse battery";
         expected role: Role = choice(), "operator";
-        /// The account of a merchant's user; goes with role merchant only.
+        /// Account of a merchant's user; only with role merchant.
         optional account: String = described(text(1..=36), Schema::UUID);
     }
 }

@@ -18,29 +18,29 @@ const CHAIN_CHARS_MAX: usize = 40;
 const INDEX_MAX: i64 = INDEX_END.saturating_sub(1) as i64;
 
 input! {
-    /// A wallet to be added. What is private is refused and not kept.
+    /// A wallet to add. A private key is refused and not kept.
     pub AddWallet, checked chain, script, network, key, next, name; unknown refused {
-        /// Which chains: bitcoin, litecoin, dogecoin, evm, tron; evm is all EVM chains.
+        /// Chain or chain family: bitcoin, litecoin, dogecoin, evm or tron. evm stands for all EVM chains.
         required chain: Chain = PoolRule(chain_named), "bitcoin";
         /// The account's extended public key (xpub, ypub, zpub, tpub, upub, vpub, Ltub, Mtub, dgub), or a descriptor
         /// pkh(), wpkh(), sh(wpkh()) or tr() of one such key with its origin, /0/* and checksum.
         required key: Wallet = WalletRule, "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-        /// What its outputs hold, where the key does not tell it: a plain xpub for bitcoin or litecoin.
+        /// Type of the output script; needed for a plain xpub of bitcoin or litecoin.
         optional script: Script = choice();
-        /// The network, where a test key leaves several; test where it is left out.
+        /// Network of an ambiguous test key; default test.
         optional network: WalletNetwork = described(choice(), NETWORK_NAMED);
-        /// The index to begin with, where the key was in use elsewhere; 0 where it is left out, and where it was for a
-        /// wallet that is known. At most 100000 above where the wallet is, and above every index that it has handed out.
+        /// First index to assign, for a key that was used elsewhere; default 0, or the present index of a known
+        /// wallet. At most 100000 above the present index, and above every assigned index.
         optional next: i64 = integer(0..=INDEX_MAX);
-        /// What its owner calls it.
+        /// Name that the owner chose.
         optional name: String = name(1..=NAME_CHARS_MAX), "Till";
     }
 }
 
 input! {
-    /// An address to be declared as our own.
+    /// An own address to declare.
     pub AddOwnAddress, checked chain, address; unknown refused {
-        /// Which chains: bitcoin, litecoin, dogecoin, evm, tron, solana; evm is all EVM chains.
+        /// Chain or chain family: bitcoin, litecoin, dogecoin, evm, tron or solana. evm stands for all EVM chains.
         required chain: Chain = PoolRule(pool_named), "evm";
         /// The address.
         required address: String = text(1..=128), "0x9858EfFD232B4033E47d90003D41EC34EcaEda94";

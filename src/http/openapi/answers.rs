@@ -66,15 +66,15 @@ pub(super) fn headers() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let mut headers = json!({
         "X-Request-Id": { "required": true, "schema": text, "description": "Id of the request, also in the service's log." },
-        "WWW-Authenticate": { "required": true, "schema": { "type": "string", "const": "Bearer" }, "description": "How to send a key." },
-        "Retry-After": { "required": true, "schema": { "type": "integer", "minimum": 0 }, "description": "Seconds after which to try again." },
-        "RateLimit": { "schema": text, "description": "What is left of the key's rate; absent where there is no limit." },
-        "RateLimit-Policy": { "schema": text, "description": "The key's rate; absent where there is no limit." },
+        "WWW-Authenticate": { "required": true, "schema": { "type": "string", "const": "Bearer" }, "description": "Authentication scheme." },
+        "Retry-After": { "required": true, "schema": { "type": "integer", "minimum": 0 }, "description": "Seconds to wait before the next try." },
+        "RateLimit": { "schema": text, "description": "Remaining rate of the key; absent without a limit." },
+        "RateLimit-Policy": { "schema": text, "description": "Rate of the key; absent without a limit." },
     });
     if let Some(headers) = headers.as_object_mut() {
         headers.extend(public::headers(true).map(|(name, value)| {
             let always = json!({ "type": "string", "const": value });
-            let about = "What browsers ask for before a page of another site may read this.";
+            let about = "Permission for pages of other sites, which browsers require.";
             (
                 name.to_owned(),
                 json!({ "required": true, "schema": always, "description": about }),

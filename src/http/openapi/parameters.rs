@@ -30,7 +30,7 @@ pub(super) fn parameters(route: &Route) -> Vec<Value> {
         json!({ "name": param.name, "in": "query", "description": param.about, "schema": param_schema(param) })
     });
     let idempotency = route.is_idempotent.then(|| {
-        let about = "Makes a retry safe: the same key and body answer again what they answered, for 24 hours.";
+        let about = "Makes retries safe: for 24 hours, the same key and body return the same answer.";
         let schema = json!({ "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[ -~]+$" });
         json!({ "name": "Idempotency-Key", "in": "header", "description": about, "schema": schema })
     });

@@ -12,7 +12,7 @@ use crate::domain::render::transfers::{PayoutView, RefundView};
 use serde_json::{Value, json};
 
 /// What webhooks are grouped by, as operations are by the tags of their routes, and a sentence about it.
-pub(super) const TAG: (&str, &str) = ("Webhooks", "What Coffer sends to a shop's server.");
+pub(super) const TAG: (&str, &str) = ("Webhooks", "Requests from Coffer to a shop's server.");
 
 /// The headers of a delivery: name, form, what it is.
 const HEADERS: [(&str, &str, &str); 4] = [
@@ -70,13 +70,13 @@ fn webhook(kind: EventType) -> Value {
     let words = kind.as_str().replace(['.', '_'], " ");
     json!({ "post": {
         "operationId": format!("webhook {words}").split(' ').map(capital).collect::<String>(),
-        "summary": format!("Tells that this happened: {words}."),
+        "summary": format!("Notifies of the event: {words}."),
         "tags": [TAG.0],
         "security": [],
         "parameters": headers,
         "requestBody": { "required": true, "content": { "application/json": content } },
         "responses": {
-            "2XX": { "description": "The receiver has it. Anything else, or no answer within 10 seconds, is tried again." },
+            "2XX": { "description": "The receiver accepted it. Another status, or no answer within 10 seconds, leads to a further attempt." },
         },
     } })
 }

@@ -19,11 +19,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         operation: "export",
         tag: Some(Tag::OperatorBooks),
         path: "/dashboard/api/accounts/{account}/exports/{file}",
-        summary: "Sends invoices.csv, payments.csv, ledger.csv, payouts.csv, refunds.csv or deposits.csv, oldest first, however many there are.",
+        summary: "Exports invoices.csv, payments.csv, ledger.csv, payouts.csv, refunds.csv or deposits.csv, oldest first, without a limit.",
         query: &[MODE, FROM, TO],
         answers: &[Answer {
             status: 200,
-            about: "The rows, as CSV with a line of names.",
+            about: "Rows as CSV, with a header line.",
             content: Content::Csv,
         }],
         handler: Handler::Session(|call, member| Box::pin(export(call, member))),

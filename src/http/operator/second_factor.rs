@@ -25,11 +25,10 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/session/second-factor",
-            summary: "Begins one's own second factor: what an authenticator app is to be given, once. It is not asked for \
-                      until it is confirmed.",
+            summary: "Begins the user's own second factor and returns its setup data once. It is not required before it is confirmed.",
             answers: &[Answer::shown(
                 201,
-                "What the app is to be given; one that was only begun before is forgotten.",
+                "The setup data, which replaces an unconfirmed one.",
                 &NewSecondFactorView::COMPONENT,
             )],
             refusals: &[Code::InvalidTransition],
@@ -42,11 +41,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/session/second-factor/confirm",
-            summary: "Turns on what was begun, by a first code of the app; ends all other sessions of one's own.",
+            summary: "Confirms the user's own second factor by a first code of the app. The user's other sessions end.",
             body: Body::required(&SecondFactorCode::COMPONENT),
             answers: &[Answer::shown(
                 200,
-                "It is on; these recovery codes are answered once.",
+                "Recovery codes, shown only here.",
                 &RecoveryCodesView::COMPONENT,
             )],
             refusals: &[
@@ -63,9 +62,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/session/second-factor/off",
-            summary: "Turns off one's own second factor, by a code; the recovery codes are forgotten.",
+            summary: "Turns off the user's own second factor by a code. The recovery codes become invalid.",
             body: Body::required(&SecondFactorCode::COMPONENT),
-            answers: &[Answer::empty(204, "It is off.")],
+            answers: &[Answer::empty(204, "Turned off.")],
             refusals: &[
                 Code::InvalidCredentials,
                 Code::InvalidTransition,

@@ -26,11 +26,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/session",
-            summary: "Signs in: sets the cookie that every other operation here asks for.",
+            summary: "Signs in and sets the session cookie of the operator interface.",
             body: Body::required(&SignIn::COMPONENT),
             answers: &[Answer::shown(
                 201,
-                "Signed in, for twelve hours.",
+                "The session, for twelve hours.",
                 &SessionView::COMPONENT,
             )],
             refusals: &[
@@ -46,12 +46,8 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "getSession",
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/session",
-            summary: "Says who is signed in.",
-            answers: &[Answer::shown(
-                200,
-                "Who is signed in.",
-                &SessionView::COMPONENT,
-            )],
+            summary: "Returns the session's user.",
+            answers: &[Answer::shown(200, "The session.", &SessionView::COMPONENT)],
             handler: Handler::Session(|call, member| Box::pin(read(call, member))),
             ..PRIVATE
         },

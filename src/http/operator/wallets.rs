@@ -17,11 +17,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         operation: "exportWalletAddresses",
         tag: Some(Tag::OperatorService),
         path: "/dashboard/api/wallets/{id}/addresses.csv",
-        summary: "Sends the addresses that a wallet has handed out: path, address, coin, amount received, wallet.",
+        summary: "Exports the assigned addresses of a wallet: path, address, coin, amount received, wallet.",
         query: &[FUNDED],
         answers: &[Answer {
             status: 200,
-            about: "The rows, as CSV with a line of names.",
+            about: "Rows as CSV, with a header line.",
             content: Content::Csv,
         }],
         handler: Handler::Operator(|call, operator| Box::pin(addresses(call, operator))),
@@ -32,7 +32,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// `funded` of an export.
 const FUNDED: Param = Param {
     name: "funded",
-    about: "Only addresses that something came to; all where it is left out.",
+    about: "Only addresses with payments; default all.",
     kind: ParamKind::OneOf(&["true", "false"]),
 };
 

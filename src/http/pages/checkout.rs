@@ -43,7 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             query: &[
                 Param {
                     name: "token",
-                    about: "What opens this invoice's checkout.",
+                    about: "Token of the checkout.",
                     kind: ParamKind::Any,
                 },
                 LANG,

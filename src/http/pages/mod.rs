@@ -79,7 +79,7 @@ fn picked(lang: &str) -> String {
 /// The parameter of a page that can be read in several languages.
 const LANG: Param = Param {
     name: "lang",
-    about: "The language that it is read in.",
+    about: "Language of the page.",
     kind: ParamKind::Any,
 };
 

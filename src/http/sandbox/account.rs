@@ -16,7 +16,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         tag: Some(Tag::SandboxState),
         method: "PATCH",
         path: "/sandbox/account",
-        summary: "Changes some of the account's switches; all of them or none.",
+        summary: "Changes switches of the account, all of them or none.",
         body: Body::required(&SandboxAccount::COMPONENT),
         answers: STATE,
         handler: Handler::Sandbox(|call, sandbox| Box::pin(account(call, sandbox))),

@@ -31,17 +31,15 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         operation: "sandboxStream",
         tag: Some(Tag::SandboxState),
         path: "/sandbox/stream",
-        summary: "Tells each call, event and attempt to deliver as it happens, until either side ends the stream.",
+        summary: "Streams calls, events and attempts to deliver, until either side ends the stream.",
         query: &[Param {
             name: "since",
-            about: "The id of the last event that was had, as Last-Event-ID. Without either the stream begins with what \
-                    is kept of what has happened.",
+            about: "Id of the last event, as Last-Event-ID. Without either, the stream begins with the activity that is kept.",
             kind: ParamKind::Any,
         }],
         answers: &[Answer {
             status: 200,
-            about: "Events named as their `kind`, each with the number that the next one follows. A call with the \
-                    header `X-Coffer-Untold` is not told.",
+            about: "Events named by their `kind`, with increasing numbers as ids. A call with the header `X-Coffer-Untold` is left out.",
             content: Content::Events(&ActivityView::COMPONENT),
         }],
         handler: Handler::Sandbox(|call, sandbox| Box::pin(stream(call, sandbox))),

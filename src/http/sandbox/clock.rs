@@ -14,7 +14,7 @@ use crate::service::Error;
 use std::sync::Arc;
 
 input! {
-    /// What to do with the clock: exactly one of the fields; null means absent.
+    /// A change of the clock: exactly one of the fields. Null means absent.
     pub(super) SandboxClock, checked advance, set, frozen; unknown refused, besides {
         "oneOf": [
             { "required": ["advance"], "properties": { "advance": { "type": "string" } } },
@@ -24,9 +24,9 @@ input! {
     } {
         /// Duration to move forward by, as [Nd][Nh][Nm][Ns], at most 3650d.
         optional advance: i64 = OrNull(parsed(text(1..=40).of_form(2, SPAN), parse_span_ms)), "20m";
-        /// Time to move forward to; an earlier one is refused, and one after the year 8999.
+        /// Time to move forward to, not in the past and not after the year 8999.
         optional set: Time = described(parsed(text(1..=40), str::parse), MOMENT_OR_NULL);
-        /// True stops the clock, false lets it run on.
+        /// Whether the clock stands still.
         optional frozen: bool = OrNull(FlagRule);
     }
 }
@@ -44,7 +44,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         tag: Some(Tag::SandboxState),
         method: "POST",
         path: "/sandbox/clock",
-        summary: "Moves the clock forward, doing on the way what falls due; or stops it, or lets it run.",
+        summary: "Moves the clock forward and does all that falls due; or stops or restarts the clock.",
         body: Body::required(&SandboxClock::COMPONENT),
         answers: STATE,
         handler: Handler::Sandbox(|call, sandbox| Box::pin(clock(call, sandbox))),

@@ -19,21 +19,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 input! {
-    /// What the next calls meet, or what is pretended until the faults are ended.
+    /// A fault of the next calls, or a state that lasts until the faults are ended.
     pub(super) SandboxFault, checked pool, rates, status, delay_ms, drop_answer, route, times; unknown refused {
-        /// A method and a path of this document outside /sandbox, like "POST /v1/invoices"; every call if left out.
+        /// Method and path of an operation outside /sandbox, like "POST /v1/invoices"; default: every call.
         optional route: String = text(1..=200), "POST /v1/invoices";
-        /// Answered instead of doing anything.
+        /// HTTP status, answered instead of the operation.
         optional status: i64 = integer(400..=599), 503;
-        /// Waits first.
+        /// Delay before the call, in milliseconds.
         optional delay_ms: i64 = integer(0..=60_000);
-        /// Does the work and closes the connection without answering; does not go with status.
+        /// Whether the call is done and the connection closed without an answer; not with status.
         filled drop_answer: bool = SwitchRule;
-        /// How many calls; must be given with status, delayMs or dropAnswer.
+        /// Number of calls; required with status, delayMs or dropAnswer.
         optional times: i64 = integer(1..=1_000_000), 2;
-        /// No address is left for new customers and newly picked coins.
+        /// empty: no address is left for new customers and selected coins.
         change pool: &'static str = constant("empty");
-        /// No rate is fresh enough to quote a coin of live mode.
+        /// stale: no rate is fresh enough to quote a coin of live mode.
         change rates: &'static str = constant("stale");
     }
 }
@@ -46,7 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/faults",
-            summary: "Lets the next calls fail, wait or go unanswered; or empties the pool, or makes rates stale.",
+            summary: "Makes the next calls fail, wait or stay without an answer; or empties the pool, or makes rates stale.",
             body: Body::required(&SandboxFault::COMPONENT),
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(add(call, sandbox))),

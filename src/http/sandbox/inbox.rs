@@ -22,13 +22,13 @@ use std::time::Duration;
 const WAIT_MS_MAX: i64 = 60_000;
 
 input! {
-    /// What a receiver of the sandbox answers from now on.
+    /// Behaviour of an inbox from now on.
     pub(super) SandboxInboxBehaviour, checked status, delay_ms, times; unknown refused {
         /// HTTP status to answer; default 200.
         or(200) status: i64 = OrNull(integer(200..=599)), 500;
         /// Time to wait before the answer, in milliseconds; default 0.
         or(0) delay_ms: i64 = OrNull(integer(0..=60_000)), 0;
-        /// How many requests are answered so, before the receiver is as at first again; default: all.
+        /// Number of requests before the inbox answers 200 at once again; default: all.
         optional times: i64 = OrNull(integer(1..=1_000_000)), 1;
     }
 }
@@ -36,7 +36,7 @@ input! {
 const MESSAGES: Component = Component::List {
     name: "SandboxInbox",
     item: &Component::Inline(&InboxMessage::OBJECT),
-    about: "What a receiver of the sandbox was sent, oldest first.",
+    about: "Requests that an inbox received, oldest first.",
     about_data: "The requests received, oldest first.",
 };
 
@@ -48,10 +48,10 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxInboxes),
             method: "POST",
             path: "/sandbox/inbox/{name}",
-            summary: "A webhook receiver: point an endpoint here. Answers 200, or as it was told to.",
+            summary: "Receives webhooks: point an endpoint here. Answers 200, or as configured.",
             answers: &[
                 Answer::empty(200, "Received."),
-                Answer::empty(0, "What the inbox was told to answer."),
+                Answer::empty(0, "Configured status."),
             ],
             // Webhooks come to it by whatever name their endpoint has.
             takes_any_host: true,
@@ -62,7 +62,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "inboxMessages",
             tag: Some(Tag::SandboxInboxes),
             path: "/sandbox/inbox/{name}",
-            summary: "Lists what a receiver was sent, oldest first; waits for the first match.",
+            summary: "Lists the requests of an inbox, oldest first, and waits for the first match.",
             query: &[
                 Param {
                     name: "type",
@@ -71,7 +71,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 },
                 Param {
                     name: "wait",
-                    about: "How long to wait for the first match, like 5s; at most 60s.",
+                    about: "Time to wait for the first match, like 5s; at most 60s.",
                     kind: ParamKind::Span,
                 },
             ],
@@ -84,7 +84,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxInboxes),
             method: "PUT",
             path: "/sandbox/inbox/{name}",
-            summary: "Sets what a receiver answers.",
+            summary: "Configures the answers of an inbox.",
             body: Body::required(&SandboxInboxBehaviour::COMPONENT),
             answers: DONE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(behave(call, sandbox))),
@@ -95,7 +95,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxInboxes),
             method: "DELETE",
             path: "/sandbox/inbox/{name}",
-            summary: "Empties a receiver; it answers 200 again.",
+            summary: "Empties an inbox, which then answers 200 again.",
             answers: DONE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(clear(call, sandbox))),
             ..PLAIN

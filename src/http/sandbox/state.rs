@@ -40,7 +40,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "sandboxState",
             tag: Some(Tag::SandboxState),
             path: "/sandbox",
-            summary: "Reads the time, the account's switches and counts.",
+            summary: "Returns the time, the account's switches and counts.",
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(state(call, sandbox))),
             ..PLAIN
@@ -60,7 +60,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/snapshots/{name}",
-            summary: "Keeps the whole state, the clock included, under a name.",
+            summary: "Saves the whole state and the clock under a name.",
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(snapshot(call, sandbox))),
             ..PLAIN
@@ -70,7 +70,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/snapshots/{name}/restore",
-            summary: "Restores the state that was kept under a name.",
+            summary: "Restores the state that was saved under a name.",
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(restore(call, sandbox))),
             ..PLAIN

@@ -28,11 +28,11 @@ use std::sync::Arc;
 const RESEND_BATCH: u32 = 200;
 
 input! {
-    /// Which deliveries are sent again; null means absent.
+    /// Deliveries to send again. Null means absent.
     pub Resend, checked since, endpoint; unknown refused {
-        /// Those of events from this moment on.
+        /// Only deliveries of events since this time.
         required since: Time = SinceRule, "2026-11-21T09:00:00.000Z";
-        /// Only those to this endpoint; absent: to all.
+        /// Only deliveries to this endpoint; default: to all.
         optional endpoint: String = described(text(1..=36), Schema::Nullable(&Schema::UUID)), null;
     }
 }
