@@ -64,7 +64,7 @@ impl Response {
 
     /// Asserts an error: its status, its code, and the field that it names.
     #[track_caller]
-    pub fn refused(&self, status: u16, code: &str, param: Option<&str>) {
+    pub fn assert_error(&self, status: u16, code: &str, param: Option<&str>) {
         let body = self.json();
         assert_eq!(
             (self.status, &body["error"], body["param"].as_str()),
@@ -91,12 +91,12 @@ impl Shop {
     /// Starts a sandbox on a temporary file.
     #[track_caller]
     pub fn open() -> Shop {
-        Shop::with(Config::sandbox())
+        Shop::with_config(Config::sandbox())
     }
 
     /// Starts a sandbox with this configuration.
     #[track_caller]
-    pub fn with(config: Config) -> Shop {
+    pub fn with_config(config: Config) -> Shop {
         let shop = Shop {
             server: Server::start(config).unwrap(),
             agent: agent(),
@@ -118,7 +118,7 @@ impl Shop {
 
     /// Executes SQL on a separate connection to the file.
     #[track_caller]
-    pub fn write_beside(&self, statement: &str) {
+    pub fn execute_sql(&self, statement: &str) {
         let file = rusqlite::Connection::open(self.file()).unwrap();
         file.busy_timeout(std::time::Duration::from_secs(10))
             .unwrap();
@@ -127,7 +127,7 @@ impl Shop {
 
     /// Returns the single text of an SQL query on a separate connection to the file.
     #[track_caller]
-    pub fn read_beside(&self, statement: &str) -> String {
+    pub fn query_text(&self, statement: &str) -> String {
         let file = rusqlite::Connection::open(self.file()).unwrap();
         file.query_row(statement, [], |row| row.get(0)).unwrap()
     }
@@ -158,7 +158,7 @@ impl Shop {
 
     /// Updates the simulated account.
     #[track_caller]
-    pub fn switch(&self, body: Value) -> Response {
+    pub fn update_account(&self, body: Value) -> Response {
         self.send("PATCH", "/sandbox/account", &[], &body.to_string())
             .expect(200)
     }
@@ -184,7 +184,7 @@ impl Shop {
 
     /// Returns the current state of a test invoice.
     #[track_caller]
-    pub fn read(&self, id: &str) -> Value {
+    pub fn get_invoice(&self, id: &str) -> Value {
         self.get(&format!("/v1/invoices/{id}"), Some(TEST))
             .expect(200)
             .json()
@@ -231,7 +231,7 @@ impl Shop {
 
     /// Moves a payment to a state on its simulated chain.
     #[track_caller]
-    pub fn step(&self, payment: &str, state: &str) -> Value {
+    pub fn move_payment(&self, payment: &str, state: &str) -> Value {
         let path = format!("/sandbox/payments/{payment}");
         self.post(&path, None, json!({ "state": state }))
             .expect(200)
@@ -297,6 +297,6 @@ pub fn send(
         headers: headers.collect(),
         text: response.body_mut().read_to_string().unwrap(),
     };
-    documented_errors::are_documented(method, url, &answer);
+    documented_errors::assert_documented(method, url, &answer);
     answer
 }

@@ -10,7 +10,7 @@ mod observed;
 mod recorder;
 mod world;
 
-use crate::support::golden::is_held;
+use crate::support::golden::assert_matches;
 use recorder::Recorder;
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ fn check(is_wanted: fn(&str) -> bool) {
             .iter()
             .filter(|operation| operation.tag == tag)
             .collect();
-        is_held(&file_name(tag), &recorder.record(&of_tag));
+        assert_matches(&file_name(tag), &recorder.record(&of_tag));
     }
 }
 

@@ -48,13 +48,13 @@ impl Objects {
     pub fn create(interface: &OperatorInterface) -> Objects {
         let shop = &interface.shop;
         let endpoint = json!({ "url": format!("{}/sandbox/inbox/shop", shop.url()) });
-        let endpoint = created(&interface.act("POST", "endpoints", &endpoint));
+        let endpoint = created(&interface.request("POST", "endpoints", &endpoint));
         let order = json!({ "amount": "2000.00", "currency": "EUR", "asset": "LTC" });
         let invoice = |key: &str| created(&shop.post("/v1/invoices", Some(key), order.clone()));
         let [invoice_open, invoice_paid, invoice_live] = [TEST, TEST, LIVE].map(invoice);
         for id in [&invoice_paid, &invoice_live] {
             let payment = shop.pay(json!({ "invoice": id }));
-            shop.step(&payment, "confirmed");
+            shop.move_payment(&payment, "confirmed");
         }
         let payment = shop.pay(json!({ "invoice": invoice(TEST) }));
         let mut objects = Objects {
@@ -70,7 +70,7 @@ impl Objects {
         let lists = [
             ("events", shop.get("/v1/events", Some(TEST)).json()),
             ("deposits", shop.get("/v1/deposits", Some(TEST)).json()),
-            ("deliveries", interface.read("deliveries")),
+            ("deliveries", interface.get("deliveries")),
         ];
         objects
             .ids
@@ -106,7 +106,7 @@ impl Objects {
     /// Creates a key, a token, a link, a user, a server and a wallet.
     #[track_caller]
     fn create_settings(&mut self, interface: &OperatorInterface) {
-        let of_account = |rest: &str, body: Value| created(&interface.act("POST", rest, &body));
+        let of_account = |rest: &str, body: Value| created(&interface.request("POST", rest, &body));
         let key = json!({ "class": "secret", "mode": "test" });
         let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
         let of_operator = |rest: &str, body: Value| {

@@ -219,7 +219,7 @@ fn takes(checker: &Checker, header: &str, secret: &str, body: &str) -> Option<bo
         _ => command.args([first, second, checker.script, "--"]),
     };
     command.args([header, secret]).arg(folder.path(""));
-    tools::output(&mut command, "a checker of signatures").map(|output| output.status.success())
+    tools::run(&mut command, "a checker of signatures").map(|output| output.status.success())
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn what_it_says_of_signatures_is_so() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let state = shop
-        .switch(json!({ "endpoints": [{ "url": inbox }] }))
+        .update_account(json!({ "endpoints": [{ "url": inbox }] }))
         .json();
     let secret = state["account"]["endpoints"][0]["secret"].as_str().unwrap();
     shop.post(

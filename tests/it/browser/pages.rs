@@ -39,7 +39,7 @@ fn passed(output: &Output) {
 #[test]
 fn the_pages() {
     let untested = "the pages";
-    let is_there = |command: &mut Command| tools::output(command, untested).is_some();
+    let is_there = |command: &mut Command| tools::run(command, untested).is_some();
     let browser = browser();
     if !is_there(Command::new(&browser).arg("--version"))
         || !is_there(Command::new(program("playwright-core")).arg("--version"))
@@ -64,7 +64,7 @@ fn the_pages() {
     node.arg(format!("--test-concurrency={cores}")).args(files);
     node.env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"));
     node.env("COFFER_CHROMIUM", browser);
-    if let Some(output) = tools::output(&mut node, untested) {
+    if let Some(output) = tools::run(&mut node, untested) {
         passed(&output);
     }
 }
@@ -86,7 +86,7 @@ fn the_scripts_of_pages_have_the_types_of_the_documents() {
             .arg(&document)
             .arg("-o")
             .arg(folder.join(format!("{name}.d.ts")));
-        match tools::output(&mut types, untested) {
+        match tools::run(&mut types, untested) {
             Some(output) => passed(&output),
             None => return,
         }
@@ -95,7 +95,7 @@ fn the_scripts_of_pages_have_the_types_of_the_documents() {
     check
         .arg("-p")
         .arg(Path::new(ROOT).join("src/web/jsconfig.json"));
-    if let Some(output) = tools::output(&mut check, untested) {
+    if let Some(output) = tools::run(&mut check, untested) {
         passed(&output);
     }
 }

@@ -23,13 +23,13 @@ fn the_shapes_of_the_newest_answers_are_read() {
     let mut payer = Payer::with_coins(&node, 2);
     let unknown = "ab".repeat(32);
     let mut call = json!({ "id": 7, "method": "getrawtransaction", "params": [unknown, 1] });
-    let (status, answer) = node.answer(call.clone());
+    let (status, answer) = node.post_json(call.clone());
     assert_eq!((status, answer["error"]["code"].as_i64()), (500, Some(-5)));
     call["jsonrpc"] = json!("2.0");
-    let (status, answer) = node.answer(call.clone());
+    let (status, answer) = node.post_json(call.clone());
     assert_eq!((status, answer["error"]["code"].as_i64()), (200, Some(-5)));
     assert_eq!(answer.get("result"), None);
-    let (status, answers) = node.answer(json!([call, call]));
+    let (status, answers) = node.post_json(json!([call, call]));
     assert_eq!((status, answers.as_array().unwrap().len()), (200, 2));
 
     let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
@@ -115,8 +115,8 @@ fn a_package_pays_an_invoice_at_a_taproot_address() {
     };
     assert!(first.address.starts_with("bcrt1p"), "{}", first.address);
     let price = first.amount;
-    counter.payer.with_packages();
-    let free = counter.payer.make_free(&[(&first.address, price)]);
+    counter.payer.use_version_3();
+    let free = counter.payer.sign_without_fee(&[(&first.address, price)]);
     let rest = free.rest.clone().unwrap();
     let pays = counter.payer.spend(vec![rest], &[(&second.address, price)]);
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
@@ -160,7 +160,7 @@ fn a_node_that_has_pruned_what_is_to_be_read_again_is_followed_all_the_same() {
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.begin();
     // It has caught up since the rescan was tried, and still says so.
-    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let bitcoin = chains.expect(200).json()["data"][0].take();
     let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";
     assert_eq!(

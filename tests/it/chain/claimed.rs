@@ -3,7 +3,7 @@
 use super::evm::fixtures::{between, refusal};
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, done, wallet};
-use crate::support::anvil::{ADDRESS, Node, word};
+use crate::support::anvil::{ADDRESS, Node, address_word};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::Receiver;
 use crate::support::{Response, agent, send};
@@ -26,7 +26,7 @@ struct Shop {
 
 impl Shop {
     fn open() -> Option<Shop> {
-        let anvil = Node::of(11_155_111, "claiming what a contract sent")?;
+        let anvil = Node::start(11_155_111, "claiming what a contract sent")?;
         let blind = between(&anvil, |method, _, answer| match method {
             "trace_block" => refusal(-32601, "Method not found"),
             _ => answer,
@@ -55,7 +55,7 @@ impl Shop {
             "select (exists (select 1 from chain_cursors where complete_height >= {last})) || \
                 (exists (select 1 from rate_figures)) || (exists (select 1 from claims where outcome is null))"
         );
-        self.served.until(&read, &["110"]);
+        self.served.poll(&read, &["110"]);
         running
     }
 
@@ -72,7 +72,7 @@ impl Shop {
         let sql = "select status from invoices where id = ?1";
         let id = invoice["id"].as_str().unwrap();
         self.served
-            .open()
+            .open_file()
             .query_row(sql, [id], |row| row.get(0))
             .unwrap()
     }
@@ -84,7 +84,7 @@ impl Shop {
             "select coalesce(group_concat(position || ' ' || amount || ' ' || state, ', '), '')
             from (select * from observations order by txid, position)";
         self.served
-            .open()
+            .open_file()
             .query_row(sql, [], |row| row.get(0))
             .unwrap()
     }
@@ -96,13 +96,15 @@ impl Shop {
 }
 
 fn claim(running: &RunningServer, body: &Value) -> Response {
-    running.interface("POST", CLAIMS, body)
+    running.operator_request("POST", CLAIMS, body)
 }
 
 /// What came of the claims, the newest first.
 #[track_caller]
 fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
-    let listed = running.interface("GET", CLAIMS, &Value::Null).expect(200);
+    let listed = running
+        .operator_request("GET", CLAIMS, &Value::Null)
+        .expect(200);
     let listed = listed.json()["data"].clone();
     let text = |claim: &Value, field: &str| claim[field].as_str().unwrap_or_default().to_owned();
     let all = listed.as_array().unwrap().iter();
@@ -115,18 +117,18 @@ fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
 #[track_caller]
 fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let (anvil, blind) = (&shop.anvil, shop.blind.url());
-    let sender = anvil.sender();
+    let sender = anvil.deploy_sender();
     let mut running = shop.start(&blind);
     let invoices = [(); 2].map(|()| shop.invoice(&running));
     let one = invoices[0]["depositAddress"].as_str().unwrap();
     running.process.kill();
     drop(running);
-    let paid = anvil.call(&sender, "delegate(address)", &[word(one)], TEN);
+    let paid = anvil.call(&sender, "delegate(address)", &[address_word(one)], TEN);
     let failed = json!({
         "from": ADDRESS, "to": sender, "data": "0xdeadbeef", "gas": "0x200000", "value": "0x1",
     });
     let failed = anvil.ask("eth_sendTransaction", json!([failed]));
-    assert_eq!(anvil.receipt(&failed)["status"], "0x0");
+    assert_eq!(anvil.wait_receipt(&failed)["status"], "0x0");
     anvil.mine(20);
     let young = anvil.pay(NOBODY, 1);
     let mut running = shop.start(&blind);
@@ -134,14 +136,14 @@ fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     drop(running);
     // It was looked at what addresses have, before that was read. It is time again.
     let looks = "update balance_walks set looked_at = 0";
-    assert_eq!(shop.served.open().execute(looks, []), Ok(1));
+    assert_eq!(shop.served.open_file().execute(looks, []), Ok(1));
     let running = shop.start(&blind);
     assert_eq!(shop.status(&invoices[0]), "awaiting_payment");
     assert_eq!(shop.seen(), "");
     let alarm = "select group_concat(address || ' ' || balance || ' ' || known) from unexplained";
     let told = format!("{one} {TEN} 0");
-    shop.served.until(alarm, &[&told]);
-    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    shop.served.poll(alarm, &[&told]);
+    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = chains.expect(200).json()["data"][0].clone();
     let unexplained = &shown["unexplained"][0];
     assert_eq!(unexplained["balanceCrypto"], "0.01", "{shown}");
@@ -163,13 +165,13 @@ fn stays_what_it_is(shop: &Shop, seen: &str) {
         drop(running);
         let running = shop.start(node);
         let open = "select count(*) || '' from rescans where ended_at is null";
-        shop.served.until(open, &["0"]);
+        shop.served.poll(open, &["0"]);
         drop(running);
         assert_eq!(shop.seen(), seen);
         shop.is_right();
     }
     let met = "select met_position || '' from claims where outcome = 'recorded'";
-    shop.served.until(met, &["1000000"]);
+    shop.served.poll(met, &["1000000"]);
 }
 
 #[test]
@@ -185,7 +187,7 @@ fn what_a_contract_sent_is_claimed_once_and_books_like_any_other() {
     let mut running = shop.start(&blind);
     let asked = claim(&running, &right).expect(201).json();
     assert_eq!(asked["outcome"], Value::Null);
-    claim(&running, &right).refused(409, "invalid_transition", None);
+    claim(&running, &right).assert_error(409, "invalid_transition", None);
     let unknown = json!(format!("0x{:064x}", 7));
     // The last came to the other: what that has is told by the node.
     for wrong in [
@@ -213,15 +215,15 @@ fn what_a_contract_sent_is_claimed_once_and_books_like_any_other() {
         assert!(reason.contains(part), "{came:?}");
     }
     let first = "select status from invoices order by seq limit 1";
-    shop.served.until(first, &["confirmed"]);
+    shop.served.poll(first, &["confirmed"]);
     let seen = format!("1500000 {TEN} confirmed");
     assert_eq!(shop.seen(), seen);
     assert_eq!(shop.status(&invoices[1]), "awaiting_payment");
     let alarms = "select count(*) || '' from unexplained";
-    shop.served.until(alarms, &["0"]);
+    shop.served.poll(alarms, &["0"]);
     shop.is_right();
     // It is known now; and a second one like it there was none.
-    claim(&running, &right).refused(409, "invalid_transition", None);
+    claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
     again["ordinal"] = 2.into();
     claim(&running, &again).expect(201);
@@ -229,7 +231,7 @@ fn what_a_contract_sent_is_claimed_once_and_books_like_any_other() {
     drop(running);
     stays_what_it_is(&shop, &seen);
     let noted = "select count(*) || '' from audit_log where action in ('claim.ask', 'claim.end')";
-    shop.served.until(noted, &["12"]);
+    shop.served.poll(noted, &["12"]);
 }
 
 #[test]
@@ -263,20 +265,20 @@ fn what_cannot_be_claimed_is_refused_by_the_name_of_its_field() {
     ] {
         let mut body = right.clone();
         body[field] = value;
-        claim(&running, &body).refused(400, "invalid_request", Some(field));
+        claim(&running, &body).assert_error(400, "invalid_request", Some(field));
     }
     for chain in ["base", "bitcoin"] {
         let path = format!("/dashboard/api/chains/{chain}/claims");
-        let answer = running.interface("POST", &path, &right);
-        answer.refused(400, "invalid_request", Some("chain"));
+        let answer = running.operator_request("POST", &path, &right);
+        answer.assert_error(400, "invalid_request", Some("chain"));
     }
     for (method, body) in [("GET", &Value::Null), ("POST", &right)] {
-        let answer = running.interface(method, "/dashboard/api/chains/none/claims", body);
-        answer.refused(404, "not_found", None);
+        let answer = running.operator_request(method, "/dashboard/api/chains/none/claims", body);
+        answer.assert_error(404, "not_found", None);
         let url = format!("{}{CLAIMS}", running.url);
         let body = right.to_string();
         let body = if method == "GET" { "" } else { &body };
-        send(&agent(), method, &url, &[], body).refused(401, "unauthorized", None);
+        send(&agent(), method, &url, &[], body).assert_error(401, "unauthorized", None);
     }
     assert!(outcomes(&running).is_empty());
 }

@@ -61,7 +61,7 @@ impl<'t> Counter<'t> {
         self.running = self.till.start();
         let chain = self.chain;
         let query = format!("select height || '' from chain_cursors where chain = '{chain}'");
-        self.till.served.until(&query, &[&height.to_string()]);
+        self.till.served.poll(&query, &[&height.to_string()]);
     }
 
     /// The customer's page of an invoice.
@@ -78,7 +78,7 @@ impl<'t> Counter<'t> {
         let (account, id) = (&self.till.served.account, invoice["id"].as_str().unwrap());
         let path = format!("/dashboard/api/accounts/{account}/invoices/{id}{what}");
         self.running
-            .interface("GET", &path, &NULL)
+            .operator_request("GET", &path, &NULL)
             .expect(200)
             .json()
     }
@@ -203,7 +203,7 @@ fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, p
         let body = json!({ "confirmations": { "LTC": [{ "confirmations": confirmations }] } });
         let answer = counter
             .running
-            .interface("PUT", "/dashboard/api/settings", &body);
+            .operator_request("PUT", "/dashboard/api/settings", &body);
         answer.expect(200);
     };
     let invoice = counter.invoice("20.00", "EUR", "LTC");
@@ -226,7 +226,7 @@ fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, p
 
 #[test]
 fn ethereum_waits_for_the_final_block_where_the_price_or_the_sum_is_large() {
-    let Some(node) = Node::of(1, "counting confirmations on ethereum") else {
+    let Some(node) = Node::start(1, "counting confirmations on ethereum") else {
         return;
     };
     let till = Till::new(&["--node", &format!("ethereum={}", node.url)]);
@@ -236,7 +236,7 @@ fn ethereum_waits_for_the_final_block_where_the_price_or_the_sum_is_large() {
     let enabled = json!({ "customersEnabled": true });
     counter
         .running
-        .interface("PATCH", &account, &enabled)
+        .operator_request("PATCH", &account, &enabled)
         .expect(200);
     let small = counter.invoice("20.00", "EUR", "ETH");
     let large = counter.invoice("2500.00", "EUR", "ETH");
@@ -308,7 +308,7 @@ fn is_confirmed_as_it_gets_final(
     counter
         .till
         .served
-        .until(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
+        .poll(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
     assert_eq!(
         counter.deposits(),
         [

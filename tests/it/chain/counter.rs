@@ -7,7 +7,7 @@
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
 use crate::support::payer::{Coin, Payer, decimal, outpoint, units};
 use crate::support::regtest::Regtest;
@@ -75,8 +75,8 @@ impl<'a> Counter<'a> {
     ) -> Counter<'a> {
         let till = Till::new(&["--node", &format!("{}={url}", node.chain)]);
         let customers = "update accounts set customers_enabled = 1";
-        till.served.open().execute(customers, []).unwrap();
-        note_written(&till.served.file);
+        till.served.open_file().execute(customers, []).unwrap();
+        record_direct_writes(&till.served.file);
         let secp = Secp256k1::new();
         let purpose = if script == "tr" { 86 } else { 84 };
         let path: DerivationPath = format!("m/{purpose}'/1'/0'").parse().unwrap();
@@ -158,7 +158,7 @@ impl<'a> Counter<'a> {
         let next: u32 = self
             .till
             .served
-            .open()
+            .open_file()
             .query_row(next, [], |row| row.get(0))
             .unwrap();
         let index = next + self.ahead;
@@ -183,7 +183,7 @@ impl<'a> Counter<'a> {
             from chain_cursors c, chains s \
             where c.chain = '{chain}' and s.chain = '{chain}' and s.mode = 'live'), 0) || ''"
         );
-        self.till.served.until(&seen, &["1"]);
+        self.till.served.poll(&seen, &["1"]);
         running
     }
 
@@ -194,7 +194,7 @@ impl<'a> Counter<'a> {
         for (due, status, received) in expected {
             let id = due.invoice["id"].as_str().unwrap();
             let stored = format!("select status from invoices where id = '{id}'");
-            self.till.served.until(&stored, &[status]);
+            self.till.served.poll(&stored, &[status]);
             let read = self
                 .till
                 .call(&running, "GET", &format!("/v1/invoices/{id}"), "");
@@ -213,7 +213,7 @@ impl<'a> Counter<'a> {
     #[track_caller]
     pub fn has(&self, query: &str, expected: &str) {
         let _running = self.begin();
-        self.till.served.until(query, &[expected]);
+        self.till.served.poll(query, &[expected]);
     }
 
     /// The types of the events of an invoice, in their order.
@@ -224,7 +224,7 @@ impl<'a> Counter<'a> {
         let id = due.invoice["id"].as_str().unwrap();
         self.till
             .served
-            .open()
+            .open_file()
             .query_row(query, [id], |row| row.get(0))
             .unwrap()
     }
@@ -246,7 +246,7 @@ impl<'a> Counter<'a> {
     /// What an address of the wallet was paid, to be spent.
     #[track_caller]
     pub fn coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
-        let script = self.node.script(address);
+        let script = self.node.script_of(address);
         let mut keys = (0..100).map(|index| self.key(index));
         let key = keys.find(|key| self.payer.script_of(key).to_hex_string() == script);
         Coin {
@@ -269,7 +269,7 @@ impl<'a> Counter<'a> {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
         let scripts = self.scripts();
         let (on_chain, spent) = self.on_chain(&scripts);
-        let file = self.till.served.open();
+        let file = self.till.served.open_file();
         let mut booked = Outputs::new();
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         let query = "select txid, position, address, amount, concat_ws(' ', \
@@ -328,7 +328,7 @@ impl<'a> Counter<'a> {
     /// The scripts of all addresses that are ours, as the node reads them.
     #[track_caller]
     fn scripts(&self) -> BTreeMap<String, String> {
-        let file = self.till.served.open();
+        let file = self.till.served.open_file();
         let mut rows = file
             .prepare("select address from addresses where mode = 'live'")
             .unwrap();
@@ -337,7 +337,7 @@ impl<'a> Counter<'a> {
             .map(Result::unwrap)
             .chain(self.strays.iter().cloned());
         addresses
-            .map(|address| (self.node.script(&address), address))
+            .map(|address| (self.node.script_of(&address), address))
             .collect()
     }
 

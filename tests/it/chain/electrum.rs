@@ -13,7 +13,7 @@ use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
 use crate::support::process::Process;
-use crate::support::received::booked;
+use crate::support::received::booked_amounts;
 use crate::support::scratch::Scratch;
 use coffer::chain::Node;
 use coffer::chain::electrum::{Electrum, ServerUrl};
@@ -62,7 +62,7 @@ fn false_answers_of_an_electrum_server_change_nothing() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumProxy::before(server.port);
+    let liar = ElectrumProxy::start(server.port);
     let (till, running, to) = shop(&liar.url());
     let mut paid = 0;
     for lie in [
@@ -74,28 +74,28 @@ fn false_answers_of_an_electrum_server_change_nothing() {
         ElectrumFault::Excessive,
         ElectrumFault::LongLine,
     ] {
-        liar.lie(lie.clone());
+        liar.inject(lie.clone());
         node.pay(&to, &format!("0.0{}", paid + 1));
         node.mine(1);
         paid += 1;
-        assert!(polling::until(|| liar.told() >= 2), "{lie:?}");
+        assert!(polling::until(|| liar.fault_count() >= 2), "{lie:?}");
         let is_harmless = lie == ElectrumFault::UnknownScripts;
         if !is_harmless {
-            till.served.until(CONFIRMED, &[&(paid - 1).to_string()]);
-            let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
+            till.served.poll(CONFIRMED, &[&(paid - 1).to_string()]);
+            let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
             ready.expect(200);
         }
-        liar.lie(ElectrumFault::None);
-        till.served.until(CONFIRMED, &[&paid.to_string()]);
+        liar.inject(ElectrumFault::None);
+        till.served.poll(CONFIRMED, &[&paid.to_string()]);
     }
     node.mine(20);
     let rest = "select count(*) || '' from observations where state != 'confirmed'";
-    till.served.until(rest, &["0"]);
+    till.served.poll(rest, &["0"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    let came = node.came_to(&BTreeSet::from([to]), "LTC");
+    let came = node.received_by(&BTreeSet::from([to]), "LTC");
     assert_eq!(came.len(), paid);
-    assert_eq!(booked(&till.served.open()), came);
+    assert_eq!(booked_amounts(&till.served.open_file()), came);
 }
 
 #[test]
@@ -103,8 +103,8 @@ fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumProxy::before(server.port);
-    liar.lie(ElectrumFault::Hides);
+    let liar = ElectrumProxy::start(server.port);
+    liar.inject(ElectrumFault::Hides);
     let (honest, hiding) = (server.url(), liar.url());
     let seen = "select count(*) || '' from observations";
     let unconfirmed = "select count(*) || '' from observations where state != 'confirmed'";
@@ -114,19 +114,19 @@ fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
         node.pay(&to, "0.25");
         paid += 1;
         // The second shop has the keys of the first one, and hears of what came to them a moment ago.
-        till.served.until(seen, &[&paid.to_string()]);
+        till.served.poll(seen, &[&paid.to_string()]);
         node.mine(12);
-        till.served.until(unconfirmed, &["0"]);
-        assert!(liar.told() > 0);
+        till.served.poll(unconfirmed, &["0"]);
+        assert!(liar.fault_count() > 0);
         assert!(running.process.close());
         assert_eq!(findings(&till.served.file), Vec::<String>::new());
     }
     // Alone it hides what nobody can know of.
     let (till, _running, to) = shop(&hiding);
     node.pay(&to, "0.25");
-    liar.lie(ElectrumFault::Hides);
-    assert!(polling::until(|| liar.told() >= 1));
-    till.served.until(seen, &["0"]);
+    liar.inject(ElectrumFault::Hides);
+    assert!(polling::until(|| liar.fault_count() >= 1));
+    till.served.poll(seen, &["0"]);
     let said = till.coffer(&doctor(&till));
     for part in [
         "ElectrumX",
@@ -150,11 +150,11 @@ fn payment_is_seen_with_the_notice_of_an_electrum_server() {
     // The next poll would be ten seconds later.
     let height = node.call("getblockcount", json!([]));
     let read = format!("select (height = {height}) || '' from chain_cursors");
-    till.served.until(&read, &["1"]);
+    till.served.poll(&read, &["1"]);
     let since = Instant::now();
     node.pay(&to, "0.25");
     till.served
-        .until("select count(*) || '' from observations", &["1"]);
+        .poll("select count(*) || '' from observations", &["1"]);
     // The server itself looks at its node's mempool five times a second.
     eprintln!("a payment is seen {:?} after it was sent", since.elapsed());
     assert!(running.process.close());
@@ -218,8 +218,8 @@ fn addresses_are_spread_over_connections_where_a_server_limits_them() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumProxy::before(server.port);
-    liar.lie(ElectrumFault::WatchesAtMost(100));
+    let liar = ElectrumProxy::start(server.port);
+    liar.inject(ElectrumFault::WatchesAtMost(100));
     let ours: Vec<String> = (0..3).map(|_| node.address("bech32")).collect();
     let others = (0..297).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
     let addresses: Vec<String> = others.chain(ours.clone()).collect();
@@ -228,7 +228,7 @@ fn addresses_are_spread_over_connections_where_a_server_limits_them() {
     let mut electrum = electrum(&[&liar.url()]);
     electrum.head().unwrap();
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
-    assert!(liar.told() > 0);
+    assert!(liar.fault_count() > 0);
     let remarks = electrum.remarks().join("; ");
     assert!(
         remarks.contains("at most 100 addresses a connection"),
@@ -255,7 +255,7 @@ fn history_that_becomes_too_long_hides_nothing_that_was_seen() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
-    let liar = ElectrumProxy::before(server.port);
+    let liar = ElectrumProxy::start(server.port);
     let to = node.address("bech32");
     let watch = Watch::addresses(Chain::Litecoin, &[&to]).by_name(&[&to]);
     let mut electrum = electrum(&[&liar.url()]);
@@ -269,10 +269,10 @@ fn history_that_becomes_too_long_hides_nothing_that_was_seen() {
     };
     let first = node.pay(&to, "0.25");
     assert!(look(&first));
-    liar.lie(ElectrumFault::RefusesHistories);
+    liar.inject(ElectrumFault::RefusesHistories);
     node.pay(&to, "0.5");
     assert!(look(&first));
-    assert!(liar.told() > 0);
+    assert!(liar.fault_count() > 0);
 }
 
 /// The commands of the guide, on one machine after the other: on a test network they say which, and rates are fixed.

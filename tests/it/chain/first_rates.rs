@@ -20,7 +20,7 @@ impl Shop {
     fn open(node: &Node, exchanges: &Exchanges) -> Shop {
         let served = Installation::new();
         let customers = "update accounts set customers_enabled = 1";
-        served.open().execute(customers, []).unwrap();
+        served.open_file().execute(customers, []).unwrap();
         done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
         let node = format!("ethereum={}", node.url);
         let rates = exchanges.setting(&["binance", "coingecko"]);
@@ -57,7 +57,7 @@ impl Shop {
 
 #[test]
 fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
-    let Some(node) = Node::of(11_155_111, "the rates of what is read first") else {
+    let Some(node) = Node::start(11_155_111, "the rates of what is read first") else {
         return;
     };
     let exchanges = Exchanges::open([1_500; 4].map(SourceReply::Ether));
@@ -65,23 +65,24 @@ fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
     let mut running = shop.start();
     let on_offer =
         "select exists (select 1 from chain_cursors) || exists (select 1 from rate_figures)";
-    shop.served.until(on_offer, &["11"]);
+    shop.served.poll(on_offer, &["11"]);
     let address = shop.address(&running);
     running.process.kill();
     drop(running);
     let forgets = "delete from rate_figures; delete from rate_sources; delete from rates_known";
-    shop.served.open().execute_batch(forgets).unwrap();
+    shop.served.open_file().execute_batch(forgets).unwrap();
     node.pay(&address, 10_u128.pow(17));
-    exchanges.tell("binance", SourceReply::Held);
-    exchanges.tell("coingecko", SourceReply::Held);
+    exchanges.set_reply("binance", SourceReply::Held);
+    exchanges.set_reply("coingecko", SourceReply::Held);
     let log = shop.served.path("log");
     let running = std::thread::scope(|scope| {
         scope.spawn(|| tells_once_it_waits(&shop, &log, &exchanges));
         shop.start_logging(&log)
     });
     shop.served
-        .until("select count(*) || '' from deposits", &["1"]);
-    let unmatched = running.interface("GET", "/dashboard/api/unmatched-payments", &Value::Null);
+        .poll("select count(*) || '' from deposits", &["1"]);
+    let unmatched =
+        running.operator_request("GET", "/dashboard/api/unmatched-payments", &Value::Null);
     assert_eq!(unmatched.expect(200).json()["data"], json!([]));
     let url = format!("{}/v1/deposits", running.url);
     let key = [("X-API-Key", shop.served.key.as_str())];
@@ -98,9 +99,12 @@ fn tells_once_it_waits(shop: &Shop, log: &Path, exchanges: &Exchanges) {
     };
     assert!(polling::until(waits));
     let seen = "select count(*) from observations";
-    let seen = shop.served.open().query_row(seen, [], |row| row.get(0));
+    let seen = shop
+        .served
+        .open_file()
+        .query_row(seen, [], |row| row.get(0));
     assert_eq!(seen, Ok(0), "nothing is taken in before the first rates");
     for source in ["binance", "coingecko"] {
-        exchanges.tell(source, SourceReply::Ether(2_000));
+        exchanges.set_reply(source, SourceReply::Ether(2_000));
     }
 }

@@ -7,11 +7,11 @@ pub(super) mod tron;
 
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::support::anvil::{Node, word};
+use crate::support::anvil::{Node, address_word};
 use crate::support::dice::Dice;
 use crate::support::litecoind::Litecoind;
 use crate::support::payer;
-use crate::support::received::{ReceivedAmounts, booked, sum};
+use crate::support::received::{ReceivedAmounts, booked_amounts, sum};
 use crate::support::regtest::Regtest;
 use crate::support::rpc_proxy::RpcProxy;
 use rusqlite::Connection;
@@ -72,7 +72,7 @@ impl Payer for Wallet {
             let mut amounts = Map::new();
             for address in to {
                 let amount = format!("0.{:08}", units(dice));
-                amounts.insert(self.node.own(self.chain, address), amount.into());
+                amounts.insert(self.node.own_address(self.chain, address), amount.into());
             }
             self.sent
                 .push(self.node.text("sendmany", json!(["", amounts])));
@@ -102,8 +102,9 @@ impl Payer for Wallet {
     }
 
     fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        let to = to.iter().map(|to| self.node.own(self.chain, to)).collect();
-        self.node.came_to(&to, self.asset)
+        let own = |to: &String| self.node.own_address(self.chain, to);
+        let to = to.iter().map(own).collect();
+        self.node.received_by(&to, self.asset)
     }
 }
 
@@ -143,7 +144,7 @@ impl Payer for Bitcoin<'_> {
     }
 
     fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        self.node.came_to(to, "BTC")
+        self.node.received_by(to, "BTC")
     }
 }
 
@@ -158,11 +159,11 @@ pub(super) struct Accounts {
 impl Payer for Accounts {
     fn pays(&mut self, dice: &mut Dice, to: &[String]) {
         let mut sent = Vec::new();
-        self.node.in_one_block(|| {
+        self.node.mine_together(|| {
             for part in [to; 8].concat().chunks(BATCH) {
                 let number = |number: usize| format!("{number:064x}");
                 let mut words = vec![number(64), number(96 + 32 * part.len()), number(part.len())];
-                words.extend(part.iter().map(|address| word(address)));
+                words.extend(part.iter().map(|address| address_word(address)));
                 words.push(number(part.len()));
                 words.extend(part.iter().map(|_| number(10_000 + dice.roll(10_000))));
                 let function = "batch(address[],uint256[])";
@@ -177,17 +178,17 @@ impl Payer for Accounts {
             }
         });
         for txid in &sent {
-            let receipt = self.node.mined(txid);
+            let receipt = self.node.wait_success(txid);
             assert_eq!(receipt["blockNumber"], format!("{:#x}", self.height()));
         }
     }
 
     fn reorganises(&mut self, dice: &mut Dice, depth: u32) {
-        let kept = self.node.gives_up(depth);
+        let kept = self.node.reorg(depth);
         // The first ones come back, each in a block of its own; the others never do.
         for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
             let txid = self.node.ask("eth_sendRawTransaction", json!([raw]));
-            self.node.receipt(&txid);
+            self.node.wait_receipt(&txid);
         }
         self.node.mine(1);
     }
@@ -205,10 +206,10 @@ impl Payer for Accounts {
     fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         let came = self
             .node
-            .came_to(to, (self.coin, (self.asset, &self.token)));
+            .received_by(to, (self.coin, (self.asset, &self.token)));
         // What lies there in the end says the same.
         let sums = (sum(&came, "ETH"), sum(&came, self.asset));
-        assert_eq!(self.node.lies_at(to, &self.token), sums);
+        assert_eq!(self.node.balances_of(to, &self.token), sums);
         came
     }
 }
@@ -225,7 +226,7 @@ fn number(file: &Connection, query: &str) -> u32 {
 fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
     let said = std::env::var("COFFER_KILLS").ok();
     let kills = said.map_or(KILLS, |said| said.parse().unwrap());
-    let file = till.served.open();
+    let file = till.served.open_file();
     let mut running = till.start();
     let symbol = assets[0].split('-').next().unwrap();
     till.until_known(chain, symbol);
@@ -252,7 +253,7 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
         let seen = number(&file, "select count(*) from observations");
         let mut running = till.start();
         let more = format!("select (count(*) > {seen}) || '' from observations");
-        till.served.until(&more, &["1"]);
+        till.served.poll(&more, &["1"]);
         running.process.kill();
         let read = number(&file, "select height from chain_cursors");
         in_the_middle += usize::from(read < payer.height());
@@ -265,7 +266,7 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
         let mut running = till.start();
         let height = payer.height();
         let all = format!("select (height = {height}) || '' from chain_cursors");
-        till.served.until(&all, &["1"]);
+        till.served.poll(&all, &["1"]);
         running.process.kill();
     }
     let count = agrees(till, payer, to.drain(..).collect());
@@ -280,7 +281,7 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
 /// In the end everything is in the file once, as the node says it came; how much.
 #[track_caller]
 fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
-    let file = till.served.open();
+    let file = till.served.open_file();
     // What is gone is given up some at a time, as later blocks become final.
     for _ in 0..BURIALS_MAX {
         payer.buries(DEEP);
@@ -289,7 +290,7 @@ fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
             "select (height = {}) || '' from chain_cursors",
             payer.height()
         );
-        till.served.until(&read, &["1"]);
+        till.served.poll(&read, &["1"]);
         assert!(running.process.close());
         let seen = "select count(*) from observations where state = 'seen'";
         if number(&file, seen) == 0 {
@@ -297,7 +298,7 @@ fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
         }
     }
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    let (came, booked) = (payer.came(&to), booked(&file));
+    let (came, booked) = (payer.came(&to), booked_amounts(&file));
     let wrong: Vec<_> = came
         .iter()
         .filter(|(place, value)| booked.get(*place) != Some(*value))
@@ -335,10 +336,10 @@ fn on_outputs(
 
 #[track_caller]
 fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
-    let Some(node) = Node::of(id, &format!("kills in the middle of a block of {chain}")) else {
+    let Some(node) = Node::start(id, &format!("kills in the middle of a block of {chain}")) else {
         return;
     };
-    let token = node.token();
+    let token = node.deploy_token();
     // What is given up later is not the token itself.
     node.mine(5);
     let till = Till::of_accounts(chain, &node.url, (asset, &token));

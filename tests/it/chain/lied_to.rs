@@ -12,7 +12,7 @@ use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
-use crate::support::received::{ReceivedAmounts, booked};
+use crate::support::received::{ReceivedAmounts, booked_amounts};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use lies::Case;
 use rusqlite::Connection;
@@ -51,7 +51,7 @@ impl Payer for Outputs {
     fn came(&self) -> ReceivedAmounts {
         self.node.mine(1);
         self.node
-            .came_to(&BTreeSet::from([self.to.clone()]), self.asset)
+            .received_by(&BTreeSet::from([self.to.clone()]), self.asset)
     }
 
     fn rests(&self) -> String {
@@ -78,7 +78,7 @@ impl Payer for Accounts {
     fn came(&self) -> ReceivedAmounts {
         let ours = self.to.iter().cloned().collect();
         self.node
-            .came_to(&ours, ("ETH", ("USDC-ERC20", &self.token)))
+            .received_by(&ours, ("ETH", ("USDC-ERC20", &self.token)))
     }
 
     fn rests(&self) -> String {
@@ -117,13 +117,13 @@ fn all_came(file: &Connection, truth: &ReceivedAmounts, about: &str) {
 fn tells(running: &RunningServer, chain: &str, told: &str) {
     let wanted = format!("{chain}: its node {told}");
     let says = || {
-        let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
+        let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
         ready.expect(200).text
     };
     let found = told.is_empty() || polling::until(|| says().contains(&wanted));
     assert!(found, "{wanted}: {}", says());
     running
-        .interface("GET", "/readyz", &Value::Null)
+        .operator_request("GET", "/readyz", &Value::Null)
         .expect(200);
 }
 
@@ -140,10 +140,10 @@ fn examined(till: &Till) -> String {
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "how much memory it takes is told")]
 fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, payer: &impl Payer) {
-    let file = till.served.open();
+    let file = till.served.open_file();
     let mut running = till.start();
     let is_read = "select exists (select 1 from chain_cursors) || ''";
-    till.served.until(is_read, &["1"]);
+    till.served.poll(is_read, &["1"]);
     let usual = peak_kib(&running);
     running.process.kill();
     let (count, mut peak) = (cases.len(), (usual, ""));
@@ -152,12 +152,12 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
         payer.pays(time);
         // Whoever asks a second time has read the first answer.
         let is_flood = matches!(case.lies[0].1, RpcFault::Flood(..));
-        let asked = liar.asked(method) + usize::from(is_flood && ready.is_empty());
+        let asked = liar.call_count(method) + usize::from(is_flood && ready.is_empty());
         for (method, lie) in case.lies {
-            liar.lie(method, lie);
+            liar.inject(method, lie);
         }
         let mut running = till.start();
-        assert!(polling::until(|| liar.asked(method) > asked));
+        assert!(polling::until(|| liar.call_count(method) > asked));
         tells(&running, chain, ready);
         if !doctor.is_empty() {
             let said = examined(till);
@@ -168,7 +168,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
         }
         peak = peak.max((peak_kib(&running), method));
         running.process.kill();
-        liar.honest();
+        liar.clear_faults();
         all_came(&file, &payer.came(), &format!("{time} {method}"));
     }
     let rest = payer.rests();
@@ -176,10 +176,10 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
     let rest = format!(
         "select ({rest} and not exists (select 1 from observations where state = 'seen')) || '' from chain_cursors"
     );
-    till.served.until(&rest, &["1"]);
+    till.served.poll(&rest, &["1"]);
     assert!(running.process.close());
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    assert_eq!(booked(&file), payer.came());
+    assert_eq!(booked_amounts(&file), payer.came());
     let (peak, method) = peak;
     eprintln!(
         "{chain}: {count} lies; the most memory: {peak} KiB (by {method}), without a lie {usual} KiB"
@@ -209,12 +209,12 @@ fn on_outputs(
     };
     node.mine(110);
     let (_inner, url) = url(&node);
-    let liar = RpcProxy::before(&url);
+    let liar = RpcProxy::start(&url);
     let till = Till::of_outputs(chain, &liar.url());
     let before = node.call("getblockchaininfo", json!([]));
     node.mine(5);
-    let to = node.own(chain, &to(&till, chain, asset));
-    let cases = lies::of_outputs(&before, &node.script(&to), chain == "litecoin");
+    let to = node.own_address(chain, &to(&till, chain, asset));
+    let cases = lies::of_outputs(&before, &node.script_of(&to), chain == "litecoin");
     is_lied_to(&till, (&liar, chain), cases, &Outputs { node, asset, to });
 }
 
@@ -230,11 +230,11 @@ fn nothing_that_a_node_of_dogecoin_says_wrongly_is_booked() {
 
 #[test]
 fn nothing_that_a_node_of_ethereum_says_wrongly_is_booked() {
-    let Some(node) = Node::of(11_155_111, "a node of ethereum that lies to Coffer") else {
+    let Some(node) = Node::start(11_155_111, "a node of ethereum that lies to Coffer") else {
         return;
     };
-    let token = node.token();
-    let liar = RpcProxy::before(&node.url);
+    let token = node.deploy_token();
+    let liar = RpcProxy::start(&node.url);
     let till = Till::of_accounts("ethereum", &liar.url(), ("USDC-ERC20", &token));
     let before = node.ask("eth_getBlockByNumber", json!(["latest", true]));
     node.mine(5);
@@ -248,22 +248,23 @@ fn nothing_that_a_node_of_ethereum_says_wrongly_is_booked() {
 #[test]
 fn nodes_that_drip_hold_up_nobody() {
     let untested = "nodes that answer a byte at a time";
-    let (Some(outputs), Some(accounts)) =
-        (Litecoind::start(&[], untested), Node::of(84_532, untested))
-    else {
+    let (Some(outputs), Some(accounts)) = (
+        Litecoind::start(&[], untested),
+        Node::start(84_532, untested),
+    ) else {
         return;
     };
     let (_inner, dogecoin) = RpcProxy::as_dogecoin(&outputs);
     let before_each = [
         (
             "litecoin",
-            RpcProxy::before(&outputs.url()),
+            RpcProxy::start(&outputs.url()),
             "getblockchaininfo",
         ),
-        ("dogecoin", RpcProxy::before(&dogecoin), "getblockhash"),
+        ("dogecoin", RpcProxy::start(&dogecoin), "getblockhash"),
         (
             "base",
-            RpcProxy::before(&accounts.url),
+            RpcProxy::start(&accounts.url),
             "eth_getBlockByNumber",
         ),
     ];
@@ -273,11 +274,11 @@ fn nodes_that_drip_hold_up_nobody() {
     let nodes: Vec<&str> = named.iter().flat_map(|node| ["--node", node]).collect();
     let till = Till::new(&nodes);
     for (_, liar, method) in &before_each {
-        liar.lie(method, RpcFault::Drip);
+        liar.inject(method, RpcFault::Drip);
     }
     let mut running = till.start();
     let mut each = before_each.iter();
-    assert!(each.all(|(_, liar, method)| polling::until(|| liar.asked(method) > 0)));
+    assert!(each.all(|(_, liar, method)| polling::until(|| liar.call_count(method) > 0)));
     let said = examined(&till);
     for (chain, liar, _) in &before_each {
         let url = liar.url();
@@ -287,7 +288,7 @@ fn nodes_that_drip_hold_up_nobody() {
         );
         assert!(said.contains(&about), "{said}");
     }
-    let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
+    let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
     let ready = ready.expect(200).text;
     for (chain, ..) in &before_each {
         assert!(
@@ -297,5 +298,5 @@ fn nodes_that_drip_hold_up_nobody() {
     }
     assert!(running.process.close());
     let nothing = "select count(*) || '' from observations";
-    till.served.until(nothing, &["0"]);
+    till.served.poll(nothing, &["0"]);
 }

@@ -21,7 +21,7 @@ fn until_said(till: &Till, said: &str) -> RunningServer {
 /// Ends it; what it has said of the chain, but for where its node is.
 #[track_caller]
 fn said(till: &Till, running: RunningServer) -> Vec<String> {
-    let logged = running.logged(&till.log());
+    let logged = running.stop_and_read_log(&till.log());
     for sent in [
         "coffer:regtest",
         "Y29mZmVyOnJlZ3Rlc3Q",
@@ -64,7 +64,7 @@ fn the_log_says_once_what_has_become_of_a_chain() {
     let mined = node.mine(1);
     let running = till.start_logging();
     let seen = "select coalesce((select block_height from observations), '') || ''";
-    till.served.until(seen, &["102"]);
+    till.served.poll(seen, &["102"]);
     let payment = |what: &str| format!("payment {what} txid={txid}");
     assert_eq!(said(&till, running), [connected(102), payment("seen")]);
     is_reorganised_and_catches_up(&till, &node, &mined[0], payment("confirmed"));
@@ -78,7 +78,7 @@ fn is_reorganised_and_catches_up(till: &Till, node: &Litecoind, given_up: &str, 
     node.mine(2);
     let running = until_said(till, "reorganised");
     let at_head = "select height || '' from chain_cursors";
-    till.served.until(at_head, &["103"]);
+    till.served.poll(at_head, &["103"]);
     let reorganised = "reorganised behind block 101: depth 1, payments touched 1".to_owned();
     assert_eq!(said(till, running), [connected(103), reorganised]);
     node.mine(150);
@@ -113,12 +113,12 @@ fn goes_back_and_is_reorganised_too_deep(till: &Till, node: &Litecoind) {
     // It goes on from where all that was given up is read again, and from nowhere above.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
     till.coffer(&["rescan", "litecoin", "--from", "71"]);
-    till.served.until(ordered, &["0 "]);
+    till.served.poll(ordered, &["0 "]);
     till.coffer(&["rescan", "litecoin", "--from", "70"]);
-    till.served.until(ordered, &["1 70"]);
+    till.served.poll(ordered, &["1 70"]);
     let running = till.start();
     let at_head = "select height || ' ' || ifnull(stopped, '') from chain_cursors";
-    till.served.until(at_head, &["259 "]);
+    till.served.poll(at_head, &["259 "]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

@@ -46,7 +46,7 @@ fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_it
     );
     drop(running);
     let seen = "select group_concat(txid || ' ' || state) from observations";
-    till.served.until(seen, &[&format!("{txid} confirmed")]);
+    till.served.poll(seen, &[&format!("{txid} confirmed")]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     comes_to_nobody_and_is_read_again(&till, &node, &txid, seen);
 }
@@ -54,7 +54,7 @@ fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_it
 /// How far the chain has been read is shown, and what that took.
 #[track_caller]
 fn is_shown(running: &RunningServer) {
-    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let chains = chains.expect(200).json()["data"].clone();
     assert_eq!(
         [
@@ -75,12 +75,14 @@ fn is_shown(running: &RunningServer) {
     assert_eq!(chains[0]["height"], 101);
     assert!(chains[0]["requests"].as_u64() > Some(0), "{chains}");
     assert_eq!(chains[0]["requestsPerDay"], Value::Null);
-    let counted = running.interface("GET", "/metrics", &Value::Null).text;
+    let counted = running
+        .operator_request("GET", "/metrics", &Value::Null)
+        .text;
     let counted = counted
         .lines()
         .find_map(|line| line.strip_prefix("coffer_chain_requests_total{chain=\"litecoin\"} "));
     assert!(counted.unwrap().parse::<u64>().unwrap() > 0);
-    let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
+    let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
     assert!(
         ready.text.contains("chains: litecoin ok\n"),
         "{}",
@@ -101,7 +103,7 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
     let running = till.start();
     let unmatched = "select coalesce((select txid from observations \
         where seq in (select observation from unmatched_payments)), '')";
-    till.served.until(unmatched, &[&stray]);
+    till.served.poll(unmatched, &[&stray]);
     goes_on_behind(till, &running, &at(901));
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
@@ -113,11 +115,11 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
         "{said}"
     );
     let running = till.start();
-    till.served.until(
+    till.served.poll(
         "select count(*) || '' from rescans where ended_at is not null",
         &["1"],
     );
-    till.served.until(&seen, &[&format!("{txid} confirmed")]);
+    till.served.poll(&seen, &[&format!("{txid} confirmed")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let doctor = [&["doctor"][..], &till.settings()[..5]].concat();
@@ -141,9 +143,9 @@ fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
     let listed = done(&wallet(&till.served.file, &["list"], ""));
     let problem = listed[0]["problem"].as_str().unwrap();
     assert!(problem.ends_with(why), "{problem}");
-    let shown = running.interface("GET", "/dashboard/api/wallets", &Value::Null);
+    let shown = running.operator_request("GET", "/dashboard/api/wallets", &Value::Null);
     assert_eq!(shown.expect(200).json()["data"], json!(listed));
-    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     assert!(chains.text.contains(why), "{}", chains.text);
     let said = till.coffer(&[&["doctor"][..], &till.settings()[..5]].concat());
     assert!(
@@ -153,7 +155,7 @@ fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
     assert!(
         said.contains("`coffer wallet add litecoin --next N` with the same key, N at least 901")
     );
-    let noted = running.interface("GET", "/dashboard/api/audit-log", &Value::Null);
+    let noted = running.operator_request("GET", "/dashboard/api/audit-log", &Value::Null);
     assert_eq!(
         noted.text.matches("\"wallet.stop\"").count(),
         1,
@@ -170,10 +172,10 @@ fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
 
 #[test]
 fn a_coin_and_a_token_of_one_chain_pay_an_invoice_each() {
-    let Some(node) = Node::of(11_155_111, "paying an invoice on ethereum") else {
+    let Some(node) = Node::start(11_155_111, "paying an invoice on ethereum") else {
         return;
     };
-    let token = node.token();
+    let token = node.deploy_token();
     let till = Till::of_accounts("ethereum", &node.url, ("USDC-ERC20", &token));
     let mut running = till.start();
     till.until_known("ethereum", "USDC");
@@ -200,7 +202,7 @@ fn a_coin_and_a_token_of_one_chain_pay_an_invoice_each() {
     }
     drop(running);
     let booked = "select group_concat(state) from (select state from observations)";
-    till.served.until(booked, &["confirmed,confirmed"]);
+    till.served.poll(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     // A node that has another block where the chain was final is told.
     let doctor = || till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
@@ -218,12 +220,12 @@ fn a_coin_and_a_token_of_one_chain_pay_an_invoice_each() {
 
 #[test]
 fn the_next_url_takes_over_from_one_that_fails() {
-    let Some(node) = Node::of(84_532, "a node that fails") else {
+    let Some(node) = Node::start(84_532, "a node that fails") else {
         return;
     };
     let urls = format!("base=http://{},{}", Receiver::unused_address(), node.url);
     let till = Till::new(&["--node", &urls]);
     let _running = till.start();
     let network = "select coalesce((select chain || ' ' || network from chain_cursors), '')";
-    till.served.until(network, &["base 84532"]);
+    till.served.poll(network, &["base 84532"]);
 }

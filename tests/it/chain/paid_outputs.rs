@@ -104,8 +104,8 @@ fn simple_payments(counter: &mut Counter<'_>) {
     counter.has(deposits, if has_customers { "1 0.0" } else { "0 0.0" });
     // It is away while they are mined, and so is the shop.
     counter.confirms();
-    counter.node.end();
-    counter.node.begin();
+    counter.node.stop();
+    counter.node.start_process();
     counter.looks(&[
         (exact, "confirmed", price),
         (under, "underpaid", price / 2),
@@ -259,7 +259,9 @@ fn late_payments(counter: &mut Counter<'_>) {
         late.invoice["id"].as_str().unwrap(),
     );
     let path = format!("/dashboard/api/accounts/{account}/invoices/{id}/cancel");
-    running.interface("POST", &path, &Value::Null).expect(200);
+    running
+        .operator_request("POST", &path, &Value::Null)
+        .expect(200);
     drop(running);
     // The node tells seconds: its clock is ahead, so that none of them is before the invoice was cancelled.
     let block = counter.node.text("getbestblockhash", json!([]));
@@ -319,7 +321,7 @@ fn what_is_no_sale(counter: &mut Counter<'_>) {
     // No node relays so little, but whoever finds a block may put it in.
     let tiny = counter
         .payer
-        .make(&[(&dust.address, 0), (&dust.address, 7)]);
+        .sign(&[(&dust.address, 0), (&dust.address, 7)]);
     counter.payer.mine_only(&[&tiny.raw]);
     counter.payer.pay(&[(&stray, 50_000)]);
     counter.confirms();

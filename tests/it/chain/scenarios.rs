@@ -9,9 +9,9 @@ mod tron;
 
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
-use crate::support::received::{ReceivedAmounts, booked};
+use crate::support::received::{ReceivedAmounts, booked_amounts};
 use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +67,7 @@ impl<P: Payer> Play<'_, P> {
         let mut running = self.till.start();
         let height = self.payer.height();
         let read = format!("select (height = {height} and {until}) || '' from chain_cursors");
-        self.till.served.until(&read, &["1"]);
+        self.till.served.poll(&read, &["1"]);
         let told = self.invoices.iter().map(|(name, invoice)| {
             let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
             let told = self.till.call(&running, "GET", &path, "");
@@ -256,10 +256,10 @@ fn is_over(file: &Connection, invoice: &Value) {
 #[track_caller]
 fn plays(till: &Till, payer: &impl Payer) {
     let [chain, asset, symbol] = payer.names();
-    let file = till.served.open();
+    let file = till.served.open_file();
     let enabled = "update accounts set customers_enabled = 1";
     file.execute(enabled, []).unwrap();
-    note_written(&till.served.file);
+    record_direct_writes(&till.served.file);
     let mut running = till.start();
     till.until_known(chain, symbol);
     // Customers have no address on litecoin and dogecoin.
@@ -292,10 +292,10 @@ fn plays(till: &Till, payer: &impl Payer) {
     let customers = usize::from(customer.is_some());
     let mut to: BTreeSet<String> = NAMES.iter().map(|name| play.to(name).to_owned()).collect();
     to.extend(customer);
-    let booked = booked(&file);
+    let booked = booked_amounts(&file);
     assert_eq!(booked.len(), count);
     assert_eq!(payer.came(&to, &booked), booked);
     let owners = "select (select count(*) from deposits) || ' ' || (select count(*) from unmatched_payments)";
     let right = format!("{customers} {}", usize::from(!payer.waits()));
-    till.served.until(owners, &[&right]);
+    till.served.poll(owners, &[&right]);
 }

@@ -18,7 +18,7 @@ use crate::support::electrumx::Electrumx;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
-use crate::support::received::{ReceivedAmounts, booked};
+use crate::support::received::{ReceivedAmounts, booked_amounts};
 use crate::support::rpc_proxy::RpcProxy;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, key_of};
 use crate::support::tron::{self, TOKEN, address};
@@ -63,7 +63,7 @@ fn of_outputs(chain: &'static str, asset: &'static str) -> Option<Side> {
                 _server: server,
             }
         }
-        _ => Front::RpcProxy(RpcProxy::before(&node.url()), OF_OUTPUTS),
+        _ => Front::RpcProxy(RpcProxy::start(&node.url()), OF_OUTPUTS),
     };
     let sent = Vec::new();
     let payer = Box::new(Wallet {
@@ -88,11 +88,11 @@ fn of_accounts(
     asset: &'static str,
     coin: &'static str,
 ) -> Option<(Side, String)> {
-    let node = Node::of(id, UNTESTED)?;
-    let token = node.token();
+    let node = Node::start(id, UNTESTED)?;
+    let token = node.deploy_token();
     // What is given up later is not the token itself.
     node.mine(5);
-    let front = Front::RpcProxy(RpcProxy::before(&node.url), OF_ACCOUNTS);
+    let front = Front::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
     let setting = format!("{asset}={token}");
     let payer = Box::new(Accounts {
         node,
@@ -142,7 +142,7 @@ fn sides() -> Option<(Vec<Side>, Vec<String>)> {
     tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint(asset))));
     sides.push(Side {
         chain: "solana",
-        front: Front::RpcProxy(RpcProxy::before(&node.url), OF_SOLANA),
+        front: Front::RpcProxy(RpcProxy::start(&node.url), OF_SOLANA),
         payer: Box::new(Solana(node)),
         to: Vec::new(),
     });
@@ -209,7 +209,7 @@ fn all_read(till: &Till, sides: &[Side]) {
         sides.len(),
         heights.join(" or ")
     );
-    till.served.until(&read, &["1"]);
+    till.served.poll(&read, &["1"]);
 }
 
 /// Anonymous memory of a server, in kB.
@@ -329,7 +329,7 @@ fn every_kind_of_node_at_once_with_faults_and_kills_is_booked_exactly() {
 /// In the end everything is in the file once, as the nodes say it came; how much.
 #[track_caller]
 fn agrees(till: &Till, sides: &[Side]) -> usize {
-    let file = till.served.open();
+    let file = till.served.open_file();
     for _ in 0..BURIALS_MAX {
         for side in sides {
             side.payer.buries(DEEP);
@@ -349,6 +349,6 @@ fn agrees(till: &Till, sides: &[Side]) -> usize {
         let to: BTreeSet<String> = side.to.iter().cloned().collect();
         came.extend(side.payer.came(&to));
     }
-    assert_eq!(booked(&file), came);
+    assert_eq!(booked_amounts(&file), came);
     came.len()
 }

@@ -133,7 +133,7 @@ impl Till {
             "select exists (select 1 from chain_cursors where chain = '{chain}') || \
                 exists (select 1 from rate_figures where coin = '{symbol}')"
         );
-        self.served.until(&known, &["11"]);
+        self.served.poll(&known, &["11"]);
     }
 
     /// An invoice of 20 EUR in this coin.
@@ -141,7 +141,7 @@ impl Till {
     pub fn invoice(&self, running: &RunningServer, asset: &str) -> Value {
         // An account takes few imported addresses in a minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
-        self.served.open().execute_batch(minute).unwrap();
+        self.served.open_file().execute_batch(minute).unwrap();
         let body = json!({
             "amount": "20.00", "currency": "EUR", "asset": asset, "webhookUrl": self.receiver.url(),
         });

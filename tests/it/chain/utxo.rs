@@ -275,9 +275,9 @@ fn a_pruned_node_is_enough_and_may_be_away_for_a_while() {
     );
     assert_eq!(received[0].0, paid);
     // Ended and begun: the same client goes on.
-    node.end();
+    node.stop();
     assert!(matches!(seen.head(), Err(NodeError::Unreachable(_))));
-    node.begin();
+    node.start_process();
     assert_eq!(seen.head().unwrap().block, head.block);
 }
 
@@ -312,7 +312,11 @@ fn what_dogecoins_nodes_know_is_enough() {
         written.iter().all(|one| one.2.starts_with('n')),
         "{written:?}"
     );
-    assert_eq!(proxy.asked("getblock"), 8 + 1, "the number is tried once");
+    assert_eq!(
+        proxy.call_count("getblock"),
+        8 + 1,
+        "the number is tried once"
+    );
 }
 
 #[test]

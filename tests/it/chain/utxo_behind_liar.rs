@@ -28,7 +28,7 @@ fn scene(limits: Limits) -> Option<Scene> {
     let paid = node.pay(&address, "1");
     node.mine(1);
     node.pay(&address, "2");
-    let liar = RpcProxy::before(&node.url());
+    let liar = RpcProxy::start(&node.url());
     Some(Scene {
         seen: utxo(Chain::Litecoin, &liar.url(), limits),
         watch: Watch::addresses(Chain::Litecoin, &[&address]),
@@ -45,7 +45,7 @@ impl Scene {
 
     #[track_caller]
     fn is_well(&mut self) {
-        self.liar.honest();
+        self.liar.clear_faults();
         let blocks = self.blocks().unwrap();
         let received = told_in(&blocks);
         assert_eq!(received.len(), 1);
@@ -56,7 +56,6 @@ impl Scene {
         assert_eq!(head.block, blocks[2].block);
     }
 
-    /// With this lie about this method, what is asked fails so.
     #[track_caller]
     fn fails(
         &mut self,
@@ -64,8 +63,8 @@ impl Scene {
         expected: &str,
         ask: impl Fn(&mut Scene) -> Result<(), NodeError>,
     ) {
-        self.liar.honest();
-        self.liar.lie(method, lie);
+        self.liar.clear_faults();
+        self.liar.inject(method, lie);
         let told = format!("{:?}", ask(self));
         assert!(
             told.starts_with(&format!("Err({expected}")),
@@ -213,7 +212,7 @@ fn no_head_is_believed_that_does_not_fit() {
         ("getblockchaininfo", "initialblockdownload", json!(true)),
         ("getblockchaininfo", "headers", json!(103)),
     ] {
-        scene.liar.lie(method, field(name, value));
+        scene.liar.inject(method, field(name, value));
         assert_eq!(
             scene.seen.head().map(|head| head.is_complete),
             Ok(false),
@@ -240,7 +239,7 @@ fn the_network_is_asked_again_whenever_the_node_may_be_another() {
                 answer["result"] = json!(first);
             }
         };
-        scene.liar.lie("getblockhash", Fault::change(first));
+        scene.liar.inject("getblockhash", Fault::change(first));
         let refused = Err(NodeError::Wrong(text.to_owned()));
         assert_eq!(
             scene.seen.head().map(drop),
@@ -286,16 +285,16 @@ fn a_mempool_is_believed_only_where_it_fits() {
     }
     // An answer that names what is not there is no payment, and is asked for again.
     scene.seen = utxo(Chain::Litecoin, &scene.liar.url(), LIMITS);
-    scene.liar.lie(
+    scene.liar.inject(
         "getmempoolentry",
         Fault::error(-5, "Transaction not in mempool"),
     );
     assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);
     scene.is_well();
-    let asked = scene.liar.asked("getrawtransaction");
+    let asked = scene.liar.call_count("getrawtransaction");
     scene.is_well();
     assert_eq!(
-        scene.liar.asked("getrawtransaction"),
+        scene.liar.call_count("getrawtransaction"),
         asked,
         "only what is new is fetched"
     );
@@ -303,7 +302,7 @@ fn a_mempool_is_believed_only_where_it_fits() {
     let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0]
         .txid
         .clone();
-    scene.liar.lie("getrawmempool", Fault::result(json!([])));
+    scene.liar.inject("getrawmempool", Fault::result(json!([])));
     let gone = scene
         .seen
         .mempool(std::slice::from_ref(&there), &scene.watch)
@@ -344,7 +343,7 @@ fn what_breaks_off_drips_or_has_no_end_costs_neither_time_nor_memory() {
             scene.blocks().map(drop)
         });
     }
-    scene.liar.lie("getblockhash", Fault::Reversed);
+    scene.liar.inject("getblockhash", Fault::Reversed);
     assert_eq!(scene.blocks().map(|blocks| told_in(&blocks).len()), Ok(1));
     // Huge where a block is asked for: what nobody asked for is passed over, and counted.
     let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
@@ -365,7 +364,7 @@ fn a_head_that_goes_back_and_hashes_that_change_are_no_lies() {
             answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
         }
     };
-    scene.liar.lie("getblockhash", Fault::change(behind));
+    scene.liar.inject("getblockhash", Fault::change(behind));
     assert_eq!(scene.seen.hash_at(102), Ok(None));
     assert_eq!(scene.seen.head(), Err(NodeError::Behind));
     assert_eq!(scene.blocks().map(|blocks| blocks.len()), Ok(2));
@@ -376,7 +375,7 @@ fn a_head_that_goes_back_and_hashes_that_change_are_no_lies() {
     scene.is_well();
     // The index finds a transaction that is in no block of the active chain.
     let stale = field("blockhash", json!("ab".repeat(32)));
-    scene.liar.lie("getrawtransaction", stale);
+    scene.liar.inject("getrawtransaction", stale);
     assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));
     scene.is_well();
     assert_eq!(
@@ -391,10 +390,11 @@ fn a_mempool_without_end_ends_the_step() {
         return;
     };
     let many: Vec<String> = (0..60_000).map(|id| format!("{id:064x}")).collect();
-    scene.liar.lie("getrawmempool", Fault::result(json!(many)));
-    scene.liar.lie("getrawtransaction", Fault::NotFound);
+    let many = Fault::result(json!(many));
+    scene.liar.inject("getrawmempool", many);
+    scene.liar.inject("getrawtransaction", Fault::NotFound);
     let told = scene.seen.mempool(&[], &scene.watch);
     assert!(matches!(told, Err(NodeError::Limited(_))), "{told:?}");
-    assert_eq!(scene.liar.asked("getrawtransaction"), 50_000);
+    assert_eq!(scene.liar.call_count("getrawtransaction"), 50_000);
     scene.is_well();
 }

@@ -34,7 +34,8 @@ fn no_page_of_another_site_moves_the_clock_of_a_sandbox() {
         ("null", ""),
         ("http://127.0.0.1:1", "same-site"),
     ] {
-        Page::of(move_by(&[("origin", origin), ("sec-fetch-site", site)])).refuses(403);
+        Page::from_response(move_by(&[("origin", origin), ("sec-fetch-site", site)]))
+            .assert_error(403);
     }
     assert_eq!(shop.now(), before);
     let own = [("origin", "null"), ("sec-fetch-site", "same-origin")];
@@ -51,8 +52,8 @@ fn a_test_invoice_is_paid_on_its_page_and_no_other_is() {
     let buttons = ["exact", "under", "over", "clock"].map(|case| format!("value=\"{case}\""));
     let buttons = buttons.each_ref().map(String::as_str);
     shown(&shop, &invoice)
-        .says(200, &buttons)
-        .hides(&["value=\"late\""]);
+        .assert_shows(200, &buttons)
+        .assert_hides(&["value=\"late\""]);
     let press = |id: &str, body: &str| shop.submit(&format!("/checkout/{id}/simulate"), &[], body);
     for (body, status) in [
         ("", 404),
@@ -62,34 +63,34 @@ fn a_test_invoice_is_paid_on_its_page_and_no_other_is() {
         (&*format!("token={token}&case=late"), 400),
         (&*format!("token={token}&case=exact&case=over"), 400),
     ] {
-        Page::of(press(id, body)).refuses(status);
+        Page::from_response(press(id, body)).assert_error(status);
     }
-    assert_eq!(shop.read(id)["status"], "awaiting_payment");
+    assert_eq!(shop.get_invoice(id)["status"], "awaiting_payment");
     let pressed = press(id, &format!("token={token}&case=under&lang=de-AT"));
     assert_eq!(pressed.status, 303, "{}", pressed.text);
     let back = format!("../{id}?token={token}&lang=de");
     assert_eq!(pressed.headers["location"], back);
-    assert_eq!(shop.read(id)["status"], "underpaid");
+    assert_eq!(shop.get_invoice(id)["status"], "underpaid");
     // The clock goes to the end of the time to pay, once.
     for _ in 0..2 {
         assert_eq!(press(id, &format!("token={token}&case=clock")).status, 303);
     }
-    let page = shown(&shop, &invoice).says(200, &["Not paid in full", "value=\"late\""]);
-    page.hides(&["value=\"exact\"", "value=\"clock\""]);
+    let page = shown(&shop, &invoice).assert_shows(200, &["Not paid in full", "value=\"late\""]);
+    page.assert_hides(&["value=\"exact\"", "value=\"clock\""]);
     assert_eq!(press(id, &format!("token={token}&case=late")).status, 303);
-    assert_eq!(shop.read(id)["status"], "paid_late");
-    shown(&shop, &invoice).hides(&["/simulate"]);
+    assert_eq!(shop.get_invoice(id)["status"], "paid_late");
+    shown(&shop, &invoice).assert_hides(&["/simulate"]);
 
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" });
     let live = shop
         .post("/v1/invoices", Some(LIVE), body)
         .expect(201)
         .json();
-    shown(&shop, &live).hides(&["/simulate"]);
+    shown(&shop, &live).assert_hides(&["/simulate"]);
     let (_, token) = checkout(&live);
     let id = live["id"].as_str().unwrap();
     for case in ["exact", "under", "over", "clock"] {
-        Page::of(press(id, &format!("token={token}&case={case}"))).refuses(403);
+        Page::from_response(press(id, &format!("token={token}&case={case}"))).assert_error(403);
     }
 }
 
@@ -101,47 +102,47 @@ fn a_customer_is_spoken_to_in_a_language_of_their_own() {
     let path = url.strip_prefix(shop.url()).unwrap();
     let page = |more: &str, accepted: &str| {
         let headers = [("accept-language", accepted)];
-        Page::of(shop.send("GET", &format!("{path}{more}"), &headers, ""))
+        Page::from_response(shop.send("GET", &format!("{path}{more}"), &headers, ""))
     };
     let german = [
         "<html lang=\"de\" dir=\"ltr\">",
         "<h1>0,25 LTC senden</h1>",
         "data-exact=\"0.25\"",
     ];
-    page("", "sv, de-AT;q=0.7, en;q=0.5").says(200, &german);
-    page("", "sv").says(200, &["<html lang=\"en\"", "<h1>Send 0.25 LTC</h1>"]);
+    page("", "sv, de-AT;q=0.7, en;q=0.5").assert_shows(200, &german);
+    page("", "sv").assert_shows(200, &["<html lang=\"en\"", "<h1>Send 0.25 LTC</h1>"]);
     let arabic = [
         "<html lang=\"ar\" dir=\"rtl\">",
         "\u{2066}0.25 LTC\u{2069}",
         "name=\"lang\" value=\"ar\"",
     ];
-    page("&lang=ar", "de").says(200, &arabic);
+    page("&lang=ar", "de").assert_shows(200, &arabic);
     page("&lang=%3Cb%3E", "de")
-        .says(200, &german)
-        .hides(&["<b>", "name=\"lang\""]);
+        .assert_shows(200, &german)
+        .assert_hides(&["<b>", "name=\"lang\""]);
     let links = [
         "?lang=ja&#38;token=",
         "aria-current=\"true\">Deutsch<",
         "hreflang=\"zh-Hans\"",
     ];
-    page("", "de").says(200, &links);
+    page("", "de").assert_shows(200, &links);
     // What the shop has set goes before what the browser likes; what no page can be in is English, as it always was.
-    shop.write_beside("update accounts set checkout_lang = 'pt-BR'");
+    shop.execute_sql("update accounts set checkout_lang = 'pt-BR'");
     let other = shop.invoice("20.00", json!({}));
-    shown(&shop, &other).says(
+    shown(&shop, &other).assert_shows(
         200,
         &["<html lang=\"pt\"", "Escolha uma criptomoeda", "20,00 EUR"],
     );
-    page("", "de").says(200, &["<html lang=\"pt\""]);
-    page("&lang=de", "de").says(200, &german);
-    shop.write_beside("update accounts set checkout_lang = 'sv'");
-    let page = Page::of(shop.send(
+    page("", "de").assert_shows(200, &["<html lang=\"pt\""]);
+    page("&lang=de", "de").assert_shows(200, &german);
+    shop.execute_sql("update accounts set checkout_lang = 'sv'");
+    let page = Page::from_response(shop.send(
         "GET",
         &checkout_of(&shop, &shop.invoice("20.00", json!({}))),
         &[],
         "",
     ));
-    page.says(200, &["<html lang=\"en\""]);
+    page.assert_shows(200, &["<html lang=\"en\""]);
 }
 
 /// The path of an invoice's checkout, with its token.
@@ -153,17 +154,17 @@ fn checkout_of(shop: &Shop, invoice: &Value) -> String {
 #[test]
 fn a_shops_colour_is_in_the_pages_policy_and_can_be_read_upon() {
     let shop = Shop::open();
-    shop.write_beside("update accounts set branding_color = '#ffd400'");
+    shop.execute_sql("update accounts set branding_color = '#ffd400'");
     let page = shown(&shop, &shop.invoice("20.00", json!({})));
-    let page = page.says(
+    let page = page.assert_shows(
         200,
         &["<style>:root{--brand:#ffd400;--on-brand:#000000}</style>"],
     );
     let policy = &page.0.headers["content-security-policy"];
     assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
     // The file itself takes nothing but a colour.
-    shop.write_beside("update accounts set branding_color = null");
-    let page = shown(&shop, &shop.invoice("20.00", json!({}))).hides(&["--on-brand:#0"]);
+    shop.execute_sql("update accounts set branding_color = null");
+    let page = shown(&shop, &shop.invoice("20.00", json!({}))).assert_hides(&["--on-brand:#0"]);
     let policy = &page.0.headers["content-security-policy"];
     assert_eq!(policy.matches("'sha256-").count(), 1, "{policy}");
 }

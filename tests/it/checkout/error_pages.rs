@@ -12,7 +12,7 @@ const GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
 
 /// The account lists these origins, and its checkout speaks this.
 fn set(shop: &Shop, origins: &str, language: &str) {
-    shop.write_beside(&format!(
+    shop.execute_sql(&format!(
         "update accounts set allowed_origins = '{origins}', checkout_lang = '{language}'"
     ));
 }
@@ -20,7 +20,7 @@ fn set(shop: &Shop, origins: &str, language: &str) {
 /// GET by a browser that likes German best.
 #[track_caller]
 fn german(shop: &Shop, path: &str) -> Page {
-    Page::of(shop.send("GET", path, &[GERMAN], ""))
+    Page::from_response(shop.send("GET", path, &[GERMAN], ""))
 }
 
 #[test]
@@ -36,35 +36,35 @@ fn a_customer_reads_what_went_wrong_as_the_checkout_is_read() {
     ];
     for page in [NOWHERE, &path, "/checkout/x", "/l/x", "/l/x/qr"] {
         german(&shop, page)
-            .refuses(404)
-            .says(404, &in_german)
-            .hides(&["not found", "Sandbox Shop"]);
+            .assert_error(404)
+            .assert_shows(404, &in_german)
+            .assert_hides(&["not found", "Sandbox Shop"]);
         let picked = format!("{page}?lang=ar");
-        german(&shop, &picked).says(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
+        german(&shop, &picked).assert_shows(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
         shop.page(page)
-            .says(404, &["lang=\"en\"", "Page not found"]);
+            .assert_shows(404, &["lang=\"en\"", "Page not found"]);
     }
     // The form's own field, what the shop has set, and what the browser likes.
     set(&shop, "[]", "fr");
     let select = |fields: &str| {
         let body = format!("token={token}&asset=XYZ{fields}");
-        Page::of(shop.submit(&format!("{path}/select"), &[GERMAN], &body))
+        Page::from_response(shop.submit(&format!("{path}/select"), &[GERMAN], &body))
     };
     let back = format!("href=\"../..{path}?token={token}&#38;lang=tr\"");
-    select("&lang=tr").says(400, &["Başka birini seçin", &back]);
-    select("").says(400, &["Choisissez-en une autre.", "Retour au paiement"]);
-    german(&shop, &path).says(404, &["Page introuvable"]);
-    german(&shop, NOWHERE).says(404, &["Seite nicht gefunden"]);
+    select("&lang=tr").assert_shows(400, &["Başka birini seçin", &back]);
+    select("").assert_shows(400, &["Choisissez-en une autre.", "Retour au paiement"]);
+    german(&shop, &path).assert_shows(404, &["Page introuvable"]);
+    german(&shop, NOWHERE).assert_shows(404, &["Seite nicht gefunden"]);
 }
 
 #[test]
 fn a_payment_link_says_in_the_language_of_its_payer_why_nothing_can_be_paid() {
     let shop = Shop::open();
-    let link = LinkClient::of(&shop)
+    let link = LinkClient::sign_in(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     set(&shop, "[]", "auto");
     let path = format!("/l/{}", link["id"].as_str().unwrap());
-    let pay = |body: &str| Page::of(shop.submit(&path, &[GERMAN], body));
+    let pay = |body: &str| Page::from_response(shop.submit(&path, &[GERMAN], body));
     let unread = "x".repeat(70_000);
     for (body, said) in [
         ("lang=pl", "Wróć"),
@@ -80,22 +80,22 @@ fn a_payment_link_says_in_the_language_of_its_payer_why_nothing_can_be_paid() {
         );
         assert!(page.0.text.contains(said), "{}", page.0.text);
     }
-    shop.switch(json!({ "status": "suspended" }));
-    pay("").says(403, &["kann zurzeit keine Zahlungen annehmen"]);
-    pay("lang=ja").says(403, &["現在、このショップはお支払いを受け付けていません"]);
-    shop.write_beside(
+    shop.update_account(json!({ "status": "suspended" }));
+    pay("").assert_shows(403, &["kann zurzeit keine Zahlungen annehmen"]);
+    pay("lang=ja").assert_shows(403, &["現在、このショップはお支払いを受け付けていません"]);
+    shop.execute_sql(
         "update payment_links set active = 0; update accounts set checkout_lang = 'it'",
     );
     german(&shop, &path)
-        .says(404, &["Pagina non trovata"])
-        .hides(&["coffee"]);
+        .assert_shows(404, &["Pagina non trovata"])
+        .assert_hides(&["coffee"]);
 }
 
 #[test]
 fn who_runs_the_service_reads_exactly_what_was_wrong_in_english() {
     let shop = Shop::open();
     for (path, status) in [("/setup", 403), ("/docs/nothing", 404)] {
-        german(&shop, path).refuses(status).says(
+        german(&shop, path).assert_error(status).assert_shows(
             status,
             &["lang=\"en\"", "If you ask for help, give this number:"],
         );
@@ -140,7 +140,8 @@ fn whatever_is_refused_at_a_checkout_is_shown_where_the_checkout_is_shown() {
         for (path, framed_by) in [(&*path, framed_by), (NOWHERE, "'none'")] {
             for refused in refusals(path) {
                 assert!(refused.status >= 400, "{}", refused.status);
-                let policy = Page::of(refused).0.headers["content-security-policy"].clone();
+                let policy =
+                    Page::from_response(refused).0.headers["content-security-policy"].clone();
                 assert!(
                     policy.ends_with(&format!("; frame-ancestors {framed_by}")),
                     "{policy}"
@@ -149,13 +150,13 @@ fn whatever_is_refused_at_a_checkout_is_shown_where_the_checkout_is_shown() {
         }
     }
     // A payment link is shown by itself only, and so is what is refused there.
-    let link = LinkClient::of(&shop)
+    let link = LinkClient::sign_in(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let page = shop.submit(
         &format!("/l/{}", link["id"].as_str().unwrap()),
         &[],
         &unread,
     );
-    let policy = Page::of(page).0.headers["content-security-policy"].clone();
+    let policy = Page::from_response(page).0.headers["content-security-policy"].clone();
     assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
 }

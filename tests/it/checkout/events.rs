@@ -91,14 +91,14 @@ fn a_stream_is_chunked_and_outlives_what_the_page_says_meanwhile() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
     let mut stream = EventStream::chunked(&shop, &path_of(&invoice));
-    assert!(stream.chunk().starts_with("event: invoice\nid: "));
+    assert!(stream.read_chunk().starts_with("event: invoice\nid: "));
     // What is sent on a stream's connection is read and means nothing.
     let more = format!("GET /livez HTTP/1.1\r\n\r\n{}", "x".repeat(10_000));
-    stream.say(&more);
+    stream.write(&more);
     shop.select(id(&invoice), "LTC");
-    assert!(stream.chunk().contains("\"asset\":\"LTC\""));
+    assert!(stream.read_chunk().contains("\"asset\":\"LTC\""));
     drop(shop);
-    assert_eq!(stream.chunk(), "");
+    assert_eq!(stream.read_chunk(), "");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn every_stream_has_a_clean_end_when_the_server_stops() {
         ..Limits::default()
     };
     for _ in 0..4 {
-        let shop = Shop::with(Config {
+        let shop = Shop::with_config(Config {
             limits,
             ..Config::sandbox()
         });
@@ -118,11 +118,11 @@ fn every_stream_has_a_clean_end_when_the_server_stops() {
             .map(|_| EventStream::chunked(&shop, &path_of(&invoice)))
             .collect();
         streams.iter_mut().for_each(|stream| {
-            stream.chunk();
+            stream.read_chunk();
         });
         drop(shop);
         for (at, stream) in streams.iter_mut().enumerate() {
-            assert_eq!(stream.chunk(), "", "{at}");
+            assert_eq!(stream.read_chunk(), "", "{at}");
         }
     }
 }
@@ -153,7 +153,7 @@ fn a_token_opens_the_stream_of_its_own_invoice_only() {
         format!("{bare}?token={token}"),
         format!("/v1/public/checkouts/x/events?token={token}"),
     ] {
-        shop.get(&wrong, None).refused(404, "not_found", None);
+        shop.get(&wrong, None).assert_error(404, "not_found", None);
     }
 }
 
@@ -163,7 +163,7 @@ fn a_stream_that_has_nothing_to_tell_makes_place_and_ends_with_the_server() {
         connections_max: 4,
         ..Limits::default()
     };
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         limits,
         ..Config::sandbox()
     });

@@ -10,7 +10,7 @@ fn who_pays_after_the_time_is_not_told_to_pay_again() {
     let [expired, cancelled, failed] =
         [(); 3].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
     let vanished = shop.pay(json!({ "invoice": failed["id"] }));
-    shop.step(&vanished, "dropped");
+    shop.move_payment(&vanished, "dropped");
     shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
     shop.advance("20m");
     for (invoice, heading, unpaid) in [
@@ -21,16 +21,18 @@ fn who_pays_after_the_time_is_not_told_to_pay_again() {
         let heading = format!("<h1>{heading}</h1>");
         let told = "Do not pay again";
         shown(&shop, invoice)
-            .says(
+            .assert_shows(
                 200,
                 &[&heading, unpaid, "data-events=", "data-poll-seconds"],
             )
-            .hides(&[told, "http-equiv"]);
+            .assert_hides(&[told, "http-equiv"]);
         let late = shop.pay(json!({ "invoice": invoice["id"] }));
         let seen = [&*heading, told, "0.25 LTC", "http-equiv=\"refresh\""];
-        shown(&shop, invoice).says(200, &seen).hides(&[unpaid]);
-        shop.step(&late, "dropped");
-        shown(&shop, invoice).hides(&[told, "http-equiv"]);
+        shown(&shop, invoice)
+            .assert_shows(200, &seen)
+            .assert_hides(&[unpaid]);
+        shop.move_payment(&late, "dropped");
+        shown(&shop, invoice).assert_hides(&[told, "http-equiv"]);
     }
 }
 
@@ -64,7 +66,9 @@ fn once_the_time_is_over_nobody_is_asked_to_send_though_the_chain_is_still_read(
         "<svg class=\"qr\"",
         "left\"",
     ];
-    shown(&shop, &invoice).says(200, &held).hides(&asked);
+    shown(&shop, &invoice)
+        .assert_shows(200, &held)
+        .assert_hides(&asked);
     let (path, token) = checkout(&invoice);
     let late = select(&shop, &path, &format!("token={token}&asset=BTC"));
     assert_eq!(
@@ -72,9 +76,12 @@ fn once_the_time_is_over_nobody_is_asked_to_send_though_the_chain_is_still_read(
         "the page says that it is over: {}",
         late.text
     );
-    shown(&shop, &invoice).says(200, &held).hides(&asked);
+    shown(&shop, &invoice)
+        .assert_shows(200, &held)
+        .assert_hides(&asked);
     lags(false);
-    shown(&shop, &invoice).says(200, &["data-state=\"expired\"", "Nothing was paid in time"]);
+    shown(&shop, &invoice)
+        .assert_shows(200, &["data-state=\"expired\"", "Nothing was paid in time"]);
 }
 
 #[test]
@@ -93,28 +100,28 @@ fn who_has_sent_too_little_reads_at_once_what_is_missing_and_where_it_goes() {
     ];
     let part = pay(&invoice, "0.05");
     shown(&shop, &invoice)
-        .says(200, &missing)
-        .hides(&["/select\""]);
+        .assert_shows(200, &missing)
+        .assert_hides(&["/select\""]);
     let seen = ["<h1>Your payment was seen</h1>"];
     let rest = pay(&invoice, "0.2");
     shown(&shop, &invoice)
-        .says(200, &seen)
-        .hides(&[address, "more</h1>"]);
-    shop.step(&rest, "dropped");
-    shown(&shop, &invoice).says(200, &missing);
-    shop.step(&part, "confirmed");
+        .assert_shows(200, &seen)
+        .assert_hides(&[address, "more</h1>"]);
+    shop.move_payment(&rest, "dropped");
+    shown(&shop, &invoice).assert_shows(200, &missing);
+    shop.move_payment(&part, "confirmed");
     let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
-    shown(&shop, &invoice).says(200, &arrived);
+    shown(&shop, &invoice).assert_shows(200, &arrived);
     // What the account tolerates is not asked for.
     pay(&tolerated, "0.24875");
     shown(&shop, &tolerated)
-        .says(200, &seen)
-        .hides(&["more</h1>"]);
+        .assert_shows(200, &seen)
+        .assert_hides(&["more</h1>"]);
     // Nor is anything once the time is over.
     pay(&invoice, "0.1");
-    shown(&shop, &invoice).says(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);
+    shown(&shop, &invoice).assert_shows(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);
     shop.advance("20m");
     shown(&shop, &invoice)
-        .says(200, &seen)
-        .hides(&[address, "more</h1>"]);
+        .assert_shows(200, &seen)
+        .assert_hides(&[address, "more</h1>"]);
 }

@@ -38,7 +38,7 @@ fn two_novels(shop: &Shop) -> Value {
 fn a_coin_is_chosen_and_its_address_shown() {
     let shop = Shop::open();
     let invoice = two_novels(&shop);
-    let page = shown(&shop, &invoice).says(
+    let page = shown(&shop, &invoice).assert_shows(
         200,
         &[
             "<h1>Pay 20.00 EUR</h1>",
@@ -51,16 +51,17 @@ fn a_coin_is_chosen_and_its_address_shown() {
             "http-equiv=\"refresh\"",
         ],
     );
-    page.hides(&HIDDEN).hides(&["shop.example/thanks"]);
+    page.assert_hides(&HIDDEN)
+        .assert_hides(&["shop.example/thanks"]);
 
     let (path, token) = checkout(&invoice);
     let picked = select(&shop, &path, &format!("token={token}&asset=LTC"));
     assert_eq!(picked.status, 303, "{}", picked.text);
     let id = invoice["id"].as_str().unwrap();
     assert_eq!(picked.headers["location"], format!("../{id}?token={token}"));
-    let quoted = shop.read(id);
+    let quoted = shop.get_invoice(id);
     assert_eq!(quoted["status"], "awaiting_payment");
-    let page = shown(&shop, &invoice).says(
+    let page = shown(&shop, &invoice).assert_shows(
         200,
         &[
             "<h1>Send 0.25 LTC</h1>",
@@ -73,8 +74,8 @@ fn a_coin_is_chosen_and_its_address_shown() {
             "value=\"BTC\"",
         ],
     );
-    page.hides(&HIDDEN)
-        .hides(&["litecoin:", "value=\"LTC\"", "shop.example/thanks"]);
+    page.assert_hides(&HIDDEN)
+        .assert_hides(&["litecoin:", "value=\"LTC\"", "shop.example/thanks"]);
 }
 
 #[test]
@@ -83,17 +84,17 @@ fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
     let invoice = two_novels(&shop);
     let payment = shop.pay(json!({ "invoice": invoice["id"], "asset": "LTC" }));
     let page = shown(&shop, &invoice);
-    let page = page.says(200, &["Your payment was seen", "http-equiv=\"refresh\""]);
-    page.hides(&HIDDEN).hides(&["shop.example"]);
-    shop.step(&payment, "confirmed");
+    let page = page.assert_shows(200, &["Your payment was seen", "http-equiv=\"refresh\""]);
+    page.assert_hides(&HIDDEN).assert_hides(&["shop.example"]);
+    shop.move_payment(&payment, "confirmed");
     let page = shown(&shop, &invoice);
     let way_back = "href=\"https://shop.example/thanks?a=1&#38;b=2\"";
-    let page = page.says(
+    let page = page.assert_shows(
         200,
         &["<h1>Paid</h1>", "Your payment has arrived", way_back],
     );
-    page.hides(&HIDDEN)
-        .hides(&["http-equiv", "shop.example/cart", "<form"]);
+    page.assert_hides(&HIDDEN)
+        .assert_hides(&["http-equiv", "shop.example/cart", "<form"]);
 }
 
 /// Picks a coin with a form.
@@ -114,39 +115,39 @@ fn every_status_has_its_page() {
         invoice
     };
     let over = simulated("over");
-    shown(&shop, &over).says(200, &["<h1>Paid</h1>", "more than was due", "0.375 LTC"]);
+    shown(&shop, &over).assert_shows(200, &["<h1>Paid</h1>", "more than was due", "0.375 LTC"]);
     let under = simulated("under");
     shown(&shop, &under)
-        .says(
+        .assert_shows(
             200,
             &[
                 "<h1>Send 0.125 LTC more</h1>",
                 "0.125 LTC has arrived, less than was due. Send the rest to the same address.",
-                shop.read(under["id"].as_str().unwrap())["depositAddress"]
+                shop.get_invoice(under["id"].as_str().unwrap())["depositAddress"]
                     .as_str()
                     .unwrap(),
                 "shop.example/cart",
                 "http-equiv=\"refresh\"",
             ],
         )
-        .hides(&["/select\""]);
+        .assert_hides(&["/select\""]);
     let cancelled = shop.invoice("20.00", json!({}));
     shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
     shown(&shop, &cancelled)
-        .says(200, &["<h1>Cancelled</h1>"])
-        .hides(&["http-equiv", "/select\""]);
+        .assert_shows(200, &["<h1>Cancelled</h1>"])
+        .assert_hides(&["http-equiv", "/select\""]);
     let (late, gone) = (
         shop.invoice("20.00", json!({ "asset": "LTC" })),
         shop.invoice("20.00", json!({ "asset": "LTC" })),
     );
     let payment = shop.pay(json!({ "invoice": gone["id"] }));
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     let expired = shop.invoice("20.00", json!({}));
     shop.advance("20m");
     shown(&shop, &expired)
-        .says(200, &["The time to pay is over"])
-        .hides(&["http-equiv", "/select\""]);
-    shown(&shop, &gone).says(200, &["did not go through"]);
+        .assert_shows(200, &["The time to pay is over"])
+        .assert_hides(&["http-equiv", "/select\""]);
+    shown(&shop, &gone).assert_shows(200, &["did not go through"]);
     let over_and_less = [
         "Not paid in full",
         "0.125 LTC",
@@ -154,13 +155,13 @@ fn every_status_has_its_page() {
         "shop.example/cart",
     ];
     shown(&shop, &under)
-        .says(200, &over_and_less)
-        .hides(&["http-equiv", "/select\""]);
+        .assert_shows(200, &over_and_less)
+        .assert_hides(&["http-equiv", "/select\""]);
     let payment = shop.pay(json!({ "invoice": late["id"] }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     shown(&shop, &late)
-        .says(200, &["Paid too late"])
-        .hides(&["http-equiv"]);
+        .assert_shows(200, &["Paid too late"])
+        .assert_hides(&["http-equiv"]);
 }
 
 #[test]
@@ -183,21 +184,25 @@ fn a_token_opens_its_own_invoice_and_nothing_else() {
         &"x".repeat(5_000),
     ] {
         shop.page(&format!("{path}?token={tried}"))
-            .refuses(404)
-            .hides(&["20.00", "Sandbox Shop"]);
+            .assert_error(404)
+            .assert_hides(&["20.00", "Sandbox Shop"]);
         let answer = select(&shop, &path, &format!("token={tried}&asset=LTC"));
-        Page::of(answer).refuses(404);
+        Page::from_response(answer).assert_error(404);
     }
-    shop.page(&path).refuses(404);
+    shop.page(&path).assert_error(404);
     let unknown = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
-    shop.page(&format!("{unknown}?token={token}")).refuses(404);
-    shop.page("/checkout/x?token=y").refuses(404);
+    shop.page(&format!("{unknown}?token={token}"))
+        .assert_error(404);
+    shop.page("/checkout/x?token=y").assert_error(404);
     shop.page(&format!("/checkout/{}?token=a&token=b", "x"))
-        .refuses(400);
-    assert_eq!(shop.read(one["id"].as_str().unwrap())["status"], "created");
+        .assert_error(400);
+    assert_eq!(
+        shop.get_invoice(one["id"].as_str().unwrap())["status"],
+        "created"
+    );
     let read = format!("/v1/invoices/{}", one["id"].as_str().unwrap());
     shop.get(&read, Some(&token))
-        .refused(401, "unauthorized", None);
+        .assert_error(401, "unauthorized", None);
 }
 
 #[test]
@@ -208,17 +213,17 @@ fn a_wrong_choice_is_told_and_changes_nothing() {
     let select = |body: &str| select(&shop, &path, body);
     for asset in ["", "XYZ", "%3Cscript%3E"] {
         let answer = select(&format!("token={token}&asset={asset}"));
-        Page::of(answer).refuses(400);
+        Page::from_response(answer).assert_error(400);
     }
-    Page::of(select(&format!("token={token}&asset=LTC&asset=BTC"))).refuses(400);
-    Page::of(select("token=%ff")).refuses(400);
-    Page::of(select("")).refuses(404);
-    Page::of(select(&"x".repeat(70_000))).refuses(413);
-    Page::of(shop.send("DELETE", &path, &[], "")).refuses(405);
-    Page::of(shop.send("GET", &format!("{path}/select"), &[], "")).refuses(405);
-    Page::of(shop.send("GET", &format!("{path}/other"), &[], "")).refuses(404);
+    Page::from_response(select(&format!("token={token}&asset=LTC&asset=BTC"))).assert_error(400);
+    Page::from_response(select("token=%ff")).assert_error(400);
+    Page::from_response(select("")).assert_error(404);
+    Page::from_response(select(&"x".repeat(70_000))).assert_error(413);
+    Page::from_response(shop.send("DELETE", &path, &[], "")).assert_error(405);
+    Page::from_response(shop.send("GET", &format!("{path}/select"), &[], "")).assert_error(405);
+    Page::from_response(shop.send("GET", &format!("{path}/other"), &[], "")).assert_error(404);
     let id = invoice["id"].as_str().unwrap();
-    assert_eq!(shop.read(id)["status"], "created");
+    assert_eq!(shop.get_invoice(id)["status"], "created");
 
     select(&format!("token={token}&asset=LTC"));
     shop.pay(json!({ "invoice": id }));
@@ -228,13 +233,13 @@ fn a_wrong_choice_is_told_and_changes_nothing() {
         "the page says what became of it: {}",
         late.text
     );
-    assert_eq!(shop.read(id)["asset"], "LTC");
+    assert_eq!(shop.get_invoice(id)["asset"], "LTC");
 }
 
 #[test]
 fn what_a_shop_is_called_is_only_a_text() {
     let shop = Shop::open();
-    shop.write_beside(
+    shop.execute_sql(
         "update accounts set name = '<script>alert(\"1\")</script>', branding_logo_url = 'https://img.example/a?b=''c''&d={{e}}'",
     );
     let invoice = shop.invoice(
@@ -269,10 +274,10 @@ fn what_a_shop_is_called_is_only_a_text() {
         "https://me@img.example/",
         "https://img.example;script-src *",
     ] {
-        shop.write_beside(&format!("update accounts set branding_logo_url = '{url}'"));
+        shop.execute_sql(&format!("update accounts set branding_logo_url = '{url}'"));
         let page = shown(&shop, &shop.invoice("20.00", json!({})));
         assert!(page.0.headers["content-security-policy"].contains("img-src 'self';"));
-        page.hides(&[url, "<img src=\"h"]);
+        page.assert_hides(&[url, "<img src=\"h"]);
     }
 }
 
@@ -284,10 +289,10 @@ fn live_pages_of_a_sandbox_say_that_they_are_none() {
         .post("/v1/invoices", Some(LIVE), body)
         .expect(201)
         .json();
-    let page = shown(&shop, &invoice).says(200, &["TEST.", "USD", "ETH"]);
+    let page = shown(&shop, &invoice).assert_shows(200, &["TEST.", "USD", "ETH"]);
     let policy = &page.0.headers["content-security-policy"];
     assert!(policy.contains("frame-ancestors *"), "{policy}");
-    page.hides(&["ethereum:"]);
+    page.assert_hides(&["ethereum:"]);
     let small = shop.invoice("0.01", json!({}));
-    shown(&shop, &small).says(200, &["no coin that this can be paid with"]);
+    shown(&shop, &small).assert_shows(200, &["no coin that this can be paid with"]);
 }

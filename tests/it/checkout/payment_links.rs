@@ -21,18 +21,18 @@ fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
         .strip_prefix("..")
         .unwrap()
         .to_owned();
-    shop.page(&location).says(200, &["Choose a coin"]);
+    shop.page(&location).assert_shows(200, &["Choose a coin"]);
     let id = location.split(['/', '?']).nth(2).unwrap();
-    shop.read(id)
+    shop.get_invoice(id)
 }
 
 #[test]
 fn a_fixed_price_is_what_is_paid() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
-    shop.write_beside("update accounts set success_url = 'https://shop.example/thanks'");
+    let interface = LinkClient::sign_in(&shop);
+    shop.execute_sql("update accounts set success_url = 'https://shop.example/thanks'");
     let link = interface.link(json!({ "name": "A <i>coffee</i>", "amount": "3.50", "currency": "USD", "description": "Hot & strong" }));
-    let page = shop.page(&path(&link)).says(
+    let page = shop.page(&path(&link)).assert_shows(
         200,
         &[
             "<h1><bdi>A &#60;i&#62;coffee&#60;/i&#62;</bdi></h1>",
@@ -43,7 +43,7 @@ fn a_fixed_price_is_what_is_paid() {
             "method=\"post\"",
         ],
     );
-    let page = page.hides(&["<input", "http-equiv"]);
+    let page = page.assert_hides(&["<input", "http-equiv"]);
     assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
     let invoice = paid_by(&shop, &link, "amount=0.01");
     assert_eq!(
@@ -63,8 +63,8 @@ fn a_fixed_price_is_what_is_paid() {
 #[test]
 fn an_open_price_is_named_by_the_payer() {
     let shop = Shop::open();
-    let link = LinkClient::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
-    shop.page(&path(&link)).says(
+    let link = LinkClient::sign_in(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    shop.page(&path(&link)).assert_shows(
         200,
         &[
             "<label for=\"amount\">Amount in EUR</label>",
@@ -90,15 +90,15 @@ fn an_open_price_is_named_by_the_payer() {
         "amount=%3Cb%3E",
         "amount=1.001",
     ] {
-        let page = Page::of(shop.submit(&path(&link), &[], wrong));
-        page.says(400, &["role=\"alert\"", "Enter an amount like 19.99."])
-            .hides(&["<b>"]);
+        let page = Page::from_response(shop.submit(&path(&link), &[], wrong));
+        page.assert_shows(400, &["role=\"alert\"", "Enter an amount like 19.99."])
+            .assert_hides(&["<b>"]);
     }
     let hostile = "amount=%22%27%3E%3Cscript%3E%26amp";
-    Page::of(shop.submit(&path(&link), &[], hostile))
-        .says(400, &["value=\"&#34;&#39;&#62;&#60;script&#62;&#38;amp\""]);
-    let page = Page::of(shop.submit(&path(&link), &[], "amount=50000.01"));
-    page.says(400, &["The most is 50000.00 EUR.", "value=\"50000.01\""]);
+    Page::from_response(shop.submit(&path(&link), &[], hostile))
+        .assert_shows(400, &["value=\"&#34;&#39;&#62;&#60;script&#62;&#38;amp\""]);
+    let page = Page::from_response(shop.submit(&path(&link), &[], "amount=50000.01"));
+    page.assert_shows(400, &["The most is 50000.00 EUR.", "value=\"50000.01\""]);
     let invoices = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
     assert_eq!(invoices["data"].as_array().unwrap().len(), 3);
 }
@@ -106,32 +106,32 @@ fn an_open_price_is_named_by_the_payer() {
 #[test]
 fn a_link_that_cannot_be_opened_is_a_page_too() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     interface
-        .change(&link, json!({ "active": false }))
+        .update(&link, json!({ "active": false }))
         .expect(200);
     for path in [
         &path(&link)[..],
         "/l/019d9f7b-6a00-7000-8000-000000000001",
         "/l/x",
     ] {
-        shop.page(path).refuses(404).hides(&["coffee"]);
-        Page::of(shop.submit(path, &[], "")).refuses(404);
+        shop.page(path).assert_error(404).assert_hides(&["coffee"]);
+        Page::from_response(shop.submit(path, &[], "")).assert_error(404);
     }
     interface
-        .change(&link, json!({ "active": true }))
+        .update(&link, json!({ "active": true }))
         .expect(200);
-    shop.page(&path(&link)).says(200, &["A coffee"]);
-    shop.switch(json!({ "status": "suspended" }));
-    Page::of(shop.submit(&path(&link), &[], "")).refuses(403);
-    shop.switch(json!({ "status": "active", "maintenance": true }));
+    shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
+    shop.update_account(json!({ "status": "suspended" }));
+    Page::from_response(shop.submit(&path(&link), &[], "")).assert_error(403);
+    shop.update_account(json!({ "status": "active", "maintenance": true }));
     paid_by(&shop, &link, "");
     let live = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     let live = interface.create("live", &live).expect(201).json();
     let paused = shop.submit(&path(&live), &[], "");
     assert!(paused.headers.contains_key("retry-after"));
-    Page::of(paused).refuses(503);
+    Page::from_response(paused).assert_error(503);
 }
 
 #[test]
@@ -142,10 +142,13 @@ fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     for (query, livemode) in [("?mode=test", false), ("?mode=live", true), ("", true)] {
         let path = format!("{links}{query}");
-        let link = running.interface("POST", &path, &body).expect(201).json();
+        let link = running
+            .operator_request("POST", &path, &body)
+            .expect(201)
+            .json();
         assert_eq!(link["livemode"], livemode, "{query}");
         let listed = running
-            .interface("GET", &path, &Value::Null)
+            .operator_request("GET", &path, &Value::Null)
             .expect(200)
             .json();
         let all = listed["data"].as_array().unwrap();
@@ -167,7 +170,7 @@ fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
             links.replace("/payment-links", "")
         );
         let made = running
-            .interface("GET", &path, &Value::Null)
+            .operator_request("GET", &path, &Value::Null)
             .expect(200)
             .json();
         let made = &made["data"][0];
@@ -179,7 +182,7 @@ fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
     let modes = "select group_concat(json_extract(detail, '$.mode'), ' ') from audit_log
         where action = 'payment_link.create'";
     let noted: String = served
-        .open()
+        .open_file()
         .query_row(modes, [], |row| row.get(0))
         .unwrap();
     assert_eq!(noted, "test live live");
@@ -192,8 +195,8 @@ fn who_makes_too_many_is_told_to_wait() {
         trusted_proxy: vec!["127.0.0.1".parse().unwrap()],
         ..Config::sandbox()
     };
-    let shop = Shop::with(config);
-    let link = LinkClient::of(&shop)
+    let shop = Shop::with_config(config);
+    let link = LinkClient::sign_in(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let from = |client: &str| shop.submit(&path(&link), &[("x-forwarded-for", client)], "");
     for _ in 0..10 {
@@ -201,13 +204,13 @@ fn who_makes_too_many_is_told_to_wait() {
     }
     let refused = from("198.51.100.9, 198.51.100.1");
     assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
-    Page::of(refused).refuses(429);
+    Page::from_response(refused).assert_error(429);
     assert_eq!(
         from("198.51.100.2").status,
         303,
         "another client has its own"
     );
-    shop.page(&path(&link)).says(200, &["A coffee"]);
+    shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
 }
 
 #[test]
@@ -217,8 +220,8 @@ fn networks_of_many_clients_have_limits_of_their_own() {
         trusted_proxy: vec!["127.0.0.1".parse().unwrap()],
         ..Config::sandbox()
     };
-    let shop = Shop::with(config);
-    let interface = LinkClient::of(&shop);
+    let shop = Shop::with_config(config);
+    let interface = LinkClient::sign_in(&shop);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     let link = interface.link(body.clone());
     let made = |clients: &mut dyn Iterator<Item = String>| {
@@ -247,7 +250,7 @@ fn networks_of_many_clients_have_limits_of_their_own() {
 #[test]
 fn link_has_a_limited_number_of_open_invoices() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     let (link, other) = (interface.link(body.clone()), interface.link(body));
     let first = paid_by(&shop, &link, "");
@@ -258,20 +261,20 @@ fn link_has_a_limited_number_of_open_invoices() {
     let refused = shop.submit(&path(&link), &[], "");
     let seconds = 19 * 60;
     assert_eq!(refused.headers["retry-after"], seconds.to_string());
-    Page::of(refused).refuses(429);
+    Page::from_response(refused).assert_error(429);
     // Neither another link nor the account waits for it.
     paid_by(&shop, &other, "");
     shop.invoice("3.50", json!({}));
-    shop.page(&path(&link)).says(200, &["A coffee"]);
+    shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
     // What is paid is not open, and neither is what was cancelled or has expired.
     let pay = format!("/v1/invoices/{}/simulate", first["id"].as_str().unwrap());
     shop.post(&pay, Some(TEST), json!({ "asset": "BTC" }))
         .expect(200);
     let second = paid_by(&shop, &link, "");
-    Page::of(shop.submit(&path(&link), &[], "")).refuses(429);
+    Page::from_response(shop.submit(&path(&link), &[], "")).assert_error(429);
     shop.cancel(second["id"].as_str().unwrap()).expect(200);
     paid_by(&shop, &link, "");
-    Page::of(shop.submit(&path(&link), &[], "")).refuses(429);
+    Page::from_response(shop.submit(&path(&link), &[], "")).assert_error(429);
     shop.advance("20m");
     paid_by(&shop, &link, "");
 }
@@ -282,8 +285,8 @@ fn nobody_but_a_named_proxy_says_who_the_client_is() {
         link_invoices_per_minute: 1,
         ..Config::sandbox()
     };
-    let shop = Shop::with(config);
-    let link = LinkClient::of(&shop)
+    let shop = Shop::with_config(config);
+    let link = LinkClient::sign_in(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let from = |client: &str| {
         shop.submit(&path(&link), &[("x-forwarded-for", client)], "")
@@ -299,7 +302,7 @@ fn nobody_but_a_named_proxy_says_who_the_client_is() {
 #[test]
 fn a_link_has_a_code_to_print() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link =
         interface.link(json!({ "name": "A <b>coffee</b>", "amount": "3.50", "currency": "EUR" }));
     let url = link["url"].as_str().unwrap();
@@ -313,9 +316,11 @@ fn a_link_has_a_code_to_print() {
         "href=\"qr.svg\"",
         "TEST.",
     ];
-    shop.page(&code).says(200, &said).hides(&["<b>"]);
+    shop.page(&code)
+        .assert_shows(200, &said)
+        .assert_hides(&["<b>"]);
     shop.page(&format!("{code}?lang=de"))
-        .says(200, &["3,50 EUR", "Zum Bezahlen scannen"]);
+        .assert_shows(200, &["3,50 EUR", "Zum Bezahlen scannen"]);
     let picture = shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "");
     assert_eq!(picture.status, 200);
     assert_eq!(picture.headers["content-type"], "image/svg+xml");
@@ -323,16 +328,16 @@ fn a_link_has_a_code_to_print() {
     let is_drawn = picture.text.starts_with("<svg xmlns=") && picture.text.contains("d=\"M4 4h7");
     assert!(is_drawn, "{}", picture.text);
     interface
-        .change(&link, json!({ "active": false }))
+        .update(&link, json!({ "active": false }))
         .expect(200);
-    shop.page(&code).refuses(404);
-    Page::of(shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "")).refuses(404);
+    shop.page(&code).assert_error(404);
+    Page::from_response(shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "")).assert_error(404);
 }
 
 #[test]
 fn who_picks_a_language_keeps_it() {
     let shop = Shop::open();
-    let link = LinkClient::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    let link = LinkClient::sign_in(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
     let german = [
         "<html lang=\"de\"",
         "Betrag in EUR",
@@ -340,9 +345,9 @@ fn who_picks_a_language_keeps_it() {
         "name=\"lang\" value=\"de\"",
     ];
     shop.page(&format!("{}?lang=de", path(&link)))
-        .says(200, &german);
-    let wrong = Page::of(shop.submit(&path(&link), &[], "amount=x&lang=de"));
-    wrong.says(
+        .assert_shows(200, &german);
+    let wrong = Page::from_response(shop.submit(&path(&link), &[], "amount=x&lang=de"));
+    wrong.assert_shows(
         400,
         &[
             "Geben Sie einen Betrag wie 19,99 ein.",
@@ -354,5 +359,6 @@ fn who_picks_a_language_keeps_it() {
     let location = &made.headers["location"];
     assert!(location.ends_with("&lang=de"), "{location}");
     let page = location.strip_prefix("..").unwrap();
-    shop.page(page).says(200, &["<h1>12,50 EUR bezahlen</h1>"]);
+    shop.page(page)
+        .assert_shows(200, &["<h1>12,50 EUR bezahlen</h1>"]);
 }

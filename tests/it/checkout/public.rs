@@ -102,7 +102,7 @@ fn a_session_is_for_the_accounts_own_invoices_in_the_keys_mode() {
         (PK_TEST, &json!("")),
     ] {
         let answer = shop.post(SESSIONS, Some(key), json!({ "invoiceId": id }));
-        answer.refused(404, "not_found", None);
+        answer.assert_error(404, "not_found", None);
         shared(&answer);
     }
     for body in [
@@ -111,12 +111,12 @@ fn a_session_is_for_the_accounts_own_invoices_in_the_keys_mode() {
         json!({ "invoiceId": 1 }),
     ] {
         let answer = shop.post(SESSIONS, Some(PK_TEST), body);
-        answer.refused(400, "invalid_request", Some("invoiceId"));
+        answer.assert_error(400, "invalid_request", Some("invoiceId"));
         shared(&answer);
     }
     for body in ["", "[]", "{", "null"] {
         let answer = shop.send("POST", SESSIONS, &[("X-API-Key", PK_TEST)], body);
-        answer.refused(400, "invalid_request", None);
+        answer.assert_error(400, "invalid_request", None);
         shared(&answer);
     }
 }
@@ -132,18 +132,18 @@ fn only_a_public_key_opens_them() {
         let call = |headers: &[(&str, &str)]| shop.send(route.method, route.path, headers, &body);
         for secret in [TEST, LIVE, "sandbox.sandbox"] {
             let answer = call(&[("X-API-Key", secret)]);
-            answer.refused(403, "wrong_key_type", None);
+            answer.assert_error(403, "wrong_key_type", None);
             shared(&answer);
         }
         let bearer = format!("Bearer {TEST}");
-        call(&[("Authorization", &bearer)]).refused(403, "wrong_key_type", None);
+        call(&[("Authorization", &bearer)]).assert_error(403, "wrong_key_type", None);
         for headers in [
             &[][..],
             &[("X-API-Key", "pk_test_unknown")],
             &[("X-API-Key", "")],
         ] {
             let answer = call(headers);
-            answer.refused(401, "unauthorized", None);
+            answer.assert_error(401, "unauthorized", None);
             assert_eq!(answer.headers["www-authenticate"], "Bearer");
             shared(&answer);
         }
@@ -186,12 +186,12 @@ fn every_error_there_can_be_read_and_nothing_elsewhere() {
         ("POST", SESSIONS, &long[..], 413, "payload_too_large"),
     ] {
         let answer = shop.send(method, path, &[key], body);
-        answer.refused(status, code, None);
+        answer.assert_error(status, code, None);
         shared(&answer);
     }
     let long = ("x-long", &"x".repeat(17_000)[..]);
     let answer = shop.send("GET", CONFIG, &[key, long], "");
-    answer.refused(431, "headers_too_large", None);
+    answer.assert_error(431, "headers_too_large", None);
     shared(&answer);
     let allow = shop.send("DELETE", CONFIG, &[key], "").headers["allow"].clone();
     assert_eq!(allow, "GET, OPTIONS, HEAD");
@@ -210,7 +210,7 @@ fn every_error_there_can_be_read_and_nothing_elsewhere() {
         assert_eq!(named, None, "{path}");
     }
     shop.send("OPTIONS", "/v1/merchant", &[], "")
-        .refused(405, "method_not_allowed", None);
+        .assert_error(405, "method_not_allowed", None);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn an_account_may_name_the_sites_whose_pages_use_its_key() {
         shop.send("GET", CONFIG, &headers, "")
     };
     from("https://anywhere.example").expect(200);
-    shop.write_beside(r#"update accounts set allowed_origins = '["https://shop.example"]'"#);
+    shop.execute_sql(r#"update accounts set allowed_origins = '["https://shop.example"]'"#);
     from("https://shop.example").expect(200);
     from("HTTPS://Shop.Example").expect(200);
     shop.get(CONFIG, Some(PK_TEST)).expect(200);
@@ -232,7 +232,7 @@ fn an_account_may_name_the_sites_whose_pages_use_its_key() {
         "",
     ] {
         let answer = from(foreign);
-        answer.refused(403, "forbidden", None);
+        answer.assert_error(403, "forbidden", None);
         shared(&answer);
     }
 }
@@ -240,7 +240,7 @@ fn an_account_may_name_the_sites_whose_pages_use_its_key() {
 #[test]
 fn the_configuration_shows_the_accounts_branding() {
     let shop = Shop::open();
-    shop.write_beside(
+    shop.execute_sql(
         "update accounts set branding_color = '#aa00ff', branding_logo_url = 'https://shop.example/logo.png', checkout_lang = 'de'",
     );
     let config = shop.get(CONFIG, Some(PK_TEST)).expect(200).json();

@@ -26,7 +26,7 @@ impl Installation {
     /// As if so many milliseconds had passed since each source was asked.
     #[track_caller]
     pub(super) fn age(&self, ms: i64) {
-        self.open()
+        self.open_file()
             .execute_batch(&format!(
                 "begin immediate; update rate_figures set at = at - {ms};
                 update rates_known set rate_at = rate_at - {ms}; commit"
@@ -39,7 +39,7 @@ impl RunningServer {
     /// What is known of bitcoin in EUR.
     #[track_caller]
     pub(super) fn bitcoin(&self) -> Value {
-        let rates = self.interface("GET", "/dashboard/api/rates", &Value::Null);
+        let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
         let rates = rates.expect(200).json();
         assert_eq!(rates["needed"], true);
         let is_it = |row: &&Value| row["coin"] == "BTC" && row["currency"] == "EUR";
@@ -55,7 +55,7 @@ impl RunningServer {
     /// What each source's problem is.
     #[track_caller]
     pub(super) fn problems(&self) -> Vec<String> {
-        let rates = self.interface("GET", "/dashboard/api/rates", &Value::Null);
+        let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
         let rates = rates.expect(200).json();
         let each = rates["sources"].as_array().unwrap().iter();
         each.map(|source| format!("{}: {}", source["source"], source["problem"]).replace('"', ""))
@@ -64,7 +64,7 @@ impl RunningServer {
 
     #[track_caller]
     pub(super) fn verbose(&self) -> String {
-        self.interface("GET", "/readyz?verbose", &Value::Null)
+        self.operator_request("GET", "/readyz?verbose", &Value::Null)
             .expect(200)
             .text
     }
@@ -74,7 +74,9 @@ impl RunningServer {
     /// What `/metrics` counts as missing.
     #[track_caller]
     pub(super) fn missing(&self) -> String {
-        let metrics = self.interface("GET", "/metrics", &Value::Null).expect(200);
+        let metrics = self
+            .operator_request("GET", "/metrics", &Value::Null)
+            .expect(200);
         let mut lines = metrics.text.lines();
         let line = lines.find_map(|line| line.strip_prefix("coffer_rates_missing "));
         line.unwrap().to_owned()
@@ -84,7 +86,7 @@ impl RunningServer {
     fn switch(&self, asset: &str, enabled: bool) {
         let path = format!("/dashboard/api/coins/{asset}");
         let body = json!({ "enabled": enabled });
-        self.interface("PUT", &path, &body).expect(200);
+        self.operator_request("PUT", &path, &body).expect(200);
     }
 }
 
@@ -108,7 +110,7 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
         let exchanges = Exchanges::open(tells.map(Bitcoin));
         let served = Installation::new();
         let running = served.on(&exchanges, &SOURCES);
-        served.until(TRIED, &[ALL_TOLD]);
+        served.poll(TRIED, &[ALL_TOLD]);
         let bitcoin = running.bitcoin();
         assert_eq!(bitcoin["rate"]["rate"], rate);
         assert_eq!(bitcoin["rate"]["source"], "median");
@@ -156,7 +158,7 @@ fn a_coin_that_is_switched_off_misses_no_rate() {
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
-    served.until(TRIED, &[ALL_TOLD]);
+    served.poll(TRIED, &[ALL_TOLD]);
     let now = || {
         let verbose = running.verbose();
         let line = verbose.lines().find_map(|line| line.split_once("rates: "));
@@ -189,7 +191,7 @@ fn two_that_disagree_make_none_and_one_alone_makes_none() {
     let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.until(TRIED, &[tried]);
+    served.poll(TRIED, &[tried]);
     let apart = "the sources lie more than 3 % apart: kraken 60000, coinbase 62000";
     let bitcoin = running.bitcoin();
     assert_eq!(
@@ -221,10 +223,10 @@ fn two_that_disagree_make_none_and_one_alone_makes_none() {
     assert!(said.contains("wrong: rates: coingecko answered 451; mend: let this machine reach it, or leave it out of --rates"), "{said}");
     drop(running);
     // One alone is not believed, whatever the other was asked.
-    exchanges.tell("coinbase", Status(500));
+    exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
-    served.until(
+    served.poll(
         TRIED,
         &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"],
     );
@@ -240,7 +242,7 @@ fn what_is_old_is_no_rate_and_stays_known_across_a_restart() {
     let served = Installation::new();
     let running = served.on(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.until(TRIED, &[tried]);
+    served.poll(TRIED, &[tried]);
     served.age(100_000);
     assert_eq!(running.bitcoin()["rate"]["rate"], "60000");
     served.age(81_000);
@@ -255,10 +257,10 @@ fn what_is_old_is_no_rate_and_stays_known_across_a_restart() {
     drop(running);
     // Asked no more, a source says nothing any more; what was known stays so.
     for source in ["kraken", "coinbase"] {
-        exchanges.tell(source, Nothing);
+        exchanges.set_reply(source, Nothing);
     }
     let running = served.on(&exchanges, &["binance", "coinbase"]);
-    served.until(
+    served.poll(
         "select group_concat(source, ', ') from (select source from rate_sources order by source)",
         &["binance, coinbase"],
     );
@@ -277,10 +279,13 @@ fn who_does_not_answer_holds_up_nobody() {
     let exchanges = Exchanges::open([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);
     let served = Installation::new();
     let mut running = served.on(&exchanges, &SOURCES);
-    served.until(TRIED, &["binance 1 0, coinbase 1 0"]);
+    served.poll(TRIED, &["binance 1 0, coinbase 1 0"]);
     assert_eq!(running.bitcoin()["rate"]["rate"], "60050");
     assert_eq!(
-        (exchanges.asked("kraken"), exchanges.asked("coingecko")),
+        (
+            exchanges.request_count("kraken"),
+            exchanges.request_count("coingecko")
+        ),
         (1, 1)
     );
     assert!(running.process.close());
@@ -292,7 +297,7 @@ fn nobody_is_asked_while_no_active_account_has_a_live_key() {
     let served = Installation::new();
     let keys = "update keys set revoked_at = {} where mode = 'live'";
     served
-        .open()
+        .open_file()
         .execute_batch(&keys.replace("{}", "1"))
         .unwrap();
     let running = served.on(&exchanges, &SOURCES);
@@ -301,17 +306,20 @@ fn nobody_is_asked_while_no_active_account_has_a_live_key() {
             .verbose()
             .contains("rates: not asked for: no active account has a live key\n")
     );
-    let rates = running.interface("GET", "/dashboard/api/rates", &Value::Null);
+    let rates = running.operator_request("GET", "/dashboard/api/rates", &Value::Null);
     assert_eq!(rates.expect(200).json()["needed"], false);
     let said = doctor(&served.file, &exchanges.setting(&SOURCES));
     assert!(
         said.contains("ok: rates (no active account has a live key"),
         "{said}"
     );
-    assert_eq!(SOURCES.map(|source| exchanges.asked(source)), [0; 4]);
+    assert_eq!(
+        SOURCES.map(|source| exchanges.request_count(source)),
+        [0; 4]
+    );
     // They are as soon as one has.
     let path = format!("/dashboard/api/accounts/{}/keys", served.account);
     let body = json!({ "mode": "live", "class": "secret" });
-    running.interface("POST", &path, &body).expect(201);
-    served.until(TRIED, &[ALL_TOLD]);
+    running.operator_request("POST", &path, &body).expect(201);
+    served.poll(TRIED, &[ALL_TOLD]);
 }

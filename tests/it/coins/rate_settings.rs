@@ -22,20 +22,20 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
     let problem =
         "select ifnull(problem, 'none') from rate_sources union all select 'untried' limit 1";
     let missing = format!("{}: No such file or directory (os error 2)", path.display());
-    served.until(problem, &[&missing]);
+    served.poll(problem, &[&missing]);
     assert_eq!(running.bitcoin()["problem"], "no source has told a figure");
     write(r#"{"BTC": {"EUR": "60000", "USD": 65000}}"#);
     let rate = "select group_concat(rate || ' ' || source) from rate_figures where coin = 'BTC' and currency = 'EUR'";
-    served.until(rate, &["60000 file"]);
+    served.poll(rate, &["60000 file"]);
     let bitcoin = running.bitcoin();
     assert_eq!(
         (&bitcoin["rate"]["rate"], &bitcoin["rate"]["source"]),
         (&json!("60000"), &json!("file"))
     );
     write(r#"{"BTC": {"EUR": "61000"}}"#);
-    served.until(rate, &["61000 file"]);
+    served.poll(rate, &["61000 file"]);
     write(r#"{"BTC": {"EUR": "#);
-    served.until(
+    served.poll(
         &format!("select iif(({problem}) like '%is not a JSON object%', 'yes', 'no')"),
         &["yes"],
     );
@@ -52,8 +52,8 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
     );
     assert!(!said.contains("see to the sources"), "{said}");
     write(r#"{"BTC": {"EUR": "62000"}}"#);
-    served.until(rate, &["62000 file"]);
-    served.until(problem, &["none"]);
+    served.poll(rate, &["62000 file"]);
+    served.poll(problem, &["none"]);
 }
 
 /// Not on offer, it is nothing to look after either.
@@ -64,7 +64,7 @@ fn what_the_operators_file_does_not_name_is_not_missing() {
     std::fs::write(&path, r#"{"BTC": {"EUR": "62000"}}"#).unwrap();
     let setting = format!("fixed:{}", path.display());
     let running = served.start(&["--rates", &setting]);
-    served.until("select count(*) || '' from rate_figures", &["1"]);
+    served.poll("select count(*) || '' from rate_figures", &["1"]);
     assert_eq!(running.missing(), "0");
     assert!(
         running.verbose().contains("rates: ok\n"),
@@ -115,10 +115,12 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
     let served = Installation::new();
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
     let running = served.on(&exchanges, &SOURCES);
-    served.until(TRIED, &[ALL_TOLD]);
+    served.poll(TRIED, &[ALL_TOLD]);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let spread = json!({ "rateSpreadBps": 250 });
-    running.interface("PATCH", &path, &spread).expect(200);
+    running
+        .operator_request("PATCH", &path, &spread)
+        .expect(200);
     let payee = [
         "BTC",
         "bitcoin",
@@ -128,11 +130,11 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
     let path = format!("/dashboard/api/payouts/{payout}");
     let approve = || {
         let body = json!({ "action": "approve", "networkFee": "0.00001" });
-        running.interface("POST", &path, &body)
+        running.operator_request("POST", &path, &body)
     };
     served.age(181_000);
     let refused = approve();
-    refused.refused(400, "invalid_request", Some("rate"));
+    refused.assert_error(400, "invalid_request", Some("rate"));
     let message = refused.json()["message"].as_str().unwrap().to_owned();
     for said in [
         "no fresh market rate of BTC in EUR",
@@ -144,12 +146,15 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
     let exchanges = Exchanges::open([61_000; 4].map(Bitcoin));
     drop(running);
     let running = served.on(&exchanges, &SOURCES);
-    served.until(
+    served.poll(
         "select group_concat(distinct rate) from rate_figures where coin = 'BTC' and currency = 'EUR'",
         &["61000"],
     );
     let body = json!({ "action": "approve", "networkFee": "0.00001" });
-    let approved = running.interface("POST", &path, &body).expect(200).json();
+    let approved = running
+        .operator_request("POST", &path, &body)
+        .expect(200)
+        .json();
     assert_eq!(approved["rate"], "61000");
 }
 
@@ -160,14 +165,14 @@ fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
     let running = served.on(&exchanges, &SOURCES);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let account = running
-        .interface("GET", &path, &Value::Null)
+        .operator_request("GET", &path, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(account["rateSpreadBps"], 0);
     let patch =
-        |value: Value| running.interface("PATCH", &path, &json!({ "rateSpreadBps": value }));
+        |value: Value| running.operator_request("PATCH", &path, &json!({ "rateSpreadBps": value }));
     for wrong in [json!(-1), json!(2_001), json!("50"), json!(1.5)] {
-        patch(wrong).refused(400, "invalid_request", Some("rateSpreadBps"));
+        patch(wrong).assert_error(400, "invalid_request", Some("rateSpreadBps"));
     }
     assert_eq!(patch(json!(250)).expect(200).json()["rateSpreadBps"], 250);
     let (test, key) = served.test_invoice(&running);
@@ -180,7 +185,7 @@ fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
         (&quoted["rate"], &quoted["amountExpected"]),
         (&json!("58500"), &json!("0.00170941"))
     );
-    let detail = running.interface(
+    let detail = running.operator_request(
         "GET",
         &format!(
             "/dashboard/api/accounts/{}/invoices/{test}?mode=test",
@@ -199,7 +204,10 @@ impl Installation {
     fn test_invoice(&self, running: &RunningServer) -> (String, String) {
         let path = format!("/dashboard/api/accounts/{}/keys", self.account);
         let body = json!({ "mode": "test", "class": "secret" });
-        let key = running.interface("POST", &path, &body).expect(201).json();
+        let key = running
+            .operator_request("POST", &path, &body)
+            .expect(201)
+            .json();
         let key = key["key"].as_str().unwrap().to_owned();
         let body = json!({ "amount": "100.00", "currency": "EUR" }).to_string();
         let url = format!("{}/v1/invoices", running.url);

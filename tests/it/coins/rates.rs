@@ -33,7 +33,7 @@ impl Shop {
     /// At which rate by whom the one with this id is priced, and how long before a moment of its own that was.
     #[track_caller]
     fn priced(&self, table: &str, moment: &str, id: &str) -> String {
-        self.read_beside(&format!(
+        self.query_text(&format!(
             "select concat_ws(' ', rate, rate_source, {moment} - rate_at) from {table} where id = '{id}'"
         ))
     }
@@ -53,7 +53,7 @@ fn a_quote_keeps_where_its_rate_came_from() {
         shop.post(&path, Some(key), json!({ "asset": "LTC" }))
             .expect(200);
     }
-    assert_eq!(shop.read_beside(quotes), kept);
+    assert_eq!(shop.query_text(quotes), kept);
     shop.is_right();
 }
 
@@ -68,12 +68,12 @@ fn a_payment_in_time_has_its_quotes_rate_and_a_late_one_that_of_the_day() {
     ] {
         let id = shop.in_litecoin(key);
         // As if it had been half of what it is now when the coin was picked.
-        shop.write_beside("update quotes set rate = '40'; update invoices set rate = '40'; update payments set rate = '40' where on_time");
+        shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'; update payments set rate = '40' where on_time");
         shop.rates_are_stale(is_stale);
         shop.advance("1m");
         let pay = |amount: &str| {
             let paid = shop.pay(json!({ "invoice": id, "amount": amount }));
-            shop.step(&paid, "confirmed");
+            shop.move_payment(&paid, "confirmed");
             paid
         };
         let in_time = pay("1");
@@ -88,7 +88,7 @@ fn a_payment_in_time_has_its_quotes_rate_and_a_late_one_that_of_the_day() {
             format!("80 fixed {age}")
         );
         assert_eq!(
-            shop.booked(&id, key),
+            shop.invoice_ledger(&id, key),
             "sale 40.00, fee -0.40, sale 80.00, fee -0.80"
         );
         shop.rates_are_stale(false);
@@ -108,19 +108,19 @@ fn a_deposit_is_shown_at_the_newest_rate_and_booked_at_that_of_its_block() {
             format!("60000 fixed {age}")
         );
         // As if it had been another one then.
-        shop.write_beside(&format!(
+        shop.execute_sql(&format!(
             "update deposits set rate = '50000', gross = 5000, fee = 50 where id = '{id}'"
         ));
         assert_eq!(shop.deposit(key, &id)["grossEur"], "50.00");
         shop.rates_are_stale(false);
         shop.advance("10m");
-        shop.step(&id, "confirmed");
+        shop.move_payment(&id, "confirmed");
         shop.deposit_stands(key, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
         assert_eq!(shop.priced("deposits", "fixed_at", &id), "60000 fixed 0");
         // It stays, whatever becomes of the block.
         shop.advance("10m");
         for state in ["orphaned", "confirmed"] {
-            shop.step(&id, state);
+            shop.move_payment(&id, state);
             assert_eq!(
                 shop.priced("deposits", "created_at", &id),
                 "60000 fixed -600000"
@@ -144,14 +144,14 @@ fn where_rates_are_stale_no_coin_is_on_offer_and_money_on_its_way_goes_on() {
         let pick = |asset: &str| shop.post(&path, Some(key), json!({ "asset": asset }));
         pick("LTC").expect(200);
         if coins == 0 {
-            pick("BTC").refused(400, "coin_unavailable", Some("asset"));
+            pick("BTC").assert_error(400, "coin_unavailable", Some("asset"));
         } else {
             pick("BTC").expect(200);
         }
     }
     let paid = shop.pay(json!({ "invoice": open }));
-    shop.step(&paid, "confirmed");
-    shop.moved("refunds", &refund, &["approve", "process", "pay"]);
+    shop.move_payment(&paid, "confirmed");
+    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
     shop.is_right();
 }
 

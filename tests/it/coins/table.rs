@@ -77,7 +77,7 @@ fn what_is_too_little_for_a_coin_is_told() {
             shop.post(&path, Some(TEST), json!({ "asset": asset }))
         };
         assert_eq!(pick(least).expect(200).json()["amountExpected"], expected);
-        pick(less).refused(400, "coin_unavailable", Some("asset"));
+        pick(less).assert_error(400, "coin_unavailable", Some("asset"));
     }
 }
 
@@ -110,9 +110,9 @@ fn what_is_simulated_is_what_is_due() {
     let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
     let simulate = |body: Value| shop.post(&path, Some(TEST), body).expect(200).json();
     let almost = shop.pay(json!({ "invoice": id, "amount": "0.012375" }));
-    shop.step(&almost, "confirmed");
+    shop.move_payment(&almost, "confirmed");
     let id = id.as_str().unwrap();
-    assert_eq!(shop.read(id)["status"], "underpaid", "0.99 of 1.00");
+    assert_eq!(shop.get_invoice(id)["status"], "underpaid", "0.99 of 1.00");
     // Half of a cent is a cent.
     assert_eq!(simulate(json!({ "case": "under" }))["status"], "confirmed");
     // Nothing is due any more: the whole price again.
@@ -121,13 +121,13 @@ fn what_is_simulated_is_what_is_due() {
         "0.025"
     );
     assert_eq!(simulate(json!({ "case": null }))["status"], "overpaid");
-    let booked = shop.booked(id, TEST).replace("fee -0.01, ", "");
+    let booked = shop.invoice_ledger(id, TEST).replace("fee -0.01, ", "");
     assert_eq!(
         booked,
         "sale 0.99, sale 0.01, sale 1.00, sale 1.00, fee -0.01"
     );
     for body in ["[]", "null", "{", "7"] {
         let refused = shop.send("POST", &path, &[("X-API-Key", TEST)], body);
-        refused.refused(400, "invalid_request", None);
+        refused.assert_error(400, "invalid_request", None);
     }
 }

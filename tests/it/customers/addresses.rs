@@ -145,16 +145,13 @@ fn a_reference_is_as_documented_or_refused() {
     let longer = "x".repeat(121);
     for reference in ["a%20b", "a%2Fb", "%C3%A4", "a%0A", "a@b", "a+b", &longer] {
         shop.addresses(TEST, reference)
-            .refused(400, "invalid_request", Some("ref"));
+            .assert_error(400, "invalid_request", Some("ref"));
         let path = format!("/v1/customers/{reference}");
-        shop.get(&format!("{path}/addresses"), Some(TEST)).refused(
-            400,
-            "invalid_request",
-            Some("ref"),
-        );
+        shop.get(&format!("{path}/addresses"), Some(TEST))
+            .assert_error(400, "invalid_request", Some("ref"));
         let body = json!({ "asset": "BTC", "amount": "1" });
         shop.post(&format!("{path}/simulate"), Some(TEST), body)
-            .refused(400, "invalid_request", Some("ref"));
+            .assert_error(400, "invalid_request", Some("ref"));
     }
 }
 
@@ -162,21 +159,21 @@ fn a_reference_is_as_documented_or_refused() {
 fn without_the_feature_there_are_no_customers() {
     let shop = Shop::open();
     let made = shop.addresses(TEST, "ada").expect(201).text;
-    shop.switch(json!({ "customersEnabled": false }));
+    shop.update_account(json!({ "customersEnabled": false }));
     let path = "/v1/customers/ada";
     for reference in ["ada", "bob"] {
         shop.addresses(TEST, reference)
-            .refused(403, "customers_disabled", None);
+            .assert_error(403, "customers_disabled", None);
     }
     shop.get(&format!("{path}/addresses"), Some(TEST))
-        .refused(403, "customers_disabled", None);
+        .assert_error(403, "customers_disabled", None);
     let body = json!({ "asset": "BTC", "amount": "1" });
     shop.post(&format!("{path}/simulate"), Some(TEST), body)
-        .refused(403, "customers_disabled", None);
-    shop.switch(json!({ "customersEnabled": true }));
+        .assert_error(403, "customers_disabled", None);
+    shop.update_account(json!({ "customersEnabled": true }));
     assert_eq!(shop.addresses(TEST, "ada").expect(201).text, made);
     shop.get("/v1/customers/bob/addresses", Some(TEST))
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
 }
 
 #[test]
@@ -186,11 +183,11 @@ fn customers_are_of_one_account_and_one_mode() {
     let own = shop.address_of(TEST, "ada", "utxo");
     for key in [LIVE, &foreign] {
         shop.get("/v1/customers/ada/addresses", Some(key))
-            .refused(404, "not_found", None);
+            .assert_error(404, "not_found", None);
     }
     assert_ne!(shop.address_of(&foreign, "ada", "utxo"), own);
     let unknown = shop.get("/v1/customers/nobody/addresses", Some(TEST));
-    unknown.refused(404, "not_found", None);
+    unknown.assert_error(404, "not_found", None);
     shop.get("/v1/customers/ada/addresses", Some("pk_test_sandbox"))
-        .refused(403, "wrong_key_type", None);
+        .assert_error(403, "wrong_key_type", None);
 }

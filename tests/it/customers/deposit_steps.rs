@@ -43,7 +43,7 @@ fn what_a_customer_pays_is_a_deposit_in_both_modes() {
         assert_eq!(deposit["livemode"], key == LIVE);
         shop.deposit_stands(key, id, "detected", 0, "", "0.00");
         assert_eq!(shop.post(PATH, None, paid.clone()).expect(200).json(), seen);
-        assert_eq!(shop.step(id, "confirmed")["state"], "confirmed");
+        assert_eq!(shop.move_payment(id, "confirmed")["state"], "confirmed");
         shop.deposit_stands(key, id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
         let again = shop.post(PATH, None, paid).expect(200).json();
         assert_eq!(
@@ -59,24 +59,24 @@ fn what_happens_to_a_deposit_later_is_adjusted() {
     let address = shop.address_of(TEST, "ada", "evm");
     let id = shop.pay(json!({ "address": address, "asset": "USDC-BASE", "amount": "100" }));
     let booked = "sale 92.00, fee -0.92";
-    shop.step(&id, "confirmed");
+    shop.move_payment(&id, "confirmed");
     shop.deposit_stands(TEST, &id, "confirmed", 1, booked, "91.08");
     // A fee changed since then does not change what was booked.
-    shop.switch(json!({ "feeBps": 500 }));
-    assert_eq!(shop.step(&id, "orphaned")["state"], "seen");
+    shop.update_account(json!({ "feeBps": 500 }));
+    assert_eq!(shop.move_payment(&id, "orphaned")["state"], "seen");
     let booked = format!("{booked}, adjustment -92.00, adjustment 0.92");
     shop.deposit_stands(TEST, &id, "detected", 1, &booked, "0.00");
-    shop.step(&id, "confirmed");
+    shop.move_payment(&id, "confirmed");
     let booked = format!("{booked}, adjustment 92.00, adjustment -0.92");
     shop.deposit_stands(TEST, &id, "confirmed", 2, &booked, "91.08");
     assert_eq!(shop.deposit(TEST, &id)["feeEur"], "0.92");
-    shop.step(&id, "dropped");
+    shop.move_payment(&id, "dropped");
     let booked = format!("{booked}, adjustment -92.00, adjustment 0.92");
     shop.deposit_stands(TEST, &id, "dropped", 2, &booked, "0.00");
-    shop.step(&id, "seen");
+    shop.move_payment(&id, "seen");
     shop.deposit_stands(TEST, &id, "detected", 2, &booked, "0.00");
-    shop.step(&id, "dropped");
-    shop.step(&id, "confirmed");
+    shop.move_payment(&id, "dropped");
+    shop.move_payment(&id, "confirmed");
     let booked = format!("{booked}, adjustment 92.00, adjustment -0.92");
     shop.deposit_stands(TEST, &id, "confirmed", 3, &booked, "91.08");
     assert!(findings(shop.file()).is_empty());
@@ -87,9 +87,9 @@ fn the_fee_is_that_of_the_moment_of_confirmation() {
     let shop = shop();
     let address = shop.address_of(TEST, "ada", "utxo");
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
-    shop.switch(json!({ "feeBps": 200 }));
+    shop.update_account(json!({ "feeBps": 200 }));
     shop.advance("5m");
-    shop.step(&id, "confirmed");
+    shop.move_payment(&id, "confirmed");
     shop.deposit_stands(TEST, &id, "confirmed", 1, "sale 60.00, fee -1.20", "58.80");
     let deposit = shop.deposit(TEST, &id);
     assert_eq!(
@@ -100,7 +100,7 @@ fn the_fee_is_that_of_the_moment_of_confirmation() {
     assert_eq!(deposit["confirmedAt"], shop.now());
     // A deposit counts however small; nothing is booked for what is worth nothing.
     let little = shop.pay(json!({ "address": address, "amount": "0.00000001" }));
-    shop.step(&little, "confirmed");
+    shop.move_payment(&little, "confirmed");
     shop.deposit_stands(TEST, &little, "confirmed", 1, "", "58.80");
 }
 
@@ -110,13 +110,13 @@ fn the_rate_is_that_of_the_moment_of_confirmation() {
     let address = shop.address_of(TEST, "ada", "utxo");
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
     // As it would be where the rate was another one when it was seen.
-    shop.write_beside("update deposits set rate = '50000', gross = 5000, fee = 50");
+    shop.execute_sql("update deposits set rate = '50000', gross = 5000, fee = 50");
     assert_eq!(shop.deposit(TEST, &id)["grossEur"], "50.00");
-    shop.step(&id, "confirmed");
+    shop.move_payment(&id, "confirmed");
     shop.deposit_stands(TEST, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
     assert_eq!(shop.deposit(TEST, &id)["rate"], "60000");
     // From then on it stays.
-    shop.step(&id, "orphaned");
+    shop.move_payment(&id, "orphaned");
     let booked = "sale 60.00, fee -0.60, adjustment -60.00, adjustment 0.60";
     shop.deposit_stands(TEST, &id, "detected", 1, booked, "0.00");
     assert!(findings(shop.file()).is_empty());
@@ -152,20 +152,14 @@ fn a_deposit_is_replaced_while_it_is_only_seen() {
         (&json!(shop.now()), &json!("20"))
     );
     shop.post(&path, None, body.clone())
-        .refused(409, "invalid_transition", Some("state"));
+        .assert_error(409, "invalid_transition", Some("state"));
     for state in ["dropped", "orphaned"] {
-        shop.post(&path, None, json!({ "state": state })).refused(
-            409,
-            "invalid_transition",
-            Some("state"),
-        );
+        shop.post(&path, None, json!({ "state": state }))
+            .assert_error(409, "invalid_transition", Some("state"));
     }
-    shop.step(next, "confirmed");
-    shop.post(&format!("{PATH}/{next}"), None, body).refused(
-        409,
-        "invalid_transition",
-        Some("state"),
-    );
+    shop.move_payment(next, "confirmed");
+    shop.post(&format!("{PATH}/{next}"), None, body)
+        .assert_error(409, "invalid_transition", Some("state"));
     assert!(findings(shop.file()).is_empty());
 }
 
@@ -204,7 +198,8 @@ fn what_a_customers_address_is_paid_in_has_to_be_told() {
             "amount",
         ),
     ] {
-        shop.post(PATH, None, body).refused(400, code, Some(param));
+        shop.post(PATH, None, body)
+            .assert_error(400, code, Some(param));
     }
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([]));

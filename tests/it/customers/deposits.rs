@@ -118,12 +118,12 @@ fn what_cannot_be_simulated_is_refused_and_changes_nothing() {
     let shop = shop();
     for asset in ["XMR", "LTC", "DOGE"] {
         shop.simulate_deposit(json!({ "asset": asset, "amount": "1" }))
-            .refused(400, "coin_unavailable", Some("asset"));
+            .assert_error(400, "coin_unavailable", Some("asset"));
     }
     let (long, too_long) = ("9".repeat(30), "9".repeat(300));
     for amount in ["", "0", "0.0", "-1", "1e3", "0.000000001", &long, &too_long] {
         shop.simulate_deposit(json!({ "asset": "BTC", "amount": amount }))
-            .refused(400, "invalid_request", Some("amount"));
+            .assert_error(400, "invalid_request", Some("amount"));
     }
     for (body, param) in [
         (json!({ "amount": "1" }), "asset"),
@@ -134,14 +134,14 @@ fn what_cannot_be_simulated_is_refused_and_changes_nothing() {
         (json!({ "asset": "BTC", "amount": "1", "more": 1 }), "more"),
     ] {
         shop.simulate_deposit(body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
     let body = json!({ "asset": "BTC", "amount": "1" });
     let path = "/v1/customers/ada/simulate";
     shop.post(path, Some(LIVE), body.clone())
-        .refused(403, "forbidden", None);
+        .assert_error(403, "forbidden", None);
     shop.post("/v1/customers/bob/simulate", Some(TEST), body)
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     for key in [TEST, LIVE] {
         let list = shop.get("/v1/deposits", Some(key)).expect(200).json();
         assert_eq!(list, json!({ "data": [] }));
@@ -174,7 +174,7 @@ fn deposits_are_listed_newest_first_and_by_customer() {
     assert!(list("?customer=nobody").is_empty());
     for limit in ["0", "101", "x"] {
         shop.get(&format!("/v1/deposits?limit={limit}"), Some(TEST))
-            .refused(400, "invalid_request", Some("limit"));
+            .assert_error(400, "invalid_request", Some("limit"));
     }
 }
 
@@ -186,14 +186,14 @@ fn deposits_are_of_one_account_and_one_mode() {
     let foreign = another_account(shop.file(), "test");
     for key in [LIVE, &foreign] {
         shop.get(&format!("/v1/deposits/{id}"), Some(key))
-            .refused(404, "not_found", None);
+            .assert_error(404, "not_found", None);
         let list = shop.get("/v1/deposits", Some(key)).expect(200).json();
         assert_eq!(list["data"], json!([]));
         assert!(shop.event_types(&id, key).is_empty());
     }
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
         shop.get(&format!("/v1/deposits/{unknown}"), Some(TEST))
-            .refused(404, "not_found", None);
+            .assert_error(404, "not_found", None);
     }
 }
 
@@ -202,7 +202,7 @@ fn what_was_deposited_stays_to_be_read_without_the_feature() {
     let shop = shop();
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
     let made = made.expect(201).json();
-    shop.switch(json!({ "customersEnabled": false }));
+    shop.update_account(json!({ "customersEnabled": false }));
     assert_eq!(shop.deposit(TEST, made["id"].as_str().unwrap()), made);
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([made]));

@@ -36,7 +36,7 @@ pub fn findings(file: &Path) -> Vec<String> {
 pub fn shop() -> Shop {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     shop.advance("1s");
     // One that expires, one cancelled, one underpaid, one paid and reorganised and confirmed again, one lost.
     shop.invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
@@ -50,7 +50,7 @@ pub fn shop() -> Shop {
         let invoice = shop.invoice("30.00", json!({ "asset": "ETH" }));
         let payment = shop.pay(json!({ "invoice": invoice["id"] }));
         for state in ["confirmed", "orphaned", end] {
-            shop.step(&payment, state);
+            shop.move_payment(&payment, state);
             shop.advance("1s");
         }
     }
@@ -65,9 +65,9 @@ pub fn shop() -> Shop {
         &["reject"],
     ] {
         let payout = shop.payout("25.00");
-        shop.moved("payouts", &payout, end);
+        shop.apply("payouts", &payout, end);
         let refund = shop.refund(&funded, Some("30.00"));
-        shop.moved("refunds", &refund, end);
+        shop.apply("refunds", &refund, end);
     }
     shop.payout("20.00");
     shop.refund(&funded, Some("5.00"));
@@ -75,7 +75,7 @@ pub fn shop() -> Shop {
     let path = "/v1/customers/anna/addresses";
     shop.post(path, Some(TEST), json!({})).expect(201);
     let path = "/v1/customers/anna/simulate";
-    shop.switch(json!({ "feeBps": 150 }));
+    shop.update_account(json!({ "feeBps": 150 }));
     shop.post(path, Some(TEST), json!({ "asset": "SOL", "amount": "1.5" }))
         .expect(201);
     shop.advance("2m");

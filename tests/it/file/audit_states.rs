@@ -4,7 +4,7 @@
 use super::audit::findings;
 use super::old_files::{as_of, column, opened};
 use crate::operator::wallets::{ZPUB, done, wallet};
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
 use crate::support::surfpool::key_of;
@@ -34,7 +34,7 @@ fn changed() -> OperatorInterface {
     let account = format!("accounts/{}", interface.account);
     operator("PATCH", &account, json!({ "payoutDailyLimit": "500.00" }));
     // The interface's other users are written beside the server.
-    note_written(interface.shop.file());
+    record_direct_writes(interface.shop.file());
     assert_eq!(findings(interface.shop.file()), Vec::<String>::new());
     interface
 }

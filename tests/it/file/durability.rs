@@ -2,7 +2,7 @@
 //!
 //! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
 
-use crate::support::process::{Process, sandbox};
+use crate::support::process::{Process, start_sandbox};
 use crate::support::{TEST, agent, send};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ fn reap(
     answers: &Receiver<Answered>,
 ) -> BTreeMap<String, String> {
     let path = file.to_str().unwrap();
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
     // Nobody listens there: each delivery's first attempt fails, and it stays pending.
     let body = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
@@ -139,7 +139,7 @@ fn reap(
 
 /// The next process on the same file.
 fn restarted(path: &str, generation: &Generation) -> Process {
-    let (process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+    let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
     generation.begin(Some(url));
     process
 }

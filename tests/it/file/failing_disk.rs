@@ -130,7 +130,7 @@ impl Shop {
 /// An answer to a write that was not taken in.
 #[track_caller]
 pub fn not_taken(answer: &Response) {
-    answer.refused(503, "overloaded", None);
+    answer.assert_error(503, "overloaded", None);
     assert!(answer.headers["retry-after"].parse::<u32>().is_ok());
     assert!(!answer.text.contains("disk"), "{}", answer.text);
 }

@@ -17,7 +17,7 @@ const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
 #[track_caller]
 fn answered_bytes(shop: &Shop) -> i64 {
     let bytes = "select cast(ifnull(sum(length(cast(answer as blob))), 0) as text) from attempts";
-    shop.read_beside(bytes).parse().unwrap()
+    shop.query_text(bytes).parse().unwrap()
 }
 
 /// The answers that a delivery's attempts are shown with.
@@ -36,7 +36,9 @@ fn an_answer_that_a_delivery_is_given_again_is_kept_once() {
     let receiver = Receiver::scripted(move |number, _| {
         Reply::Text(500, page(if number == 5 { "b" } else { "a" }))
     });
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
+    shop.update_account(
+        json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
+    );
     shop.invoice("20.00", json!({}));
     shop.advance("2d");
     let start = |letter: &str| letter.repeat(4 * 1024);
@@ -82,7 +84,9 @@ fn an_empty_answer_and_none_are_told_apart() {
         2 => Reply::Close,
         _ => Reply::Text(500, "no".to_owned()),
     });
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
+    shop.update_account(
+        json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
+    );
     shop.invoice("20.00", json!({}));
     shop.advance("4h");
     let delivery = shop.deliveries().remove(0);
@@ -111,7 +115,7 @@ fn answers_of_an_older_file_are_kept_once_too() {
             .unwrap();
     }
     drop(old);
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         file: Some(file),
         ..Config::sandbox()
     });
@@ -121,7 +125,7 @@ fn answers_of_an_older_file_are_kept_once_too() {
     assert_eq!(answered_bytes(&shop), 6);
     assert!(findings(shop.file()).is_empty());
     // One that refers to nothing is found.
-    shop.write_beside("update attempts set answer = null where number = 1");
+    shop.execute_sql("update attempts set answer = null where number = 1");
     let found = findings(shop.file());
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("which has no answer"), "{found:?}");
@@ -147,7 +151,7 @@ fn the_log_is_cut_off_after_somebody_read_for_long() {
     let much = "insert into idempotency
         (account, mode, route, client_key, request, outcome, answer, created_at)
         values (1, 'test', 'r', 'k', 'q', 'created', hex(zeroblob(12000000)), 0)";
-    shop.write_beside(much);
+    shop.execute_sql(much);
     assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
     // On a slow disk that statement holds the lock for so long that the server refuses writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
@@ -171,7 +175,7 @@ fn a_sandboxs_deliveries_come_page_by_page() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
-    shop.switch(json!({ "endpoints": [endpoint, endpoint] }));
+    shop.update_account(json!({ "endpoints": [endpoint, endpoint] }));
     for _ in 0..3 {
         shop.invoice("1.00", json!({ "webhookUrl": inbox }));
     }
@@ -203,7 +207,7 @@ fn a_sandboxs_deliveries_come_page_by_page() {
         ("limit=501", "limit"),
         ("before=x", "before"),
     ] {
-        page(&format!("?{query}")).refused(400, "invalid_request", Some(param));
+        page(&format!("?{query}")).assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -223,7 +227,7 @@ fn a_customer_who_picks_now_this_and_now_that_leaves_a_row_for_each_coin() {
             assert_eq!(pick(asset)["asset"], asset);
         }
     }
-    let rows = |table: &str| shop.read_beside(&format!("select count(*) || '' from {table}"));
+    let rows = |table: &str| shop.query_text(&format!("select count(*) || '' from {table}"));
     let kept = [
         "invoice_steps where quote is not null",
         "quotes",
@@ -233,7 +237,7 @@ fn a_customer_who_picks_now_this_and_now_that_leaves_a_row_for_each_coin() {
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
     // A pick that something came of stays where it is.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     for asset in ["BTC", "SOL", "BTC", "SOL"] {
         pick(asset);
     }
@@ -250,8 +254,8 @@ fn a_test_invoice_takes_a_hundred_simulated_payments() {
     for _ in 0..100 {
         pay().expect(200);
     }
-    pay().refused(400, "invalid_request", None);
-    let kept = shop.read_beside("select count(*) || '' from payments");
+    pay().assert_error(400, "invalid_request", None);
+    let kept = shop.query_text("select count(*) || '' from payments");
     assert_eq!(kept, "100");
     assert!(findings(shop.file()).is_empty());
 }

@@ -253,7 +253,7 @@ fn commands_beside_a_server_continue_the_same_chain() {
                 .args(["account", "create", &name, "--sandbox", "--file"])
                 .arg(shop.file());
             assert!(command.output().unwrap().status.success());
-            let id = shop.read_beside("select id from accounts order by seq desc limit 1");
+            let id = shop.query_text("select id from accounts order by seq desc limit 1");
             let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
             command
                 .args(["account", "approve", &id, "--sandbox", "--file"])

@@ -1,6 +1,6 @@
 //! A file that a server has open: nobody else gets it under any name, and the server notices when it goes.
 
-use crate::support::process::{Process, sandbox};
+use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::Scratch;
 use crate::support::{Response, TEST, agent, send, tools};
 use coffer::{Config, Server};
@@ -61,7 +61,7 @@ struct Running {
 fn running() -> Running {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let (code, said) = coffer(&["backup", "--file", text(&file), text(&copy)]);
     assert_eq!(code, Some(0), "{said}");
     for _ in 0..3 {
@@ -184,10 +184,10 @@ fn is_noticed(harm: impl FnOnce(&Scratch, &Path)) {
             scope.spawn(|| {
                 for _ in 0..20 {
                     let answer = invoice(&url);
-                    answer.refused(503, "overloaded", None);
+                    answer.assert_error(503, "overloaded", None);
                     assert!(answer.headers.contains_key("retry-after"));
                     let ready = send(&agent(), "GET", &format!("{url}/readyz"), &[], "");
-                    ready.refused(503, "overloaded", None);
+                    ready.assert_error(503, "overloaded", None);
                 }
             });
         }
@@ -229,7 +229,7 @@ fn a_file_that_goes_while_nobody_asks_is_noticed_too() {
     while send(&agent(), "GET", &ready, &[], "").status == 200 {
         assert!(begun.elapsed() < PATIENCE, "it was not noticed");
     }
-    invoice(&shop.url).refused(503, "overloaded", None);
+    invoice(&shop.url).assert_error(503, "overloaded", None);
     // A read may have found out before the writer, which is done with the file once it has ended.
     assert!(shop.process.close());
     // What was acknowledged went with the file.
@@ -252,10 +252,10 @@ fn what_has_the_name_afterwards_is_left_alone() {
     std::fs::rename(&copy, &file).unwrap();
     let (mut second, second_url) = {
         std::fs::remove_file(scratch.path("shop.db-lock")).unwrap();
-        sandbox("127.0.0.1:0", &["--file", text(&file)])
+        start_sandbox("127.0.0.1:0", &["--file", text(&file)])
     };
     invoice(&second_url).expect(201);
-    invoice(&url).refused(503, "overloaded", None);
+    invoice(&url).assert_error(503, "overloaded", None);
     assert!(process.close());
     // The first server has ended: it has removed neither log nor file of the second.
     assert!(scratch.path("shop.db-wal").exists());
@@ -269,16 +269,16 @@ fn what_has_the_name_afterwards_is_left_alone() {
 fn a_link_that_is_led_elsewhere_is_noticed() {
     let scratch = Scratch::new();
     let (soft, other) = (scratch.path("soft.db"), scratch.path("other.db"));
-    let (mut first, _) = sandbox("127.0.0.1:0", &["--file", text(&other)]);
+    let (mut first, _) = start_sandbox("127.0.0.1:0", &["--file", text(&other)]);
     assert!(first.close());
     let file = scratch.path("shop.db");
     std::fs::copy(&other, &file).unwrap();
     symlink(&file, &soft).unwrap();
-    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&soft)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&soft)]);
     invoice(&url).expect(201);
     std::fs::remove_file(&soft).unwrap();
     symlink(&other, &soft).unwrap();
-    invoice(&url).refused(503, "overloaded", None);
+    invoice(&url).assert_error(503, "overloaded", None);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_second_server_in_one_process_does_not_take_the_first_ones_locks() {
                  c.execute('pragma locking_mode=exclusive'); c.execute('select * from file')";
     let mut python = Command::new("python3");
     python.args(["-c", alone]).arg(&file);
-    if let Some(output) = tools::output(&mut python, "whether SQLite's locks are held") {
+    if let Some(output) = tools::run(&mut python, "whether SQLite's locks are held") {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("locked"), "{said}");
     }

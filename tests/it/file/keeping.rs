@@ -1,7 +1,7 @@
 //! `coffer backup` and `coffer restore`: copies under load, killed copies, and continuing from an older copy.
 
-use crate::support::audit_log::note_written;
-use crate::support::process::sandbox;
+use crate::support::audit_log::record_direct_writes;
+use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, TEST, agent, send};
 use rusqlite::Connection;
@@ -76,7 +76,7 @@ fn address(url: &str, key: &str) -> String {
 fn a_copy_of_a_file_under_load_is_right_and_has_what_was_acknowledged() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let (made, stop) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
     std::thread::scope(|scope| {
         for _ in 0..WRITERS {
@@ -117,7 +117,7 @@ fn a_copy_of_a_file_under_load_is_right_and_has_what_was_acknowledged() {
 fn a_copy_that_is_killed_has_no_name() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     for _ in 0..50 {
         address(&url, TEST);
     }
@@ -145,7 +145,7 @@ fn a_copy_that_is_killed_has_no_name() {
 fn two_copies_to_one_name_do_not_meet() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     for _ in 0..20 {
         address(&url, TEST);
     }
@@ -203,7 +203,7 @@ fn history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String 
         .unwrap()
         .execute_batch(imported)
         .unwrap();
-    note_written(file);
+    record_direct_writes(file);
     payout
 }
 
@@ -212,7 +212,7 @@ fn going_on_from_an_older_copy_does_nothing_a_second_time() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let mut handed_out = BTreeSet::new();
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let payout = history(&url, &file, &mut handed_out);
     run("backup", &file, &[text(&copy)]);
     // What the copy will know nothing of.
@@ -248,7 +248,7 @@ fn going_on_from_an_older_copy_does_nothing_a_second_time() {
         assert!(done.contains(line), "{line}: {done}");
     }
     assert!(run("audit", &file, &[]).starts_with("nothing found"));
-    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     for _ in 0..40 {
         for key in [TEST, LIVE] {
             assert!(handed_out.insert(address(&url, key)), "handed out twice");
@@ -271,7 +271,7 @@ fn stays_held(url: &str, file: &Path, payout: &str) {
     assert_eq!(sending(), None);
     let path = format!("{url}{payout}");
     let again = send(&agent(), "POST", &path, &[], &release.to_string());
-    again.refused(409, "invalid_transition", Some("action"));
+    again.assert_error(409, "invalid_transition", Some("action"));
     let webhooks = send(&agent(), "GET", &format!("{url}/sandbox/webhooks"), &[], "").json();
     let given_up = webhooks["data"].as_array().unwrap().iter();
     let given_up = given_up.filter(|delivery| delivery["state"] == "failed");
@@ -283,7 +283,7 @@ fn a_copy_that_is_wrong_is_not_gone_on_from() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     {
-        let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
         address(&url, TEST);
         assert!(process.close());
     }
@@ -350,9 +350,9 @@ fn the_doctor_says_what_to_look_after() {
     assert!(said.contains(why), "{said}");
     let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
     assert!(said.contains(rate), "{said}");
-    let sandbox_file = scratch.path("sandbox.db");
-    drop(sandbox("127.0.0.1:0", &["--file", text(&sandbox_file)]));
-    let said = refused("doctor", &sandbox_file, &[]);
+    let simulated = scratch.path("sandbox.db");
+    drop(start_sandbox("127.0.0.1:0", &["--file", text(&simulated)]));
+    let said = refused("doctor", &simulated, &[]);
     assert!(said.contains("is a sandbox's"), "{said}");
 }
 
@@ -360,7 +360,7 @@ fn the_doctor_says_what_to_look_after() {
 fn no_copy_is_put_in_the_place_of_a_files_log() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let make = || {
         call(
             &url,

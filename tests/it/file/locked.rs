@@ -16,7 +16,7 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 /// Locks the file as `begin immediate` in a shell does.
 #[track_caller]
 fn lock(served: &Installation) -> Connection {
-    let conn = served.open();
+    let conn = served.open_file();
     conn.execute_batch("begin immediate").unwrap();
     conn
 }
@@ -41,7 +41,7 @@ fn get(url: &str, path: &str) -> Response {
 
 #[track_caller]
 fn refused(answer: &Response) {
-    answer.refused(503, "overloaded", None);
+    answer.assert_error(503, "overloaded", None);
     assert!(answer.headers["retry-after"].parse::<u32>().unwrap() > 0);
 }
 
@@ -90,7 +90,7 @@ fn a_locked_database_refuses_writes_at_once_and_takes_them_again() {
         create(&served, &running.url).expect(201);
         assert_eq!(gauges(&running.url), [false, false]);
     }
-    let log = running.logged(&log);
+    let log = running.stop_and_read_log(&log);
     let said = format!(
         "writes are refused: another program has locked the database; end its transaction, or that program, and writes are \
          taken again (process {} (",
@@ -168,7 +168,7 @@ fn a_wrong_body_is_told_without_waiting_for_the_writer() {
     let served = Installation::new();
     let running = served.start(&[]);
     served
-        .open()
+        .open_file()
         .execute_batch("insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', 'a', 0)")
         .unwrap();
     let kept = |body: &str| {
@@ -205,9 +205,9 @@ fn a_wrong_body_is_told_without_waiting_for_the_writer() {
                 Some("amount"),
             ),
         ] {
-            post(&served, &running.url, path, body).refused(400, code, param);
+            post(&served, &running.url, path, body).assert_error(400, code, param);
         }
-        kept(r#"{"amount": "x", "currency": "EUR"}"#).refused(
+        kept(r#"{"amount": "x", "currency": "EUR"}"#).assert_error(
             409,
             "idempotency_conflict",
             Some("amount"),
@@ -215,8 +215,8 @@ fn a_wrong_body_is_told_without_waiting_for_the_writer() {
         let adjust = format!("/dashboard/api/accounts/{}/adjustments", served.account);
         let body = json!({ "amount": "x", "currency": "EUR", "memo": "m" });
         running
-            .interface("POST", &adjust, &body)
-            .refused(400, "invalid_request", Some("amount"));
+            .operator_request("POST", &adjust, &body)
+            .assert_error(400, "invalid_request", Some("amount"));
         assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
     });
     drop(locked);
@@ -235,7 +235,7 @@ fn a_large_log_is_told_of() {
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
     // Who reads keeps the log from being cut off.
-    let reader = served.open();
+    let reader = served.open_file();
     reader.execute_batch("begin; select * from file").unwrap();
     create(&served, &running.url).expect(201);
     let wal = format!("{}-wal", served.file.display());
@@ -255,6 +255,6 @@ fn a_large_log_is_told_of() {
     assert!(polling::until(|| said().contains(&line)), "{}", said());
     create(&served, &running.url).expect(201);
     drop(reader);
-    let log = running.logged(&log);
+    let log = running.stop_and_read_log(&log);
     assert_eq!(log.matches(&line).count(), 1, "{log}");
 }

@@ -2,7 +2,7 @@
 //! afterwards, and a copy that is restored is brought up to date and put on hold first.
 
 use crate::process::serve::serve;
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
@@ -157,7 +157,7 @@ fn an_approved_payout_of_an_old_copy_is_not_sent() {
 fn a_file_where_nothing_can_be_written_is_read_with_its_log() {
     let place = Place::new();
     let running = place.scratch.path("running.db");
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&running)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&running)]);
     for _ in 0..3 {
         let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
         let path = format!("{url}/v1/invoices");

@@ -6,7 +6,7 @@
 //! approved payout that nobody has sent. `v3.db` was made by the third: all that, deposits in every state, transactions that
 //! pay several at once, payments that matched nothing, and an order of a server.
 
-use crate::support::process::{Process, sandbox};
+use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Response, TEST, agent, send};
 use rusqlite::Connection;
@@ -111,7 +111,7 @@ pub fn is_right(file: &Path) {
 /// A sandbox on this file, and its url.
 #[track_caller]
 pub fn opened(file: &Path) -> (Process, String) {
-    sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()])
+    start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()])
 }
 
 #[track_caller]

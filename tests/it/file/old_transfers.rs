@@ -75,7 +75,7 @@ fn old_file(scratch: &Scratch, kind: &str, cases: &[Case]) -> (PathBuf, Vec<Stri
             "payouts" => shop.payout("20.00"),
             _ => shop.refund(&invoice, Some("20.00")),
         };
-        shop.moved(kind, &id, steps);
+        shop.apply(kind, &id, steps);
         id
     });
     let ids: Vec<String> = made.collect();
@@ -153,9 +153,9 @@ fn is_gone_on_from(file: &Path, ids: &[String]) {
         (7, &["pay"]),
     ] {
         if steps[0] == "release" {
-            act(place, steps[1]).refused(409, "invalid_transition", Some("action"));
+            act(place, steps[1]).assert_error(409, "invalid_transition", Some("action"));
         } else {
-            act(place, "release").refused(409, "invalid_transition", Some("action"));
+            act(place, "release").assert_error(409, "invalid_transition", Some("action"));
         }
         let ended = steps.iter().fold(Value::Null, |_, action| {
             act(place, action).expect(200).json()
@@ -164,10 +164,10 @@ fn is_gone_on_from(file: &Path, ids: &[String]) {
         assert_eq!(ended["status"], end, "{place}");
     }
     // The signer that was running is waited for; a server that starts makes it unknown.
-    act(5, "pay").refused(409, "invalid_transition", Some("action"));
+    act(5, "pay").assert_error(409, "invalid_transition", Some("action"));
     for place in 8..ids.len() {
         for action in ["process", "pay", "fail", "release"] {
-            act(place, action).refused(409, "invalid_transition", Some("action"));
+            act(place, action).assert_error(409, "invalid_transition", Some("action"));
         }
     }
     assert!(process.close());

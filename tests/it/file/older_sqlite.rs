@@ -15,7 +15,7 @@ const UNTESTED: &str = "what an older SQLite makes of the file";
 fn sqlite3(file: &Path, statements: &str) -> Option<String> {
     let mut command = Command::new("sqlite3");
     let command = command.args(["-batch", "-nullvalue", "null"]).arg(file);
-    let output = tools::output(command.arg(statements), UNTESTED)?;
+    let output = tools::run(command.arg(statements), UNTESTED)?;
     assert!(output.status.success(), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
     Some(String::from_utf8(output.stdout).unwrap())

@@ -44,7 +44,7 @@ fn an_audit_counts_its_checks_and_the_invoices() {
         shop.invoice("1.00", json!({}));
     }
     // Many more, which nobody made: each is found in the wrong, and counted.
-    shop.write_beside(
+    shop.execute_sql(
         "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
          expires_at) with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
          select 'many' || i, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
@@ -76,7 +76,7 @@ fn a_backup_counts_its_pages_and_is_of_one_moment_whoever_writes_meanwhile() {
     let ballast = "create table ballast (bytes blob);
         with recursive n(i) as (select 1 union all select i + 1 from n where i < 8)
         insert into ballast select zeroblob(1048576) from n";
-    shop.write_beside(ballast);
+    shop.execute_sql(ballast);
     let (mut told, mut written) = (Told::default(), 0);
     let mut tell = |said: Said<'_>| {
         told.hear(said);
@@ -89,7 +89,7 @@ fn a_backup_counts_its_pages_and_is_of_one_moment_whoever_writes_meanwhile() {
         ) {
             // A server beside it and another program: neither is kept waiting.
             shop.invoice("2.00", json!({}));
-            shop.write_beside("insert into ballast select zeroblob(65536)");
+            shop.execute_sql("insert into ballast select zeroblob(65536)");
             written += 1;
         }
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// How many rows a table has.
 #[track_caller]
 fn count(shop: &Shop, table: &str) -> String {
-    shop.read_beside(&format!("select count(*) || '' from {table}"))
+    shop.query_text(&format!("select count(*) || '' from {table}"))
 }
 
 #[test]
@@ -15,7 +15,7 @@ fn attempts_go_after_ninety_days_and_deliveries_stay() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
-    shop.switch(json!({ "endpoints": [endpoint] }));
+    shop.update_account(json!({ "endpoints": [endpoint] }));
     let invoice = shop.invoice("20.00", json!({}));
     shop.advance("0s");
     let attempts = || shop.deliveries()[0]["attempts"].as_array().unwrap().len();

@@ -6,7 +6,7 @@ use crate::file::failing_disk;
 use crate::file::old_files::{as_of, call, is_right, opened};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
-use crate::support::second_factor::{FACTOR, SESSION, code_at, cookie};
+use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};
 use crate::support::{Response, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ impl Owner {
 
     #[track_caller]
     fn signed_in(url: &str, code: &Value) -> Owner {
-        let cookie = cookie(&Owner::sign_in(url, code).expect(201));
+        let cookie = session_cookie(&Owner::sign_in(url, code).expect(201));
         Owner {
             url: url.to_owned(),
             cookie,
@@ -133,9 +133,9 @@ fn a_file_from_before_there_was_one_has_it_and_so_have_its_copies() {
     is_right(&other);
     let (_server, url) = opened(&other);
     let refused = |code: &Value| {
-        Owner::sign_in(&url, code).refused(401, "invalid_credentials", Some("code"));
+        Owner::sign_in(&url, code).assert_error(401, "invalid_credentials", Some("code"));
     };
-    Owner::sign_in(&url, &NULL).refused(401, "second_factor_required", Some("code"));
+    Owner::sign_in(&url, &NULL).assert_error(401, "second_factor_required", Some("code"));
     refused(&codes[0]);
     refused(&json!(code_at(&secret, now)));
     let owner = Owner::signed_in(&url, &codes[2]);
@@ -161,7 +161,7 @@ fn the_code_that_was_used_last_in_an_older_file_stays_used() {
     drop(conn);
     let (server, url) = opened(&older);
     let used = json!(code_at(secret, now));
-    Owner::sign_in(&url, &used).refused(401, "invalid_credentials", Some("code"));
+    Owner::sign_in(&url, &used).assert_error(401, "invalid_credentials", Some("code"));
     Owner::signed_in(&url, &json!(code_at(secret, now + 1)));
     drop(server);
     is_right(&older);
@@ -199,11 +199,11 @@ fn who_turns_it_on_is_not_kept_out_by_kill_9() {
     assert!(unheard.is_err());
     let (server, owner) = killed(server, &file, &owner);
     assert_eq!(owner.stands(), (true, 10));
-    Owner::sign_in(&owner.url, &NULL).refused(401, "second_factor_required", Some("code"));
+    Owner::sign_in(&owner.url, &NULL).assert_error(401, "second_factor_required", Some("code"));
     // By the next code of the app it is turned off, and on again with codes that are heard.
     owner
         .off(&code_at(&secret, now))
-        .refused(401, "invalid_credentials", Some("code"));
+        .assert_error(401, "invalid_credentials", Some("code"));
     owner.off(&code_at(&secret, now + 1)).expect(204);
     let secret = owner.begin();
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now + 1)));

@@ -1,7 +1,7 @@
 //! Whose a file is: it is looked at before anything is written, by every command, and what is not as coffer made it is
 //! not restored.
 
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
@@ -49,7 +49,7 @@ const SANDBOX: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
 /// A sandbox's file, and a production server's.
 fn both(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
-    let (mut process, _) = sandbox("127.0.0.1:0", &["--file", text(&ours)]);
+    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", text(&ours)]);
     assert!(process.close());
     done(&["account", "create", "Shop"], &theirs);
     (ours, theirs)
@@ -137,7 +137,7 @@ fn an_empty_file_is_a_sandboxs_only() {
     for args in [&SERVE[..], &["account", "create", "Shop"], &["audit"]] {
         refused(args, &file, "is empty");
     }
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
@@ -283,7 +283,7 @@ fn a_trigger_in_a_served_file_does_nothing() {
              create view more as select * from users",
         )
         .unwrap();
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&ours)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&ours)]);
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
@@ -300,7 +300,7 @@ fn no_log_of_a_file_that_is_gone_is_read_into_a_new_one() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let [log, journal] = ["-wal", "-journal"].map(|end| scratch.path(&format!("shop.db{end}")));
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
     let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
     send(&agent(), "POST", &path, &key, &invoice).expect(201);

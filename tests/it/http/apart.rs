@@ -80,12 +80,12 @@ fn the_payouts_of_one_account_are_no_matter_of_another() {
     // One is open over there, and then the day's limit is used up over there.
     let own = ask(LIVE, "20.00").expect(201).json();
     for payout in [&most, &own] {
-        shop.moved("payouts", payout["id"].as_str().unwrap(), &paid);
+        shop.apply("payouts", payout["id"].as_str().unwrap(), &paid);
     }
-    ask(&other, "20.00").refused(400, "daily_limit", Some("amount"));
+    ask(&other, "20.00").assert_error(400, "daily_limit", Some("amount"));
     ask(LIVE, "9980.00").expect(201);
     // The other account has a fee of one in a hundred.
     for (key, available) in [(LIVE, "10000.00"), (&other, "9800.00")] {
-        assert_eq!(shop.purse(key, "EUR")[0], available);
+        assert_eq!(shop.balance_fields(key, "EUR")[0], available);
     }
 }

@@ -25,7 +25,7 @@ fn a_page_of_another_site_cannot_sign_in() {
         &[("Sec-Fetch-Site", "same-site")],
     ] {
         let answer = sign_in(foreign);
-        answer.refused(403, "forbidden", None);
+        answer.assert_error(403, "forbidden", None);
         assert!(!answer.headers.contains_key("set-cookie"));
     }
     sign_in(&[]).expect(201);
@@ -60,14 +60,14 @@ fn behind_https_the_cookie_is_bound_to_its_host() {
     assert!(!attributes.contains("Domain"), "{set}");
     call("GET", &[("Cookie", pair)], "").expect(200);
     let plain = format!("coffer_session={value}");
-    call("GET", &[("Cookie", &plain)], "").refused(401, "unauthorized", None);
+    call("GET", &[("Cookie", &plain)], "").assert_error(401, "unauthorized", None);
     let cleared = call("DELETE", &[("Cookie", pair)], "").expect(204);
     let cleared = &cleared.headers["set-cookie"];
     assert!(
         cleared.starts_with("__Host-coffer_session=; Path=/; Secure; Max-Age=0;"),
         "{cleared}"
     );
-    call("GET", &[("Cookie", pair)], "").refused(401, "unauthorized", None);
+    call("GET", &[("Cookie", pair)], "").assert_error(401, "unauthorized", None);
     drop(server);
 }
 

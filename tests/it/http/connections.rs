@@ -17,7 +17,7 @@ const HOUR_MS: u64 = 3_600_000;
 /// A shop with these limits in which nothing but them ends a connection.
 #[track_caller]
 fn shop(limits: Limits) -> Shop {
-    Shop::with(Config {
+    Shop::with_config(Config {
         limits: Limits {
             header_timeout_ms: HOUR_MS,
             body_timeout_ms: HOUR_MS,
@@ -154,7 +154,7 @@ fn a_client_that_never_reads_is_cut_off() {
 
 #[test]
 fn a_client_that_never_reads_an_export_is_cut_off() {
-    let interface = OperatorInterface::of(shop(QUICK));
+    let interface = OperatorInterface::in_shop(shop(QUICK));
     many(&interface);
     let path = interface.path("exports/invoices.csv");
     let cookie = &interface.operator;
@@ -317,7 +317,7 @@ fn one_client_has_at_most_a_quarter_of_the_places() {
 
 #[test]
 fn a_proxy_has_as_many_places_as_there_are() {
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         limits: Limits {
             connections_max: 8,
             loopback_is_limited: true,

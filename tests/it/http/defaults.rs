@@ -1,7 +1,7 @@
 //! What holds where a caller says nothing, which check comes first, and what is only read.
 
 use crate::support::operator_interface::OperatorInterface;
-use crate::support::process::{Process, example};
+use crate::support::process::{Process, example_path};
 use crate::support::{LIVE, Response, Shop, TEST, agent, send};
 use coffer::Config;
 use coffer::domain::signature::service_signature;
@@ -43,11 +43,15 @@ fn an_invoice_takes_from_the_checkout_settings_what_it_does_not_say() {
         assert_eq!(seconds_to_pay(&invoice), seconds);
         let url = invoice["checkoutUrl"].as_str().unwrap();
         let cart = format!("https://shop.example/{named}-cart");
-        shop.page(url).says(200, &[&cart]).hides(&[other]);
+        shop.page(url)
+            .assert_shows(200, &[&cart])
+            .assert_hides(&[other]);
         let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
         shop.post(&simulate, Some(TEST), json!({})).expect(200);
         let thanks = format!("https://shop.example/{named}-thanks");
-        shop.page(url).says(200, &[&thanks]).hides(&[other]);
+        shop.page(url)
+            .assert_shows(200, &[&thanks])
+            .assert_hides(&[other]);
     }
 }
 
@@ -69,20 +73,20 @@ fn simulating_pays_in_the_coin_that_was_picked_else_in_the_named_one() {
 
 #[test]
 fn a_key_comes_before_the_rate_and_the_rate_before_the_body() {
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         creations_per_minute: 1,
         ..Config::sandbox()
     });
     let broken = |key: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", key)], "{");
     for _ in 0..100 {
-        broken(TEST).refused(400, "invalid_request", None);
+        broken(TEST).assert_error(400, "invalid_request", None);
     }
-    broken(TEST).refused(429, "rate_limited", None);
+    broken(TEST).assert_error(429, "rate_limited", None);
     for _ in 0..101 {
-        broken("sk_test_unknown").refused(401, "unauthorized", None);
-        broken("pk_test_sandbox").refused(403, "wrong_key_type", None);
+        broken("sk_test_unknown").assert_error(401, "unauthorized", None);
+        broken("pk_test_sandbox").assert_error(403, "wrong_key_type", None);
     }
-    broken(LIVE).refused(400, "invalid_request", None);
+    broken(LIVE).assert_error(400, "invalid_request", None);
     // Only making invoices is counted.
     shop.get("/v1/invoices", Some(TEST)).expect(200);
 }
@@ -102,7 +106,7 @@ fn what_is_only_read_is_not_written() {
         for method in ["POST", "PUT", "PATCH", "DELETE"] {
             let path = format!("/v1/{name}");
             let answer = shop.send(method, &path, &[("X-API-Key", TEST)], "");
-            answer.refused(405, "method_not_allowed", None);
+            answer.assert_error(405, "method_not_allowed", None);
             assert_eq!(answer.headers["allow"], "GET, HEAD", "{path}");
         }
     }
@@ -141,7 +145,7 @@ fn every_answer_of_the_interface_is_json() {
 #[test]
 fn a_receiver_takes_what_was_signed_within_five_minutes() {
     let receiver =
-        Process::start(Command::new(example("receiver")).args(["--listen", "127.0.0.1:0"]));
+        Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
     let line = receiver.line();
     let url = line.strip_prefix("listening on ").unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

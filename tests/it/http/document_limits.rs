@@ -13,7 +13,7 @@ fn the_clock_is_moved_forward_and_not_out_of_the_calendar() {
         (json!({ "set": "2001-01-01T00:00:00.000Z" }), "set"),
     ] {
         let answer = shop.post("/sandbox/clock", None, body);
-        answer.refused(400, "invalid_request", Some(param));
+        answer.assert_error(400, "invalid_request", Some(param));
     }
     // A field that is null counts as absent.
     let body = json!({ "advance": "1m", "set": null, "frozen": null });
@@ -28,7 +28,7 @@ fn an_idempotency_key_is_printable() {
         let headers = [("X-API-Key", TEST), ("Idempotency-Key", key)];
         let body = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
         let answer = shop.send("POST", "/v1/invoices", &headers, &body);
-        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+        answer.assert_error(400, "invalid_request", Some("Idempotency-Key"));
     }
 }
 
@@ -38,11 +38,11 @@ fn an_inbox_is_told_within_limits() {
     for (name, value) in [("status", 199), ("delayMs", 60_001), ("times", 0)] {
         let body = json!({ name: value }).to_string();
         let answer = shop.send("PUT", "/sandbox/inbox/a", &[], &body);
-        answer.refused(400, "invalid_request", Some(name));
+        answer.assert_error(400, "invalid_request", Some(name));
     }
     for wait in ["61s", "5", "s"] {
         let answer = shop.get(&format!("/sandbox/inbox/a?wait={wait}"), None);
-        answer.refused(400, "invalid_request", Some("wait"));
+        answer.assert_error(400, "invalid_request", Some("wait"));
     }
 }
 
@@ -142,7 +142,7 @@ fn the_document_lists_what_a_path_can_name() {
     let of_snapshot = &document["paths"]["/sandbox/snapshots/{name}"]["post"]["parameters"][0];
     assert!(of_snapshot["schema"]["pattern"].is_string());
     shop.post("/sandbox/snapshots/a%20b", None, json!({}))
-        .refused(400, "invalid_request", Some("name"));
+        .assert_error(400, "invalid_request", Some("name"));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_url_is_plain_ascii() {
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
     for name in ["successUrl", "cancelUrl"] {
-        change(json!({ name: "https://m\u{fc}ller.example/" })).refused(
+        change(json!({ name: "https://m\u{fc}ller.example/" })).assert_error(
             400,
             "invalid_request",
             Some(name),
@@ -163,5 +163,5 @@ fn a_url_is_plain_ascii() {
     interface
         .shop
         .post("/v1/invoices", Some(TEST), body)
-        .refused(400, "invalid_request", Some("redirectUrl"));
+        .assert_error(400, "invalid_request", Some("redirectUrl"));
 }

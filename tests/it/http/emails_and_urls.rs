@@ -73,7 +73,7 @@ fn a_customers_email_is_one_address() {
         "a\u{202e}da@example.com",
         "ada\u{ff20}example.com",
     ] {
-        create(email).refused(400, "invalid_request", Some("customerEmail"));
+        create(email).assert_error(400, "invalid_request", Some("customerEmail"));
     }
     // A user's is read by the same rule.
     let interface = OperatorInterface::open();
@@ -81,7 +81,7 @@ fn a_customers_email_is_one_address() {
         let body = json!({ "email": email, "password": "long enough", "role": "operator" });
         interface.send(&interface.operator, "POST", "/dashboard/api/users", &body)
     };
-    user("eve@shop.test,bob@shop.test").refused(400, "invalid_request", Some("email"));
+    user("eve@shop.test,bob@shop.test").assert_error(400, "invalid_request", Some("email"));
     user("eve@shop.test").expect(201);
 }
 
@@ -97,11 +97,11 @@ fn a_scheme_may_be_written_in_any_case() {
     let page = interface
         .shop
         .page(invoice["checkoutUrl"].as_str().unwrap());
-    page.says(200, &["href=\"Http://shop.example\""]);
+    page.assert_shows(200, &["href=\"Http://shop.example\""]);
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
     change(json!({ "branding": { "logoUrl": "HTTPS://cdn.example/logo.png" } })).expect(200);
-    change(json!({ "branding": { "logoUrl": "HTTP://cdn.example/logo.png" } })).refused(
+    change(json!({ "branding": { "logoUrl": "HTTP://cdn.example/logo.png" } })).assert_error(
         400,
         "invalid_request",
         Some("branding"),
@@ -122,12 +122,14 @@ fn a_scheme_may_be_written_in_any_case() {
     let parents = "frame-ancestors 'self' https://shop.example";
     assert!(policy.ends_with(parents), "{policy}");
     let endpoint = json!({ "url": "HTTPS://shop.example/hooks" });
-    interface.act("POST", "endpoints", &endpoint).expect(201);
+    interface
+        .request("POST", "endpoints", &endpoint)
+        .expect(201);
     // The guard reads the same url.
     let inside = json!({ "url": "HTTPS://10.0.0.1/hooks" });
     interface
-        .act("POST", "endpoints", &inside)
-        .refused(400, "invalid_request", Some("url"));
+        .request("POST", "endpoints", &inside)
+        .assert_error(400, "invalid_request", Some("url"));
 }
 
 #[test]
@@ -150,19 +152,19 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
         interface
             .shop
             .page(invoice["checkoutUrl"].as_str().unwrap())
-            .says(200, &[&format!("href=\"{href}\"")]);
+            .assert_shows(200, &[&format!("href=\"{href}\"")]);
         let changed = change(json!({ "successUrl": url, "cancelUrl": url })).expect(200);
         assert_eq!(changed.json()["successUrl"], url);
     }
     // Coffer itself calls no app.
-    create("webhookUrl", "myshop://hook").refused(400, "invalid_request", Some("webhookUrl"));
+    create("webhookUrl", "myshop://hook").assert_error(400, "invalid_request", Some("webhookUrl"));
     let before = interface.shop.get("/sandbox", None).json()["counts"].clone();
     for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
         for name in ["redirectUrl", "cancelUrl"] {
-            create(name, &url).refused(400, "invalid_request", Some(name));
+            create(name, &url).assert_error(400, "invalid_request", Some(name));
         }
         for name in ["successUrl", "cancelUrl"] {
-            change(json!({ name: url })).refused(400, "invalid_request", Some(name));
+            change(json!({ name: url })).assert_error(400, "invalid_request", Some(name));
         }
     }
     assert_eq!(
@@ -199,7 +201,7 @@ fn a_url_is_refused_for_what_is_wrong_with_it() {
         for name in ["webhookUrl", "redirectUrl", "cancelUrl"] {
             let body = json!({ "amount": "1.00", "currency": "EUR", name: url });
             let refused = shop.post("/v1/invoices", Some(TEST), body);
-            refused.refused(400, "invalid_request", Some(name));
+            refused.assert_error(400, "invalid_request", Some(name));
             let told = refused.json()["message"].to_string();
             assert!(told.contains(message), "{name} {url}: {told}");
         }
@@ -212,11 +214,12 @@ fn a_page_shows_no_link_to_a_script_wherever_it_came_from() {
     let invoice = shop.invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));
     let address = invoice["checkoutUrl"].as_str().unwrap();
     shop.page(address)
-        .says(200, &["href=\"https://shop.example/back\""]);
+        .assert_shows(200, &["href=\"https://shop.example/back\""]);
     for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
         let quoted = url.replace('\'', "''").replace('\0', "");
-        shop.write_beside(&format!("update invoices set cancel_url = '{quoted}'"));
-        shop.page(address).hides(&["class=\"back\"", "alert"]);
+        shop.execute_sql(&format!("update invoices set cancel_url = '{quoted}'"));
+        shop.page(address)
+            .assert_hides(&["class=\"back\"", "alert"]);
     }
 }
 
@@ -257,7 +260,7 @@ fn an_id_may_be_written_in_any_case() {
     read("");
     let listed = read(&format!("/events?mode=test&object={id}"));
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
-    let made = interface.act(
+    let made = interface.request(
         "POST",
         "endpoints",
         &json!({ "url": "https://shop.example/" }),
@@ -271,7 +274,7 @@ fn an_id_may_be_written_in_any_case() {
         "/deliveries?mode=test&endpoint={endpoint}&event={event}"
     ));
     let key = json!({ "mode": "test", "class": "secret" });
-    let key = interface.act("POST", "keys", &key).expect(201).json();
+    let key = interface.request("POST", "keys", &key).expect(201).json();
     let path = format!("keys/{}", key["id"].as_str().unwrap().to_uppercase());
     let path = format!("/dashboard/api/accounts/{account}/{path}");
     interface

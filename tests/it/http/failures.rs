@@ -6,9 +6,9 @@ use crate::support::{Shop, TEST, agent, send};
 #[test]
 fn a_failure_says_nothing_of_its_cause() {
     let shop = Shop::open();
-    shop.write_beside("alter table ledger rename to misplaced");
+    shop.execute_sql("alter table ledger rename to misplaced");
     let failed = shop.get("/v1/ledger", Some(TEST));
-    failed.refused(500, "internal_error", None);
+    failed.assert_error(500, "internal_error", None);
     for cause in ["ledger", "table", "sql", "misplaced"] {
         assert!(
             !failed.text.to_lowercase().contains(cause),
@@ -33,12 +33,12 @@ fn the_log_has_the_id_that_the_caller_was_told() {
         call("/v1/invoices/x").expect(404),
     );
     served
-        .open()
+        .open_file()
         .execute_batch("alter table ledger rename to misplaced")
         .unwrap();
     let failed = call("/v1/ledger");
-    failed.refused(500, "internal_error", None);
-    let logged = running.logged(&log);
+    failed.assert_error(500, "internal_error", None);
+    let logged = running.stop_and_read_log(&log);
     let line = |id: &str, words: &str| {
         let has = |line: &str| line.contains(id) && line.contains(words);
         assert!(logged.lines().any(has), "{id} {words}: {logged}");

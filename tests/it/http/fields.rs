@@ -31,14 +31,14 @@ fn the_document_has_these_fields() {
         ("Event", EVENT),
     ] {
         let schema = &document["components"]["schemas"][name];
-        ResourceShape::of(fields).is_schema(schema);
+        ResourceShape::parse(fields).assert_schema(schema);
     }
 }
 
 /// An invoice of a payment link, and live ones with and without everything that a shop may say.
 #[track_caller]
 fn invoices_of_all_origins(shop: &Shop) {
-    let link = links::LinkClient::of(shop)
+    let link = links::LinkClient::sign_in(shop)
         .link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     assert_eq!(shop.submit(&path, &[], "").status, 303);
@@ -58,10 +58,10 @@ fn an_invoice_in_every_status() {
     shop.cancel(&cancelled).expect(200);
     quoted();
     let payment = shop.pay(json!({ "invoice": failing }));
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": late }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     for case in ["exact", "under", "over"] {
         let id = text(quoted());
         let body = json!({ "case": case });
@@ -74,7 +74,7 @@ fn an_invoice_in_every_status() {
     shop.pay(json!({ "invoice": quoted() }));
     quoted();
     shop.invoice("20.00", json!({}));
-    let mut resource = ResourceShape::of(INVOICE);
+    let mut resource = ResourceShape::parse(INVOICE);
     for key in [TEST, LIVE] {
         for invoice in entries(&shop, "/v1/invoices?limit=100", key) {
             resource.check(&invoice);
@@ -83,9 +83,9 @@ fn an_invoice_in_every_status() {
             assert_eq!(invoice["livemode"], key == LIVE);
         }
     }
-    resource.was_seen_whole();
-    resource.has_shown_every("status");
-    resource.has_shown_every("currency");
+    resource.assert_all_seen();
+    resource.assert_values_seen("status");
+    resource.assert_values_seen("currency");
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn payouts_and_refunds_in_every_status() {
         &["approve", "fail"],
         &["approve", "process", "pay"],
     ] {
-        shop.moved("payouts", &shop.payout("20.00"), way);
+        shop.apply("payouts", &shop.payout("20.00"), way);
     }
     let id = shop.payout("20.00");
-    let (mut payouts, mut refunds) = (ResourceShape::of(PAYOUT), ResourceShape::of(REFUND));
+    let (mut payouts, mut refunds) = (ResourceShape::parse(PAYOUT), ResourceShape::parse(REFUND));
     for action in ["approve", "process", "fail"] {
         for payout in entries(&shop, "/v1/payouts", LIVE) {
             payouts.check(&payout);
@@ -123,7 +123,7 @@ fn payouts_and_refunds_in_every_status() {
         &["reject"],
         &["cancel"],
     ] {
-        shop.moved("refunds", &shop.refund(&test, Some("1.00")), way);
+        shop.apply("refunds", &shop.refund(&test, Some("1.00")), way);
     }
     let body = json!({ "invoice": live, "amount": "1.00", "reason": "Late" });
     let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();
@@ -136,17 +136,20 @@ fn payouts_and_refunds_in_every_status() {
     {
         refunds.check(&refund);
     }
-    refunds.has_shown_every("currency");
+    refunds.assert_values_seen("currency");
     for resource in [payouts, refunds] {
-        resource.was_seen_whole();
-        resource.has_shown_every("status");
+        resource.assert_all_seen();
+        resource.assert_values_seen("status");
     }
 }
 
 #[test]
 fn the_account_and_its_balances() {
     let shop = Shop::open();
-    let (mut merchant, mut balance) = (ResourceShape::of(MERCHANT), ResourceShape::of(BALANCE));
+    let (mut merchant, mut balance) = (
+        ResourceShape::parse(MERCHANT),
+        ResourceShape::parse(BALANCE),
+    );
     let ends = [
         json!({ "status": "pending", "customersEnabled": false, "settlementEnabled": false }),
         json!({ "status": "rejected", "endpoints": [{ "url": "http://127.0.0.1:9/" }] }),
@@ -154,7 +157,7 @@ fn the_account_and_its_balances() {
         json!({ "status": "active" }),
     ];
     for end in ends {
-        shop.switch(end);
+        shop.update_account(end);
         for key in [TEST, LIVE] {
             let read = shop.get("/v1/merchant", Some(key)).expect(200).json();
             merchant.check(&read);
@@ -165,8 +168,8 @@ fn the_account_and_its_balances() {
             balances.iter().for_each(|one| balance.check(one));
         }
     }
-    merchant.was_seen_whole();
-    merchant.has_shown_every("status");
+    merchant.assert_all_seen();
+    merchant.assert_values_seen("status");
     assert_eq!(
         shop.get("/v1/merchant", Some(TEST)).json()["feePercent"],
         "0.05"
@@ -179,7 +182,7 @@ fn a_ledger_entry_of_every_kind() {
     let shop = &interface.shop;
     let correction = json!({ "currency": "EUR", "amount": "-1.00", "memo": "By hand" });
     interface
-        .act("POST", "adjustments", &correction)
+        .request("POST", "adjustments", &correction)
         .expect(201);
     shop.addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
@@ -187,9 +190,9 @@ fn a_ledger_entry_of_every_kind() {
         .expect(201);
     let invoice = shop.fund(LIVE, "500.00", "EUR");
     shop.fund(LIVE, "500.00", "USD");
-    shop.moved("payouts", &shop.payout("20.00"), &["reject"]);
-    shop.moved("refunds", &shop.refund(&invoice, Some("1.00")), &["reject"]);
-    let mut resource = ResourceShape::of(LEDGER_ENTRY);
+    shop.apply("payouts", &shop.payout("20.00"), &["reject"]);
+    shop.apply("refunds", &shop.refund(&invoice, Some("1.00")), &["reject"]);
+    let mut resource = ResourceShape::parse(LEDGER_ENTRY);
     for key in [TEST, LIVE] {
         for entry in entries(shop, "/v1/ledger?limit=200", key) {
             resource.check(&entry);
@@ -206,32 +209,33 @@ fn a_ledger_entry_of_every_kind() {
             assert_eq!(entry["feeBps"], fee, "the fee of a fee: {entry}");
         }
     }
-    resource.was_seen_whole();
+    resource.assert_all_seen();
     for name in ["currency", "kind", "refType"] {
-        resource.has_shown_every(name);
+        resource.assert_values_seen(name);
     }
 }
 
 #[test]
 fn the_coins() {
     let shop = Shop::open();
-    let mut resource = ResourceShape::of(CURRENCY);
+    let mut resource = ResourceShape::parse(CURRENCY);
     for coin in entries(&shop, "/v1/currencies", TEST) {
         resource.check(&coin);
     }
-    resource.has_shown_every("kind");
+    resource.assert_values_seen("kind");
 }
 
 #[test]
 fn a_customers_addresses() {
     let shop = Shop::open();
     let made = shop.addresses(TEST, "ada").expect(201).json();
-    ResourceShape::of("customer =ada\n conversion object\n addresses list").check(&made);
-    ResourceShape::of("provider text\n target text\n feesPaidBy text").check(&made["conversion"]);
+    ResourceShape::parse("customer =ada\n conversion object\n addresses list").check(&made);
+    ResourceShape::parse("provider text\n target text\n feesPaidBy text")
+        .check(&made["conversion"]);
     let family = "family solana|evm|tron|utxo\n chainIds list\n address text\n assets list";
     let (mut family, mut asset) = (
-        ResourceShape::of(family),
-        ResourceShape::of("id text\n symbol text\n chainId text\n kind text"),
+        ResourceShape::parse(family),
+        ResourceShape::parse("id text\n symbol text\n chainId text\n kind text"),
     );
     for entry in made["addresses"].as_array().unwrap() {
         family.check(entry);
@@ -241,29 +245,29 @@ fn a_customers_addresses() {
             assert!(chains.contains(&coin["chainId"]), "{entry}");
         }
     }
-    family.has_shown_every("family");
+    family.assert_values_seen("family");
 }
 
 #[test]
 fn an_event_of_every_type() {
     let shop = Shop::open();
-    shop.switch(json!({ "status": "suspended" }));
-    shop.switch(json!({ "status": "active" }));
+    shop.update_account(json!({ "status": "suspended" }));
+    shop.update_account(json!({ "status": "active" }));
     let invoice = shop.fund(LIVE, "500.00", "EUR");
     for end in [&["approve", "fail"][..], &["approve", "process", "pay"]] {
-        shop.moved("payouts", &shop.payout("20.00"), end);
-        shop.moved("refunds", &shop.refund(&invoice, Some("1.00")), end);
+        shop.apply("payouts", &shop.payout("20.00"), end);
+        shop.apply("refunds", &shop.refund(&invoice, Some("1.00")), end);
     }
     let quoted = || shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let paid = |amount: &str| {
         let payment = shop.pay(json!({ "invoice": quoted(), "amount": amount }));
-        shop.step(&payment, "confirmed");
+        shop.move_payment(&payment, "confirmed");
         payment
     };
     for amount in ["0.25", "0.5", "0.1"] {
         paid(amount);
     }
-    shop.step(&paid("0.25"), "dropped");
+    shop.move_payment(&paid("0.25"), "dropped");
     shop.cancel(quoted().as_str().unwrap()).expect(200);
     shop.addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
@@ -272,8 +276,8 @@ fn an_event_of_every_type() {
     let late = quoted();
     shop.advance("20m");
     let late = shop.pay(json!({ "invoice": late }));
-    shop.step(&late, "confirmed");
-    let mut resource = ResourceShape::of(EVENT);
+    shop.move_payment(&late, "confirmed");
+    let mut resource = ResourceShape::parse(EVENT);
     for key in [TEST, LIVE] {
         for event in entries(&shop, "/v1/events?limit=200", key) {
             resource.check(&event);
@@ -290,18 +294,18 @@ fn an_event_of_every_type() {
             );
         }
     }
-    resource.was_seen_whole();
-    resource.has_shown_every("type");
+    resource.assert_all_seen();
+    resource.assert_values_seen("type");
 }
 
 #[test]
 fn what_a_page_is_told() {
     let shop = Shop::open();
-    let mut config = ResourceShape::of(
+    let mut config = ResourceShape::parse(
         "merchant text\n livemode flag\n branding object\n currencies list\n checkoutLang text\n coins list\n widgetUrl uri",
     );
-    let mut branding = ResourceShape::of("color text or null\n logoUrl uri or null");
-    let mut coin = ResourceShape::of("id text\n symbol text\n name text\n chain text");
+    let mut branding = ResourceShape::parse("color text or null\n logoUrl uri or null");
+    let mut coin = ResourceShape::parse("id text\n symbol text\n name text\n chain text");
     for key in ["pk_test_sandbox", "pk_live_sandbox"] {
         let told = shop.get("/v1/public/config", Some(key)).expect(200).json();
         config.check(&told);
@@ -311,17 +315,17 @@ fn what_a_page_is_told() {
             .unwrap()
             .iter()
             .for_each(|one| coin.check(one));
-        shop.write_beside(
+        shop.execute_sql(
             "update accounts set branding_color = '#aa00ff', branding_logo_url = 'https://shop.example/logo.png'",
         );
     }
-    config.was_seen_whole();
-    branding.was_seen_whole();
+    config.assert_all_seen();
+    branding.assert_all_seen();
     let statuses = INVOICE
         .lines()
         .find_map(|line| line.trim().strip_prefix("status "));
     assert_eq!(statuses.unwrap().split('|').count(), 10);
-    let mut session = ResourceShape::of(
+    let mut session = ResourceShape::parse(
         "invoiceId uuid\n token text\n checkoutUrl uri\n status created|awaiting_payment\n expiresAt time",
     );
     for asset in [Value::Null, json!("LTC")] {
@@ -334,19 +338,19 @@ fn what_a_page_is_told() {
         );
         session.check(&begun.expect(200).json());
     }
-    session.has_shown_every("status");
+    session.assert_values_seen("status");
 }
 
 #[test]
 fn what_is_refused() {
     let shop = Shop::open();
     let bare = shop.get("/v1/invoices/x", Some(TEST)).expect(404).json();
-    let mut error = ResourceShape::of("error text\n message text\n requestId text");
+    let mut error = ResourceShape::parse("error text\n message text\n requestId text");
     error.check(&bare);
     let named = shop
         .get("/v1/invoices?limit=0", Some(TEST))
         .expect(400)
         .json();
-    let mut error = ResourceShape::of("error text\n message text\n param text\n requestId text");
+    let mut error = ResourceShape::parse("error text\n message text\n param text\n requestId text");
     error.check(&named);
 }

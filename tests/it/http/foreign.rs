@@ -159,7 +159,7 @@ struct Scene {
 impl Scene {
     fn open() -> Scene {
         let shop = Shop::open();
-        shop.switch(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }));
+        shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }));
         let operator = shop.operator();
         let account = id(&shop.get("/v1/merchant", Some(TEST)).expect(200).json());
         let test = things(&shop, &operator, &account, "test", TEST);

@@ -1,7 +1,7 @@
 //! What others build on does not change by accident: the OpenAPI document and the bodies of events are kept in
 //! `tests/golden`. After a change that is meant, `COFFER_BLESS=1 cargo test --test it` writes them anew.
 
-use crate::support::golden::is_held;
+use crate::support::golden::assert_matches;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::process::Command;
 /// Compares JSON with a golden file, or writes it.
 #[track_caller]
 fn golden(name: &str, value: &Value) {
-    is_held(name, &format!("{value:#}\n"));
+    assert_matches(name, &format!("{value:#}\n"));
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn shop() -> Shop {
     let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
     shop.post("/sandbox/clock", None, at).expect(200);
     let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
-    shop.switch(json!({ "endpoints": [
+    shop.update_account(json!({ "endpoints": [
         { "url": inbox("event"), "format": "event" },
         { "url": inbox("legacy"), "format": "legacy" },
     ] }));
@@ -79,8 +79,8 @@ fn history(shop: &Shop, name: &str) {
         }
         "failed" => {
             let payment = shop.pay(json!({ "invoice": id }));
-            shop.step(&payment, "confirmed");
-            shop.step(&payment, "dropped");
+            shop.move_payment(&payment, "confirmed");
+            shop.move_payment(&payment, "dropped");
         }
         _ => unreachable!("{name} is no history"),
     }
@@ -137,13 +137,13 @@ fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
     let shop = shop();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let paid = |kind: &str, id: &str, txid: &str| {
-        shop.moved(kind, id, &["approve", "process"]);
+        shop.apply(kind, id, &["approve", "process"]);
         let body = json!({ "action": "pay", "txid": txid });
         shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
             .expect(200);
     };
     let failed = |kind: &str, id: &str| {
-        shop.moved(kind, id, &["approve"]);
+        shop.apply(kind, id, &["approve"]);
         let body = json!({ "action": "fail", "reason": "The wallet is empty" });
         shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
             .expect(200);

@@ -30,17 +30,21 @@ fn every_route_of_the_merchant_asks_for_a_secret_key() {
     assert!(secret_routes().count() >= 11);
     for route in secret_routes() {
         let answer = call(&shop, route, &[], &id);
-        answer.refused(401, "unauthorized", None);
+        answer.assert_error(401, "unauthorized", None);
         assert_eq!(
             answer.headers["www-authenticate"], "Bearer",
             "{}",
             route.operation
         );
         for key in ["sk_test_wrong", "nothing", "sandbox.wrong"] {
-            call(&shop, route, &[("X-API-Key", key)], &id).refused(401, "unauthorized", None);
+            call(&shop, route, &[("X-API-Key", key)], &id).assert_error(401, "unauthorized", None);
         }
         for key in ["pk_test_sandbox", "pk_live_sandbox"] {
-            call(&shop, route, &[("X-API-Key", key)], &id).refused(403, "wrong_key_type", None);
+            call(&shop, route, &[("X-API-Key", key)], &id).assert_error(
+                403,
+                "wrong_key_type",
+                None,
+            );
         }
     }
 }
@@ -67,7 +71,7 @@ fn a_key_goes_into_either_header() {
         &[("Authorization", "Basic c2s6")],
         &[("X-API-Key", "")],
     ] {
-        merchant(headers).refused(401, "unauthorized", None);
+        merchant(headers).assert_error(401, "unauthorized", None);
     }
     let legacy = merchant(&[("X-API-Key", "sandbox.sandbox")]).json();
     assert_eq!(legacy["livemode"], true);
@@ -92,7 +96,7 @@ fn what_is_of_the_other_mode_is_not_there() {
         } else {
             &id
         };
-        call(&shop, route, &[("X-API-Key", LIVE)], object).refused(404, "not_found", None);
+        call(&shop, route, &[("X-API-Key", LIVE)], object).assert_error(404, "not_found", None);
         for nobody in [
             "x",
             "evt_0",
@@ -100,7 +104,7 @@ fn what_is_of_the_other_mode_is_not_there() {
             "%00",
             "..%2f",
         ] {
-            call(&shop, route, &[("X-API-Key", TEST)], nobody).refused(404, "not_found", None);
+            call(&shop, route, &[("X-API-Key", TEST)], nobody).assert_error(404, "not_found", None);
         }
     }
     for list in ["/v1/invoices", "/v1/events", "/v1/ledger"] {
@@ -112,7 +116,7 @@ fn what_is_of_the_other_mode_is_not_there() {
     }
     let before = format!("/v1/events?before={event}");
     shop.get(&before, Some(LIVE))
-        .refused(400, "invalid_request", Some("before"));
+        .assert_error(400, "invalid_request", Some("before"));
 }
 
 #[test]
@@ -121,26 +125,26 @@ fn the_checks_on_creation_come_in_their_order() {
     shop.invoice("20.00", json!({ "orderId": "a" }));
     let live = |body: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", LIVE)], body);
     let bad = "{\"amount\":\"x\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
-    shop.switch(json!({ "status": "pending", "maintenance": true }));
+    shop.update_account(json!({ "status": "pending", "maintenance": true }));
     shop.send("POST", "/v1/invoices", &[], "{")
-        .refused(401, "unauthorized", None);
-    live("{").refused(400, "invalid_request", None);
-    live(bad).refused(403, "account_not_approved", None);
-    shop.switch(json!({ "status": "rejected" }));
-    live(bad).refused(403, "account_not_approved", None);
-    shop.switch(json!({ "status": "suspended" }));
-    live(bad).refused(403, "account_suspended", None);
-    shop.switch(json!({ "status": "active" }));
+        .assert_error(401, "unauthorized", None);
+    live("{").assert_error(400, "invalid_request", None);
+    live(bad).assert_error(403, "account_not_approved", None);
+    shop.update_account(json!({ "status": "rejected" }));
+    live(bad).assert_error(403, "account_not_approved", None);
+    shop.update_account(json!({ "status": "suspended" }));
+    live(bad).assert_error(403, "account_suspended", None);
+    shop.update_account(json!({ "status": "active" }));
     let paused = live(bad);
-    paused.refused(503, "maintenance", None);
+    paused.assert_error(503, "maintenance", None);
     assert_eq!(paused.headers["retry-after"], "5");
     shop.invoice("20.00", json!({ "orderId": "test mode goes on" }));
-    shop.switch(json!({ "maintenance": false }));
-    live(bad).refused(400, "invalid_request", Some("amount"));
+    shop.update_account(json!({ "maintenance": false }));
+    live(bad).assert_error(400, "invalid_request", Some("amount"));
     let too_large = "{\"amount\":\"50000.01\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
     let test = shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], too_large);
     test.expect(200);
-    live(too_large).refused(400, "amount_too_large", Some("amount"));
+    live(too_large).assert_error(400, "amount_too_large", Some("amount"));
 }
 
 #[test]
@@ -186,7 +190,7 @@ fn the_same_key_may_be_sent_twice_and_two_may_not() {
         ],
     ] {
         let answer = merchant(headers);
-        answer.refused(401, "unauthorized", None);
+        answer.assert_error(401, "unauthorized", None);
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
         let message = answer.json()["message"].as_str().unwrap().to_owned();
         let named = message.contains("X-API-Key") || message.contains("Authorization");
@@ -198,12 +202,12 @@ fn the_same_key_may_be_sent_twice_and_two_may_not() {
         ("X-API-Key", "pk_live_sandbox"),
     ];
     let config = shop.send("GET", "/v1/public/config", &public, "");
-    config.refused(401, "unauthorized", None);
+    config.assert_error(401, "unauthorized", None);
     let tokens = [
         ("Authorization", "Bearer rt_sandbox"),
         ("Authorization", "Bearer rt_other"),
     ];
     let servers = |headers: &[(&str, &str)]| shop.send("GET", "/reseller/servers", headers, "");
-    servers(&tokens).refused(401, "unauthorized", None);
+    servers(&tokens).assert_error(401, "unauthorized", None);
     servers(&[tokens[0], tokens[0]]).expect(200);
 }

@@ -33,7 +33,7 @@ fn one_account_has_sixteen_on_their_way() {
     }
     let asking: Vec<TcpStream> = (0..MAX).map(|_| ask(&shop)).collect();
     let list = || shop.get(LIST, Some(TEST));
-    list().refused(503, "overloaded", None);
+    list().assert_error(503, "overloaded", None);
     // Its small ones go on.
     shop.get("/v1/invoices?limit=1", Some(TEST)).expect(200);
     // Who is gone makes place, and who takes all of it.

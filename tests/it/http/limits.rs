@@ -84,10 +84,11 @@ fn a_header_has_at_most_16_kib() {
 fn a_path_and_a_method_are_told_apart() {
     let shop = Shop::open();
     let answer = shop.send("DELETE", "/v1/invoices", &[], "");
-    answer.refused(405, "method_not_allowed", None);
+    answer.assert_error(405, "method_not_allowed", None);
     assert_eq!(answer.headers["allow"], "POST, GET, HEAD");
     for path in ["/v1", "/v1/invoices/", "/v2/invoices", "/v1/invoices/x/y"] {
-        shop.get(path, Some(TEST)).refused(404, "not_found", None);
+        shop.get(path, Some(TEST))
+            .assert_error(404, "not_found", None);
     }
     let head = shop
         .send("HEAD", "/v1/merchant", &[("X-API-Key", TEST)], "")
@@ -103,7 +104,7 @@ fn what_does_not_come_in_time_is_not_waited_for() {
         header_timeout_ms: 200,
         ..Limits::default()
     };
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         limits,
         ..Config::sandbox()
     });

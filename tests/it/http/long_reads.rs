@@ -24,7 +24,7 @@ fn with_many(interface: &OperatorInterface) -> String {
         .shop
         .pay(json!({ "invoice": oldest, "txid": "the-needle" }));
     interface.shop.invoice("1.00", json!({ "orderId": "hay" }));
-    interface.shop.write_beside(&format!(
+    interface.shop.execute_sql(&format!(
         "create temp table made as
            with recursive n (n) as (select 3 union all select n + 1 from n where n < {MANY})
            select n.n as number, o.* from n join (select * from invoices where order_id = 'hay') o;
@@ -40,7 +40,7 @@ fn with_many(interface: &OperatorInterface) -> String {
 
 #[track_caller]
 fn search(interface: &OperatorInterface, query: &str) -> Value {
-    interface.read(&format!("invoices?{query}"))
+    interface.get(&format!("invoices?{query}"))
 }
 
 fn ids(page: &Value) -> Vec<&str> {
@@ -76,7 +76,7 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
         assert_eq!(pages, expected, "{query}");
     }
     // What names an invoice as a whole finds it at once, however old it is.
-    let address = interface.shop.read(&oldest)["depositAddress"].clone();
+    let address = interface.shop.get_invoice(&oldest)["depositAddress"].clone();
     for text in [oldest.as_str(), address.as_str().unwrap(), "the-needle"] {
         let page = search(&interface, &format!("text={text}"));
         assert_eq!(
@@ -128,7 +128,7 @@ fn one_users_searches_hold_up_nobody() {
             shop.invoice("1.00", json!({}));
             shop.get("/livez", None).expect(200);
             shop.get("/v1/balances", Some(TEST)).expect(200);
-            interface.read("summary");
+            interface.get("summary");
         }
         let ended = all.into_iter().map(|one| one.join().unwrap());
         ended.collect::<Vec<_>>().concat()
@@ -140,7 +140,7 @@ fn one_users_searches_hold_up_nobody() {
         made.len()
     );
     for answer in refused {
-        answer.refused(503, "overloaded", None);
+        answer.assert_error(503, "overloaded", None);
         assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     }
 }
@@ -171,19 +171,19 @@ fn exports_that_nobody_reads_hold_up_nobody() {
         let path = interface.path("exports/ledger.csv");
         interface.send(cookie, "GET", &path, &Value::Null)
     };
-    export(&interface.merchant).refused(503, "overloaded", None);
+    export(&interface.merchant).assert_error(503, "overloaded", None);
     // Nobody else notices, nor does the same user who does something else.
     export(&interface.operator).expect(200);
     for _ in 0..20 {
         shop.invoice("1.00", json!({}));
         shop.get("/livez", None).expect(200);
-        let search = interface.by_merchant("GET", "invoices?text=hay+9", &Value::Null);
+        let search = interface.request_as_merchant("GET", "invoices?text=hay+9", &Value::Null);
         search.expect(200);
         interface
-            .by_merchant("GET", "summary", &Value::Null)
+            .request_as_merchant("GET", "summary", &Value::Null)
             .expect(200);
     }
-    export(&interface.merchant).refused(503, "overloaded", None);
+    export(&interface.merchant).assert_error(503, "overloaded", None);
     drop(unread);
     assert!(polling::until(|| export(&interface.merchant).status == 200));
 }

@@ -30,7 +30,7 @@ fn config(own_listener: bool, token: Option<&str>) -> Config {
 
 #[test]
 fn it_asks_for_its_token_where_one_is_set() {
-    let shop = Shop::with(config(false, Some(TOKEN)));
+    let shop = Shop::with_config(config(false, Some(TOKEN)));
     let read = |headers: &[(&str, &str)]| shop.send("GET", "/metrics", headers, "");
     for wrong in [
         "",
@@ -45,14 +45,14 @@ fn it_asks_for_its_token_where_one_is_set() {
         &format!("Bearer {TEST}"),
     ] {
         let refused = read(&[("Authorization", wrong)]);
-        refused.refused(401, "unauthorized", None);
+        refused.assert_error(401, "unauthorized", None);
         assert_eq!(refused.headers["www-authenticate"], "Bearer", "{wrong}");
         assert!(!refused.text.contains("coffer_"), "{}", refused.text);
     }
-    read(&[]).refused(401, "unauthorized", None);
-    read(&[("X-API-Key", TOKEN)]).refused(401, "unauthorized", None);
+    read(&[]).assert_error(401, "unauthorized", None);
+    read(&[("X-API-Key", TOKEN)]).assert_error(401, "unauthorized", None);
     let post = shop.send("POST", "/metrics", &[], "");
-    post.refused(405, "method_not_allowed", None);
+    post.assert_error(405, "method_not_allowed", None);
     for right in ["Bearer a-token-of-metrics", "bearer  a-token-of-metrics"] {
         let page = read(&[("Authorization", right)]).expect(200);
         assert!(page.text.contains("coffer_requests_total"));
@@ -72,9 +72,9 @@ fn a_listener_of_its_own_serves_it_and_nothing_else() {
         let line = "coffer_requests_total{operation=\"livez\",status=\"2xx\"} 1";
         assert!(page.text.contains(line), "{}", page.text);
         if token.is_some() {
-            get(metrics, "/metrics", None).refused(401, "unauthorized", None);
+            get(metrics, "/metrics", None).assert_error(401, "unauthorized", None);
         }
-        get(main, "/metrics", bearer.as_deref()).refused(404, "not_found", None);
+        get(main, "/metrics", bearer.as_deref()).assert_error(404, "not_found", None);
         for path in [
             "/",
             "/livez",
@@ -88,7 +88,7 @@ fn a_listener_of_its_own_serves_it_and_nothing_else() {
             "/checkout/x",
         ] {
             let answer = get(metrics, path, None);
-            answer.refused(404, "not_found", None);
+            answer.assert_error(404, "not_found", None);
         }
         for (address, method, path, status) in [
             (metrics, "POST", "/sandbox/reset", 404),
@@ -105,7 +105,7 @@ fn a_listener_of_its_own_serves_it_and_nothing_else() {
         // By DNS rebinding it is not reached either.
         let url = format!("http://{metrics}/metrics");
         let evil = send(&agent(), "GET", &url, &[("Host", "evil.example")], "");
-        evil.refused(403, "forbidden", None);
+        evil.assert_error(403, "forbidden", None);
     }
 }
 
@@ -143,7 +143,7 @@ fn the_log_says_the_port_and_never_the_token() {
     let address = address.unwrap();
     get(address, "/metrics", Some(&format!("Bearer {TOKEN}"))).expect(200);
     let wrong = get(address, "/metrics", Some(&format!("Bearer {TOKEN}-wrong")));
-    wrong.refused(401, "unauthorized", None);
+    wrong.assert_error(401, "unauthorized", None);
     assert!(process.close());
     assert!(!logged().contains(TOKEN), "{}", logged());
     assert!(!ready.contains(TOKEN) && !wrong.text.contains(TOKEN));

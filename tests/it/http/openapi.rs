@@ -87,7 +87,7 @@ fn the_interface_and_the_sandboxes_controls_have_a_document_each() {
         &[("Host", "evil.example")],
         "",
     );
-    refused.refused(403, "forbidden", None);
+    refused.assert_error(403, "forbidden", None);
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn every_event_is_a_webhook_with_its_headers() {
     // A real delivery, whose headers are as they are documented.
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     shop.invoice("1.00", json!({}));
     shop.advance("0s");
     let told = shop.get("/sandbox/inbox/shop", None).expect(200).json();

@@ -37,7 +37,7 @@ fn pages_of_operators_are_apart_from_other_sites() {
 fn pages_that_shops_open_keep_their_opener() {
     let shop = Shop::open();
     let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
-    let link = LinkClient::of(&shop).link(link);
+    let link = LinkClient::sign_in(&shop).link(link);
     let link = format!("/l/{}", link["id"].as_str().unwrap());
     let invoice = shop.invoice("20.00", json!({}));
     let checkout = invoice["checkoutUrl"].as_str().unwrap();

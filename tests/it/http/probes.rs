@@ -21,13 +21,10 @@ fn it_is_alive_and_ready() {
 fn metrics_count_by_operation_and_class_and_tell_no_secret() {
     let shop = Shop::open();
     shop.invoice("1.00", json!({ "orderId": "secret-order" }));
-    shop.post("/v1/invoices", Some(TEST), json!({})).refused(
-        400,
-        "invalid_request",
-        Some("amount"),
-    );
+    shop.post("/v1/invoices", Some(TEST), json!({}))
+        .assert_error(400, "invalid_request", Some("amount"));
     shop.get("/nowhere/secret-path", None)
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     let page = shop.get("/metrics", None).expect(200);
     assert_eq!(page.headers["content-type"], "text/plain; version=0.0.4");
     for line in [

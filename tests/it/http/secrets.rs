@@ -38,7 +38,9 @@ fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Val
 /// A reseller's token that was made and used.
 fn reseller_token(running: &RunningServer, served: &Installation) -> String {
     let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
-    let made = running.interface("POST", &path, &Value::Null).expect(201);
+    let made = running
+        .operator_request("POST", &path, &Value::Null)
+        .expect(201);
     let token = text(&made.json(), "token");
     let bearer = format!("Bearer {token}");
     let url = format!("{}/reseller/servers", running.url);
@@ -71,7 +73,7 @@ fn no_secret_is_logged_or_told() {
     let running = served.start_logging("trace", &log);
     let interface = |method: &str, path: &str, body: Value| {
         let path = format!("/dashboard/api/accounts/{}/{path}", served.account);
-        running.interface(method, &path, &body)
+        running.operator_request(method, &path, &body)
     };
     let made = interface("POST", "keys", json!({ "class": "secret", "mode": "test" })).expect(201);
     let key = text(&made.json(), "key");
@@ -108,7 +110,7 @@ fn no_secret_is_logged_or_told() {
     );
     let metrics = metrics.expect(200).text;
     let cookie = running.cookie().split_once('=').unwrap().1.to_owned();
-    let logged = running.logged(&log);
+    let logged = running.stop_and_read_log(&log);
     assert!(
         logged.contains("/v1/invoices") && logged.contains("a sign-in as"),
         "{logged}"

@@ -69,7 +69,7 @@ fn a_request_does_not_say_where_it_is_from() {
 
 #[test]
 fn all_addresses_are_told_as_loopback() {
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         allow_remote: true,
         ..Config::sandbox()

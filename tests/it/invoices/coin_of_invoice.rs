@@ -18,7 +18,7 @@ fn a_payment_on_an_older_quote_is_worth_its_rate_and_speaks_for_the_invoice() {
     let shop = Shop::open();
     let id = picked_twice(&shop);
     let payment = shop.pay(json!({ "invoice": id, "asset": "LTC" }));
-    let detected = shop.read(&id);
+    let detected = shop.get_invoice(&id);
     assert_eq!(
         (
             &detected["status"],
@@ -27,10 +27,10 @@ fn a_payment_on_an_older_quote_is_worth_its_rate_and_speaks_for_the_invoice() {
         ),
         (&json!("detected"), &json!("LTC"), &json!("1.25"))
     );
-    shop.step(&payment, "confirmed");
-    assert_eq!(shop.read(&id)["status"], "confirmed");
-    shop.step(&payment, "dropped");
-    assert_eq!(shop.read(&id)["asset"], "BTC");
+    shop.move_payment(&payment, "confirmed");
+    assert_eq!(shop.get_invoice(&id)["status"], "confirmed");
+    shop.move_payment(&payment, "dropped");
+    assert_eq!(shop.get_invoice(&id)["asset"], "BTC");
 }
 
 /// A payment is not a pick: once all of them have vanished, the customer's own pick stands again.
@@ -40,11 +40,11 @@ fn paying_in_the_coin_of_the_invoice_does_not_pick_it() {
     let id = picked_twice(&shop);
     let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.5" }));
     let second = shop.pay(json!({ "invoice": id }));
-    assert_eq!(shop.read(&id)["asset"], "LTC");
+    assert_eq!(shop.get_invoice(&id)["asset"], "LTC");
     for payment in [first, second] {
-        shop.step(&payment, "dropped");
+        shop.move_payment(&payment, "dropped");
     }
-    let back = shop.read(&id);
+    let back = shop.get_invoice(&id);
     assert_eq!(
         (&back["status"], &back["asset"]),
         (&json!("awaiting_payment"), &json!("BTC"))
@@ -58,11 +58,11 @@ fn the_rate_is_that_of_the_pick_until_the_deadline() {
     let picked = || shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
     let (in_time, late) = (picked(), picked());
     // As if it had been half of what it is now when the coin was picked.
-    shop.write_beside("update quotes set rate = '40'; update invoices set rate = '40'");
+    shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'");
     let paid = |id: &serde_json::Value, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
-        shop.step(&payment, "confirmed");
-        shop.read(id.as_str().unwrap())
+        shop.move_payment(&payment, "confirmed");
+        shop.get_invoice(id.as_str().unwrap())
     };
     let invoice = paid(&in_time, "2.5");
     assert_eq!(
@@ -70,13 +70,13 @@ fn the_rate_is_that_of_the_pick_until_the_deadline() {
         (&json!("confirmed"), &json!("40"))
     );
     assert_eq!(
-        shop.booked(in_time.as_str().unwrap(), TEST),
+        shop.invoice_ledger(in_time.as_str().unwrap(), TEST),
         "sale 100.00, fee -1.00"
     );
     shop.advance("20m");
     assert_eq!(paid(&late, "1.25")["status"], "paid_late");
     assert_eq!(
-        shop.booked(late.as_str().unwrap(), TEST),
+        shop.invoice_ledger(late.as_str().unwrap(), TEST),
         "sale 100.00, fee -1.00"
     );
 }
@@ -84,14 +84,14 @@ fn the_rate_is_that_of_the_pick_until_the_deadline() {
 /// Asserts that no coin can be picked, and why; and that trying changes nothing.
 #[track_caller]
 fn cannot_pick(shop: &Shop, id: &str, status: &str, code: &str) {
-    let before = shop.read(id);
+    let before = shop.get_invoice(id);
     assert_eq!(before["status"], status);
     let path = format!("/v1/invoices/{id}/select");
     for asset in ["SOL", "LTC", "XYZ"] {
         let refused = shop.post(&path, Some(TEST), json!({ "asset": asset }));
-        refused.refused(400, code, None);
+        refused.assert_error(400, code, None);
     }
-    assert_eq!(shop.read(id), before, "{status}");
+    assert_eq!(shop.get_invoice(id), before, "{status}");
 }
 
 #[test]
@@ -109,14 +109,14 @@ fn a_coin_is_picked_while_nothing_is_paid_and_there_is_time() {
         let id = make();
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
         cannot_pick(&shop, &id, "detected", "payment_in_flight");
-        shop.step(&payment, "confirmed");
+        shop.move_payment(&payment, "confirmed");
         cannot_pick(&shop, &id, status, "payment_in_flight");
-        shop.step(&payment, "dropped");
+        shop.move_payment(&payment, "dropped");
         cannot_pick(&shop, &id, "failed", "invoice_closed");
     }
     let [waiting, cancelled, expired] = std::array::from_fn(|_| make());
     let payment = shop.pay(json!({ "invoice": waiting }));
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     let path = format!("/v1/invoices/{waiting}/select");
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "SOL" }));
     assert_eq!(picked.expect(200).json()["asset"], "SOL");
@@ -128,6 +128,6 @@ fn a_coin_is_picked_while_nothing_is_paid_and_there_is_time() {
     cannot_pick(&shop, &expired, "expired", "invoice_closed");
     cannot_pick(&shop, &waiting, "failed", "invoice_closed");
     let late = shop.pay(json!({ "invoice": expired }));
-    shop.step(&late, "confirmed");
+    shop.move_payment(&late, "confirmed");
     cannot_pick(&shop, &expired, "paid_late", "invoice_closed");
 }

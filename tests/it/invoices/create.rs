@@ -40,16 +40,16 @@ fn an_amount_is_a_plain_decimal_as_text_or_number() {
             &shop,
             &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"),
         );
-        answer.refused(400, "invalid_request", Some("amount"));
+        answer.assert_error(400, "invalid_request", Some("amount"));
     }
     for amount in [huge.as_str(), long.as_str(), "50000.01"] {
         let answer = create(
             &shop,
             &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"),
         );
-        answer.refused(400, "amount_too_large", Some("amount"));
+        answer.assert_error(400, "amount_too_large", Some("amount"));
     }
-    create(&shop, "{\"currency\":\"EUR\"}").refused(400, "invalid_request", Some("amount"));
+    create(&shop, "{\"currency\":\"EUR\"}").assert_error(400, "invalid_request", Some("amount"));
     assert_eq!(counts(&shop), before, "what is refused writes nothing");
 }
 
@@ -109,8 +109,11 @@ fn every_field_has_its_bounds() {
     for (field, value) in refused {
         let mut body = json!({ "amount": "1.00", "currency": "USD" });
         body[field] = value;
-        shop.post("/v1/invoices", Some(TEST), body)
-            .refused(400, "invalid_request", Some(field));
+        shop.post("/v1/invoices", Some(TEST), body).assert_error(
+            400,
+            "invalid_request",
+            Some(field),
+        );
     }
     assert_eq!(counts(&shop), before, "what is refused writes nothing");
 }
@@ -128,10 +131,10 @@ fn a_body_is_a_json_object_whatever_it_is_called() {
         "\u{feff}{}",
         "{\"a\":\"\\ud800\"}",
     ] {
-        create(&shop, body).refused(400, "invalid_request", None);
+        create(&shop, body).assert_error(400, "invalid_request", None);
     }
     let deep = format!("{{\"metadata\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
-    create(&shop, &deep).refused(400, "invalid_request", None);
+    create(&shop, &deep).assert_error(400, "invalid_request", None);
     let headers = [("X-API-Key", TEST), ("Content-Type", "text/plain")];
     let body = "{\"amount\":\"1.00\",\"currency\":\"EUR\"}";
     shop.send("POST", "/v1/invoices", &headers, body)
@@ -179,10 +182,10 @@ fn an_invoice_has_every_field_from_the_start() {
     });
     assert_eq!(invoice, rest);
     shop.advance("19m59s");
-    assert_eq!(shop.read(&id)["status"], "created");
+    assert_eq!(shop.get_invoice(&id)["status"], "created");
     shop.advance("1s");
     assert_eq!(
-        shop.read(&id)["status"],
+        shop.get_invoice(&id)["status"],
         "expired",
         "20 minutes unless said otherwise"
     );

@@ -8,7 +8,7 @@ use serde_json::json;
 fn metadata_is_at_most_64_levels_deep() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/legacy", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": inbox, "format": "legacy" }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": inbox, "format": "legacy" }] }));
     let create = |lists: usize| {
         let (open, close) = ("[".repeat(lists), "]".repeat(lists));
         let body =
@@ -16,7 +16,7 @@ fn metadata_is_at_most_64_levels_deep() {
         shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], &body)
     };
     for lists in [64, 120, 124] {
-        create(lists).refused(400, "invalid_request", Some("metadata"));
+        create(lists).assert_error(400, "invalid_request", Some("metadata"));
     }
     create(63).expect(201);
     shop.advance("0s");
@@ -58,7 +58,7 @@ fn no_name_in_a_body_makes_it_deeper_than_a_reader_takes() {
             ),
         ] {
             let answer = shop.send("POST", path, &[("X-API-Key", TEST)], &body);
-            answer.refused(400, "invalid_request", None);
+            answer.assert_error(400, "invalid_request", None);
         }
         // What comes to an inbox is read when it is looked through.
         shop.send("POST", "/sandbox/inbox/a", &[], &text)

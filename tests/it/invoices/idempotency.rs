@@ -83,7 +83,7 @@ fn another_body_is_a_conflict_that_names_the_field() {
             "x",
         ),
     ] {
-        create(&shop, TEST, "k", body).refused(409, "idempotency_conflict", Some(field));
+        create(&shop, TEST, "k", body).assert_error(409, "idempotency_conflict", Some(field));
     }
     let spaced = "{ \"currency\": \"EUR\", \"amount\": \"19.99\", \"metadata\": { \"a\": 1 } }";
     create(&shop, TEST, "k", spaced).expect(201);
@@ -110,22 +110,26 @@ fn a_key_has_1_to_200_characters() {
     let shop = Shop::open();
     create(&shop, TEST, &"k".repeat(200), BODY).expect(201);
     for key in ["", &"k".repeat(201)] {
-        create(&shop, TEST, key, BODY).refused(400, "invalid_request", Some("Idempotency-Key"));
+        create(&shop, TEST, key, BODY).assert_error(
+            400,
+            "invalid_request",
+            Some("Idempotency-Key"),
+        );
     }
 }
 
 #[test]
 fn a_refusal_is_not_kept_and_a_replay_asks_nothing_again() {
     let shop = Shop::open();
-    create(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}").refused(
+    create(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}").assert_error(
         400,
         "invalid_request",
         Some("amount"),
     );
     let first = create(&shop, TEST, "k", BODY).expect(201).text;
-    shop.switch(json!({ "status": "suspended", "maintenance": true }));
+    shop.update_account(json!({ "status": "suspended", "maintenance": true }));
     assert_eq!(create(&shop, TEST, "k", BODY).expect(201).text, first);
-    create(&shop, TEST, "other", BODY).refused(403, "account_suspended", None);
+    create(&shop, TEST, "other", BODY).assert_error(403, "account_suspended", None);
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn the_same_idempotency_key_may_be_sent_twice_and_two_may_not() {
         &["a", "A"],
     ] {
         let answer = create(keys);
-        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+        answer.assert_error(400, "invalid_request", Some("Idempotency-Key"));
         let message = answer.json()["message"].as_str().unwrap().to_owned();
         assert!(message.starts_with("Idempotency-Key "), "{message}");
     }
@@ -187,6 +191,6 @@ fn the_same_idempotency_key_may_be_sent_twice_and_two_may_not() {
         let headers = [auth, ("Idempotency-Key", "a"), ("Idempotency-Key", "b")];
         let body = "{\"amount\":\"20.00\"}";
         let answer = shop.send("POST", path, &headers, body);
-        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+        answer.assert_error(400, "invalid_request", Some("Idempotency-Key"));
     }
 }

@@ -23,7 +23,7 @@ fn has_limits(shop: &Shop, path: &str, key: &str, default: usize, most: usize) {
     assert_eq!(list(1), all[..1], "{path}");
     for wrong in [0, most + 1] {
         let refused = shop.get(&format!("{path}?limit={wrong}"), Some(key));
-        refused.refused(400, "invalid_request", Some("limit"));
+        refused.assert_error(400, "invalid_request", Some("limit"));
     }
 }
 
@@ -34,7 +34,7 @@ fn every_list_has_its_default_and_its_most() {
     let mut made = Vec::new();
     for _ in 0..26 {
         let payout = shop.payout("20.00");
-        shop.moved("payouts", &payout, &["reject"]);
+        shop.apply("payouts", &payout, &["reject"]);
         shop.refund(&invoice, Some("1.00"));
         made.insert(0, payout);
     }
@@ -89,10 +89,10 @@ fn a_page_goes_on_with_the_same_filter() {
     }
     let other = ids(&shop, "/v1/ledger", TEST).remove(0);
     let live = shop.get(&format!("/v1/ledger?before={other}"), Some(LIVE));
-    live.refused(400, "invalid_request", Some("before"));
+    live.assert_error(400, "invalid_request", Some("before"));
     let other = ids(&shop, "/v1/invoices", TEST).remove(0);
     for wrong in [other.as_str(), "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "x"] {
         let live = shop.get(&format!("/v1/invoices?before={wrong}"), Some(LIVE));
-        live.refused(400, "invalid_request", Some("before"));
+        live.assert_error(400, "invalid_request", Some("before"));
     }
 }

@@ -30,7 +30,7 @@ fn a_query_is_as_documented_or_refused() {
             "1&limit=2",
         ] {
             let answer = shop.get(&format!("{path}?limit={limit}"), Some(TEST));
-            answer.refused(400, "invalid_request", Some("limit"));
+            answer.assert_error(400, "invalid_request", Some("limit"));
         }
         for limit in [1, max] {
             shop.get(&format!("{path}?limit={limit}&unknown=1"), Some(TEST))
@@ -50,8 +50,11 @@ fn a_query_is_as_documented_or_refused() {
         ),
         ("events?object=", "object"),
     ] {
-        shop.get(&format!("/v1/{query}"), Some(TEST))
-            .refused(400, "invalid_request", Some(param));
+        shop.get(&format!("/v1/{query}"), Some(TEST)).assert_error(
+            400,
+            "invalid_request",
+            Some(param),
+        );
     }
 }
 
@@ -90,7 +93,10 @@ fn invoices_are_listed_newest_first_and_by_status_and_order() {
     )
     .expect(200);
     assert_eq!(column(&list("?status=confirmed"), "orderId"), ["order 7"]);
-    assert_eq!(list("?status=confirmed")["data"][0], shop.read(&paid));
+    assert_eq!(
+        list("?status=confirmed")["data"][0],
+        shop.get_invoice(&paid)
+    );
     assert_eq!(list("?status=created&orderId=order%207")["data"], json!([]));
     assert_eq!(list("?orderId=nobody")["data"], json!([]));
     assert_eq!(
@@ -159,7 +165,7 @@ fn pages_of_events_and_ledger_follow_one_another() {
 #[test]
 fn the_account_shows_itself_and_tells_when_it_is_stopped_or_approved() {
     let shop = Shop::open();
-    shop.switch(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/hook", "mode": "live" }], "feeBps": 125 }));
+    shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/hook", "mode": "live" }], "feeBps": 125 }));
     let mut live = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     for field in ["id", "createdAt", "balances"] {
         assert!(
@@ -176,8 +182,8 @@ fn the_account_shows_itself_and_tells_when_it_is_stopped_or_approved() {
         shop.get("/v1/merchant", Some(TEST)).json()["webhookUrl"],
         json!(null)
     );
-    shop.switch(json!({ "status": "suspended" }));
-    shop.switch(json!({ "status": "active" }));
+    shop.update_account(json!({ "status": "suspended" }));
+    shop.update_account(json!({ "status": "active" }));
     let events = shop.get("/v1/events", Some(LIVE)).expect(200).json();
     assert_eq!(
         column(&events, "type"),
@@ -201,7 +207,7 @@ fn what_is_seen_is_pending_net_of_its_fee() {
         (&euro()["pending"], &euro()["available"]),
         (&json!("19.80"), &json!("0.00"))
     );
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     assert_eq!(
         (&euro()["pending"], &euro()["available"]),
         (&json!("0.00"), &json!("19.80"))
@@ -235,29 +241,32 @@ fn a_coin_is_picked_where_it_can_be() {
         bitcoin,
         "the quote from before, unchanged"
     );
-    pick(&id, "XYZ").refused(400, "coin_unavailable", Some("asset"));
+    pick(&id, "XYZ").assert_error(400, "coin_unavailable", Some("asset"));
     let cents = shop.invoice("0.05", json!({}))["id"].clone();
-    pick(&cents, "BTC").refused(400, "coin_unavailable", Some("asset"));
+    pick(&cents, "BTC").assert_error(400, "coin_unavailable", Some("asset"));
     for body in [json!({}), json!({ "asset": 1 }), json!({ "asset": "" })] {
         let path = format!("/v1/invoices/{}/select", id.as_str().unwrap());
         shop.post(&path, Some(TEST), body)
-            .refused(400, "invalid_request", Some("asset"));
+            .assert_error(400, "invalid_request", Some("asset"));
     }
     shop.pay(json!({ "invoice": id }));
-    pick(&id, "LTC").refused(400, "payment_in_flight", None);
+    pick(&id, "LTC").assert_error(400, "payment_in_flight", None);
     shop.advance("20m");
-    pick(&id, "LTC").refused(400, "invoice_closed", None);
-    pick(&cents, "LTC").refused(400, "invoice_closed", None);
+    pick(&id, "LTC").assert_error(400, "invoice_closed", None);
+    pick(&cents, "LTC").assert_error(400, "invoice_closed", None);
     let simulate = format!("/v1/invoices/{}/simulate", cents.as_str().unwrap());
     for (body, param) in [
         (json!({ "case": "most" }), "case"),
         (json!({ "asset": 1 }), "asset"),
     ] {
         shop.post(&simulate, Some(TEST), body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
     shop.post(&simulate, Some(TEST), json!({ "asset": "XYZ" }))
-        .refused(400, "coin_unavailable", Some("asset"));
-    shop.post(&simulate, Some(TEST), json!({}))
-        .refused(400, "coin_unavailable", Some("asset"));
+        .assert_error(400, "coin_unavailable", Some("asset"));
+    shop.post(&simulate, Some(TEST), json!({})).assert_error(
+        400,
+        "coin_unavailable",
+        Some("asset"),
+    );
 }

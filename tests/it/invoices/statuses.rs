@@ -23,7 +23,7 @@ fn id(invoice: &Value) -> String {
 fn created() {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({}));
-    shop.stands(&id(&invoice), "created", "created", "", ["0.00", "0.00"]);
+    shop.assert_invoice(&id(&invoice), "created", "created", "", ["0.00", "0.00"]);
     for field in [
         "asset",
         "assetSymbol",
@@ -44,7 +44,7 @@ fn awaiting_payment() {
     let select = format!("/v1/invoices/{id}/select");
     let quoted = shop.post(&select, Some(TEST), json!({ "asset": "LTC" }));
     let quoted = quoted.expect(200).json();
-    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    shop.assert_invoice(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     assert_eq!(
         (
             &quoted["rate"],
@@ -59,10 +59,10 @@ fn awaiting_payment() {
 fn detected() {
     let (shop, id) = waiting();
     shop.pay(json!({ "invoice": id }));
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
-    assert_eq!(shop.read(&id)["amountReceived"], "1.25");
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    assert_eq!(shop.get_invoice(&id)["amountReceived"], "1.25");
     shop.advance("30d");
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
 }
 
 #[test]
@@ -71,18 +71,21 @@ fn confirmed() {
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1m");
     let now = shop.now();
-    assert_eq!(shop.step(&payment, "confirmed")["state"], "confirmed");
+    assert_eq!(
+        shop.move_payment(&payment, "confirmed")["state"],
+        "confirmed"
+    );
     let told = "created detected confirmed";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "confirmed",
         told,
         "sale 100.00, fee -1.00",
         ["99.00", "0.00"],
     );
-    assert_eq!(shop.read(&id)["confirmedAt"], json!(now));
+    assert_eq!(shop.get_invoice(&id)["confirmedAt"], json!(now));
     shop.advance("1h");
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "confirmed",
         told,
@@ -95,29 +98,29 @@ fn confirmed() {
 fn overpaid_at_once() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id, "amount": "1.5" }));
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "118.80"]);
-    shop.step(&payment, "confirmed");
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "118.80"]);
+    shop.move_payment(&payment, "confirmed");
     let told = "created detected overpaid";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "overpaid",
         told,
         "sale 120.00, fee -1.20",
         ["118.80", "0.00"],
     );
-    assert_eq!(shop.read(&id)["amountReceived"], "1.5");
+    assert_eq!(shop.get_invoice(&id)["amountReceived"], "1.5");
 }
 
 #[test]
 fn overpaid_by_a_second_payment() {
     let (shop, id) = waiting();
     let first = shop.pay(json!({ "invoice": id }));
-    shop.step(&first, "confirmed");
-    let paid_at = shop.read(&id)["confirmedAt"].clone();
+    shop.move_payment(&first, "confirmed");
+    let paid_at = shop.get_invoice(&id)["confirmedAt"].clone();
     shop.advance("1h");
     let second = shop.pay(json!({ "invoice": id }));
     let told = "created detected confirmed";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "confirmed",
         told,
@@ -125,12 +128,12 @@ fn overpaid_by_a_second_payment() {
         ["99.00", "0.00"],
     );
     assert_eq!(
-        shop.read(&id)["amountReceived"],
+        shop.get_invoice(&id)["amountReceived"],
         "2.5",
         "the second is seen"
     );
-    shop.step(&second, "confirmed");
-    shop.stands(
+    shop.move_payment(&second, "confirmed");
+    shop.assert_invoice(
         &id,
         "overpaid",
         "created detected confirmed overpaid",
@@ -138,7 +141,7 @@ fn overpaid_by_a_second_payment() {
         ["198.00", "0.00"],
     );
     assert_eq!(
-        shop.read(&id)["confirmedAt"],
+        shop.get_invoice(&id)["confirmedAt"],
         paid_at,
         "it has been paid since the first"
     );
@@ -148,10 +151,10 @@ fn overpaid_by_a_second_payment() {
 fn underpaid() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "49.50"]);
-    shop.step(&payment, "confirmed");
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "49.50"]);
+    shop.move_payment(&payment, "confirmed");
     let told = "created detected underpaid";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "underpaid",
         told,
@@ -159,7 +162,7 @@ fn underpaid() {
         ["49.50", "0.00"],
     );
     shop.advance("1h");
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "underpaid",
         told,
@@ -173,13 +176,13 @@ fn expired_whether_or_not_a_coin_was_picked() {
     let (shop, quoted) = waiting();
     let plain = id(&shop.invoice("100.00", json!({})));
     for (id, open) in [(&quoted, "awaiting_payment"), (&plain, "created")] {
-        shop.stands(id, open, "created", "", ["0.00", "0.00"]);
+        shop.assert_invoice(id, open, "created", "", ["0.00", "0.00"]);
     }
     shop.advance("19m59s");
-    shop.stands(&quoted, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    shop.assert_invoice(&quoted, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     shop.advance("1s");
     for id in [&quoted, &plain] {
-        shop.stands(id, "expired", "created expired", "", ["0.00", "0.00"]);
+        shop.assert_invoice(id, "expired", "created expired", "", ["0.00", "0.00"]);
     }
 }
 
@@ -188,10 +191,10 @@ fn paid_late() {
     let (shop, id) = waiting();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.stands(&id, "expired", "created expired", "", ["0.00", "0.00"]);
-    shop.step(&payment, "confirmed");
+    shop.assert_invoice(&id, "expired", "created expired", "", ["0.00", "0.00"]);
+    shop.move_payment(&payment, "confirmed");
     let told = "created expired paid_late";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "paid_late",
         told,
@@ -205,9 +208,9 @@ fn too_little_too_late_is_underpaid() {
     let (shop, id) = waiting();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     let told = "created expired underpaid";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "underpaid",
         told,
@@ -220,25 +223,25 @@ fn too_little_too_late_is_underpaid() {
 fn cancelled_also_when_it_is_paid_after_all() {
     let (shop, id) = waiting();
     let cancelled = shop.cancel(&id).expect(200).json();
-    assert_eq!(cancelled, shop.read(&id));
-    shop.stands(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
+    assert_eq!(cancelled, shop.get_invoice(&id));
+    shop.assert_invoice(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
     shop.advance("1h");
-    shop.stands(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
+    shop.assert_invoice(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.stands(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
-    shop.step(&payment, "confirmed");
+    shop.assert_invoice(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
+    shop.move_payment(&payment, "confirmed");
     let told = "created cancelled paid_late";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "paid_late",
         told,
         "sale 100.00, fee -1.00",
         ["99.00", "0.00"],
     );
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
     let told = "created cancelled paid_late cancelled";
-    shop.stands(&id, "cancelled", told, booked, ["0.00", "0.00"]);
+    shop.assert_invoice(&id, "cancelled", told, booked, ["0.00", "0.00"]);
 }
 
 #[test]
@@ -247,7 +250,7 @@ fn cancelling_is_for_open_invoices_without_a_payment() {
     let payment = shop.pay(json!({ "invoice": id }));
     let refused = |reason: &str| {
         shop.cancel(&id)
-            .refused(409, "invoice_not_cancellable", None);
+            .assert_error(409, "invoice_not_cancellable", None);
         assert!(
             !shop
                 .event_types(&id, TEST)
@@ -256,36 +259,36 @@ fn cancelling_is_for_open_invoices_without_a_payment() {
         );
     };
     refused("detected");
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     refused("confirmed");
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     refused("failed");
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     shop.cancel(&id).expect(200);
     shop.cancel(&id)
-        .refused(409, "invoice_not_cancellable", None);
+        .assert_error(409, "invoice_not_cancellable", None);
     shop.cancel("01900000-0000-7000-8000-000000000000")
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     let (shop, id) = waiting();
     shop.advance("20m");
     shop.cancel(&id)
-        .refused(409, "invoice_not_cancellable", None);
+        .assert_error(409, "invoice_not_cancellable", None);
 }
 
 #[test]
 fn failed_when_what_was_confirmed_is_dropped() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.step(&payment, "confirmed");
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "confirmed");
+    shop.move_payment(&payment, "dropped");
     let told = "created detected confirmed failed";
     let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
-    shop.stands(&id, "failed", told, booked, ["0.00", "0.00"]);
-    assert!(shop.read(&id)["amountReceived"].is_null());
+    shop.assert_invoice(&id, "failed", told, booked, ["0.00", "0.00"]);
+    assert!(shop.get_invoice(&id)["amountReceived"].is_null());
     shop.advance("1h");
-    shop.stands(&id, "failed", told, booked, ["0.00", "0.00"]);
+    shop.assert_invoice(&id, "failed", told, booked, ["0.00", "0.00"]);
 }
 
 #[test]
@@ -293,8 +296,8 @@ fn failed_when_what_was_seen_in_time_is_dropped_past_the_deadline() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1h");
-    shop.step(&payment, "dropped");
-    shop.stands(
+    shop.move_payment(&payment, "dropped");
+    shop.assert_invoice(
         &id,
         "failed",
         "created detected failed",
@@ -307,8 +310,8 @@ fn failed_when_what_was_seen_in_time_is_dropped_past_the_deadline() {
 fn failed_at_the_deadline_when_what_was_seen_is_dropped_before_it() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.step(&payment, "dropped");
-    shop.stands(
+    shop.move_payment(&payment, "dropped");
+    shop.assert_invoice(
         &id,
         "awaiting_payment",
         "created detected",
@@ -316,7 +319,7 @@ fn failed_at_the_deadline_when_what_was_seen_is_dropped_before_it() {
         ["0.00", "0.00"],
     );
     shop.advance("20m");
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "failed",
         "created detected failed",

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The entries of a test invoice.
 #[track_caller]
 fn entries(interface: &OperatorInterface, invoice: &str) -> Vec<Value> {
-    let timeline = interface.read(&format!("invoices/{invoice}/timeline"));
+    let timeline = interface.get(&format!("invoices/{invoice}/timeline"));
     timeline["data"].as_array().unwrap().clone()
 }
 
@@ -32,13 +32,13 @@ fn a_payment_and_its_refund_are_told_step_by_step() {
     let shop = &interface.shop;
     let invoice = litecoin(shop);
     let payment = shop.pay(json!({ "invoice": invoice, "amount": "1.24375" }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     shop.advance("1s");
     let refund = shop.refund(&invoice, Some("10.00"));
-    shop.moved("refunds", &refund, &["reject"]);
+    shop.apply("refunds", &refund, &["reject"]);
     let told = texts(&interface, &invoice);
-    let address = shop.read(&invoice)["depositAddress"].clone();
-    let until = shop.read(&invoice)["expiresAt"].clone();
+    let address = shop.get_invoice(&invoice)["depositAddress"].clone();
+    let until = shop.get_invoice(&invoice)["expiresAt"].clone();
     let (address, until) = (address.as_str().unwrap(), until.as_str().unwrap());
     let expected = [
         format!("created: 100.00 EUR due until {until}"),
@@ -83,16 +83,16 @@ fn every_change_of_status_is_told_whatever_happens() {
         for step in way {
             match *step {
                 "seen" => payment = shop.pay(json!({ "invoice": invoice })),
-                "seen again" => drop(shop.step(&payment, "seen")),
+                "seen again" => drop(shop.move_payment(&payment, "seen")),
                 "cancel" => drop(shop.cancel(&invoice).expect(200)),
                 "20m" => shop.advance("20m"),
                 "replaced" => {
-                    payment = shop.step(&payment, "replaced")["id"]
+                    payment = shop.move_payment(&payment, "replaced")["id"]
                         .as_str()
                         .unwrap()
                         .to_owned();
                 }
-                step => drop(shop.step(&payment, step)),
+                step => drop(shop.move_payment(&payment, step)),
             }
         }
         let entries = entries(&interface, &invoice);
@@ -112,14 +112,17 @@ fn every_change_of_status_is_told_whatever_happens() {
             .copied()
             .collect();
         assert_eq!(with_event, of_events, "{way:?}");
-        assert_eq!(told.last().copied(), shop.read(&invoice)["status"].as_str());
+        assert_eq!(
+            told.last().copied(),
+            shop.get_invoice(&invoice)["status"].as_str()
+        );
         let times: Vec<_> = entries.iter().map(|entry| entry["at"].as_str()).collect();
         assert!(times.is_sorted(), "{way:?}: {times:?}");
         let booked = entries
             .iter()
             .filter(|entry| entry["kind"] == "booking")
             .count();
-        let in_ledger = shop.booked(&invoice, TEST);
+        let in_ledger = shop.invoice_ledger(&invoice, TEST);
         let in_ledger = in_ledger.split(", ").filter(|text| !text.is_empty());
         assert_eq!(booked, in_ledger.count(), "{way:?}");
     }
@@ -142,5 +145,5 @@ fn a_coin_picked_anew_is_told() {
     let nothing = interface.path("invoices/x/timeline");
     interface
         .send(&interface.operator, "GET", &nothing, &Value::Null)
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
 }

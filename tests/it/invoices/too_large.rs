@@ -1,7 +1,7 @@
 //! Amounts past what can be counted: refused before anything is stored, and what an older version stored is shown.
 
 use crate::support::TEST;
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
@@ -26,10 +26,10 @@ fn a_payment_worth_more_than_any_shop_takes_is_refused_and_reads_go_on() {
     let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
     let doge = id(shop.invoice("100.00", json!({ "asset": "DOGE" })));
     let eth = id(shop.invoice("100.00", json!({ "asset": "ETH" })));
-    let before = (eur(&shop), shop.read(&doge), shop.read(&eth));
+    let before = (eur(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth));
     let refused = |path: &str, body: Value| {
         shop.post(path, Some(TEST), body)
-            .refused(400, "invalid_request", Some("amount"));
+            .assert_error(400, "invalid_request", Some("amount"));
     };
     for _ in 0..2 {
         refused(
@@ -47,14 +47,17 @@ fn a_payment_worth_more_than_any_shop_takes_is_refused_and_reads_go_on() {
             json!({ "invoice": doge, "amount": amount }),
         );
     }
-    assert_eq!((eur(&shop), shop.read(&doge), shop.read(&eth)), before);
+    assert_eq!(
+        (eur(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth)),
+        before
+    );
     // In the place of another, too.
     let seen = shop.pay(json!({ "invoice": doge, "amount": MOST }));
     let replaced = json!({ "state": "replaced", "amount": ONE_CENT_MORE });
     refused(&format!("/sandbox/payments/{seen}"), replaced);
-    assert_eq!(shop.read(&doge)["status"], "detected");
-    shop.step(&seen, "confirmed");
-    assert_eq!(shop.read(&doge)["status"], "overpaid");
+    assert_eq!(shop.get_invoice(&doge)["status"], "detected");
+    shop.move_payment(&seen, "confirmed");
+    assert_eq!(shop.get_invoice(&doge)["status"], "overpaid");
     assert_eq!(eur(&shop)["sales"], "9999999999.99");
 }
 
@@ -72,9 +75,9 @@ fn an_output_that_cannot_be_booked_is_kept_and_the_others_of_its_transaction_cou
     let put = put.expect(201).json();
     let states = [&put["data"][0]["state"], &put["data"][1]["state"]];
     assert_eq!(states, ["unmatched", "seen"]);
-    assert_eq!(shop.read(&first)["status"], "awaiting_payment");
-    assert_eq!(shop.read(&second)["status"], "detected");
-    let reasons = shop.read_beside("select group_concat(reason) from unmatched_payments");
+    assert_eq!(shop.get_invoice(&first)["status"], "awaiting_payment");
+    assert_eq!(shop.get_invoice(&second)["status"], "detected");
+    let reasons = shop.query_text("select group_concat(reason) from unmatched_payments");
     assert_eq!(reasons, "too_large");
     assert!(crate::file::audit::findings(shop.file()).is_empty());
 }
@@ -91,13 +94,10 @@ fn a_deposit_worth_more_than_any_shop_takes_is_refused() {
     let at = json!({ "address": evm["address"], "asset": "ETH", "amount": ABSURD });
     let simulated = json!({ "asset": "ETH", "amount": ABSURD });
     for _ in 0..2 {
-        shop.post("/sandbox/payments", None, at.clone()).refused(
-            400,
-            "invalid_request",
-            Some("amount"),
-        );
+        shop.post("/sandbox/payments", None, at.clone())
+            .assert_error(400, "invalid_request", Some("amount"));
         shop.post("/v1/customers/ada/simulate", Some(TEST), simulated.clone())
-            .refused(400, "invalid_request", Some("amount"));
+            .assert_error(400, "invalid_request", Some("amount"));
     }
     let deposits = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(deposits["data"], json!([]));
@@ -109,16 +109,16 @@ fn no_setting_and_no_price_is_larger() {
     let shop = Shop::open();
     for field in ["maxInvoiceAmount", "payoutMinimum", "payoutDailyLimit"] {
         let body = json!({ field: "10000000000.00" }).to_string();
-        shop.send("PATCH", "/sandbox/account", &[], &body).refused(
-            400,
-            "invalid_request",
-            Some(field),
-        );
+        shop.send("PATCH", "/sandbox/account", &[], &body)
+            .assert_error(400, "invalid_request", Some(field));
     }
-    shop.switch(json!({ "maxInvoiceAmount": "9999999999.99" }));
+    shop.update_account(json!({ "maxInvoiceAmount": "9999999999.99" }));
     let body = json!({ "amount": "10000000000.00", "currency": "EUR" });
-    shop.post("/v1/invoices", Some(TEST), body)
-        .refused(400, "amount_too_large", Some("amount"));
+    shop.post("/v1/invoices", Some(TEST), body).assert_error(
+        400,
+        "amount_too_large",
+        Some("amount"),
+    );
     let id = shop.invoice("9999999999.99", json!({}))["id"].clone();
     let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
     shop.post(
@@ -126,7 +126,7 @@ fn no_setting_and_no_price_is_larger() {
         Some(TEST),
         json!({ "case": "over", "asset": "DOGE" }),
     )
-    .refused(400, "invalid_request", Some("amount"));
+    .assert_error(400, "invalid_request", Some("amount"));
     let paid = shop.post(&path, Some(TEST), json!({ "asset": "DOGE" }));
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
 }
@@ -138,7 +138,7 @@ fn with_absurd_payments(interface: &OperatorInterface) -> (String, [String; 2]) 
     let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
     let paid = ["1", "2"].map(|txid| shop.pay(json!({ "invoice": id, "txid": txid })));
-    shop.write_beside(
+    shop.execute_sql(
         "update observations set amount = '30000000000000000000000000000000';
          update payments set value = 9000000000000000000;
          update invoices set amount_received = '60000000000000000000000000000000'",
@@ -169,7 +169,7 @@ fn all_reads_answer(interface: &OperatorInterface, id: &str) {
         "invoices", "payments", "ledger", "payouts", "refunds", "deposits",
     ] {
         interface
-            .act("GET", &format!("exports/{file}.csv"), &Value::Null)
+            .request("GET", &format!("exports/{file}.csv"), &Value::Null)
             .expect(200);
     }
     let detail = format!("invoices/{id}");
@@ -186,7 +186,7 @@ fn all_reads_answer(interface: &OperatorInterface, id: &str) {
         "payouts",
         "refunds",
     ] {
-        interface.read(rest);
+        interface.get(rest);
     }
     let summary = "/dashboard/api/summary?mode=test";
     interface
@@ -208,40 +208,40 @@ fn audited(interface: &OperatorInterface) -> String {
 fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    note_written(interface.shop.file());
+    record_direct_writes(interface.shop.file());
     let (id, [first, second]) = with_absurd_payments(&interface);
     assert_eq!(eur(shop)["pending"], "178200000000000000.00");
-    let sums = interface.read(&format!("invoices/{id}"))["sums"].clone();
+    let sums = interface.get(&format!("invoices/{id}"))["sums"].clone();
     assert_eq!(sums["unconfirmedOnTime"], "180000000000000000.00");
     all_reads_answer(&interface, &id);
-    shop.step(&first, "confirmed");
+    shop.move_payment(&first, "confirmed");
     assert_eq!(eur(shop)["sales"], "90000000000000000.00");
     all_reads_answer(&interface, &id);
     // The other would pass what a balance can count: it is not booked, and nothing is changed.
-    let before = (shop.read(&id), eur(shop));
+    let before = (shop.get_invoice(&id), eur(shop));
     let confirm = |payment: &str| -> Response {
         let path = format!("/sandbox/payments/{payment}");
         shop.post(&path, None, json!({ "state": "confirmed" }))
     };
     let unbooked =
-        || shop.read_beside("select cast(count(unbookable_at) as text) from observations");
+        || shop.query_text("select cast(count(unbookable_at) as text) from observations");
     assert_eq!(unbooked(), "0");
     for _ in 0..2 {
-        confirm(&second).refused(400, "invalid_request", Some("amount"));
-        assert_eq!((shop.read(&id), eur(shop)), before);
+        confirm(&second).assert_error(400, "invalid_request", Some("amount"));
+        assert_eq!((shop.get_invoice(&id), eur(shop)), before);
         assert_eq!(unbooked(), "1");
     }
     // What `coffer doctor` says of a file that `coffer serve` opens.
-    let told = shop.read_beside(include_str!("../../../sql/doctor/unbookable.sql"));
+    let told = shop.query_text(include_str!("../../../sql/doctor/unbookable.sql"));
     assert!(told.starts_with("1 payments of account "), "{told}");
     assert!(
         audited(&interface).starts_with("nothing found in "),
         "{}",
         audited(&interface)
     );
-    shop.step(&second, "dropped");
+    shop.move_payment(&second, "dropped");
     assert_eq!(unbooked(), "0");
-    shop.step(&first, "dropped");
+    shop.move_payment(&first, "dropped");
     all_reads_answer(&interface, &id);
     assert_eq!(
         (eur(shop)["available"].clone(), eur(shop)["pending"].clone()),

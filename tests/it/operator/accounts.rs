@@ -26,11 +26,15 @@ fn a_name_stands_on_one_line_in_lists_and_logs() {
         "Sh\u{7f}op",
     ] {
         let refused = send("POST", "/dashboard/api/accounts", json!({ "name": name }));
-        refused.refused(400, "invalid_request", Some("name"));
+        refused.assert_error(400, "invalid_request", Some("name"));
         let path = format!("/dashboard/api/accounts/{id}");
-        send("PATCH", &path, json!({ "name": name })).refused(400, "invalid_request", Some("name"));
+        send("PATCH", &path, json!({ "name": name })).assert_error(
+            400,
+            "invalid_request",
+            Some("name"),
+        );
         let link = json!({ "name": name, "amount": "5.00", "currency": "EUR" });
-        send("POST", &format!("{path}/payment-links?mode=test"), link).refused(
+        send("POST", &format!("{path}/payment-links?mode=test"), link).assert_error(
             400,
             "invalid_request",
             Some("name"),
@@ -63,14 +67,14 @@ fn an_operator_makes_an_account_and_moves_it_as_drawn() {
     assert_eq!(all["data"].as_array().unwrap().last(), Some(&made));
     let path = format!("/dashboard/api/accounts/{id}/status");
     let become_ = |status: &str| send("POST", &path, json!({ "status": status }));
-    become_("suspended").refused(409, "invalid_transition", None);
+    become_("suspended").assert_error(409, "invalid_transition", None);
     for status in ["active", "suspended", "active"] {
         assert_eq!(become_(status).expect(200).json()["status"], status);
-        become_(status).refused(409, "invalid_transition", None);
+        become_(status).assert_error(409, "invalid_transition", None);
     }
-    become_("rejected").refused(409, "invalid_transition", None);
-    become_("pending").refused(409, "invalid_transition", None);
-    become_("open").refused(400, "invalid_request", Some("status"));
+    become_("rejected").assert_error(409, "invalid_transition", None);
+    become_("pending").assert_error(409, "invalid_transition", None);
+    become_("open").assert_error(400, "invalid_request", Some("status"));
     let actions = |name: &str| interface.shop.noted(name).len();
     assert_eq!(
         (
@@ -93,7 +97,7 @@ fn an_operator_makes_an_account_and_moves_it_as_drawn() {
         ["account.approved", "account.suspended", "account.approved"]
     );
     for wrong in [json!({}), json!({ "name": "" }), json!({ "name": 1 })] {
-        send("POST", "/dashboard/api/accounts", wrong).refused(
+        send("POST", "/dashboard/api/accounts", wrong).assert_error(
             400,
             "invalid_request",
             Some("name"),
@@ -108,9 +112,9 @@ fn an_operator_changes_terms_and_a_merchant_its_settings() {
         "feeBps": 250, "maxInvoiceAmount": "15.00", "payoutMinimum": "5.00", "payoutDailyLimit": 100.5,
         "underBps": 0, "overBps": 2000, "customersEnabled": false, "settlementEnabled": false,
     });
-    let changed = interface.act("PATCH", "", &terms);
+    let changed = interface.request("PATCH", "", &terms);
     // The path of the account itself has no slash at its end.
-    changed.refused(404, "not_found", None);
+    changed.assert_error(404, "not_found", None);
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let by = |cookie: &str, body: &Value| interface.send(cookie, "PATCH", &path, body);
     let changed = by(&interface.operator, &terms).expect(200).json();
@@ -126,10 +130,10 @@ fn an_operator_changes_terms_and_a_merchant_its_settings() {
     assert_eq!(merchant["feeBps"], 250);
     let body = json!({ "amount": "20.00", "currency": "EUR" });
     let refused = interface.shop.post("/v1/invoices", Some(TEST), body);
-    refused.refused(400, "amount_too_large", Some("amount"));
+    refused.assert_error(400, "amount_too_large", Some("amount"));
     for (name, value) in terms.as_object().unwrap() {
         let refused = by(&interface.merchant, &json!({ name: value }));
-        refused.refused(403, "forbidden", Some(name));
+        refused.assert_error(403, "forbidden", Some(name));
     }
     let settings = json!({
         "name": "My Shop", "ttlSeconds": 600, "successUrl": "https://shop.example/thanks", "cancelUrl": null,
@@ -195,7 +199,7 @@ fn what_is_wrong_in_a_change_is_named_and_nothing_is_changed() {
         let mut body = json!({ "ttlSeconds": 700 });
         body[param] = value;
         let refused = interface.send(&interface.operator, "PATCH", &path, &body);
-        refused.refused(400, "invalid_request", Some(param));
+        refused.assert_error(400, "invalid_request", Some(param));
     }
     let after = interface.send(&interface.operator, "GET", &path, &NULL);
     assert_eq!(after.expect(200).json(), before);
@@ -206,34 +210,34 @@ fn a_payout_address_cools_for_a_day() {
     let interface = OperatorInterface::open();
     interface.shop.fund(LIVE, "100.00", "EUR");
     let path = "payout-addresses/solana";
-    interface.guarded("setPayoutAddress", "PUT", path, false);
-    interface.guarded("removePayoutAddress", "DELETE", path, false);
+    interface.assert_access("setPayoutAddress", "PUT", path, false);
+    interface.assert_access("removePayoutAddress", "DELETE", path, false);
     let address = bs58::encode([9_u8; 32]).into_string();
     let body = json!({ "address": address });
     let set = |chain: &str, body: &Value| {
         let path = format!("payout-addresses/{chain}");
-        interface.by_merchant("PUT", &path, body)
+        interface.request_as_merchant("PUT", &path, body)
     };
     let account = set("solana", &body).expect(200).json();
     assert_eq!(account["payoutAddresses"][0]["address"], address);
-    set("solana", &json!({ "address": "x" })).refused(400, "invalid_request", Some("address"));
-    set("solana", &json!({})).refused(400, "invalid_request", Some("address"));
-    set("monero", &body).refused(404, "not_found", None);
+    set("solana", &json!({ "address": "x" })).assert_error(400, "invalid_request", Some("address"));
+    set("solana", &json!({})).assert_error(400, "invalid_request", Some("address"));
+    set("monero", &body).assert_error(404, "not_found", None);
     // A payout of bitcoin does not go to an address of another chain.
-    set("bitcoin", &body).refused(400, "invalid_request", Some("address"));
+    set("bitcoin", &body).assert_error(400, "invalid_request", Some("address"));
     let refused = interface.shop.request_payout("20.00");
-    refused.refused(400, "no_address", None);
+    refused.assert_error(400, "no_address", None);
     interface.shop.advance("11h");
     // The same address again is no change.
     assert_eq!(set("solana", &body).expect(200).json(), account);
     assert_eq!(interface.shop.noted("payout_address.set").len(), 1);
     interface.shop.advance("13h");
     interface.shop.request_payout("20.00").expect(201);
-    let remove = || interface.by_merchant("DELETE", "payout-addresses/solana", &NULL);
-    let session = interface.shop.signed_in("merchant@sandbox.test");
+    let remove = || interface.request_as_merchant("DELETE", "payout-addresses/solana", &NULL);
+    let session = interface.shop.sign_in("merchant@sandbox.test");
     let path = interface.path("payout-addresses/solana");
     interface.send(&session, "DELETE", &path, &NULL).expect(204);
     let gone = interface.send(&session, "DELETE", &path, &NULL);
-    gone.refused(404, "not_found", None);
-    remove().refused(401, "unauthorized", None);
+    gone.assert_error(404, "not_found", None);
+    remove().assert_error(401, "unauthorized", None);
 }

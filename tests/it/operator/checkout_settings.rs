@@ -55,14 +55,18 @@ fn the_tolerances_are_the_accounts_when_the_invoice_is_made() {
     ] {
         let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
         let payment = shop.pay(json!({ "invoice": invoice["id"], "amount": amount }));
-        shop.step(&payment, "confirmed");
+        shop.move_payment(&payment, "confirmed");
         let id = invoice["id"].as_str().unwrap();
-        assert_eq!(shop.read(id)["status"], status, "{amount}");
+        assert_eq!(shop.get_invoice(id)["status"], status, "{amount}");
     }
     let payment = shop.pay(json!({ "invoice": before["id"], "amount": "1.24375" }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     let id = before["id"].as_str().unwrap();
-    assert_eq!(shop.read(id)["status"], "confirmed", "at its own terms");
+    assert_eq!(
+        shop.get_invoice(id)["status"],
+        "confirmed",
+        "at its own terms"
+    );
 }
 
 #[test]
@@ -71,7 +75,7 @@ fn the_webhook_url_is_that_of_the_first_enabled_endpoint_of_the_mode() {
     let shown = || interface.shop.get("/v1/merchant", Some(TEST)).json()["webhookUrl"].clone();
     let make = |name: &str, mode: &str| {
         let url = format!("https://{name}.example/hook");
-        let made = interface.act("POST", "endpoints", &json!({ "url": url, "mode": mode }));
+        let made = interface.request("POST", "endpoints", &json!({ "url": url, "mode": mode }));
         made.expect(201).json()["id"].as_str().unwrap().to_owned()
     };
     make("live", "live");
@@ -81,13 +85,13 @@ fn the_webhook_url_is_that_of_the_first_enabled_endpoint_of_the_mode() {
     assert_eq!(shown(), "https://first.example/hook");
     let path = format!("endpoints/{first}");
     interface
-        .act("PATCH", &path, &json!({ "enabled": false }))
+        .request("PATCH", &path, &json!({ "enabled": false }))
         .expect(200);
     assert_eq!(shown(), "https://second.example/hook");
     interface
-        .act("PATCH", &path, &json!({ "enabled": true }))
+        .request("PATCH", &path, &json!({ "enabled": true }))
         .expect(200);
     assert_eq!(shown(), "https://first.example/hook");
-    interface.act("DELETE", &path, &Value::Null).expect(204);
+    interface.request("DELETE", &path, &Value::Null).expect(204);
     assert_eq!(shown(), "https://second.example/hook");
 }

@@ -23,7 +23,10 @@ pub(super) fn receiver(status: &Arc<AtomicU16>) -> Receiver {
 fn endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
     let endpoint = |url: &&str| json!({ "url": url, "types": ["invoice.created"] });
     let list: Vec<Value> = urls.iter().map(endpoint).collect();
-    let state = interface.shop.switch(json!({ "endpoints": list })).json();
+    let state = interface
+        .shop
+        .update_account(json!({ "endpoints": list }))
+        .json();
     let made = state["account"]["endpoints"].as_array().unwrap().iter();
     made.map(|one| one["id"].as_str().unwrap().to_owned())
         .collect()
@@ -32,7 +35,7 @@ fn endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
 /// The deliveries that a query finds.
 #[track_caller]
 pub(super) fn found(interface: &OperatorInterface, query: &str) -> Vec<Value> {
-    let page = interface.read(&format!("deliveries?limit=100&{query}"));
+    let page = interface.get(&format!("deliveries?limit=100&{query}"));
     page["data"].as_array().unwrap().clone()
 }
 
@@ -70,7 +73,7 @@ fn what_failed_eleven_times_is_sent_again_and_taken() {
     assert_eq!(failed["nextAttemptAt"], Value::Null);
     status.store(200, Ordering::SeqCst);
     interface
-        .act("POST", &format!("deliveries/{id}/resend"), &Value::Null)
+        .request("POST", &format!("deliveries/{id}/resend"), &Value::Null)
         .expect(200);
     interface.shop.advance("0s");
     let taken = found(&interface, "state=delivered").remove(0);
@@ -84,7 +87,10 @@ fn what_failed_eleven_times_is_sent_again_and_taken() {
             "delivery.resend".to_owned(),
         )
     };
-    assert_eq!(interface.log(id), [by("merchant"), by("operator")]);
+    assert_eq!(
+        interface.audit_entries(id),
+        [by("merchant"), by("operator")]
+    );
 }
 
 #[test]
@@ -101,8 +107,13 @@ fn all_since_a_time_are_sent_again_also_what_was_taken() {
     }
     interface.shop.advance("0s");
     assert_eq!((one.messages().len(), other.messages().len()), (4, 4));
-    let resend =
-        |body: Value| interface.act("POST", "resend", &body).expect(200).json()["count"].clone();
+    let resend = |body: Value| {
+        interface
+            .request("POST", "resend", &body)
+            .expect(200)
+            .json()["count"]
+            .clone()
+    };
     assert_eq!(resend(json!({ "since": since })), 6);
     interface.shop.advance("0s");
     assert_eq!((one.messages().len(), other.messages().len()), (7, 7));
@@ -123,8 +134,8 @@ fn all_since_a_time_are_sent_again_also_what_was_taken() {
         (json!({ "since": since, "endpoint": "x" }), "endpoint"),
         (json!({ "since": since, "all": true }), "all"),
     ] {
-        let refused = interface.act("POST", "resend", &body);
-        refused.refused(400, "invalid_request", Some(param));
+        let refused = interface.request("POST", "resend", &body);
+        refused.assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -140,7 +151,7 @@ fn many_are_sent_again_in_batches() {
         interface.shop.invoice("1.00", json!({}));
     }
     interface.shop.advance("0s");
-    let again = interface.act("POST", "resend", &json!({ "since": since }));
+    let again = interface.request("POST", "resend", &json!({ "since": since }));
     assert_eq!(again.expect(200).json()["count"], 450);
     interface.shop.advance("0s");
     assert_eq!(receiver.messages().len(), 900, "each once more");
@@ -196,7 +207,7 @@ fn deliveries_are_found_page_by_page() {
         // The same one by one.
         let (mut seen, mut before) = (Vec::new(), String::new());
         loop {
-            let page = interface.read(&format!("deliveries?limit=1&{query}{before}"));
+            let page = interface.get(&format!("deliveries?limit=1&{query}{before}"));
             seen.extend(page["data"].as_array().unwrap().iter().cloned());
             match page["nextBefore"].as_str() {
                 Some(next) => before = format!("&before={next}"),
@@ -212,8 +223,8 @@ fn deliveries_are_found_page_by_page() {
         ("state=gone", "state"),
         ("limit=101", "limit"),
     ] {
-        let refused = interface.act("GET", &format!("deliveries?{query}"), &Value::Null);
-        refused.refused(400, "invalid_request", Some(param));
+        let refused = interface.request("GET", &format!("deliveries?{query}"), &Value::Null);
+        refused.assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -231,9 +242,9 @@ fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
         .unwrap()
         .to_owned();
     let one = format!("deliveries/{id}/resend");
-    interface.guarded("listDeliveries", "GET", "deliveries", false);
-    interface.guarded("resendDelivery", "POST", &one, false);
-    interface.guarded("resendSince", "POST", "resend", false);
+    interface.assert_access("listDeliveries", "GET", "deliveries", false);
+    interface.assert_access("resendDelivery", "POST", &one, false);
+    interface.assert_access("resendSince", "POST", "resend", false);
     let body = json!({ "since": since });
     let live = interface.path(&one).replace("mode=test", "mode=live");
     let elsewhere = interface
@@ -242,13 +253,16 @@ fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
     for path in [live, elsewhere, interface.path("deliveries/x/resend")] {
         interface
             .send(&interface.operator, "POST", &path, &Value::Null)
-            .refused(404, "not_found", None);
+            .assert_error(404, "not_found", None);
     }
     endpoints(&interface, &[]);
     interface
-        .act("POST", &one, &Value::Null)
-        .refused(409, "invalid_transition", None);
-    let again = interface.act("POST", "resend", &body).expect(200).json();
+        .request("POST", &one, &Value::Null)
+        .assert_error(409, "invalid_transition", None);
+    let again = interface
+        .request("POST", "resend", &body)
+        .expect(200)
+        .json();
     assert_eq!(again["count"], 0);
     assert_eq!(receiver.messages().len(), 1);
 }
@@ -259,11 +273,11 @@ fn a_merchant_does_not_read_which_internal_address_a_name_has() {
     let shop = &interface.shop;
     shop.invoice("1.00", json!({}));
     // What stands for 10.0.0.1 here stands for any name that the network knows. No call takes it; an older file may hold it.
-    shop.write_beside("update invoices set webhook_url = 'https://10.1/hook'");
+    shop.execute_sql("update invoices set webhook_url = 'https://10.1/hook'");
     endpoints(&interface, &["https://shop.invalid/hook"]);
-    shop.write_beside("update endpoints set url = 'https://0xa000001/hook', types = null");
+    shop.execute_sql("update endpoints set url = 'https://0xa000001/hook', types = null");
     shop.advance("20m");
-    let page = interface.by_merchant("GET", "deliveries", &Value::Null);
+    let page = interface.request_as_merchant("GET", "deliveries", &Value::Null);
     let page = page.expect(200);
     let deliveries = page.json()["data"].as_array().unwrap().clone();
     assert_eq!(deliveries.len(), 2);

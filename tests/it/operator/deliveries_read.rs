@@ -18,7 +18,7 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
             json!({ "url": receiver.url(), "types": ["invoice.created"], "format": format });
         let state = interface
             .shop
-            .switch(json!({ "endpoints": [endpoint] }))
+            .update_account(json!({ "endpoints": [endpoint] }))
             .json();
         let endpoint = state["account"]["endpoints"][0]["id"].as_str().unwrap();
         let invoice = interface
@@ -28,7 +28,7 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
         // Of a secret that is gone nothing could be made again.
         let roll = format!("endpoints/{endpoint}/roll-secret");
         for _ in 0..2 {
-            interface.act("POST", &roll, &Value::Null).expect(200);
+            interface.request("POST", &roll, &Value::Null).expect(200);
         }
         interface.shop.advance("10s");
         let listed = found(&interface, &format!("endpoint={endpoint}")).remove(0);
@@ -40,9 +40,9 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
         let other = if format == "event" { "legacy" } else { "event" };
         let path = format!("endpoints/{endpoint}");
         interface
-            .act("PATCH", &path, &json!({ "format": other }))
+            .request("PATCH", &path, &json!({ "format": other }))
             .expect(200);
-        let read = interface.read(&format!("deliveries/{id}"));
+        let read = interface.get(&format!("deliveries/{id}"));
         let sent = receiver.messages();
         let sent = &sent[sent.len() - 2..];
         let attempts = read["attempts"].as_array().unwrap();
@@ -65,7 +65,7 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
         let file = Connection::open(interface.shop.file()).unwrap();
         file.execute("update attempts set signatures = null, format = null", [])
             .unwrap();
-        let read = interface.read(&format!("deliveries/{id}"));
+        let read = interface.get(&format!("deliveries/{id}"));
         assert_eq!(read["attempts"][0].get("headers"), None);
         only_its_account_reads(&interface, id);
     }
@@ -76,7 +76,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
     let mut interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
     let receiver = receiver(&status);
-    let switch = |body: Value| interface.shop.switch(body).json();
+    let switch = |body: Value| interface.shop.update_account(body).json();
     let endpoint = json!({ "url": receiver.url(), "types": ["account.suspended"] });
     let state = switch(json!({ "endpoints": [endpoint] }));
     let since = interface.shop.now();
@@ -85,7 +85,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
     interface.shop.advance("0s");
     let (event, legacy) = (json!({ "format": "event" }), json!({ "format": "legacy" }));
     let path = format!("endpoints/{endpoint}");
-    interface.act("PATCH", &path, &legacy).expect(200);
+    interface.request("PATCH", &path, &legacy).expect(200);
     interface.shop.advance("1h");
     let sent = receiver.messages();
     assert_eq!(sent.len(), 1, "once in the format that it had");
@@ -105,7 +105,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
     let one = format!("{deliveries}/{}", listed["id"].as_str().unwrap());
     let again = format!("{one}/resend");
     let refused = call(&interface, "POST", &again, &Value::Null);
-    refused.refused(409, "invalid_transition", None);
+    refused.assert_error(409, "invalid_transition", None);
     let all = deliveries.replace("/deliveries", "/resend");
     let since = json!({ "since": since });
     let count = |interface: &OperatorInterface| {
@@ -134,7 +134,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
     );
     // In the format that tells of it, it is sent again.
     status.store(200, Ordering::SeqCst);
-    interface.act("PATCH", &path, &event).expect(200);
+    interface.request("PATCH", &path, &event).expect(200);
     call(&interface, "POST", &again, &Value::Null).expect(200);
     interface.shop.advance("0s");
     assert_eq!(receiver.messages()[1].body, sent[0].body);
@@ -146,16 +146,18 @@ fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Text(200, "taken".to_owned()));
     let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
-    interface.shop.switch(json!({ "endpoints": [endpoint] }));
+    interface
+        .shop
+        .update_account(json!({ "endpoints": [endpoint] }));
     let since = interface.shop.now();
     interface.shop.invoice("20.00", json!({}));
     interface.shop.advance("0s");
     let id = found(&interface, "").remove(0)["id"].clone();
     let path = format!("deliveries/{}", id.as_str().unwrap());
-    let resend = || interface.by_merchant("POST", &format!("{path}/resend"), &Value::Null);
+    let resend = || interface.request_as_merchant("POST", &format!("{path}/resend"), &Value::Null);
     // Each was answered with 4 KiB that no other was answered with.
     let tried = |until: u32| {
-        interface.shop.write_beside(&format!(
+        interface.shop.execute_sql(&format!(
             "insert into attempts (delivery, number, at, status, latency_ms, answer)
                with recursive n (n) as (select 2 union all select n + 1 from n where n < {until})
                select d.id, n, e.created_at, 200, 1, n || char(10) || replace(hex(zeroblob(2046)), '0', 'x')
@@ -173,10 +175,10 @@ fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_
     let newest: Vec<u64> = (966..=998).collect();
     let answers = [
         interface
-            .by_merchant("GET", &path, &Value::Null)
+            .request_as_merchant("GET", &path, &Value::Null)
             .expect(200),
         interface
-            .by_merchant("GET", "deliveries", &Value::Null)
+            .request_as_merchant("GET", "deliveries", &Value::Null)
             .expect(200),
         resend().expect(200),
     ];
@@ -189,25 +191,25 @@ fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_
     }
     interface.shop.advance("0s");
     let all = json!({ "since": since });
-    let again = interface.act("POST", "resend", &all).expect(200).json();
+    let again = interface.request("POST", "resend", &all).expect(200).json();
     assert_eq!(again["count"], 1);
     interface.shop.advance("0s");
     assert_eq!(receiver.messages().len(), 3);
-    assert_eq!(numbers(&interface.read(&path)).last(), Some(&1000));
+    assert_eq!(numbers(&interface.get(&path)).last(), Some(&1000));
     let refused = resend();
-    refused.refused(409, "invalid_transition", None);
+    refused.assert_error(409, "invalid_transition", None);
     let message = refused.json()["message"].clone();
     assert!(
         message.as_str().unwrap().contains("1000 times"),
         "{message}"
     );
-    let again = interface.act("POST", "resend", &all).expect(200).json();
+    let again = interface.request("POST", "resend", &all).expect(200).json();
     assert_eq!(again["count"], 0);
     interface.shop.advance("0s");
     assert_eq!(receiver.messages().len(), 3);
     // A new answer is compared with newer ones than the first.
     let compared = "select group_concat(number || ' ' || ifnull(answer_of, 'own')) from attempts where number in (1, 999, 1000)";
-    let kept = interface.shop.read_beside(compared);
+    let kept = interface.shop.query_text(compared);
     assert_eq!(kept, "1 own,999 own,1000 999");
 }
 
@@ -222,11 +224,13 @@ fn an_attempt_that_reached_nobody_sent_no_headers() {
     ];
     for (url, error, is_sent) in urls {
         let endpoint = json!({ "url": url, "types": ["invoice.created"] });
-        interface.shop.switch(json!({ "endpoints": [endpoint] }));
+        interface
+            .shop
+            .update_account(json!({ "endpoints": [endpoint] }));
         interface.shop.invoice("20.00", json!({}));
         interface.shop.advance("0s");
         let id = found(&interface, "").remove(0)["id"].clone();
-        let read = interface.read(&format!("deliveries/{}", id.as_str().unwrap()));
+        let read = interface.get(&format!("deliveries/{}", id.as_str().unwrap()));
         let attempt = &read["attempts"][0];
         assert_eq!(attempt["error"], error);
         assert_eq!(attempt.get("headers").is_some(), is_sent, "{attempt}");
@@ -240,11 +244,11 @@ fn only_its_account_reads(interface: &OperatorInterface, id: &str) {
     let path = format!("/dashboard/api/accounts/{account}/deliveries/{id}?mode=test");
     let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
     get(&interface.merchant, &path).expect(200);
-    get(&interface.stranger, &path).refused(404, "not_found", None);
+    get(&interface.stranger, &path).assert_error(404, "not_found", None);
     for wrong in [
         path.replace("mode=test", "mode=live"),
         path.replace(id, "x"),
     ] {
-        get(&interface.operator, &wrong).refused(404, "not_found", None);
+        get(&interface.operator, &wrong).assert_error(404, "not_found", None);
     }
 }

@@ -28,32 +28,33 @@ fn an_endpoint_is_made_changed_and_removed() {
     let receiver = Receiver::replying(Reply::Status(200));
     let body = json!({ "url": receiver.url(), "types": ["invoice.created"], "mode": "test" });
     let made = interface
-        .by_merchant("POST", "endpoints", &body)
+        .request_as_merchant("POST", "endpoints", &body)
         .expect(201)
         .json();
     let secret = made["secret"].as_str().unwrap();
     assert!(secret.starts_with("whsec_") && secret.len() > 40);
     let id = made["id"].as_str().unwrap();
     let path = format!("endpoints/{id}");
-    interface.guarded("listEndpoints", "GET", "endpoints", false);
-    interface.guarded("createEndpoint", "POST", "endpoints", false);
-    interface.guarded("changeEndpoint", "PATCH", &path, false);
-    interface.guarded("removeEndpoint", "DELETE", &path, false);
-    let listed = interface.read("endpoints")["data"][0].clone();
+    interface.assert_access("listEndpoints", "GET", "endpoints", false);
+    interface.assert_access("createEndpoint", "POST", "endpoints", false);
+    interface.assert_access("changeEndpoint", "PATCH", &path, false);
+    interface.assert_access("removeEndpoint", "DELETE", &path, false);
+    let listed = interface.get("endpoints")["data"][0].clone();
     assert!(listed["secret"].is_null() && listed["url"] == receiver.url());
     interface.shop.invoice("20.00", json!({}));
     let told = receiver.wait(1);
     assert_eq!(signed(&told[0], &[secret]), (1, vec![true]));
-    let changed = interface.by_merchant("PATCH", &path, &json!({ "types": null, "mode": null }));
+    let changed =
+        interface.request_as_merchant("PATCH", &path, &json!({ "types": null, "mode": null }));
     let changed = changed.expect(200).json();
     assert_eq!((&changed["types"], &changed["mode"]), (&NULL, &NULL));
     interface
-        .by_merchant("PATCH", &path, &json!({ "enabled": false }))
+        .request_as_merchant("PATCH", &path, &json!({ "enabled": false }))
         .expect(200);
     interface.shop.invoice("20.00", json!({}));
     assert_eq!(interface.shop.deliveries().len(), 1, "it gets nothing new");
     interface
-        .by_merchant(
+        .request_as_merchant(
             "PATCH",
             &path,
             &json!({ "enabled": true, "format": "legacy" }),
@@ -61,18 +62,20 @@ fn an_endpoint_is_made_changed_and_removed() {
         .expect(200);
     interface.shop.invoice("20.00", json!({}));
     assert_eq!(receiver.wait(2)[1].json()["event"], "invoice.created");
-    interface.by_merchant("DELETE", &path, &NULL).expect(204);
-    let gone = interface.by_merchant("DELETE", &path, &NULL);
-    gone.refused(404, "not_found", None);
-    assert_eq!(interface.read("endpoints")["data"], json!([]));
-    assert_eq!(interface.log(id).len(), 5);
+    interface
+        .request_as_merchant("DELETE", &path, &NULL)
+        .expect(204);
+    let gone = interface.request_as_merchant("DELETE", &path, &NULL);
+    gone.assert_error(404, "not_found", None);
+    assert_eq!(interface.get("endpoints")["data"], json!([]));
+    assert_eq!(interface.audit_entries(id).len(), 5);
 }
 
 #[test]
 fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Status(500));
-    let made = interface.act("POST", "endpoints", &json!({ "url": receiver.url() }));
+    let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
     let path = format!(
         "endpoints/{}",
         made.expect(201).json()["id"].as_str().unwrap()
@@ -80,7 +83,7 @@ fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
     interface.shop.invoice("20.00", json!({}));
     interface.shop.advance("1s");
     assert_eq!(interface.shop.deliveries()[0]["state"], "pending");
-    interface.act("DELETE", &path, &NULL).expect(204);
+    interface.request("DELETE", &path, &NULL).expect(204);
     assert_eq!(interface.shop.deliveries()[0]["state"], "failed");
 }
 
@@ -88,20 +91,20 @@ fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
 fn after_a_roll_both_secrets_sign_for_a_day() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Status(200));
-    let made = interface.act("POST", "endpoints", &json!({ "url": receiver.url() }));
+    let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
     let made = made.expect(201).json();
     let id = made["id"].as_str().unwrap();
     let old = made["secret"].as_str().unwrap();
     let path = format!("endpoints/{id}/secret");
-    interface.guarded("getEndpointSecret", "GET", &path, false);
+    interface.assert_access("getEndpointSecret", "GET", &path, false);
     let roll = format!("endpoints/{id}/roll-secret");
-    interface.guarded("rollEndpointSecret", "POST", &roll, false);
-    let shown = interface.read(&path);
+    interface.assert_access("rollEndpointSecret", "POST", &roll, false);
+    let shown = interface.get(&path);
     assert_eq!(
         (&shown["secret"], &shown["previousUntil"]),
         (&json!(old), &NULL)
     );
-    let rolled = interface.act("POST", &format!("endpoints/{id}/roll-secret"), &NULL);
+    let rolled = interface.request("POST", &format!("endpoints/{id}/roll-secret"), &NULL);
     let rolled = rolled.expect(200).json();
     let new = rolled["secret"].as_str().unwrap();
     assert!(new != old && rolled["previousUntil"].is_string());
@@ -114,7 +117,7 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
     let told = receiver.wait(count + 1);
     let last = told.last().unwrap();
     assert_eq!(signed(last, &[new, old]), (1, vec![true, false]));
-    let cookie = interface.shop.signed_in("operator@sandbox.test");
+    let cookie = interface.shop.sign_in("operator@sandbox.test");
     let path = interface.path(&format!("endpoints/{id}/secret"));
     let shown = interface
         .send(&cookie, "GET", &path, &NULL)
@@ -124,10 +127,10 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
     interface.shop.advance("1h");
     let kept = interface
         .shop
-        .read_beside("select count(secret_old) || '' from endpoints");
+        .query_text("select count(secret_old) || '' from endpoints");
     assert_eq!(kept, "0", "a secret that signs nothing any more is kept");
     let actions: Vec<String> = interface
-        .log(id)
+        .audit_entries(id)
         .into_iter()
         .map(|(_, action)| action)
         .collect();
@@ -150,11 +153,11 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
 fn the_legacy_secret_is_shown_and_rolled() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Status(200));
-    interface.guarded("getLegacySecret", "GET", "legacy-secret", false);
-    interface.guarded("rollLegacySecret", "POST", "legacy-secret/roll", false);
-    let shown = interface.read("legacy-secret");
+    interface.assert_access("getLegacySecret", "GET", "legacy-secret", false);
+    interface.assert_access("rollLegacySecret", "POST", "legacy-secret/roll", false);
+    let shown = interface.get("legacy-secret");
     assert_eq!(shown["secret"], "legacy_sandbox");
-    let rolled = interface.by_merchant("POST", "legacy-secret/roll", &NULL);
+    let rolled = interface.request_as_merchant("POST", "legacy-secret/roll", &NULL);
     let rolled = rolled.expect(200).json();
     let new = rolled["secret"].as_str().unwrap();
     let own = json!({ "webhookUrl": receiver.url(), "ttlSeconds": 60 });
@@ -170,7 +173,7 @@ fn the_legacy_secret_is_shown_and_rolled() {
         signed(told.last().unwrap(), &secrets),
         (1, vec![true, false])
     );
-    assert_eq!(interface.log(&interface.account).len(), 2);
+    assert_eq!(interface.audit_entries(&interface.account).len(), 2);
 }
 
 #[test]
@@ -202,13 +205,15 @@ fn an_endpoint_that_may_not_be_called_is_refused() {
             "secret",
         ),
     ] {
-        let refused = interface.by_merchant("POST", "endpoints", &body);
-        refused.refused(400, "invalid_request", Some(param));
+        let refused = interface.request_as_merchant("POST", "endpoints", &body);
+        refused.assert_error(400, "invalid_request", Some(param));
     }
     let endpoint = json!({ "url": "https://a.example" });
     for _ in 0..50 {
-        interface.act("POST", "endpoints", &endpoint).expect(201);
+        interface
+            .request("POST", "endpoints", &endpoint)
+            .expect(201);
     }
-    let one_more = interface.act("POST", "endpoints", &endpoint);
-    one_more.refused(400, "invalid_request", Some("url"));
+    let one_more = interface.request("POST", "endpoints", &endpoint);
+    one_more.assert_error(400, "invalid_request", Some("url"));
 }

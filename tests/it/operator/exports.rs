@@ -10,7 +10,7 @@ use std::net::TcpStream;
 /// The lines of an export in test mode, the names first.
 #[track_caller]
 fn lines(interface: &OperatorInterface, file: &str) -> Vec<String> {
-    let answer = interface.act("GET", &format!("exports/{file}"), &Value::Null);
+    let answer = interface.request("GET", &format!("exports/{file}"), &Value::Null);
     let answer = answer.expect(200);
     assert_eq!(answer.headers["content-type"], "text/csv; charset=utf-8");
     assert!(answer.text.ends_with("\r\n"));
@@ -22,17 +22,17 @@ fn lines(interface: &OperatorInterface, file: &str) -> Vec<String> {
 fn each_export_has_what_the_interface_shows() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    shop.switch(json!({ "feeBps": 100 }));
+    shop.update_account(json!({ "feeBps": 100 }));
     let body = json!({
         "asset": "LTC", "orderId": "=1+1", "description": "a \"b\", c", "customerEmail": "ada@example.com",
     });
     let invoice = shop.invoice("20.00", body);
     let id = invoice["id"].as_str().unwrap();
     let payment = shop.pay(json!({ "invoice": id, "txid": "t1" }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     let refund = shop.refund(id, Some("5.00"));
     let now = shop.now();
-    let read = shop.read(id);
+    let read = shop.get_invoice(id);
     let text = |name: &str| read[name].as_str().unwrap().to_owned();
     let (address, expires) = (text("depositAddress"), text("expiresAt"));
     assert_eq!(
@@ -59,7 +59,7 @@ fn each_export_has_what_the_interface_shows() {
     for file in ["payouts.csv", "deposits.csv"] {
         assert_eq!(lines(&interface, file).len(), 1, "{file}");
     }
-    let file = interface.act("GET", "exports/ledger.csv", &Value::Null);
+    let file = interface.request("GET", "exports/ledger.csv", &Value::Null);
     assert_eq!(
         file.headers["content-disposition"],
         "attachment; filename=ledger-test.csv"
@@ -85,7 +85,7 @@ fn each_export_has_what_the_interface_shows() {
 fn an_exported_deposit_has_its_net_and_its_currency() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    shop.switch(json!({ "feeBps": 100, "customersEnabled": true }));
+    shop.update_account(json!({ "feeBps": 100, "customersEnabled": true }));
     shop.addresses(TEST, "ada").expect(201);
     let body = json!({ "asset": "BTC", "amount": "0.001" });
     shop.post("/v1/customers/ada/simulate", Some(TEST), body)
@@ -173,11 +173,11 @@ fn whoever_breaks_off_leaves_nothing_behind() {
 #[test]
 fn exports_are_for_their_own_and_of_what_there_is() {
     let interface = OperatorInterface::open();
-    interface.guarded("export", "GET", "exports/invoices.csv", false);
+    interface.assert_access("export", "GET", "exports/invoices.csv", false);
     for file in ["invoices", "users.csv", "invoices.json", ".csv"] {
         interface
-            .act("GET", &format!("exports/{file}"), &Value::Null)
-            .refused(404, "not_found", None);
+            .request("GET", &format!("exports/{file}"), &Value::Null)
+            .assert_error(404, "not_found", None);
     }
     for (query, param) in [("from=x", "from"), ("to=1", "to"), ("mode=both", "mode")] {
         let path = interface
@@ -185,7 +185,7 @@ fn exports_are_for_their_own_and_of_what_there_is() {
             .replace("mode=test", query);
         interface
             .send(&interface.operator, "GET", &path, &Value::Null)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -212,7 +212,7 @@ fn a_formula_is_none_wherever_a_spreadsheet_begins_a_cell() {
             .shop
             .invoice("1.00", json!({ "description": text }));
     }
-    let file = interface.act("GET", "exports/invoices.csv", &Value::Null);
+    let file = interface.request("GET", "exports/invoices.csv", &Value::Null);
     let file = file.expect(200).text;
     for (text, cell) in cases {
         let cell = format!(",1.00,EUR,{cell},");

@@ -41,35 +41,47 @@ fn guess(shop: &Shop, from: &str, email: &str) -> usize {
     for made in 0..100 {
         let answer = sign_in(shop, from, email, "wrong");
         if answer.status == 429 {
-            answer.refused(429, "too_many_attempts", None);
+            answer.assert_error(429, "too_many_attempts", None);
             assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
             return made;
         }
-        answer.refused(401, "invalid_credentials", None);
+        answer.assert_error(401, "invalid_credentials", None);
     }
     unreachable!("{email} can be guessed at from {from} without an end")
 }
 
 #[test]
 fn a_stranger_is_slowed_down_and_keeps_the_operator_not_out() {
-    let shop = Shop::with(behind_a_proxy());
+    let shop = Shop::with_config(behind_a_proxy());
     assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
     // The right password neither, from there.
-    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
+        429,
+        "too_many_attempts",
+        None,
+    );
     sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
-    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
+        429,
+        "too_many_attempts",
+        None,
+    );
     // A site of IPv6 is one client.
     for host in 1..=6 {
         let from = format!("2001:db8::{host}");
-        sign_in(&shop, &from, OPERATOR, "wrong").refused(401, "invalid_credentials", None);
+        sign_in(&shop, &from, OPERATOR, "wrong").assert_error(401, "invalid_credentials", None);
     }
-    sign_in(&shop, "2001:db8::7", OPERATOR, "wrong").refused(429, "too_many_attempts", None);
-    sign_in(&shop, "2001:db8:0:1::7", OPERATOR, "wrong").refused(401, "invalid_credentials", None);
+    sign_in(&shop, "2001:db8::7", OPERATOR, "wrong").assert_error(429, "too_many_attempts", None);
+    sign_in(&shop, "2001:db8:0:1::7", OPERATOR, "wrong").assert_error(
+        401,
+        "invalid_credentials",
+        None,
+    );
 }
 
 #[test]
 fn no_flood_makes_guesses_forgotten_or_tells_who_is_there() {
-    let shop = Shop::with(behind_a_proxy());
+    let shop = Shop::with_config(behind_a_proxy());
     assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
     let address = shop.url().strip_prefix("http://").unwrap();
     for number in 0..500 {
@@ -87,9 +99,13 @@ fn no_flood_makes_guesses_forgotten_or_tells_who_is_there() {
             format!("198.51.100.{}", 10 + number),
             format!("{number}@x.test"),
         );
-        sign_in(&shop, &from, &email, "wrong").refused(401, "invalid_credentials", None);
+        sign_in(&shop, &from, &email, "wrong").assert_error(401, "invalid_credentials", None);
     }
-    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
+        429,
+        "too_many_attempts",
+        None,
+    );
     // A client that comes for the first time is let in, and the next guesser is counted.
     assert_eq!(guess(&shop, "198.51.100.2", OPERATOR), 6);
     sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
@@ -97,7 +113,7 @@ fn no_flood_makes_guesses_forgotten_or_tells_who_is_there() {
 
 #[test]
 fn who_is_not_there_is_slowed_down_like_who_is() {
-    let shop = Shop::with(behind_a_proxy());
+    let shop = Shop::with_config(behind_a_proxy());
     for (from, email) in [
         ("198.51.100.1", OPERATOR),
         ("198.51.100.2", "nobody@sandbox.test"),
@@ -115,7 +131,7 @@ fn who_is_not_there_is_slowed_down_like_who_is() {
 
 #[test]
 fn one_client_tries_no_password_at_every_email() {
-    let shop = Shop::with(behind_a_proxy());
+    let shop = Shop::with_config(behind_a_proxy());
     let made = (0..100).find(|number| {
         let answer = sign_in(&shop, "198.51.100.1", &format!("{number}@x.test"), "wrong");
         answer.status == 429
@@ -123,7 +139,11 @@ fn one_client_tries_no_password_at_every_email() {
     // While it tries, a little of what it may is given back.
     let made = made.unwrap();
     assert!((30..40).contains(&made), "{made}");
-    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
+        429,
+        "too_many_attempts",
+        None,
+    );
     sign_in(&shop, "198.51.100.2", OPERATOR, "sandbox").expect(201);
 }
 
@@ -159,9 +179,9 @@ fn a_password_set_on_the_command_line_ends_the_wait() {
         send(&agent(), "POST", &path, &[], &body)
     };
     for _ in 0..6 {
-        sign_in("wrong").refused(401, "invalid_credentials", None);
+        sign_in("wrong").assert_error(401, "invalid_credentials", None);
     }
-    sign_in(password).refused(429, "too_many_attempts", None);
+    sign_in(password).assert_error(429, "too_many_attempts", None);
     // The same password again: it is the setting that counts.
     coffer_user(&file, &["password", email], password);
     sign_in(password).expect(201);
@@ -170,8 +190,8 @@ fn a_password_set_on_the_command_line_ends_the_wait() {
 #[test]
 fn the_set_up_token_is_guessed_no_faster() {
     const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
-    let shop = Shop::with(behind_a_proxy());
-    shop.write_beside(&format!(
+    let shop = Shop::with_config(behind_a_proxy());
+    shop.execute_sql(&format!(
         "delete from users;
          update file set setup_hash = x'{HASH}', setup_expires_at = clock_frozen_at + 3600000;"
     ));
@@ -187,7 +207,7 @@ fn the_set_up_token_is_guessed_no_faster() {
     let body = json!({ "token": "guessed", "email": "a@b.test", "password": "long enough" });
     let from = [("x-forwarded-for", "198.51.100.1")];
     let slowed = shop.send("POST", "/dashboard/api/setup", &from, &body.to_string());
-    slowed.refused(429, "too_many_attempts", None);
+    slowed.assert_error(429, "too_many_attempts", None);
     assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     for _ in 0..20 {
         assert_eq!(

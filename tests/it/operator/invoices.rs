@@ -28,7 +28,7 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
     let hats = made(json!({ "basket": "Red Hats", "Red Shoes": "no" }));
     let gift = made(json!({ "gift": true, "n": 7, "d\u{e9}j\u{e0} \"vu\"": "a=b" }));
     let none = made(json!({}));
-    let found = |text: &str| ids(&interface.read(&format!("invoices?text={text}")));
+    let found = |text: &str| ids(&interface.get(&format!("invoices?text={text}")));
     for text in [
         "red+shoes",
         "ed+Sho",
@@ -87,7 +87,7 @@ fn numbers_of_the_metadata_are_found_as_they_stand_in_it_and_keys_whatever_they_
     });
     let found = |text: &str| {
         let text = text.replace('=', "%3D").replace('+', "%2B");
-        ids(&interface.read(&format!("invoices?text={text}")))
+        ids(&interface.get(&format!("invoices?text={text}")))
     };
     for (number, made) in numbers.iter().zip(&made) {
         let made = std::slice::from_ref(made);
@@ -118,10 +118,10 @@ fn a_search_looks_through_so_many_bytes_of_metadata_and_the_next_page_goes_on() 
             .invoice("10.00", json!({ "metadata": metadata }));
     }
     for search in ["text=the+first", "text=the+first&status=created"] {
-        let page = interface.read(&format!("invoices?{search}"));
+        let page = interface.get(&format!("invoices?{search}"));
         assert_eq!(ids(&page), [""; 0]);
         let before = page["nextBefore"].as_str().unwrap();
-        let page = interface.read(&format!("invoices?{search}&before={before}"));
+        let page = interface.get(&format!("invoices?{search}&before={before}"));
         assert_eq!(ids(&page), std::slice::from_ref(&wanted));
         assert_eq!(page["nextBefore"], Value::Null);
     }
@@ -143,7 +143,7 @@ fn invoices_are_found_by_what_is_known_of_them() {
     let dollars = dollars.json();
     let paid = id(&dollars);
     shop.pay(json!({ "invoice": paid, "txid": "abcd1234" }));
-    let found = |query: &str| ids(&interface.read(&format!("invoices?{query}")));
+    let found = |query: &str| ids(&interface.get(&format!("invoices?{query}")));
     assert_eq!(
         found("limit=50"),
         [paid.clone(), ordered.clone(), plain.clone()]
@@ -196,13 +196,13 @@ fn pages_go_on_where_the_last_one_ended() {
         .map(|_| id(&interface.shop.invoice("10.00", json!({}))))
         .collect();
     made.reverse();
-    let mut page = interface.read("invoices?limit=2&status=created");
+    let mut page = interface.get("invoices?limit=2&status=created");
     let mut seen = ids(&page);
     while page["hasMore"] == true {
         // What is made meanwhile does not move the pages.
         interface.shop.invoice("10.00", json!({}));
         let before = page["nextBefore"].as_str().unwrap();
-        page = interface.read(&format!("invoices?limit=2&status=created&before={before}"));
+        page = interface.get(&format!("invoices?limit=2&status=created&before={before}"));
         seen.extend(ids(&page));
     }
     assert_eq!(seen, made);
@@ -223,8 +223,8 @@ fn pages_go_on_where_the_last_one_ended() {
         ("to=2026-11-21".to_owned(), "to"),
         ("text=".to_owned(), "text"),
     ] {
-        let refused = interface.act("GET", &format!("invoices?{query}"), &Value::Null);
-        refused.refused(400, "invalid_request", Some(param));
+        let refused = interface.request("GET", &format!("invoices?{query}"), &Value::Null);
+        refused.assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -243,9 +243,9 @@ fn all_that_is_known_of_an_invoice_is_told() {
     let payment = interface
         .shop
         .pay(json!({ "invoice": invoice, "asset": "LTC", "amount": "1" }));
-    interface.shop.step(&payment, "confirmed");
-    let detail = interface.read(&format!("invoices/{invoice}"));
-    assert_eq!(detail["invoice"], interface.shop.read(&invoice));
+    interface.shop.move_payment(&payment, "confirmed");
+    let detail = interface.get(&format!("invoices/{invoice}"));
+    assert_eq!(detail["invoice"], interface.shop.get_invoice(&invoice));
     assert_eq!(detail["redirectUrl"], "https://shop.example/thanks");
     assert_eq!(detail["cancelUrl"], "https://shop.example/cart");
     assert_eq!(
@@ -286,10 +286,10 @@ fn an_open_invoice_is_called_off_once_and_by_name() {
     let cancelled = interface.send(&interface.merchant, "POST", &cancel, &Value::Null);
     assert_eq!(cancelled.expect(200).json()["status"], "cancelled");
     let again = interface.send(&interface.operator, "POST", &cancel, &Value::Null);
-    again.refused(409, "invoice_not_cancellable", None);
+    again.assert_error(409, "invoice_not_cancellable", None);
     let by = ("merchant@sandbox.test", "invoice.cancel");
     assert_eq!(
-        interface.log(&invoice),
+        interface.audit_entries(&invoice),
         [(by.0.to_owned(), by.1.to_owned())]
     );
     assert_eq!(
@@ -316,7 +316,7 @@ fn invoices_are_shown_to_their_own() {
             format!("invoices/{invoice}/cancel"),
         ),
     ] {
-        interface.guarded(operation, method, &rest, false);
+        interface.assert_access(operation, method, &rest, false);
         if rest.contains(&invoice) {
             // In the other mode, and on the other account, it is not there either.
             let live = interface.path(&rest).replace("mode=test", "mode=live");
@@ -326,9 +326,9 @@ fn invoices_are_shown_to_their_own() {
             );
             for (cookie, path) in [(&interface.operator, live), (&interface.stranger, other)] {
                 let nothing = interface.send(cookie, method, &path, &Value::Null);
-                nothing.refused(404, "not_found", None);
+                nothing.assert_error(404, "not_found", None);
             }
         }
     }
-    assert_eq!(interface.shop.read(&invoice)["status"], "created");
+    assert_eq!(interface.shop.get_invoice(&invoice)["status"], "created");
 }

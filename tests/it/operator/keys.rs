@@ -29,30 +29,33 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
     ] {
         let body = json!({ "class": class, "mode": mode });
         let made = interface
-            .by_merchant("POST", "keys", &body)
+            .request_as_merchant("POST", "keys", &body)
             .expect(201)
             .json();
         let text = made["key"].as_str().unwrap();
         assert!(text.starts_with(prefix) && text.ends_with(made["last4"].as_str().unwrap()));
         let answer = merchant(&interface.shop, text);
         if class == "public" {
-            answer.refused(403, "wrong_key_type", None);
+            answer.assert_error(403, "wrong_key_type", None);
         } else {
             assert_eq!(answer.expect(200).json()["livemode"], mode == "live");
         }
-        let listed = interface.read("keys")["data"].as_array().unwrap().clone();
+        let listed = interface.get("keys")["data"].as_array().unwrap().clone();
         let listed = listed.iter().find(|key| key["id"] == made["id"]).unwrap();
         assert!(listed["key"].is_null() && listed["class"] == class && listed["mode"] == mode);
         let id = made["id"].as_str().unwrap();
-        interface.guarded("revokeKey", "DELETE", &format!("keys/{id}"), false);
+        interface.assert_access("revokeKey", "DELETE", &format!("keys/{id}"), false);
         interface
-            .by_merchant("DELETE", &format!("keys/{id}"), &NULL)
+            .request_as_merchant("DELETE", &format!("keys/{id}"), &NULL)
             .expect(204);
-        merchant(&interface.shop, text).refused(401, "unauthorized", None);
-        let again = interface.by_merchant("DELETE", &format!("keys/{id}"), &NULL);
-        again.refused(404, "not_found", None);
+        merchant(&interface.shop, text).assert_error(401, "unauthorized", None);
+        let again = interface.request_as_merchant("DELETE", &format!("keys/{id}"), &NULL);
+        again.assert_error(404, "not_found", None);
         let by = |action: &str| ("merchant@sandbox.test".to_owned(), action.to_owned());
-        assert_eq!(interface.log(id), [by("key.create"), by("key.revoke")]);
+        assert_eq!(
+            interface.audit_entries(id),
+            [by("key.create"), by("key.revoke")]
+        );
     }
     for (body, param) in [
         (json!({ "class": "secret" }), "mode"),
@@ -60,8 +63,8 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
         (json!({ "class": "x", "mode": "test" }), "class"),
         (json!({ "mode": "test", "more": 1 }), "more"),
     ] {
-        let refused = interface.by_merchant("POST", "keys", &body);
-        refused.refused(400, "invalid_request", Some(param));
+        let refused = interface.request_as_merchant("POST", "keys", &body);
+        refused.assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -70,12 +73,12 @@ fn a_key_is_kept_as_its_hash_only() {
     let interface = OperatorInterface::open();
     for class in ["secret", "public", "legacy"] {
         let body = json!({ "class": class, "mode": "live" });
-        let made = interface.act("POST", "keys", &body).expect(201).json();
+        let made = interface.request("POST", "keys", &body).expect(201).json();
         let text = made["key"].as_str().unwrap();
         let hash = coffer::domain::apikey::hash(text);
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         let sql = format!("select class from keys where hex(hash) = upper('{hex}')");
-        assert_eq!(interface.shop.read_beside(&sql), class);
+        assert_eq!(interface.shop.query_text(&sql), class);
         let file = interface.shop.file().to_str().unwrap().to_owned();
         for part in [file.clone(), format!("{file}-wal")] {
             let bytes = std::fs::read(&part).unwrap_or_default();
@@ -94,10 +97,10 @@ fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
     let interface = OperatorInterface::open();
     let text = "corner-shop.0123456789abcdef";
     let body = json!({ "import": text, "mode": "live" });
-    merchant(&interface.shop, text).refused(401, "unauthorized", None);
-    let refused = interface.by_merchant("POST", "keys", &body);
-    refused.refused(403, "forbidden", Some("import"));
-    let made = interface.act("POST", "keys", &body).expect(201).json();
+    merchant(&interface.shop, text).assert_error(401, "unauthorized", None);
+    let refused = interface.request_as_merchant("POST", "keys", &body);
+    refused.assert_error(403, "forbidden", Some("import"));
+    let made = interface.request("POST", "keys", &body).expect(201).json();
     assert_eq!(
         (&made["class"], &made["last4"], &made["key"]),
         (&json!("legacy"), &json!("cdef"), &NULL)
@@ -105,8 +108,8 @@ fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
     merchant(&interface.shop, text).expect(200);
     let refused = |import: &str| {
         let body = json!({ "import": import, "mode": "live" });
-        let refused = interface.act("POST", "keys", &body);
-        refused.refused(400, "invalid_request", Some("import"));
+        let refused = interface.request("POST", "keys", &body);
+        refused.assert_error(400, "invalid_request", Some("import"));
         assert!(import.is_empty() || !refused.text.contains(import));
     };
     for wrong in [
@@ -119,14 +122,14 @@ fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
         refused(wrong);
     }
     let body = json!({ "import": "a.0123456789abcdef", "mode": "live", "class": "secret" });
-    let refused = interface.act("POST", "keys", &body);
-    refused.refused(400, "invalid_request", Some("class"));
+    let refused = interface.request("POST", "keys", &body);
+    refused.assert_error(400, "invalid_request", Some("class"));
 }
 
 #[test]
 fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
     let interface = OperatorInterface::open();
-    let made = interface.act(
+    let made = interface.request(
         "POST",
         "keys",
         &json!({ "class": "secret", "mode": "test" }),
@@ -135,36 +138,36 @@ fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
     let (id, old) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
     let path = format!("keys/{id}/roll");
     for seconds in [json!(-1), json!(604_801), json!("60")] {
-        let refused = interface.act("POST", &path, &json!({ "overlapSeconds": seconds }));
-        refused.refused(400, "invalid_request", Some("overlapSeconds"));
+        let refused = interface.request("POST", &path, &json!({ "overlapSeconds": seconds }));
+        refused.assert_error(400, "invalid_request", Some("overlapSeconds"));
     }
-    let rolled = interface.act("POST", &path, &json!({ "overlapSeconds": 60 }));
+    let rolled = interface.request("POST", &path, &json!({ "overlapSeconds": 60 }));
     let rolled = rolled.expect(201).json();
     let new = rolled["key"].as_str().unwrap();
     assert!(new != old && new.starts_with("sk_test_"));
-    let again = interface.act("POST", &path, &json!({}));
-    again.refused(409, "invalid_transition", None);
+    let again = interface.request("POST", &path, &json!({}));
+    again.assert_error(409, "invalid_transition", None);
     merchant(&interface.shop, old).expect(200);
     merchant(&interface.shop, new).expect(200);
     interface.shop.advance("59s");
     // The copy that the server keeps of it is used here, and must stop with it.
     merchant(&interface.shop, old).expect(200);
     interface.shop.advance("1s");
-    merchant(&interface.shop, old).refused(401, "unauthorized", None);
+    merchant(&interface.shop, old).assert_error(401, "unauthorized", None);
     merchant(&interface.shop, new).expect(200);
     interface
-        .act("POST", &path, &json!({}))
-        .refused(404, "not_found", None);
+        .request("POST", &path, &json!({}))
+        .assert_error(404, "not_found", None);
     let path = format!("keys/{}/roll", rolled["id"].as_str().unwrap());
     let body = json!({ "overlapSeconds": 0 });
-    interface.act("POST", &path, &body).expect(201);
-    merchant(&interface.shop, new).refused(401, "unauthorized", None);
+    interface.request("POST", &path, &body).expect(201);
+    merchant(&interface.shop, new).assert_error(401, "unauthorized", None);
     let of_other = format!(
         "/dashboard/api/accounts/{}/keys/{id}/roll",
         crate::support::operator_interface::OTHER_ACCOUNT
     );
     let stranger = interface.send(&interface.stranger, "POST", &of_other, &json!({}));
-    stranger.refused(404, "not_found", None);
+    stranger.assert_error(404, "not_found", None);
 }
 
 /// Runs a command of the binary with this standard input; what it printed.

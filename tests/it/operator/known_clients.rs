@@ -1,7 +1,8 @@
 //! Clients by which a user has signed in: who guesses from hundreds of addresses does not keep them out.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie, wrong,
+    ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, session_cookie,
+    wrong_code,
 };
 use serde_json::json;
 
@@ -14,18 +15,18 @@ fn flood(house: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
     let made = (0..600).find(|client| {
         let from = format!("198.51.{}.{}", client / 250, client % 250 + 1);
-        house.call(&from, "", "POST", SESSION, &body).status == 429
+        house.request_from(&from, "", "POST", SESSION, &body).status == 429
     });
     house
         .sign_in_from(STRANGER, ANNA, &NULL)
-        .refused(429, "too_many_attempts", None);
+        .assert_error(429, "too_many_attempts", None);
     made.unwrap()
 }
 
 #[test]
 fn known_client_is_let_in_after_a_restart_and_a_flood() {
     let limits = coffer::http::PasswordLimits::default();
-    let mut house = OperatorServer::with_guesses(limits.guesses_of_all_max);
+    let mut house = OperatorServer::with_guess_limit(limits.guesses_of_all_max);
     house.sign_in_from(OWN, ANNA, &NULL).expect(201);
     house.start();
     // While it guesses, a little of what all may is given back.
@@ -35,11 +36,11 @@ fn known_client_is_let_in_after_a_restart_and_a_flood() {
     // The right password ends it for all.
     house.sign_in_from(STRANGER, ANNA, &NULL).expect(201);
     // A known client is known as one user.
-    assert_eq!(house.value("select count(*) from known_clients"), "2");
+    assert_eq!(house.query_text("select count(*) from known_clients"), "2");
     house.sign_in_from(OWN, BEN, &NULL).expect(201);
-    assert_eq!(house.value("select count(*) from known_clients"), "3");
+    assert_eq!(house.query_text("select count(*) from known_clients"), "3");
     let readable = "select count(*) from known_clients where instr(client, '203.0') > 0";
-    assert_eq!(house.value(readable), "0");
+    assert_eq!(house.query_text(readable), "0");
 }
 
 #[test]
@@ -49,16 +50,16 @@ fn client_known_by_the_second_factor_is_let_in_after_a_restart_and_a_flood() {
     for client in [OWN, STRANGER] {
         house.sign_in_from(client, ANNA, &NULL).expect(201);
     }
-    let owner = house.on();
+    let owner = house.turn_on_factor();
     let code = json!(house.code(&owner.secret, 0));
     house.sign_in_from(OWN, ANNA, &code).expect(201);
-    house.pass(3 * STEP_MS);
+    house.advance_ms(3 * STEP_MS);
     house.start();
     flood(&house);
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     house.sign_in_from(OWN, ANNA, &json!(near[1])).expect(201);
     // Wrong codes of all others.
-    let wrong = json!(wrong(&near));
+    let wrong = json!(wrong_code(&near));
     let made = (0..40).filter(|client| {
         let from = format!("198.51.100.{client}");
         house.sign_in_from(&from, ANNA, &wrong).status == 401
@@ -73,15 +74,18 @@ fn client_that_changes_the_password_is_known_by_the_new_one() {
     let house = OperatorServer::open();
     let (phone, own) = ("203.0.113.2", "192.0.2.1");
     house.sign_in_from(phone, ANNA, &NULL).expect(201);
-    let session = house.cookie(ANNA);
+    let session = house.session_cookie(ANNA);
     // Its own address may change while it is signed in.
     let body = json!({ "password": PASSWORD });
     house
-        .call(OWN, &session, "POST", CONFIRM, &body)
+        .request_from(OWN, &session, "POST", CONFIRM, &body)
         .expect(204);
     let known = |client: &str, password: &str| {
         let body = json!({ "email": ANNA, "password": password });
-        house.call(client, "", "POST", SESSION, &body).status != 429
+        house
+            .request_from(client, "", "POST", SESSION, &body)
+            .status
+            != 429
     };
     flood(&house);
     for client in [phone, own, OWN] {
@@ -90,11 +94,11 @@ fn client_that_changes_the_password_is_known_by_the_new_one() {
     // Who is signed in is known wherever they are.
     let body = json!({ "password": PASSWORD });
     house
-        .call("203.0.113.3", &session, "POST", CONFIRM, &body)
+        .request_from("203.0.113.3", &session, "POST", CONFIRM, &body)
         .expect(204);
     let body = json!({ "password": PASSWORD, "newPassword": "another password" });
     house
-        .act(&session, "PUT", "/dashboard/api/session/password", &body)
+        .request(&session, "PUT", "/dashboard/api/session/password", &body)
         .expect(204);
     let strangers = (0..600).map(|client| format!("198.51.{}.{}", client / 250, client % 250 + 1));
     assert!(
@@ -113,25 +117,25 @@ fn newest_eight_clients_of_a_user_are_known() {
     house.sign_in_from(STRANGER, BEN, &NULL).expect(201);
     let sign_in = |client: u8| {
         let from = format!("203.0.113.{client}");
-        cookie(&house.sign_in_from(&from, ANNA, &NULL).expect(201));
+        session_cookie(&house.sign_in_from(&from, ANNA, &NULL).expect(201));
     };
     (1..=8).for_each(sign_in);
     // The first is used again, so the second is the oldest.
     sign_in(1);
     sign_in(9);
     assert_eq!(
-        house.value("select count(*) from known_clients where user = 1"),
+        house.query_text("select count(*) from known_clients where user = 1"),
         "8"
     );
     assert_eq!(
-        house.value("select count(*) from known_clients where user = 2"),
+        house.query_text("select count(*) from known_clients where user = 2"),
         "1"
     );
     flood(&house);
     let known = |client: u8| {
         let from = format!("203.0.113.{client}");
         let body = json!({ "email": ANNA, "password": "wrong" });
-        house.call(&from, "", "POST", SESSION, &body).status == 401
+        house.request_from(&from, "", "POST", SESSION, &body).status == 401
     };
     assert!(known(1) && known(3) && known(9) && !known(2));
 }

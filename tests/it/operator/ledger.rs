@@ -22,7 +22,7 @@ fn the_books_are_those_of_the_merchant() {
         ("listAccountEvents", "events?limit=2&type=invoice.created"),
     ] {
         let own = interface.shop.get(&format!("/v1/{rest}"), Some(TEST));
-        assert_eq!(interface.read(rest), own.expect(200).json(), "{rest}");
+        assert_eq!(interface.get(rest), own.expect(200).json(), "{rest}");
         let shown = interface.send(
             &interface.merchant,
             "GET",
@@ -30,7 +30,7 @@ fn the_books_are_those_of_the_merchant() {
             &Value::Null,
         );
         shown.expect(200);
-        interface.guarded(operation, "GET", rest, false);
+        interface.assert_access(operation, "GET", rest, false);
     }
 }
 
@@ -44,8 +44,8 @@ fn customers_and_deposits_are_those_of_the_merchant() {
     let addresses = customer("addresses", json!({})).json();
     customer("simulate", json!({ "asset": "SOL", "amount": "1" }));
     customer("simulate", json!({ "asset": "SOL", "amount": "2" }));
-    assert_eq!(interface.read("customers/ada.1"), addresses);
-    interface.guarded("getAccountCustomer", "GET", "customers/ada.1", false);
+    assert_eq!(interface.get("customers/ada.1"), addresses);
+    interface.assert_access("getAccountCustomer", "GET", "customers/ada.1", false);
     for rest in [
         "deposits",
         "deposits?limit=1",
@@ -53,12 +53,12 @@ fn customers_and_deposits_are_those_of_the_merchant() {
         "deposits?customer=bob",
     ] {
         let own = interface.shop.get(&format!("/v1/{rest}"), Some(TEST));
-        assert_eq!(interface.read(rest), own.expect(200).json(), "{rest}");
+        assert_eq!(interface.get(rest), own.expect(200).json(), "{rest}");
     }
-    interface.guarded("listAccountDeposits", "GET", "deposits", false);
+    interface.assert_access("listAccountDeposits", "GET", "deposits", false);
     let unknown = interface.path("customers/bob");
     let unknown = interface.send(&interface.merchant, "GET", &unknown, &Value::Null);
-    unknown.refused(404, "not_found", None);
+    unknown.assert_error(404, "not_found", None);
 }
 
 #[test]
@@ -86,21 +86,21 @@ fn a_correction_is_booked_once_with_its_reason() {
     );
     assert_eq!(book("one", &body).expect(201).json(), entry, "a replay");
     let more = json!({ "currency": "EUR", "amount": "2.00", "memo": "Refunded by hand" });
-    book("one", &more).refused(409, "idempotency_conflict", Some("amount"));
+    book("one", &more).assert_error(409, "idempotency_conflict", Some("amount"));
     book("two", &more).expect(201);
-    let ledger = interface.read("ledger")["data"].clone();
+    let ledger = interface.get("ledger")["data"].clone();
     assert_eq!(ledger.as_array().unwrap().len(), 2);
     assert_eq!(ledger[1], entry);
-    assert_eq!(interface.read("balances")["data"][0]["available"], "-10.50");
+    assert_eq!(interface.get("balances")["data"][0]["available"], "-10.50");
     let id = entry["id"].as_str().unwrap();
     assert_eq!(
-        interface.log(id),
+        interface.audit_entries(id),
         [(
             "operator@sandbox.test".to_owned(),
             "adjustment.create".to_owned()
         )]
     );
-    interface.guarded("createAdjustment", "POST", "adjustments", true);
+    interface.assert_access("createAdjustment", "POST", "adjustments", true);
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn a_correction_that_is_none_changes_nothing() {
     ] {
         let mut body = whole.clone();
         body[field] = value;
-        let refused = interface.act("POST", "adjustments", &body);
-        refused.refused(400, "invalid_request", Some(field));
+        let refused = interface.request("POST", "adjustments", &body);
+        refused.assert_error(400, "invalid_request", Some(field));
     }
-    assert_eq!(interface.read("ledger")["data"], json!([]));
+    assert_eq!(interface.get("ledger")["data"], json!([]));
 }

@@ -10,7 +10,7 @@ const OTHER: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 #[test]
 fn a_link_is_made_and_read() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": 3.5, "currency": "EUR" }));
     let id = link["id"].as_str().unwrap();
     let expected = json!({
@@ -26,18 +26,22 @@ fn a_link_is_made_and_read() {
         "createdAt": shop.now(),
     });
     assert_eq!(link.to_string(), expected.to_string(), "in this order");
-    assert_eq!(interface.read("test", id).expect(200).json(), link);
-    interface.read("live", id).refused(404, "not_found", None);
-    interface.read("test", "x").refused(404, "not_found", None);
+    assert_eq!(interface.get("test", id).expect(200).json(), link);
     interface
-        .read("wrong", id)
-        .refused(400, "invalid_request", Some("mode"));
+        .get("live", id)
+        .assert_error(404, "not_found", None);
+    interface
+        .get("test", "x")
+        .assert_error(404, "not_found", None);
+    interface
+        .get("wrong", id)
+        .assert_error(400, "invalid_request", Some("mode"));
 }
 
 #[test]
 fn links_are_paged_newest_first() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let first = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let any = json!({ "name": "Any", "currency": "USD", "description": "Thanks", "active": false });
     let second = interface.link(any);
@@ -62,16 +66,16 @@ fn links_are_paged_newest_first() {
     assert_eq!(live["data"], json!([]), "live where no mode is named");
     interface
         .list("mode=test&before=x")
-        .refused(400, "invalid_request", Some("before"));
+        .assert_error(400, "invalid_request", Some("before"));
 }
 
 #[test]
 fn a_link_is_changed_and_that_is_noted() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let change = json!({ "name": " Tea ", "amount": null, "description": "Hot", "active": false });
-    let changed = interface.change(&link, change).expect(200).json();
+    let changed = interface.update(&link, change).expect(200).json();
     let mut expected = link.clone();
     expected["name"] = json!("Tea");
     expected["amount"] = Value::Null;
@@ -79,16 +83,16 @@ fn a_link_is_changed_and_that_is_noted() {
     expected["active"] = json!(false);
     assert_eq!(changed, expected);
     assert_eq!(
-        interface.change(&link, json!({})).expect(200).json(),
+        interface.update(&link, json!({})).expect(200).json(),
         changed
     );
     let bare = json!({ "description": null, "amount": "4", "active": null });
-    let bare = interface.change(&link, bare).expect(200).json();
+    let bare = interface.update(&link, bare).expect(200).json();
     assert_eq!(
         (&bare["description"], &bare["amount"], &bare["active"]),
         (&Value::Null, &json!("4.00"), &json!(false))
     );
-    let noted = shop.read_beside(
+    let noted = shop.query_text(
         "select group_concat(actor || ' ' || action, ', ') from audit_log where action like 'payment_link%'",
     );
     let change = "operator@sandbox.test payment_link.change";
@@ -99,7 +103,7 @@ fn a_link_is_changed_and_that_is_noted() {
 #[test]
 fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     for (field, value) in [
         ("name", json!("")),
@@ -118,12 +122,10 @@ fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
         body[field] = value.clone();
         interface
             .create("live", &body)
-            .refused(400, "invalid_request", Some(field));
-        interface.change(&link, json!({ field: value })).refused(
-            400,
-            "invalid_request",
-            Some(field),
-        );
+            .assert_error(400, "invalid_request", Some(field));
+        interface
+            .update(&link, json!({ field: value }))
+            .assert_error(400, "invalid_request", Some(field));
     }
     for (body, field) in [
         (json!({ "currency": "EUR" }), "name"),
@@ -132,34 +134,34 @@ fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
     ] {
         interface
             .create("live", &body)
-            .refused(400, "invalid_request", Some(field));
+            .assert_error(400, "invalid_request", Some(field));
     }
     interface
-        .change(&link, json!({ "name": null }))
-        .refused(400, "invalid_request", Some("name"));
+        .update(&link, json!({ "name": null }))
+        .assert_error(400, "invalid_request", Some("name"));
     interface
-        .change(&link, json!({ "currency": "USD" }))
-        .refused(400, "invalid_request", Some("currency"));
+        .update(&link, json!({ "currency": "USD" }))
+        .assert_error(400, "invalid_request", Some("currency"));
     for amount in ["50000.01", "99999999999999999999999"] {
         let body = json!({ "name": "x", "currency": "EUR", "amount": amount });
         interface
             .create("live", &body)
-            .refused(400, "amount_too_large", Some("amount"));
+            .assert_error(400, "amount_too_large", Some("amount"));
         let change = json!({ "amount": amount });
         interface
-            .change(&link, change)
-            .refused(400, "amount_too_large", Some("amount"));
+            .update(&link, change)
+            .assert_error(400, "amount_too_large", Some("amount"));
     }
     let id = link["id"].as_str().unwrap();
-    assert_eq!(interface.read("test", id).expect(200).json(), link);
+    assert_eq!(interface.get("test", id).expect(200).json(), link);
 }
 
 #[test]
 fn a_merchants_user_has_its_own_accounts_links_only() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "currency": "EUR" }));
-    shop.write_beside(
+    shop.execute_sql(
         "insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
            payout_daily_max, under_bps, over_bps, ttl_seconds, legacy_secret, created_at)
            select 2, '01a1fd55-7a80-7af2-9132-9b2fc82e5efe', 'Other', status, fee_bps, 0, 0, payout_asset, invoice_max, payout_min,
@@ -170,38 +172,40 @@ fn a_merchants_user_has_its_own_accounts_links_only() {
            select 'o', 'other@sandbox.test', password_hash, 'merchant', 2, 0 from users limit 1;",
     );
     let at = |email: &str, account: &str| LinkClient {
-        cookie: shop.signed_in(email),
+        cookie: shop.sign_in(email),
         account: account.to_owned(),
         shop: &shop,
     };
     let id = link["id"].as_str().unwrap();
     let own = at("merchant@sandbox.test", &interface.account);
-    own.read("test", id).expect(200);
-    own.change(&link, json!({ "active": false })).expect(200);
+    own.get("test", id).expect(200);
+    own.update(&link, json!({ "active": false })).expect(200);
     let body = json!({ "name": "x", "currency": "EUR" });
     own.create("live", &body).expect(201);
     let other = at("other@sandbox.test", &interface.account);
     for answer in [
-        other.read("test", id),
+        other.get("test", id),
         other.list("mode=test"),
-        other.change(&link, json!({ "active": true })),
+        other.update(&link, json!({ "active": true })),
         other.create("test", &body),
-        at("other@sandbox.test", OTHER).read("test", id),
-        interface.at(OTHER).read("test", id),
-        interface.at(OTHER).change(&link, json!({ "active": true })),
+        at("other@sandbox.test", OTHER).get("test", id),
+        interface.for_account(OTHER).get("test", id),
+        interface
+            .for_account(OTHER)
+            .update(&link, json!({ "active": true })),
     ] {
-        answer.refused(404, "not_found", None);
+        answer.assert_error(404, "not_found", None);
     }
     at("other@sandbox.test", OTHER)
         .create("test", &body)
         .expect(201);
     let nobody = LinkClient {
         cookie: String::new(),
-        ..interface.at(OTHER)
+        ..interface.for_account(OTHER)
     };
-    nobody.list("").refused(401, "unauthorized", None);
+    nobody.list("").assert_error(401, "unauthorized", None);
     assert_eq!(
-        interface.read("test", id).expect(200).json()["active"],
+        interface.get("test", id).expect(200).json()["active"],
         false
     );
 }

@@ -102,7 +102,7 @@ fn sign_ins_of_one_client_at_once_are_let_in_or_told_to_come_again() {
     });
     for answer in &answers {
         if answer.status != 201 {
-            answer.refused(429, "too_many_attempts", None);
+            answer.assert_error(429, "too_many_attempts", None);
             assert_eq!(answer.headers["retry-after"], "1");
         }
     }

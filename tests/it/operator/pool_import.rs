@@ -68,8 +68,8 @@ fn wrong_line_is_named_and_nothing_is_imported() {
     let served = Installation::new();
     let theirs = key_of(100);
     let sent_to = "insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', ?1, 0)";
-    served.open().execute(sent_to, [&theirs]).unwrap();
-    crate::support::audit_log::note_written(&served.file);
+    served.open_file().execute(sent_to, [&theirs]).unwrap();
+    crate::support::audit_log::record_direct_writes(&served.file);
     let key = key_of(1);
     let secret = bs58::encode([7; 64]).into_string();
     let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
@@ -112,7 +112,7 @@ fn wrong_line_is_named_and_nothing_is_imported() {
         }
     }
     let none = "select count(*) || '' from pool_addresses";
-    served.until(none, &["0"]);
+    served.poll(none, &["0"]);
     let missing = import(&served.file, "/nowhere/pool.txt", "");
     assert!(
         errors(&missing).contains("cannot read /nowhere/pool.txt"),

@@ -84,7 +84,7 @@ const NEVER: [&str; 14] = [
 #[track_caller]
 fn age(interface: &OperatorInterface, ms: i64) {
     let sql = format!("update sessions set password_at = password_at - {ms}");
-    interface.shop.write_beside(&sql);
+    interface.shop.execute_sql(&sql);
 }
 
 /// Calls a route on the account as the operator; whatever else its path names is not there.
@@ -130,18 +130,18 @@ fn sensitive_operations_refuse_an_old_password_and_do_nothing() {
     // Ten seconds are for the test itself.
     age(&interface, 890_000);
     let key = json!({ "class": "secret", "mode": "test" });
-    interface.act("POST", "keys", &key).expect(201);
+    interface.request("POST", "keys", &key).expect(201);
     age(&interface, 10_000);
-    let before = interface.log_length();
+    let before = interface.audit_length();
     for route in routes(true).filter(|route| route.recent_password == RecentPassword::Always) {
         let answer = call(&interface, route, &json!({ "x": 1 }));
-        answer.refused(403, "reauthentication_required", None);
+        answer.assert_error(403, "reauthentication_required", None);
     }
-    let secret = interface.act("POST", "keys", &key);
-    secret.refused(403, "reauthentication_required", None);
-    assert_eq!(interface.log_length(), before, "nothing was done");
+    let secret = interface.request("POST", "keys", &key);
+    secret.assert_error(403, "reauthentication_required", None);
+    assert_eq!(interface.audit_length(), before, "nothing was done");
     // What is not sensitive goes on.
-    interface.read("keys");
+    interface.get("keys");
     let session = interface.send(&interface.operator, "GET", "/dashboard/api/session", &NULL);
     session.expect(200);
 }
@@ -156,7 +156,7 @@ fn a_body_that_names_a_sensitive_field_refuses_an_old_password() {
             // A field that is null may take a limit away.
             for value in [json!(1), NULL] {
                 let answer = call(&interface, route.unwrap(), &json!({ *field: value }));
-                answer.refused(403, "reauthentication_required", None);
+                answer.assert_error(403, "reauthentication_required", None);
             }
         }
     }
@@ -164,8 +164,8 @@ fn a_body_that_names_a_sensitive_field_refuses_an_old_password() {
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body: &Value| interface.send(&interface.operator, "PATCH", &path, body);
     change(&json!({ "name": "A shop", "branding": { "color": "#0a84ff" } })).expect(200);
-    change(&json!([])).refused(400, "invalid_request", None);
-    change(&json!({ "name": 7 })).refused(400, "invalid_request", Some("name"));
+    change(&json!([])).assert_error(400, "invalid_request", None);
+    change(&json!({ "name": 7 })).assert_error(400, "invalid_request", Some("name"));
     let settings = "/dashboard/api/settings";
     let pause = json!({ "maintenance": true });
     interface
@@ -218,10 +218,10 @@ fn an_old_password_stops_each_act_that_moves_money_and_a_new_one_lets_it_through
     let confirm = json!({ "password": "sandbox" });
     for (method, path, body, status) in acts {
         age(&interface, 900_000);
-        let before = interface.log_length();
+        let before = interface.audit_length();
         let send = || interface.send(&interface.operator, method, path, &body);
-        send().refused(403, "reauthentication_required", None);
-        assert_eq!(interface.log_length(), before, "{path} did something");
+        send().assert_error(403, "reauthentication_required", None);
+        assert_eq!(interface.audit_length(), before, "{path} did something");
         interface
             .send(&interface.operator, "POST", CONFIRM, &confirm)
             .expect(204);
@@ -236,8 +236,8 @@ fn keys_and_the_sandbox_ask_for_no_password() {
     age(&interface, 900_000);
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let refund = shop.refund(&invoice, Some("10.00"));
-    shop.moved("refunds", &refund, &["approve", "process", "pay"]);
-    shop.switch(json!({ "payoutDailyLimit": "20000.00" }));
+    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
+    shop.update_account(json!({ "payoutDailyLimit": "20000.00" }));
     shop.payout("25.00");
 }
 
@@ -246,8 +246,8 @@ fn the_password_given_again_renews_one_session() {
     let interface = OperatorInterface::open();
     age(&interface, 900_000);
     let body = json!({ "address": "So11111111111111111111111111111111111111112" });
-    let set = || interface.by_merchant("PUT", "payout-addresses/solana", &body);
-    set().refused(403, "reauthentication_required", None);
+    let set = || interface.request_as_merchant("PUT", "payout-addresses/solana", &body);
+    set().assert_error(403, "reauthentication_required", None);
     let confirm = |cookie: &str, body: &Value| interface.send(cookie, "POST", CONFIRM, body);
     for (body, param) in [
         (json!({}), "password"),
@@ -255,17 +255,17 @@ fn the_password_given_again_renews_one_session() {
         (json!({ "password": 1 }), "password"),
         (json!({ "password": "sandbox", "more": 1 }), "more"),
     ] {
-        confirm(&interface.merchant, &body).refused(400, "invalid_request", Some(param));
+        confirm(&interface.merchant, &body).assert_error(400, "invalid_request", Some(param));
     }
     let wrong = json!({ "password": "wrong" });
-    confirm(&interface.merchant, &wrong).refused(401, "invalid_credentials", Some("password"));
-    set().refused(403, "reauthentication_required", None);
+    confirm(&interface.merchant, &wrong).assert_error(401, "invalid_credentials", Some("password"));
+    set().assert_error(403, "reauthentication_required", None);
     let right = json!({ "password": "sandbox" });
-    confirm("coffer_session=none", &right).refused(401, "unauthorized", None);
+    confirm("coffer_session=none", &right).assert_error(401, "unauthorized", None);
     confirm(&interface.merchant, &right).expect(204);
     set().expect(200);
-    let operators = interface.act("PUT", "payout-addresses/solana", &body);
-    operators.refused(403, "reauthentication_required", None);
+    let operators = interface.request("PUT", "payout-addresses/solana", &body);
+    operators.assert_error(403, "reauthentication_required", None);
 }
 
 #[test]
@@ -273,14 +273,14 @@ fn it_is_real_time_that_counts() {
     let mut interface = OperatorInterface::open();
     let key = json!({ "class": "public", "mode": "test" });
     interface.shop.advance("11h");
-    interface.act("POST", "keys", &key).expect(201);
+    interface.request("POST", "keys", &key).expect(201);
     // A wall clock that was set back does not make a password young.
     age(&interface, -120_000);
     interface
-        .act("POST", "keys", &key)
-        .refused(403, "reauthentication_required", None);
+        .request("POST", "keys", &key)
+        .assert_error(403, "reauthentication_required", None);
     interface.sign_in_again();
-    interface.act("POST", "keys", &key).expect(201);
+    interface.request("POST", "keys", &key).expect(201);
 }
 
 #[test]
@@ -291,9 +291,9 @@ fn a_stolen_session_does_not_guess_the_password() {
     let slowed = (0..50)
         .map(|_| confirm())
         .find(|answer| answer.status != 401);
-    slowed.unwrap().refused(429, "too_many_attempts", None);
+    slowed.unwrap().assert_error(429, "too_many_attempts", None);
     // The user signs in elsewhere all the same, and ends it.
-    interface.shop.signed_in("merchant@sandbox.test");
+    interface.shop.sign_in("merchant@sandbox.test");
 }
 
 #[test]
@@ -301,39 +301,39 @@ fn an_account_has_at_most_a_hundred_keys_that_work() {
     let interface = OperatorInterface::open();
     let key = json!({ "class": "secret", "mode": "live" });
     let count = "select count(*) || '' from keys where account = 1 and revoked_at is null";
-    let have: usize = interface.shop.read_beside(count).parse().unwrap();
-    let make = || interface.by_merchant("POST", "keys", &key);
+    let have: usize = interface.shop.query_text(count).parse().unwrap();
+    let make = || interface.request_as_merchant("POST", "keys", &key);
     let mut ids: Vec<String> = Vec::new();
     for _ in have..100 {
         let made = make().expect(201).json();
         ids.push(made["id"].as_str().unwrap().to_owned());
     }
-    make().refused(400, "invalid_request", None);
+    make().assert_error(400, "invalid_request", None);
     let import = json!({ "import": "shop.0123456789abcdef", "mode": "live" });
     interface
-        .act("POST", "keys", &import)
-        .refused(400, "invalid_request", None);
+        .request("POST", "keys", &import)
+        .assert_error(400, "invalid_request", None);
     // A key that leaked can be replaced all the same, but not doubled.
     let path = format!("keys/{}/roll", ids[0]);
     interface
-        .by_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
-        .refused(400, "invalid_request", None);
+        .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
+        .assert_error(400, "invalid_request", None);
     interface
-        .by_merchant("POST", &path, &json!({ "overlapSeconds": 0 }))
+        .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 0 }))
         .expect(201);
-    make().refused(400, "invalid_request", None);
+    make().assert_error(400, "invalid_request", None);
     interface
-        .by_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL)
+        .request_as_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL)
         .expect(204);
     // One that is being replaced counts until its time is up.
     let path = format!("keys/{}/roll", ids[2]);
     interface
-        .by_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
+        .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
         .expect(201);
-    make().refused(400, "invalid_request", None);
+    make().assert_error(400, "invalid_request", None);
     interface.shop.advance("1m");
     make().expect(201);
-    make().refused(400, "invalid_request", None);
+    make().assert_error(400, "invalid_request", None);
 }
 
 #[test]
@@ -341,14 +341,16 @@ fn an_account_has_at_most_a_hundred_reseller_tokens_that_work() {
     let interface = OperatorInterface::open();
     let count =
         "select count(*) || '' from reseller_tokens where account = 1 and revoked_at is null";
-    let have: usize = interface.shop.read_beside(count).parse().unwrap();
-    let make = || interface.by_merchant("POST", "reseller-tokens", &NULL);
+    let have: usize = interface.shop.query_text(count).parse().unwrap();
+    let make = || interface.request_as_merchant("POST", "reseller-tokens", &NULL);
     for _ in have..99 {
         make().expect(201);
     }
     let last = make().expect(201).json();
-    make().refused(400, "invalid_request", None);
+    make().assert_error(400, "invalid_request", None);
     let path = format!("reseller-tokens/{}", last["id"].as_str().unwrap());
-    interface.by_merchant("DELETE", &path, &NULL).expect(204);
+    interface
+        .request_as_merchant("DELETE", &path, &NULL)
+        .expect(204);
     make().expect(201);
 }

@@ -1,43 +1,48 @@
 //! Where the second factor is asked for, who guesses at it, and who else turns it off.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie, wrong,
+    ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, session_cookie,
+    wrong_code,
 };
 use serde_json::{Value, json};
 
 #[test]
 fn a_million_codes_are_not_walked() {
     let house = OperatorServer::open();
-    let owner = house.on();
+    let owner = house.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
-    let (right, wrong) = (json!(near[1]), json!(wrong(&near)));
+    let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
     let from = "198.51.100.1";
     for _ in 0..6 {
         // That the password is right takes back no wrong code.
-        house
-            .sign_in_from(from, ANNA, &NULL)
-            .refused(401, "second_factor_required", Some("code"));
-        house
-            .sign_in_from(from, ANNA, &wrong)
-            .refused(401, "invalid_credentials", Some("code"));
+        house.sign_in_from(from, ANNA, &NULL).assert_error(
+            401,
+            "second_factor_required",
+            Some("code"),
+        );
+        house.sign_in_from(from, ANNA, &wrong).assert_error(
+            401,
+            "invalid_credentials",
+            Some("code"),
+        );
     }
     for code in [&wrong, &right] {
         let slowed = house.sign_in_from(from, ANNA, code);
-        slowed.refused(429, "too_many_attempts", None);
+        slowed.assert_error(429, "too_many_attempts", None);
         assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     }
     // The same person in a session that is theirs, by another way.
     let confirm = json!({ "password": PASSWORD, "code": wrong });
     for _ in 0..6 {
-        let refused = house.act(&owner.cookie, "POST", CONFIRM, &confirm);
-        refused.refused(401, "invalid_credentials", Some("code"));
+        let refused = house.request(&owner.cookie, "POST", CONFIRM, &confirm);
+        refused.assert_error(401, "invalid_credentials", Some("code"));
     }
     house
-        .act(&owner.cookie, "POST", CONFIRM, &confirm)
-        .refused(429, "too_many_attempts", None);
+        .request(&owner.cookie, "POST", CONFIRM, &confirm)
+        .assert_error(429, "too_many_attempts", None);
     let body = json!({ "code": wrong });
-    let off = house.act(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
-    off.refused(429, "too_many_attempts", None);
+    let off = house.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
+    off.assert_error(429, "too_many_attempts", None);
     // From ever new clients: twenty in all, and the next one in an hour. What was given in the session counts apart.
     let statuses: Vec<u16> = (0..20)
         .map(|client| {
@@ -50,7 +55,7 @@ fn a_million_codes_are_not_walked() {
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 6);
     house
         .sign_in_from("203.0.113.99", ANNA, &right)
-        .refused(429, "too_many_attempts", None);
+        .assert_error(429, "too_many_attempts", None);
     // Who has a recovery code gets in, and others are as before.
     house
         .sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0]))
@@ -63,15 +68,15 @@ fn a_million_codes_are_not_walked() {
 #[test]
 fn replayed_code_is_refused_and_counts_against_nobody() {
     let house = OperatorServer::open();
-    let owner = house.on();
+    let owner = house.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
-    let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong(&near)));
+    let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
     let own = "198.51.100.7";
-    let session = cookie(&house.sign_in_from(own, ANNA, &used).expect(201));
+    let session = session_cookie(&house.sign_in_from(own, ANNA, &used).expect(201));
     // The same code again, from the same client and from ever new ones, at sign-in and in the session.
     let replay = |from: &str| {
         let refused = house.sign_in_from(from, ANNA, &used);
-        refused.refused(401, "invalid_credentials", Some("code"));
+        refused.assert_error(401, "invalid_credentials", Some("code"));
         assert!(
             refused.text.contains("was used already"),
             "{}",
@@ -84,11 +89,11 @@ fn replayed_code_is_refused_and_counts_against_nobody() {
     }
     for _ in 0..10 {
         let body = json!({ "password": PASSWORD, "code": used });
-        let refused = house.act(&session, "POST", CONFIRM, &body);
-        refused.refused(401, "invalid_credentials", Some("code"));
+        let refused = house.request(&session, "POST", CONFIRM, &body);
+        refused.assert_error(401, "invalid_credentials", Some("code"));
         let body = json!({ "code": used });
-        let refused = house.act(&session, "POST", &format!("{FACTOR}/off"), &body);
-        refused.refused(401, "invalid_credentials", Some("code"));
+        let refused = house.request(&session, "POST", &format!("{FACTOR}/off"), &body);
+        refused.assert_error(401, "invalid_credentials", Some("code"));
     }
     // As many guesses are left as before: twenty of all clients.
     let made = (0..40).filter(|client| {
@@ -102,15 +107,15 @@ fn replayed_code_is_refused_and_counts_against_nobody() {
 #[test]
 fn who_knows_the_password_keeps_no_owner_out() {
     let house = OperatorServer::open();
-    let owner = house.on();
+    let owner = house.turn_on_factor();
     let (own, phone) = ("198.51.100.7", "198.51.100.8");
     for (client, steps) in [(own, 0), (phone, 1)] {
         let code = json!(house.code(&owner.secret, steps));
         house.sign_in_from(client, ANNA, &code).expect(201);
     }
-    house.pass(3 * STEP_MS);
+    house.advance_ms(3 * STEP_MS);
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
-    let wrong = json!(wrong(&near));
+    let wrong = json!(wrong_code(&near));
     // Somebody who knows the password signs in by it from many clients, and guesses codes from all of them.
     let guess = |client: usize| {
         let from = format!("203.0.113.{client}");
@@ -119,27 +124,27 @@ fn who_knows_the_password_keeps_no_owner_out() {
     let made = (0..40).filter(|client| guess(*client) == 401).count();
     assert_eq!(made, 20, "all together");
     let refused = house.sign_in_from("203.0.113.99", ANNA, &json!(near[1]));
-    refused.refused(429, "too_many_attempts", None);
+    refused.assert_error(429, "too_many_attempts", None);
     // So many wrong passwords keep out all but who has signed in by a code; that the guesser has given the right one from
     // many clients makes nobody forgotten.
     let body = json!({ "email": ANNA, "password": "wrong" });
     let fail = |at: usize| {
         let from = format!("203.0.{}.{}", at / 250, at % 250 + 1);
-        house.call(&from, "", "POST", SESSION, &body).status
+        house.request_from(&from, "", "POST", SESSION, &body).status
     };
     assert!((0..400).any(|at| fail(at) == 429));
     house.sign_in_from(own, ANNA, &json!(near[1])).expect(201);
     house.sign_in_from(phone, ANNA, &json!(near[2])).expect(201);
-    house.pass(3 * STEP_MS);
+    house.advance_ms(3 * STEP_MS);
     let body = json!({ "password": PASSWORD, "code": house.code(&owner.secret, 0) });
     let begun = house.sign_in_from(own, ANNA, &json!(house.code(&owner.secret, 1)));
-    let session = cookie(&begun.expect(201));
+    let session = session_cookie(&begun.expect(201));
     house
-        .act(&session, "POST", CONFIRM, &body)
-        .refused(401, "invalid_credentials", Some("code"));
-    house.pass(3 * STEP_MS);
+        .request(&session, "POST", CONFIRM, &body)
+        .assert_error(401, "invalid_credentials", Some("code"));
+    house.advance_ms(3 * STEP_MS);
     let body = json!({ "password": PASSWORD, "code": house.code(&owner.secret, 0) });
-    house.act(&session, "POST", CONFIRM, &body).expect(204);
+    house.request(&session, "POST", CONFIRM, &body).expect(204);
     // Nor does one who guesses at the owner's own address guess on without end.
     let guess = || house.sign_in_from(own, ANNA, &wrong).status;
     let made = (0..40).filter(|_| guess() == 401).count();
@@ -155,28 +160,30 @@ fn a_code_that_was_not_looked_at_proves_nothing() {
         let begun = house.sign_in_from(&guesser(number), ANNA, &json!("000000"));
         begun.expect(201);
     }
-    let owner = house.on();
+    let owner = house.turn_on_factor();
     for number in 4..8 {
-        house.pass(STEP_MS);
+        house.advance_ms(STEP_MS);
         let code = json!(house.code(&owner.secret, 0));
         house
             .sign_in_from(&guesser(number), ANNA, &code)
             .expect(201);
     }
-    house.pass(STEP_MS);
+    house.advance_ms(STEP_MS);
     let body = json!({ "code": house.code(&owner.secret, 0) });
     let off = format!("{FACTOR}/off");
-    house.act(&owner.cookie, "POST", &off, &body).expect(204);
+    house
+        .request(&owner.cookie, "POST", &off, &body)
+        .expect(204);
     // All of them together guess as often as one.
-    let owner = house.on();
+    let owner = house.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
-    let (right, wrong) = (json!(near[1]), json!(wrong(&near)));
+    let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
     let guess = |number: usize, code: &Value| house.sign_in_from(&guesser(number), ANNA, code);
     let guesses = (0..6).flat_map(|_| 0..8);
     let made = guesses.filter(|number| guess(*number, &wrong).status == 401);
     assert_eq!(made.count(), 20);
     for number in [0, 4] {
-        guess(number, &right).refused(429, "too_many_attempts", None);
+        guess(number, &right).assert_error(429, "too_many_attempts", None);
     }
     // Where it was turned on, it was looked at.
     house.sign_in(ANNA, &right).expect(201);
@@ -185,52 +192,64 @@ fn a_code_that_was_not_looked_at_proves_nothing() {
 #[test]
 fn it_is_asked_for_wherever_the_password_is() {
     let house = OperatorServer::open();
-    let owner = house.on();
-    let begin = |cookie: &str| house.act(cookie, "POST", FACTOR, &NULL);
-    house.pass(900_000);
-    begin(&owner.cookie).refused(403, "reauthentication_required", None);
+    let owner = house.turn_on_factor();
+    let begin = |cookie: &str| house.request(cookie, "POST", FACTOR, &NULL);
+    house.advance_ms(900_000);
+    begin(&owner.cookie).assert_error(403, "reauthentication_required", None);
     let confirm = |code: &Value| {
         let body = json!({ "password": PASSWORD, "code": code });
-        house.act(&owner.cookie, "POST", CONFIRM, &body)
+        house.request(&owner.cookie, "POST", CONFIRM, &body)
     };
-    confirm(&NULL).refused(401, "second_factor_required", Some("code"));
-    begin(&owner.cookie).refused(403, "reauthentication_required", None);
-    confirm(&json!(house.code(&owner.secret, 5))).refused(401, "invalid_credentials", Some("code"));
+    confirm(&NULL).assert_error(401, "second_factor_required", Some("code"));
+    begin(&owner.cookie).assert_error(403, "reauthentication_required", None);
+    confirm(&json!(house.code(&owner.secret, 5))).assert_error(
+        401,
+        "invalid_credentials",
+        Some("code"),
+    );
     confirm(&json!(house.code(&owner.secret, 0))).expect(204);
-    begin(&owner.cookie).refused(409, "invalid_transition", None);
+    begin(&owner.cookie).assert_error(409, "invalid_transition", None);
     let path = "/dashboard/api/session/password";
     let change = |code: &Value| {
         let body = json!({ "password": PASSWORD, "newPassword": "another password", "code": code });
-        house.act(&owner.cookie, "PUT", path, &body)
+        house.request(&owner.cookie, "PUT", path, &body)
     };
-    change(&NULL).refused(401, "second_factor_required", Some("code"));
-    change(&json!(house.code(&owner.secret, 0))).refused(401, "invalid_credentials", Some("code"));
-    house.act(&owner.cookie, "GET", SESSION, &NULL).expect(200);
+    change(&NULL).assert_error(401, "second_factor_required", Some("code"));
+    change(&json!(house.code(&owner.secret, 0))).assert_error(
+        401,
+        "invalid_credentials",
+        Some("code"),
+    );
+    house
+        .request(&owner.cookie, "GET", SESSION, &NULL)
+        .expect(200);
     change(&json!(house.code(&owner.secret, 1))).expect(204);
     house
-        .act(&owner.cookie, "GET", SESSION, &NULL)
-        .refused(401, "unauthorized", None);
+        .request(&owner.cookie, "GET", SESSION, &NULL)
+        .assert_error(401, "unauthorized", None);
     // Another password leaves it on.
     let body = json!({ "email": ANNA, "password": "another password" });
-    house
-        .act("", "POST", SESSION, &body)
-        .refused(401, "second_factor_required", Some("code"));
+    house.request("", "POST", SESSION, &body).assert_error(
+        401,
+        "second_factor_required",
+        Some("code"),
+    );
 }
 
 #[test]
 fn another_operator_turns_it_off_for_who_has_lost_it() {
     let house = OperatorServer::open();
-    let owner = house.on();
-    let ben = house.cookie(BEN);
+    let owner = house.turn_on_factor();
+    let ben = house.session_cookie(BEN);
     let listed = house
-        .act(&ben, "GET", "/dashboard/api/users", &NULL)
+        .request(&ben, "GET", "/dashboard/api/users", &NULL)
         .expect(200);
     let users = listed.json()["data"].clone();
     assert!(users[0]["secondFactorAt"].is_string() && users[1]["secondFactorAt"].is_null());
     assert!(!listed.text.contains(&owner.secret));
     let of = |user: &Value| format!("/dashboard/api/users/{}", user["id"].as_str().unwrap());
     let off = |cookie: &str, user: &Value| {
-        house.act(
+        house.request(
             cookie,
             "DELETE",
             &format!("{}/second-factor", of(user)),
@@ -238,45 +257,45 @@ fn another_operator_turns_it_off_for_who_has_lost_it() {
         )
     };
     // A new password, or being disabled for a while, does not turn it off.
-    let change = |body: &Value| house.act(&ben, "PATCH", &of(&users[0]), body);
+    let change = |body: &Value| house.request(&ben, "PATCH", &of(&users[0]), body);
     change(&json!({ "password": PASSWORD })).expect(200);
     change(&json!({ "disabled": true })).expect(200);
     house
         .sign_in(ANNA, &NULL)
-        .refused(401, "invalid_credentials", None);
+        .assert_error(401, "invalid_credentials", None);
     change(&json!({ "disabled": false })).expect(200);
     house
         .sign_in(ANNA, &NULL)
-        .refused(401, "second_factor_required", Some("code"));
-    let anna = cookie(
+        .assert_error(401, "second_factor_required", Some("code"));
+    let anna = session_cookie(
         &house
             .sign_in(ANNA, &json!(house.code(&owner.secret, 0)))
             .expect(201),
     );
     // One's own takes a code.
-    off(&anna, &users[0]).refused(403, "forbidden", None);
+    off(&anna, &users[0]).assert_error(403, "forbidden", None);
     off(&ben, &users[0]).expect(204);
     house
-        .act(&anna, "GET", SESSION, &NULL)
-        .refused(401, "unauthorized", None);
-    let log = house.log();
+        .request(&anna, "GET", SESSION, &NULL)
+        .assert_error(401, "unauthorized", None);
+    let log = house.factor_log();
     assert!(log.ends_with(&format!(
         "{BEN} user.second_factor_off {}",
         users[0]["id"].as_str().unwrap()
     )));
-    let anna = house.cookie(ANNA);
+    let anna = house.session_cookie(ANNA);
     // There is nothing to turn off any more.
     off(&ben, &users[0]).expect(204);
-    assert_eq!(house.log(), log);
-    house.act(&anna, "GET", SESSION, &NULL).expect(200);
+    assert_eq!(house.factor_log(), log);
+    house.request(&anna, "GET", SESSION, &NULL).expect(200);
     let nobody = json!({ "id": "01a1fd55-7a80-7af2-9132-000000000009" });
-    off(&ben, &nobody).refused(404, "not_found", None);
+    off(&ben, &nobody).assert_error(404, "not_found", None);
 }
 
 #[test]
 fn the_command_line_turns_it_off_beside_a_running_server() {
     let house = OperatorServer::open();
-    let owner = house.on();
+    let owner = house.turn_on_factor();
     assert_eq!(
         house.coffer_user(&["list", "--json"])["data"]
             .as_array()
@@ -289,13 +308,13 @@ fn the_command_line_turns_it_off_beside_a_running_server() {
         (&json!(ANNA), &NULL)
     );
     house
-        .act(&owner.cookie, "GET", SESSION, &NULL)
-        .refused(401, "unauthorized", None);
-    house.cookie(ANNA);
+        .request(&owner.cookie, "GET", SESSION, &NULL)
+        .assert_error(401, "unauthorized", None);
+    house.session_cookie(ANNA);
     assert!(
         house
-            .log()
+            .factor_log()
             .contains("; command line user.second_factor_off")
     );
-    assert_eq!(house.value("select count(*) from recovery_codes"), "0");
+    assert_eq!(house.query_text("select count(*) from recovery_codes"), "0");
 }

@@ -11,7 +11,7 @@ const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 fn read(served: &Installation, running: &RunningServer, id: &str) -> Value {
     let path = format!("/dashboard/api/accounts/{}/payouts/{id}", served.account);
     running
-        .interface("GET", &path, &Value::Null)
+        .operator_request("GET", &path, &Value::Null)
         .expect(200)
         .json()
 }
@@ -20,7 +20,7 @@ fn read(served: &Installation, running: &RunningServer, id: &str) -> Value {
 #[track_caller]
 fn step(running: &RunningServer, id: &str, body: &Value) {
     let path = format!("/dashboard/api/payouts/{id}");
-    running.interface("POST", &path, body).expect(200);
+    running.operator_request("POST", &path, body).expect(200);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
                 .starts_with("M4 4h7v1h-7z")
         );
         // A command that was started may have sent it: nobody is told to send it once more.
-        let file = served.open();
+        let file = served.open_file();
         for sending in ["'running'", "'unknown'"] {
             file.execute(
                 &format!("update transfers set sending = {sending} where id = ?1"),
@@ -110,12 +110,15 @@ fn refunds_are_paged_through_filtered_and_opened_however_old_they_are() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.invoice("100.00", json!({ "asset": "LTC" }));
     let payment = interface.shop.pay(json!({ "invoice": invoice["id"] }));
-    interface.shop.step(&payment, "confirmed");
+    interface.shop.move_payment(&payment, "confirmed");
     let to = &invoice["depositAddress"];
     let body = json!({ "invoice": invoice["id"], "amount": "1.00", "toAddress": to });
     let mut made = Vec::new();
     for _ in 0..5 {
-        let refund = interface.act("POST", "refunds", &body).expect(201).json();
+        let refund = interface
+            .request("POST", "refunds", &body)
+            .expect(201)
+            .json();
         made.insert(0, refund["id"].as_str().unwrap().to_owned());
     }
     let reject = json!({ "action": "reject" });
@@ -138,7 +141,7 @@ fn refunds_are_paged_through_filtered_and_opened_however_old_they_are() {
         );
         answer.expect(200).json()
     };
-    let of_account = |rest: &str| interface.read(&format!("refunds?limit=2{rest}"));
+    let of_account = |rest: &str| interface.get(&format!("refunds?limit=2{rest}"));
     let both: [&dyn Fn(&str) -> Value; 2] = [&of_account, &of_all];
     for read in both {
         let (mut found, mut before) = (Vec::new(), String::new());
@@ -164,7 +167,7 @@ fn refunds_are_paged_through_filtered_and_opened_however_old_they_are() {
 /// The oldest refund is opened by its id, by who may see it; neither it nor anything else is a page's beginning elsewhere.
 #[track_caller]
 fn opened(interface: &OperatorInterface, refund: &str, invoice: &str) {
-    let oldest = interface.read(&format!("refunds/{refund}"));
+    let oldest = interface.get(&format!("refunds/{refund}"));
     assert_eq!(oldest["status"], "rejected");
     // Chains are simulated: nothing is to be sent.
     assert_eq!([&oldest["paymentUri"], &oldest["qr"]], [&Value::Null; 2]);
@@ -172,20 +175,20 @@ fn opened(interface: &OperatorInterface, refund: &str, invoice: &str) {
     let account = &interface.account;
     let own = format!("/dashboard/api/accounts/{account}/refunds/{refund}?mode=test");
     get(&interface.merchant, &own).expect(200);
-    get(&interface.stranger, &own).refused(404, "not_found", None);
+    get(&interface.stranger, &own).assert_error(404, "not_found", None);
     let elsewhere = own.replace(account, OTHER_ACCOUNT);
-    get(&interface.operator, &elsewhere).refused(404, "not_found", None);
+    get(&interface.operator, &elsewhere).assert_error(404, "not_found", None);
     for wrong in [
         own.replace("mode=test", "mode=live"),
         own.replace("refunds", "payouts"),
     ] {
-        get(&interface.operator, &wrong).refused(404, "not_found", None);
+        get(&interface.operator, &wrong).assert_error(404, "not_found", None);
     }
     for before in [OTHER_ACCOUNT, invoice] {
         let page = get(
             &interface.operator,
             &interface.path(&format!("refunds?before={before}")),
         );
-        page.refused(400, "invalid_request", Some("before"));
+        page.assert_error(400, "invalid_request", Some("before"));
     }
 }

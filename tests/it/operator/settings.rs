@@ -25,12 +25,12 @@ fn maintenance_pauses_live_invoices() {
         let body = json!({ "amount": "20.00", "currency": "EUR" });
         interface.shop.post("/v1/invoices", Some(key), body)
     };
-    create(LIVE).refused(503, "maintenance", None);
+    create(LIVE).assert_error(503, "maintenance", None);
     create(TEST).expect(201);
     set(json!({ "maintenance": false })).expect(200);
     create(LIVE).expect(201);
-    set(json!({})).refused(400, "invalid_request", Some("maintenance"));
-    set(json!({ "maintenance": 1 })).refused(400, "invalid_request", Some("maintenance"));
+    set(json!({})).assert_error(400, "invalid_request", Some("maintenance"));
+    set(json!({ "maintenance": 1 })).assert_error(400, "invalid_request", Some("maintenance"));
     assert_eq!(interface.shop.noted("settings.change").len(), 2);
 }
 
@@ -84,7 +84,7 @@ fn confirmations_are_set_for_each_coin_and_noted() {
     set(null).expect(200);
     assert_eq!(read(), by_default);
     let merchant = interface.send(&interface.merchant, "PUT", path, &both);
-    merchant.refused(403, "forbidden", None);
+    merchant.assert_error(403, "forbidden", None);
     // A sandbox that begins anew begins with the defaults.
     set(both).expect(200);
     interface
@@ -117,7 +117,7 @@ fn what_is_wrong_changes_nothing(interface: &OperatorInterface, own: &Value) {
         let body = json!({ "maintenance": true, "confirmations": confirmations });
         let path = "/dashboard/api/settings";
         let answer = interface.send(&interface.operator, "PUT", path, &body);
-        answer.refused(400, "invalid_request", Some(field));
+        answer.assert_error(400, "invalid_request", Some(field));
     }
 }
 
@@ -170,7 +170,7 @@ fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
         let path = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
         shop.post(&path, Some(TEST), json!({ "asset": "LTC" }))
     };
-    select(&fresh).refused(400, "coin_unavailable", Some("asset"));
+    select(&fresh).assert_error(400, "coin_unavailable", Some("asset"));
     let same = select(&quoted).expect(200).json();
     assert_eq!(same["depositAddress"], quoted["depositAddress"]);
     let path = format!("/v1/invoices/{}/simulate", quoted["id"].as_str().unwrap());
@@ -178,8 +178,8 @@ fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
     assert_eq!(paid["paid"], true);
     switch("LTC", json!({ "enabled": true })).expect(200);
     select(&fresh).expect(200);
-    switch("XMR", json!({ "enabled": true })).refused(404, "not_found", None);
-    switch("LTC", json!({})).refused(400, "invalid_request", Some("enabled"));
+    switch("XMR", json!({ "enabled": true })).assert_error(404, "not_found", None);
+    switch("LTC", json!({})).assert_error(400, "invalid_request", Some("enabled"));
     assert_eq!(shop.noted("coin.switch").len(), 2, "only changes are noted");
 }
 
@@ -188,7 +188,7 @@ fn the_audit_log_is_paged_and_a_merchant_sees_its_own() {
     let interface = OperatorInterface::open();
     let body = json!({ "class": "public", "mode": "test" });
     for _ in 0..3 {
-        interface.act("POST", "keys", &body).expect(201);
+        interface.request("POST", "keys", &body).expect(201);
     }
     let other = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
     interface
@@ -218,8 +218,8 @@ fn the_audit_log_is_paged_and_a_merchant_sees_its_own() {
     assert_eq!(log(&interface.operator, &named).expect(200).json(), own);
     assert_eq!(log(&interface.merchant, &named).expect(200).json(), own);
     let foreign = format!("account={OTHER_ACCOUNT}");
-    log(&interface.merchant, &foreign).refused(404, "not_found", None);
-    log(&interface.operator, "account=x").refused(404, "not_found", None);
-    log(&interface.operator, "before=x").refused(400, "invalid_request", Some("before"));
-    log(&interface.operator, "limit=201").refused(400, "invalid_request", Some("limit"));
+    log(&interface.merchant, &foreign).assert_error(404, "not_found", None);
+    log(&interface.operator, "account=x").assert_error(404, "not_found", None);
+    log(&interface.operator, "before=x").assert_error(400, "invalid_request", Some("before"));
+    log(&interface.operator, "limit=201").assert_error(400, "invalid_request", Some("limit"));
 }

@@ -14,7 +14,7 @@ const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375
 /// A shop without a user, whose set-up link is good for an hour.
 fn new_shop() -> Shop {
     let shop = Shop::open();
-    shop.write_beside(&format!(
+    shop.execute_sql(&format!(
         "delete from users;
          update file set setup_hash = x'{HASH}', setup_expires_at = clock_frozen_at + 3600000;"
     ));
@@ -23,29 +23,29 @@ fn new_shop() -> Shop {
 
 /// Submits the form with these fields besides the token.
 fn submit(shop: &Shop, fields: &str) -> Page {
-    Page::of(shop.submit("/setup", &[], &format!("{TOKEN}&{fields}")))
+    Page::from_response(shop.submit("/setup", &[], &format!("{TOKEN}&{fields}")))
 }
 
 #[test]
 fn the_first_operator_is_made_once() {
     let shop = new_shop();
-    let page = shop.page(LINK).says(
+    let page = shop.page(LINK).assert_shows(
         200,
         &["name=\"email\"", "type=\"password\"", "action=\"setup\""],
     );
     assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
-    page.hides(&["TEST."]);
+    page.assert_hides(&["TEST."]);
     let fields = "email=anna%40shop.test&password=+anna%27s+password+";
-    submit(&shop, fields).says(200, &["anna@shop.test may sign in now"]);
+    submit(&shop, fields).assert_shows(200, &["anna@shop.test may sign in now"]);
     let body = json!({ "email": "anna@shop.test", "password": " anna's password " });
     let begun = shop
         .post("/dashboard/api/session", None, body)
         .expect(201)
         .json();
     assert_eq!(begun["user"]["role"], "operator");
-    shop.page(LINK).refuses(403).hides(&["<form"]);
-    submit(&shop, "email=eve%40shop.test&password=eve%27s+password").refuses(403);
-    assert_eq!(shop.read_beside("select count(*) || '' from users"), "1");
+    shop.page(LINK).assert_error(403).assert_hides(&["<form"]);
+    submit(&shop, "email=eve%40shop.test&password=eve%27s+password").assert_error(403);
+    assert_eq!(shop.query_text("select count(*) || '' from users"), "1");
 }
 
 #[test]
@@ -65,25 +65,25 @@ fn what_is_wrong_is_told_and_the_link_stays_good() {
         ),
     ] {
         submit(&shop, fields)
-            .says(400, &["role=\"alert\"", told])
-            .hides(&["long enough"]);
+            .assert_shows(400, &["role=\"alert\"", told])
+            .assert_hides(&["long enough"]);
     }
     let twice = "email=a%40shop.test&email=b%40shop.test&password=long+enough";
-    submit(&shop, twice).refuses(400);
-    assert_eq!(shop.read_beside("select count(*) || '' from users"), "0");
-    shop.page(LINK).says(200, &["<form"]);
+    submit(&shop, twice).assert_error(400);
+    assert_eq!(shop.query_text("select count(*) || '' from users"), "0");
+    shop.page(LINK).assert_shows(200, &["<form"]);
 }
 
 #[test]
 fn a_wrong_or_old_link_shows_no_form() {
     let shop = new_shop();
     for wrong in ["/setup", "/setup?token=", "/setup?token=guessed"] {
-        shop.page(wrong).refuses(403).hides(&["<form"]);
+        shop.page(wrong).assert_error(403).assert_hides(&["<form"]);
     }
     let guess = "token=guessed&email=anna%40shop.test&password=long+enough";
-    Page::of(shop.submit("/setup", &[], guess)).refuses(403);
-    Page::of(shop.send("DELETE", "/setup", &[], "")).refuses(405);
+    Page::from_response(shop.submit("/setup", &[], guess)).assert_error(403);
+    Page::from_response(shop.send("DELETE", "/setup", &[], "")).assert_error(405);
     shop.advance("1h");
-    shop.page(LINK).refuses(403).hides(&["<form"]);
-    submit(&shop, "email=anna%40shop.test&password=long+enough").refuses(403);
+    shop.page(LINK).assert_error(403).assert_hides(&["<form"]);
+    submit(&shop, "email=anna%40shop.test&password=long+enough").assert_error(403);
 }

@@ -37,9 +37,9 @@ fn an_operator_signs_in_and_out() {
     shop.send("DELETE", path, &[("cookie", cookie)], "")
         .expect(204);
     let after = shop.send("GET", path, &[("cookie", cookie)], "");
-    after.refused(401, "unauthorized", None);
+    after.assert_error(401, "unauthorized", None);
     shop.send("GET", path, &[], "")
-        .refused(401, "unauthorized", None);
+        .assert_error(401, "unauthorized", None);
 }
 
 #[test]
@@ -51,30 +51,30 @@ fn a_session_ends_after_twelve_hours() {
     shop.advance("11h59m59s");
     read().expect(200);
     shop.advance("1s");
-    read().refused(401, "unauthorized", None);
+    read().assert_error(401, "unauthorized", None);
 }
 
 #[test]
 fn who_guesses_is_slowed_down_and_told_nothing() {
     let shop = Shop::open();
     for _ in 0..6 {
-        sign_in(&shop, "wrong").refused(401, "invalid_credentials", None);
+        sign_in(&shop, "wrong").assert_error(401, "invalid_credentials", None);
     }
     let slowed = sign_in(&shop, "sandbox");
-    slowed.refused(429, "too_many_attempts", None);
+    slowed.assert_error(429, "too_many_attempts", None);
     assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     let nobody = json!({ "email": "nobody@sandbox.test", "password": "sandbox" });
     let nobody = shop.post("/dashboard/api/session", None, nobody);
-    nobody.refused(401, "invalid_credentials", None);
+    nobody.assert_error(401, "invalid_credentials", None);
 }
 
 #[test]
 fn a_reset_forgets_who_guessed() {
     let shop = Shop::open();
     for _ in 0..6 {
-        sign_in(&shop, "wrong").refused(401, "invalid_credentials", None);
+        sign_in(&shop, "wrong").assert_error(401, "invalid_credentials", None);
     }
-    sign_in(&shop, "sandbox").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "sandbox").assert_error(429, "too_many_attempts", None);
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     sign_in(&shop, "sandbox").expect(201);
 }
@@ -91,7 +91,7 @@ fn pages_of_other_sites_do_not_act_in_a_session() {
         ("sec-fetch-site", "cross-site"),
     ] {
         let refused = shop.send("DELETE", path, &[("cookie", cookie), foreign], "");
-        refused.refused(403, "forbidden", None);
+        refused.assert_error(403, "forbidden", None);
     }
     let own = shop.url().to_owned();
     shop.send("DELETE", path, &[("cookie", cookie), ("origin", &own)], "")
@@ -111,6 +111,6 @@ fn what_is_not_an_email_and_a_password_is_told() {
         ),
     ] {
         let refused = shop.post("/dashboard/api/session", None, body);
-        refused.refused(400, "invalid_request", Some(param));
+        refused.assert_error(400, "invalid_request", Some(param));
     }
 }

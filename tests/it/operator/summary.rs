@@ -89,7 +89,7 @@ fn id(of: &Value) -> String {
 #[test]
 fn an_account_where_nothing_is_has_every_number_at_none() {
     let interface = OperatorInterface::open();
-    interface.guarded("getAccountSummary", "GET", "summary", false);
+    interface.assert_access("getAccountSummary", "GET", "summary", false);
     let balance = |currency: &str| {
         json!({
             "currency": currency, "available": "0.00", "pending": "0.00", "reserved": "0.00", "sales": "0.00",
@@ -136,9 +136,9 @@ fn an_account_where_nothing_is_has_every_number_at_none() {
     assert_eq!(own.expect(200).json()["mode"], "test");
     let wrong = interface.path("summary").replace("test", "both");
     let refused = interface.send(&interface.merchant, "GET", &wrong, &NULL);
-    refused.refused(400, "invalid_request", Some("mode"));
+    refused.assert_error(400, "invalid_request", Some("mode"));
     let of_all = interface.send(&interface.merchant, "GET", "/dashboard/api/summary", &NULL);
-    of_all.refused(403, "forbidden", None);
+    of_all.assert_error(403, "forbidden", None);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn invoices_are_counted_as_they_go_on() {
     interface.invoices(&[("detected", 1)], &[("detected", 1)]);
     let balance = &interface.in_numbers(&interface.account, "test")["balances"][0];
     assert_ne!(balance["pending"], "0.00");
-    interface.shop.step(&payment, "confirmed");
+    interface.shop.move_payment(&payment, "confirmed");
     interface.invoices(&[], &[("confirmed", 1)]);
     let balance = &interface.in_numbers(&interface.account, "test")["balances"][0];
     assert_eq!(
@@ -195,7 +195,7 @@ fn payouts_and_refunds_are_counted_until_they_are_over() {
             (&["process"], "processing"),
         ];
         for (actions, status) in steps {
-            interface.shop.moved(kind, &id, actions);
+            interface.shop.apply(kind, &id, actions);
             interface.waits(&[(&format!("/{kind}/{status}"), json!(1))]);
             let own = interface.in_numbers(&interface.account, "live");
             assert_eq!(own[kind][status], 1, "{kind} {status}");
@@ -206,7 +206,7 @@ fn payouts_and_refunds_are_counted_until_they_are_over() {
             );
         }
         let lost = format!("update transfers set sending = 'unknown' where id = '{id}'");
-        interface.shop.write_beside(&lost);
+        interface.shop.execute_sql(&lost);
         interface.waits(&[
             (&format!("/{kind}/processing"), json!(1)),
             ("/transfersUnknown", json!(1)),
@@ -226,7 +226,7 @@ fn payouts_and_refunds_are_counted_until_they_are_over() {
     let of_test =
         || interface.done("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
     assert_eq!(of_test(), 1);
-    interface.shop.moved("refunds", &refund, &["reject"]);
+    interface.shop.apply("refunds", &refund, &["reject"]);
     assert_eq!(of_test(), 0);
 }
 
@@ -266,10 +266,10 @@ fn servers_are_counted_while_they_wait() {
     let one = [("/serversWaiting", json!(1))];
     interface.waits(&one);
     let started = "update servers set status = 'provisioning', ordering = 'running'";
-    interface.shop.write_beside(started);
+    interface.shop.execute_sql(started);
     interface.waits(&[]);
     let lost = "update servers set ordering = 'unknown'";
-    interface.shop.write_beside(lost);
+    interface.shop.execute_sql(lost);
     interface.waits(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "release" }));
     interface.waits(&one);
@@ -277,7 +277,7 @@ fn servers_are_counted_while_they_wait() {
     interface.waits(&[]);
     reseller("DELETE", &format!("/{server}"), "").expect(202);
     interface.waits(&one);
-    interface.shop.write_beside(lost);
+    interface.shop.execute_sql(lost);
     interface.waits(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "delete" }));
     interface.waits(&[]);
@@ -295,7 +295,10 @@ fn an_endpoint_fails_until_it_takes_something() {
     let status = Arc::new(AtomicU16::new(500));
     let receiver = answering(&status);
     let body = json!({ "url": receiver.url(), "mode": "test" });
-    let endpoint = interface.act("POST", "endpoints", &body).expect(201).json();
+    let endpoint = interface
+        .request("POST", "endpoints", &body)
+        .expect(201)
+        .json();
     let failing =
         |mode: &str| interface.in_numbers(&interface.account, mode)["failingEndpoints"].clone();
     let count = |mode: &str| {
@@ -321,7 +324,7 @@ fn an_endpoint_fails_until_it_takes_something() {
     let switch = |enabled: bool| {
         let path = format!("endpoints/{}", id(&endpoint));
         let body = json!({ "enabled": enabled });
-        interface.act("PATCH", &path, &body).expect(200);
+        interface.request("PATCH", &path, &body).expect(200);
     };
     switch(false);
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
@@ -347,7 +350,10 @@ fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew(
     let mut interface = OperatorInterface::open();
     let url = format!("http://{}/hook", Receiver::unused_address());
     let body = json!({ "url": url, "types": ["invoice.created"] });
-    let endpoint = interface.act("POST", "endpoints", &body).expect(201).json();
+    let endpoint = interface
+        .request("POST", "endpoints", &body)
+        .expect(201)
+        .json();
     interface.shop.invoice("20.00", json!({}));
     interface.shop.advance("1d");
     interface.sign_in_again();
@@ -367,11 +373,11 @@ fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew(
     let receiver = Receiver::replying(Reply::Status(200));
     let path = format!("endpoints/{}", id(&endpoint));
     let body = json!({ "url": receiver.url() });
-    interface.act("PATCH", &path, &body).expect(200);
+    interface.request("PATCH", &path, &body).expect(200);
     assert_eq!(failing("test")[0]["url"], receiver.url());
-    let delivery = id(&interface.read("deliveries")["data"][0]);
+    let delivery = id(&interface.get("deliveries")["data"][0]);
     interface
-        .act("POST", &format!("deliveries/{delivery}/resend"), &NULL)
+        .request("POST", &format!("deliveries/{delivery}/resend"), &NULL)
         .expect(200);
     interface.shop.advance("1s");
     assert_eq!(failing("test"), json!([]));

@@ -19,7 +19,7 @@ fn followed(network: &str) -> Installation {
           values ('bitcoin', '{network}', 9, 'h', 0, 9, 'h', 9, 0, 0), ('base', '84532', 9, 'h', 0, 9, 'h', 9, 0, 0);
         insert into chain_blocks (chain, height, hash) values ('bitcoin', 9, 'h'), ('base', 9, 'h')"
     );
-    served.open().execute_batch(&cursor).unwrap();
+    served.open_file().execute_batch(&cursor).unwrap();
     served
 }
 
@@ -28,7 +28,7 @@ fn put(served: &Installation, running: &RunningServer, chain: &str, address: &st
         "/dashboard/api/accounts/{}/payout-addresses/{chain}",
         served.account
     );
-    running.interface("PUT", &path, &json!({ "address": address }))
+    running.operator_request("PUT", &path, &json!({ "address": address }))
 }
 
 fn post(served: &Installation, running: &RunningServer, path: &str, body: &Value) -> Response {
@@ -53,17 +53,17 @@ fn what_is_sent_goes_to_the_network_that_is_followed() {
         let refund = |address: &str| {
             let body = json!({ "invoice": invoice["id"], "asset": "BTC", "toAddress": address });
             let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
-            running.interface("POST", &path, &body)
+            running.operator_request("POST", &path, &body)
         };
         for address in taken {
             put(&served, &running, "bitcoin", address).expect(200);
             // It is an address: what is refused is that nothing was paid.
-            refund(address).refused(400, "invoice_not_refundable", None);
+            refund(address).assert_error(400, "invoice_not_refundable", None);
         }
         for address in refused {
             let put = put(&served, &running, "bitcoin", address);
-            put.refused(400, "invalid_request", Some("address"));
-            refund(address).refused(400, "invalid_request", Some("toAddress"));
+            put.assert_error(400, "invalid_request", Some("address"));
+            refund(address).assert_error(400, "invalid_request", Some("toAddress"));
         }
         // Addresses that look the same everywhere, and of a chain that has not been followed yet.
         put(&served, &running, "base", ON_EVM).expect(200);
@@ -93,7 +93,7 @@ fn a_payout_address_of_another_network_is_paid_no_more() {
         (REGTEST, &[], Some("is not an address on bitcoin")),
     ] {
         served
-            .open()
+            .open_file()
             .execute_batch(&format!(
                 "insert or replace into payout_addresses (account, chain, address, changed_at)
                    values (1, 'bitcoin', '{address}', 0);
@@ -109,7 +109,7 @@ fn a_payout_address_of_another_network_is_paid_no_more() {
         );
         match problem {
             Some(problem) => {
-                asked.refused(400, "no_address", None);
+                asked.assert_error(400, "no_address", None);
                 assert!(asked.text.contains(problem), "{}", asked.text);
             }
             // The next thing that is looked at.

@@ -35,7 +35,7 @@ fn listed(list: &Value, id: &str) -> Value {
 /// Makes a token under `serve`: its id and its text.
 #[track_caller]
 fn made(running: &RunningServer, served: &Installation) -> (String, String) {
-    let made = running.interface("POST", &tokens_of(&served.account), &NULL);
+    let made = running.operator_request("POST", &tokens_of(&served.account), &NULL);
     let made = made.expect(201).json();
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     (text("id"), text("token"))
@@ -44,7 +44,7 @@ fn made(running: &RunningServer, served: &Installation) -> (String, String) {
 #[test]
 fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
     let interface = OperatorInterface::open();
-    let made = interface.by_merchant("POST", "reseller-tokens", &json!({}));
+    let made = interface.request_as_merchant("POST", "reseller-tokens", &json!({}));
     let made = made.expect(201).json();
     let (id, text) = (
         made["id"].as_str().unwrap(),
@@ -57,7 +57,7 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
             .all(|byte| byte.is_ascii_alphanumeric())
     );
     assert!(text.ends_with(made["last4"].as_str().unwrap()));
-    let list = interface.read("reseller-tokens");
+    let list = interface.get("reseller-tokens");
     assert!(!list.to_string().contains(text));
     let mut shown = made.clone();
     shown.as_object_mut().unwrap().remove("token");
@@ -67,7 +67,7 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
         (&json!("reseller_token"), &NULL)
     );
     let other = interface
-        .act("POST", "reseller-tokens", &NULL)
+        .request("POST", "reseller-tokens", &NULL)
         .expect(201)
         .json();
     assert_ne!(other["token"], made["token"]);
@@ -88,7 +88,7 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
 #[test]
 fn a_token_orders_until_it_is_revoked() {
     let interface = OperatorInterface::open();
-    let made = interface.by_merchant("POST", "reseller-tokens", &NULL);
+    let made = interface.request_as_merchant("POST", "reseller-tokens", &NULL);
     let made = made.expect(201).json();
     let (id, text) = (
         made["id"].as_str().unwrap(),
@@ -98,15 +98,15 @@ fn a_token_orders_until_it_is_revoked() {
     let now = interface.shop.now();
     interface.shop.advance("1s");
     assert_eq!(
-        listed(&interface.read("reseller-tokens"), id)["lastUsedAt"],
+        listed(&interface.get("reseller-tokens"), id)["lastUsedAt"],
         now
     );
     let path = format!("reseller-tokens/{id}");
-    interface.guarded("revokeResellerToken", "DELETE", &path, false);
+    interface.assert_access("revokeResellerToken", "DELETE", &path, false);
     let of_other = format!("{}/{id}", tokens_of(OTHER_ACCOUNT));
     for cookie in [&interface.operator, &interface.stranger] {
         let refused = interface.send(cookie, "DELETE", &of_other, &NULL);
-        refused.refused(404, "not_found", None);
+        refused.assert_error(404, "not_found", None);
     }
     let others = interface.send(&interface.stranger, "GET", &tokens_of(OTHER_ACCOUNT), &NULL);
     assert_eq!(others.expect(200).json()["data"], json!([]));
@@ -116,23 +116,23 @@ fn a_token_orders_until_it_is_revoked() {
         &interface.path("reseller-tokens"),
         &NULL,
     );
-    refused.refused(404, "not_found", None);
+    refused.assert_error(404, "not_found", None);
     let revoked_at = interface.shop.now();
-    interface.act("DELETE", &path, &NULL).expect(204);
-    order_with(interface.shop.url(), text).refused(401, "unauthorized", None);
-    let again = interface.act("DELETE", &path, &NULL);
-    again.refused(404, "not_found", None);
-    let list = interface.read("reseller-tokens");
+    interface.request("DELETE", &path, &NULL).expect(204);
+    order_with(interface.shop.url(), text).assert_error(401, "unauthorized", None);
+    let again = interface.request("DELETE", &path, &NULL);
+    again.assert_error(404, "not_found", None);
+    let list = interface.get("reseller-tokens");
     assert_eq!(listed(&list, id)["revokedAt"], json!(revoked_at));
     let by = |who: &str, action: &str| (format!("{who}@sandbox.test"), action.to_owned());
     assert_eq!(
-        interface.log(id),
+        interface.audit_entries(id),
         [
             by("merchant", "reseller_token.create"),
             by("operator", "reseller_token.revoke")
         ]
     );
-    let servers = interface.read("servers");
+    let servers = interface.get("servers");
     assert_eq!(
         servers["data"][0]["id"], server["id"],
         "what it ordered stays"
@@ -152,16 +152,16 @@ fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
         let statement = "insert into reseller_tokens (id, account, hash, last4, created_at)
             values (?1, 1, ?2, 'none', 0)";
         let params = rusqlite::params![planted, &hash[..]];
-        served.open().execute(statement, params).unwrap();
+        served.open_file().execute(statement, params).unwrap();
         let refused = order_with(&running.url, planted);
-        refused.refused(401, "unauthorized", None);
+        refused.assert_error(401, "unauthorized", None);
         assert!(refused.text.contains("mistyped"), "{}", refused.text);
     }
     let (_, other) = made(&running, &served);
     let path = format!("{}/{id}", tokens_of(&served.account));
-    running.interface("DELETE", &path, &NULL).expect(204);
+    running.operator_request("DELETE", &path, &NULL).expect(204);
     let refused = order_with(&running.url, &text);
-    refused.refused(401, "unauthorized", None);
+    refused.assert_error(401, "unauthorized", None);
     assert!(refused.text.contains("revoked"), "{}", refused.text);
     order_with(&running.url, &other).expect(201);
 }
@@ -173,6 +173,6 @@ fn a_token_is_no_key_and_a_key_is_no_token() {
     let (_, text) = made(&running, &served);
     let url = format!("{}/v1/merchant", running.url);
     let as_key = send(&agent(), "GET", &url, &[("X-API-Key", &text)], "");
-    as_key.refused(401, "unauthorized", None);
-    order_with(&running.url, &served.key).refused(401, "unauthorized", None);
+    as_key.assert_error(401, "unauthorized", None);
+    order_with(&running.url, &served.key).assert_error(401, "unauthorized", None);
 }

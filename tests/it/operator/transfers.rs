@@ -37,8 +37,8 @@ impl OperatorInterface {
         let account = merchant["id"].as_str().unwrap();
         OperatorInterface {
             account: account.to_owned(),
-            operator: shop.signed_in(OPERATOR),
-            merchant: shop.signed_in(MERCHANT),
+            operator: shop.sign_in(OPERATOR),
+            merchant: shop.sign_in(MERCHANT),
             shop,
         }
     }
@@ -89,10 +89,10 @@ fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
     // The same checks, and the mode of the query.
     interface
         .send(&interface.merchant, "POST", &path, body.clone())
-        .refused(409, "payout_open", None);
+        .assert_error(409, "payout_open", None);
     interface
         .act("POST", &format!("{path}?mode=test"), body)
-        .refused(400, "test_mode", None);
+        .assert_error(400, "test_mode", None);
     let list = interface
         .send(&interface.merchant, "GET", &path, Value::Null)
         .expect(200)
@@ -106,7 +106,7 @@ fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
             &step,
             json!({ "action": "approve" }),
         )
-        .refused(403, "forbidden", None);
+        .assert_error(403, "forbidden", None);
     let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
     let approved = interface.act("POST", &step, approve).expect(200).json();
     // 20.00 at 160.5 less 0.01
@@ -174,11 +174,13 @@ fn a_refund_is_requested_and_moved() {
     assert_eq!(list["data"], json!([]));
     interface
         .act("POST", &live, body.clone())
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     let no_address = json!({ "invoice": invoice });
-    interface
-        .act("POST", &path, no_address)
-        .refused(400, "invalid_request", Some("toAddress"));
+    interface.act("POST", &path, no_address).assert_error(
+        400,
+        "invalid_request",
+        Some("toAddress"),
+    );
     let step = format!("/dashboard/api/refunds/{id}");
     // In test mode what is left out is made up.
     let approved = interface
@@ -226,22 +228,22 @@ fn what_is_wrong_with_an_approval_is_told() {
         body[field] = value;
         interface
             .act("POST", &step, body)
-            .refused(400, "invalid_request", Some(field));
+            .assert_error(400, "invalid_request", Some(field));
     }
     interface
         .act("POST", &step, json!({ "action": "pay" }))
-        .refused(409, "invalid_transition", Some("action"));
+        .assert_error(409, "invalid_transition", Some("action"));
     interface
         .act(
             "POST",
             "/dashboard/api/payouts/x",
             json!({ "action": "pay" }),
         )
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     let as_refund = step.replace("payouts", "refunds");
     interface
         .act("POST", &as_refund, json!({ "action": "reject" }))
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn the_operator_sees_what_waits_in_all_accounts() {
         interface.shop.payout("20.00"),
         interface.shop.refund(&invoice, Some("1.00")),
     );
-    interface.shop.moved("payouts", &payout, &["approve"]);
+    interface.shop.apply("payouts", &payout, &["approve"]);
     for (path, id) in [
         ("/dashboard/api/payouts", &payout),
         ("/dashboard/api/refunds", &refund),
@@ -276,10 +278,10 @@ fn the_operator_sees_what_waits_in_all_accounts() {
         assert_eq!(found("?status=processing"), Vec::<String>::new());
         assert_eq!(found("?mode=test"), Vec::<String>::new());
         let answer = interface.act("GET", &format!("{path}?status=x"), Value::Null);
-        answer.refused(400, "invalid_request", Some("status"));
+        answer.assert_error(400, "invalid_request", Some("status"));
         interface
             .send(&interface.merchant, "GET", path, Value::Null)
-            .refused(403, "forbidden", None);
+            .assert_error(403, "forbidden", None);
     }
 }
 
@@ -287,14 +289,14 @@ fn the_operator_sees_what_waits_in_all_accounts() {
 fn another_accounts_user_finds_nothing() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
-    let other = interface.shop.signed_in("other@sandbox.test");
+    let other = interface.shop.sign_in("other@sandbox.test");
     let body = json!({ "amount": "20.00", "invoice": invoice, "toAddress": SOLANA });
     for kind in ["payouts", "refunds"] {
         let path = format!("/dashboard/api/accounts/{}/{kind}", interface.account);
         for method in ["GET", "POST"] {
             interface
                 .send(&other, method, &path, body.clone())
-                .refused(404, "not_found", None);
+                .assert_error(404, "not_found", None);
         }
     }
     // On its own account it reaches no other's invoice.
@@ -302,7 +304,7 @@ fn another_accounts_user_finds_nothing() {
     let body = json!({ "invoice": invoice, "toAddress": SOLANA });
     interface
         .send(&other, "POST", own, body)
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     assert_eq!(
         interface
             .send(&other, "GET", own, Value::Null)
@@ -332,7 +334,7 @@ fn another_accounts_key_finds_nothing() {
     ] {
         interface.shop.get(&path, Some(LIVE)).expect(200);
         let foreign = interface.shop.get(&path, Some(key));
-        foreign.refused(404, "not_found", None);
+        foreign.assert_error(404, "not_found", None);
     }
     let by_invoice = format!("/v1/refunds?invoiceId={invoice}");
     for list in ["/v1/payouts", "/v1/refunds", &by_invoice] {
@@ -342,5 +344,5 @@ fn another_accounts_key_finds_nothing() {
     // Nor does its payout, open or not, stand in the way of another's.
     let body = json!({ "amount": "20.00" });
     let own = interface.shop.post("/v1/payouts", Some(key), body);
-    own.refused(400, "no_address", None);
+    own.assert_error(400, "no_address", None);
 }

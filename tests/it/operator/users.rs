@@ -26,7 +26,7 @@ impl Shop {
     /// The sandbox's operator, signed in: the cookie.
     #[track_caller]
     pub fn operator(&self) -> String {
-        self.signed_in("operator@sandbox.test")
+        self.sign_in("operator@sandbox.test")
     }
 
     /// A user of the sandbox's own account, signed in: the cookie.
@@ -73,14 +73,14 @@ fn an_operator_makes_and_changes_users() {
         .json();
     assert_eq!(listed["data"][1], ben);
     let taken = shop.interface(&operator, "POST", USERS, &body);
-    taken.refused(400, "invalid_request", Some("email"));
+    taken.assert_error(400, "invalid_request", Some("email"));
     let bens = cookie(&sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201));
     let path = format!("/dashboard/api/users/{}", ben["id"].as_str().unwrap());
     let body = json!({ "password": "another password" });
     shop.interface(&operator, "PATCH", &path, &body).expect(200);
     let ended = shop.interface(&bens, "GET", SESSION, &Value::Null);
-    ended.refused(401, "unauthorized", None);
-    sign_in(shop.url(), "ben@shop.test", "ben's password").refused(
+    ended.assert_error(401, "unauthorized", None);
+    sign_in(shop.url(), "ben@shop.test", "ben's password").assert_error(
         401,
         "invalid_credentials",
         None,
@@ -89,15 +89,15 @@ fn an_operator_makes_and_changes_users() {
     let disabled = shop.interface(&operator, "PATCH", &path, &json!({ "disabled": true }));
     assert!(disabled.expect(200).json()["disabledAt"].is_string());
     let refused = sign_in(shop.url(), "ben@shop.test", "another password");
-    refused.refused(401, "invalid_credentials", None);
+    refused.assert_error(401, "invalid_credentials", None);
     let own = format!("{USERS}/{}", listed["data"][0]["id"].as_str().unwrap());
     let last = shop.interface(&operator, "PATCH", &own, &json!({ "disabled": true }));
-    last.refused(409, "invalid_transition", Some("disabled"));
+    last.assert_error(409, "invalid_transition", Some("disabled"));
     shop.interface(&operator, "PATCH", &path, &json!({ "disabled": false }))
         .expect(200);
     let nobody = format!("{USERS}/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90");
     let nobody = shop.interface(&operator, "PATCH", &nobody, &json!({}));
-    nobody.refused(404, "not_found", None);
+    nobody.assert_error(404, "not_found", None);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_user_is_made_as_documented_or_not_at_all() {
             field
         };
         let refused = shop.interface(&operator, "POST", USERS, &body);
-        refused.refused(400, "invalid_request", Some(named));
+        refused.assert_error(400, "invalid_request", Some(named));
     }
     let listed = shop
         .interface(&operator, "GET", USERS, &Value::Null)
@@ -138,18 +138,18 @@ fn a_merchants_user_is_no_operator_and_changes_the_own_password() {
     let clerk = shop.merchant();
     for (method, path) in [("GET", USERS), ("POST", USERS)] {
         let refused = shop.interface(&clerk, method, path, &json!({}));
-        refused.refused(403, "forbidden", None);
+        refused.assert_error(403, "forbidden", None);
     }
     let path = "/dashboard/api/session/password";
     let change = |old: &str, new: &str| {
         let body = json!({ "password": old, "newPassword": new });
         shop.interface(&clerk, "PUT", path, &body)
     };
-    change("wrong", "a new password").refused(401, "invalid_credentials", Some("password"));
-    change("clerk's password", "short").refused(400, "invalid_request", Some("password"));
+    change("wrong", "a new password").assert_error(401, "invalid_credentials", Some("password"));
+    change("clerk's password", "short").assert_error(400, "invalid_request", Some("password"));
     change("clerk's password", "a new password").expect(204);
     let ended = shop.interface(&clerk, "GET", SESSION, &Value::Null);
-    ended.refused(401, "unauthorized", None);
+    ended.assert_error(401, "unauthorized", None);
     sign_in(shop.url(), "clerk@shop.test", "a new password").expect(201);
 }
 
@@ -202,17 +202,21 @@ fn the_first_operator_is_made_by_a_link_that_works_once() {
         "each start has its own"
     );
     for wrong in [first.as_str(), "guessed", &second[1..]] {
-        set_up(&url, wrong).refused(403, "forbidden", None);
+        set_up(&url, wrong).assert_error(403, "forbidden", None);
     }
     let made = set_up(&url, &second).expect(201).json();
     assert_eq!(
         (&made["role"], &made["email"]),
         (&json!("operator"), &json!("anna@shop.test"))
     );
-    set_up(&url, &second).refused(403, "forbidden", None);
+    set_up(&url, &second).assert_error(403, "forbidden", None);
     let begun = sign_in(&url, "anna@shop.test", "anna's password").expect(201);
     assert!(begun.headers["set-cookie"].contains("HttpOnly"));
-    sign_in(&url, "operator@sandbox.test", "sandbox").refused(401, "invalid_credentials", None);
+    sign_in(&url, "operator@sandbox.test", "sandbox").assert_error(
+        401,
+        "invalid_credentials",
+        None,
+    );
     assert!(process.close());
     let (_process, _, third) = serve(&file, &said);
     assert_eq!(third, None, "there is an operator");
@@ -227,7 +231,7 @@ fn users_are_made_on_the_command_line_beside_a_running_server() {
     let made = coffer(&create, &file, "from standard input\n");
     let made: Value = serde_json::from_slice(&made.stdout).unwrap();
     assert_eq!(made["role"], "operator");
-    set_up(&url, &token.unwrap()).refused(403, "forbidden", None);
+    set_up(&url, &token.unwrap()).assert_error(403, "forbidden", None);
     sign_in(&url, "ops@shop.test", "from standard input").expect(201);
     let account = coffer(&["account", "create", "Shop"], &file, "");
     let account: Value = serde_json::from_slice(&account.stdout).unwrap();
@@ -263,7 +267,11 @@ fn users_are_made_on_the_command_line_beside_a_running_server() {
             .status
             .success()
     );
-    sign_in(&url, "clerk@shop.test", "another, longer").refused(401, "invalid_credentials", None);
+    sign_in(&url, "clerk@shop.test", "another, longer").assert_error(
+        401,
+        "invalid_credentials",
+        None,
+    );
     for (args, why) in [
         (&["user", "disable", "ops@shop.test"][..], "last operator"),
         (&["user", "disable", "nobody@shop.test"], "no such user"),

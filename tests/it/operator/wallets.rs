@@ -292,14 +292,14 @@ fn a_wallet_that_is_wrong_or_not_the_caller_s_to_add_changes_nothing() {
             .replace("\"X\"", &format!("\"{XPUB}\""));
         let body = serde_json::from_str(&keys).unwrap();
         for path in [WALLETS, CHECK] {
-            send("POST", path, &body).refused(400, "invalid_request", Some(param));
+            send("POST", path, &body).assert_error(400, "invalid_request", Some(param));
         }
     }
     for unknown in ["x", "01a1fd55-7a80-7af2-9132-000000000000"] {
         let retire = format!("/dashboard/api/wallets/{unknown}/retire");
-        send("POST", &retire, &NULL).refused(404, "not_found", None);
+        send("POST", &retire, &NULL).assert_error(404, "not_found", None);
         let addresses = format!("/dashboard/api/wallets/{unknown}/addresses.csv");
-        send("GET", &addresses, &NULL).refused(404, "not_found", None);
+        send("GET", &addresses, &NULL).assert_error(404, "not_found", None);
     }
     for (method, path) in [
         ("GET", WALLETS),
@@ -309,7 +309,7 @@ fn a_wallet_that_is_wrong_or_not_the_caller_s_to_add_changes_nothing() {
         ("POST", OWN),
     ] {
         let answer = interface.send(&interface.merchant, method, path, &NULL);
-        answer.refused(403, "forbidden", None);
+        answer.assert_error(403, "forbidden", None);
     }
     let listed = send("GET", WALLETS, &NULL).expect(200).json();
     assert_eq!(listed, json!({ "data": [] }));
@@ -356,9 +356,9 @@ fn what_came_to_a_wallet_is_listed_by_path_address_and_coin() {
     .expect(200);
     let wallet = "(select seq from wallets where id is not null)";
     for (index, address) in [(3, &first), (30, &second)] {
-        shop.write_beside(&format!("update addresses set wallet = {wallet}, wallet_index = {index} where address = '{address}'"));
+        shop.execute_sql(&format!("update addresses set wallet = {wallet}, wallet_index = {index} where address = '{address}'"));
     }
-    shop.write_beside("update wallets set next_index = 33 where id is not null");
+    shop.execute_sql("update wallets set next_index = 33 where id is not null");
     let csv = |query: &str| {
         send(
             "GET",

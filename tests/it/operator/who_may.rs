@@ -29,7 +29,7 @@ fn path_on(route: &Route, account: &str) -> String {
 #[test]
 fn every_route_asks_who_it_is_and_whose_it_is() {
     let interface = OperatorInterface::open();
-    let before = interface.log_length();
+    let before = interface.audit_length();
     let (mut of_accounts, mut of_operators) = (0, 0);
     for (route, role) in session_routes() {
         let code = |cookie: &str, account: &str| {
@@ -79,5 +79,5 @@ fn every_route_asks_who_it_is_and_whose_it_is() {
         of_accounts >= 20 && of_operators >= 10,
         "{of_accounts} {of_operators}"
     );
-    assert_eq!(interface.log_length(), before, "nothing was done");
+    assert_eq!(interface.audit_length(), before, "nothing was done");
 }

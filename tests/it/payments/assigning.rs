@@ -11,10 +11,10 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let lost = operator.lost("0.001");
-    let txid = shop.read_beside("select txid from observations");
-    shop.step(&lost, "confirmed");
+    let txid = shop.query_text("select txid from observations");
+    shop.move_payment(&lost, "confirmed");
     shop.advance("1h");
-    shop.stands(
+    shop.assert_invoice(
         id(&invoice),
         "expired",
         "created expired",
@@ -23,7 +23,7 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
     );
     // It was seen in time, so it counts as in time.
     let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
-    shop.stands(
+    shop.assert_invoice(
         id(&invoice),
         "confirmed",
         "created expired confirmed",
@@ -40,16 +40,16 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
     let by = "operator@sandbox.test".to_owned();
     assert_eq!(noted, [(by, Some(payment.clone()), detail)]);
     // From now on it is a payment like any other, and is known again.
-    shop.step(&payment, "orphaned");
-    assert_eq!(shop.read(id(&invoice))["status"], "detected");
-    shop.step(&payment, "confirmed");
-    assert_eq!(shop.read(id(&invoice))["status"], "confirmed");
+    shop.move_payment(&payment, "orphaned");
+    assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
+    shop.move_payment(&payment, "confirmed");
+    assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
     let again = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.001", "txid": txid });
     let again = shop.post("/sandbox/payments", None, again).expect(200);
     assert_eq!(again.json()["id"], json!(payment));
     operator
         .assign(&lost, &json!({ "invoice": invoice["id"] }))
-        .refused(409, "invalid_transition", None);
+        .assert_error(409, "invalid_transition", None);
     operator.is_right();
 }
 
@@ -63,47 +63,47 @@ fn what_was_seen_is_booked_when_it_is_confirmed() {
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
     let strange = shop.pay(body);
     let payment = operator.given(&strange, &json!({ "invoice": invoice["id"] }));
-    let shown = shop.read(id(&invoice));
+    let shown = shop.get_invoice(id(&invoice));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountReceived"]],
         [&json!("detected"), &json!("USDC-BASE"), &json!("100")]
     );
     operator.is_right();
-    shop.step(&payment, "confirmed");
-    assert_eq!(shop.read(id(&invoice))["status"], "confirmed");
+    shop.move_payment(&payment, "confirmed");
+    assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
     // To an invoice for which no coin was picked yet.
     let open = shop.invoice("60.00", json!({}));
     let lost = operator.lost("0.001");
     let payment = operator.given(&lost, &json!({ "invoice": open["id"] }));
-    let shown = shop.read(id(&open));
+    let shown = shop.get_invoice(id(&open));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
         [&json!("detected"), &json!("BTC"), &json!("0.001")]
     );
     // Nobody is asked to pay to an address of nobody's.
-    shop.step(&payment, "dropped");
-    let shown = shop.read(id(&open));
+    shop.move_payment(&payment, "dropped");
+    let shown = shop.get_invoice(id(&open));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["depositAddress"]],
         [&json!("created"), &Value::Null, &Value::Null]
     );
-    shop.step(&payment, "seen");
-    assert_eq!(shop.read(id(&open))["depositAddress"], NOBODY);
+    shop.move_payment(&payment, "seen");
+    assert_eq!(shop.get_invoice(id(&open))["depositAddress"], NOBODY);
     operator.is_right();
     // What came too late is late, at the rate of the day.
     shop.advance("1h");
     let late = operator.lost("0.001");
-    shop.step(&late, "confirmed");
+    shop.move_payment(&late, "confirmed");
     let expired = shop.invoice("60.00", json!({ "asset": "LTC" }));
     shop.advance("1h");
     let also = operator.lost("0.001");
     operator.given(&also, &json!({ "invoice": expired["id"] }));
-    assert_eq!(shop.read(id(&expired))["status"], "expired");
-    shop.step(
-        &shop.read_beside("select max(id) from payments"),
+    assert_eq!(shop.get_invoice(id(&expired))["status"], "expired");
+    shop.move_payment(
+        &shop.query_text("select max(id) from payments"),
         "confirmed",
     );
-    assert_eq!(shop.read(id(&expired))["status"], "paid_late");
+    assert_eq!(shop.get_invoice(id(&expired))["status"], "paid_late");
     operator.is_right();
 }
 
@@ -117,11 +117,11 @@ fn a_customer_may_be_given_it() {
     for (amount, confirmed) in [("0.001", true), ("0.002", false)] {
         let lost = operator.lost(amount);
         if confirmed {
-            shop.step(&lost, "confirmed");
+            shop.move_payment(&lost, "confirmed");
         }
         let deposit = operator.given(&lost, &ada);
         if !confirmed {
-            shop.step(&deposit, "confirmed");
+            shop.move_payment(&deposit, "confirmed");
         }
         let path = format!("/v1/deposits/{deposit}");
         let deposit = shop.get(&path, Some(TEST)).expect(200).json();
@@ -144,7 +144,7 @@ fn a_customer_may_be_given_it() {
     let on_litecoin = shop.pay(body);
     operator
         .assign(&on_litecoin, &ada)
-        .refused(400, "invalid_request", Some("customer"));
+        .assert_error(400, "invalid_request", Some("customer"));
     operator.is_right();
 }
 
@@ -172,7 +172,7 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
         json!({ "account": account, "customer": "nobody" }),
         json!({ "account": account, "customer": "live" }),
     ] {
-        assign(&lost, &body).refused(404, "not_found", None);
+        assign(&lost, &body).assert_error(404, "not_found", None);
     }
     for (body, param) in [
         (json!({}), "invoice"),
@@ -185,33 +185,33 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
         (json!({ "invoice": 1 }), "invoice"),
         (json!({ "invoice": invoice["id"], "more": 1 }), "more"),
     ] {
-        assign(&lost, &body).refused(400, "invalid_request", Some(param));
+        assign(&lost, &body).assert_error(400, "invalid_request", Some(param));
     }
     for amount in ["0.00000001", "20999999"] {
         let lost = operator.lost(amount);
-        assign(&lost, &mine).refused(400, "invalid_request", Some("invoice"));
+        assign(&lost, &mine).assert_error(400, "invalid_request", Some("invoice"));
     }
     for unknown in ["x", unknown] {
-        assign(unknown, &mine).refused(404, "not_found", None);
+        assign(unknown, &mine).assert_error(404, "not_found", None);
     }
     let gone = operator.lost("0.001");
-    shop.step(&gone, "dropped");
-    assign(&gone, &mine).refused(409, "invalid_transition", None);
+    shop.move_payment(&gone, "dropped");
+    assign(&gone, &mine).assert_error(409, "invalid_transition", None);
     let sent_back = operator.lost("0.001");
     let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
     let note = json!({ "note": "sent back by hand" });
     shop.as_member(&operator.cookie, "POST", &looked, &note)
         .expect(200);
-    assign(&sent_back, &mine).refused(409, "invalid_transition", None);
+    assign(&sent_back, &mine).assert_error(409, "invalid_transition", None);
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
     let merchant = shop.merchants_cookie();
     shop.as_member(&merchant, "POST", &path, &mine)
-        .refused(403, "forbidden", None);
+        .assert_error(403, "forbidden", None);
     shop.send("POST", &path, &[], &mine.to_string())
-        .refused(401, "unauthorized", None);
+        .assert_error(401, "unauthorized", None);
     assert_eq!(operator.left(), "5");
     assert_eq!(shop.noted("unmatched_payment.assign"), []);
-    assert_eq!(shop.read(id(&invoice))["status"], "awaiting_payment");
+    assert_eq!(shop.get_invoice(id(&invoice))["status"], "awaiting_payment");
     operator.is_right();
 }
 
@@ -219,7 +219,7 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
 fn what_is_given_claims_no_address() {
     let operator = Operator::open();
     let shop = &operator.shop;
-    let addresses = || shop.read_beside("select cast(count(*) as text) from addresses");
+    let addresses = || shop.query_text("select cast(count(*) as text) from addresses");
     let elsewhere = shop.invoice("60.00", json!({ "asset": "LTC" }));
     let open = shop.invoice("60.00", json!({}));
     let before = addresses();
@@ -238,19 +238,19 @@ fn what_is_given_claims_no_address() {
     assert_eq!(addresses(), before);
     let quotes =
         "select group_concat(asset || given) from (select asset, given from quotes order by seq)";
-    assert_eq!(shop.read_beside(quotes), "LTC0,BTC1,BTC1");
+    assert_eq!(shop.query_text(quotes), "LTC0,BTC1,BTC1");
     // What is short is not asked for at that address.
-    shop.step(&second, "confirmed");
-    shop.step(&third, "dropped");
-    assert_eq!(shop.read(id(&open))["status"], "underpaid");
+    shop.move_payment(&second, "confirmed");
+    shop.move_payment(&third, "dropped");
+    assert_eq!(shop.get_invoice(id(&open))["status"], "underpaid");
     let page = |invoice: &Value| {
         let page = shop.get(&path_of(&invoice["checkoutUrl"]), None);
         page.expect(200).text
     };
     assert!(!page(&open).contains(NOBODY), "{}", page(&open));
     // Nor is who picks that coin, once what came is gone.
-    shop.step(&first, "dropped");
-    let shown = shop.read(id(&elsewhere));
+    shop.move_payment(&first, "dropped");
+    let shown = shop.get_invoice(id(&elsewhere));
     assert_eq!(
         [&shown["status"], &shown["asset"]],
         ["awaiting_payment", "LTC"]
@@ -263,16 +263,16 @@ fn what_is_given_claims_no_address() {
         .json();
     assert_ne!(picked["depositAddress"], NOBODY);
     operator.is_right();
-    shop.step(&first, "seen");
+    shop.move_payment(&first, "seen");
     operator.is_right();
     // A payment to what was picked counts, and the sandbox pays there.
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
-    shop.step(&paid, "confirmed");
-    shop.step(&first, "confirmed");
-    assert_eq!(shop.read(id(&elsewhere))["status"], "confirmed");
+    shop.move_payment(&paid, "confirmed");
+    shop.move_payment(&first, "confirmed");
+    assert_eq!(shop.get_invoice(id(&elsewhere))["status"], "confirmed");
     let other = shop.invoice("60.00", json!({}));
     let gone = operator.given(&operator.lost("0.001"), &json!({ "invoice": other["id"] }));
-    shop.step(&gone, "dropped");
+    shop.move_payment(&gone, "dropped");
     let path = format!("/v1/invoices/{}/simulate", id(&other));
     let simulated = shop
         .post(&path, Some(TEST), json!({ "asset": "BTC" }))
@@ -293,7 +293,7 @@ fn two_who_give_it_away_at_once_give_it_once() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let lost = operator.lost("0.001");
-    shop.step(&lost, "confirmed");
+    shop.move_payment(&lost, "confirmed");
     let invoices: Vec<_> = (0..4)
         .map(|_| shop.invoice("60.00", json!({ "asset": "BTC" })))
         .collect();
@@ -313,7 +313,7 @@ fn two_who_give_it_away_at_once_give_it_once() {
     assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 3);
     let paid = invoices
         .iter()
-        .filter(|invoice| shop.read(id(invoice))["status"] == "confirmed");
+        .filter(|invoice| shop.get_invoice(id(invoice))["status"] == "confirmed");
     assert_eq!(paid.count(), 1);
     operator.is_right();
 }
@@ -326,7 +326,7 @@ fn a_payment_to_anothers_address_that_nobody_gave_away_is_found() {
     let lost = operator.lost("0.001");
     operator.given(&lost, &json!({ "invoice": invoice["id"] }));
     operator.is_right();
-    shop.write_beside("delete from audit_log where action = 'unmatched_payment.assign'");
+    shop.execute_sql("delete from audit_log where action = 'unmatched_payment.assign'");
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("given to it by a person"), "{found:?}");
@@ -334,7 +334,7 @@ fn a_payment_to_anothers_address_that_nobody_gave_away_is_found() {
     let open = shop.invoice("60.00", json!({}));
     operator.given(&operator.lost("0.001"), &json!({ "invoice": open["id"] }));
     assert_eq!(findings(shop.file()), found);
-    shop.write_beside("update quotes set given = 0");
+    shop.execute_sql("update quotes set given = 0");
     let both = findings(shop.file());
     assert_eq!(both.len(), 2, "{both:?}");
     assert!(

@@ -4,7 +4,7 @@
 
 use crate::file::audit::findings;
 use crate::file::old_files::column;
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn a_transaction_is_in_the_file_whole_or_not_at_all() {
     let path = file.to_str().unwrap();
     let mut acknowledged = BTreeMap::new();
     for round in 0..KILLS {
-        let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
         let (answered, answers) = channel();
         std::thread::scope(|scope| {
             for client_number in 0..3 {
@@ -85,7 +85,7 @@ fn a_transaction_is_in_the_file_whole_or_not_at_all() {
         assert_eq!(column(&file, torn), Vec::<String>::new());
     }
     // Whatever was answered is known.
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
     for body in acknowledged.values() {
         let target = format!("{url}/sandbox/payments");
         send(&agent(), "POST", &target, &[], &body.to_string()).expect(200);

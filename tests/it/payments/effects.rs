@@ -21,7 +21,7 @@ fn a_payment_that_is_taken_back_twice_takes_status_and_money_back_each_time() {
     let mut booked = String::new();
     let mut stands = |state: Option<&str>, more: &str, expected: &str| {
         if let Some(state) = state {
-            shop.step(&payment, state);
+            shop.move_payment(&payment, state);
         }
         booked += more;
         assert_eq!(shop.state_of(&id), format!("{expected}:{booked}"));
@@ -62,7 +62,7 @@ impl Shop {
     #[track_caller]
     fn state_of(&self, id: &str) -> String {
         let get = |path: &str| self.get(path, Some(TEST)).expect(200).json();
-        let (invoice, ledger) = (self.read(id), get("/v1/ledger?limit=100"));
+        let (invoice, ledger) = (self.get_invoice(id), get("/v1/ledger?limit=100"));
         let entries = ledger["data"].as_array().unwrap().iter().rev();
         let kinds: String = entries
             .map(|entry| format!(" {}", entry["kind"].as_str().unwrap()))
@@ -83,7 +83,7 @@ impl Shop {
     #[track_caller]
     fn pay_in_full(&self, body: Value) -> String {
         let payment = self.pay(body);
-        self.step(&payment, "confirmed");
+        self.move_payment(&payment, "confirmed");
         payment
     }
 
@@ -102,12 +102,12 @@ fn an_underpaid_invoice_is_topped_up() {
     let rest = shop.pay(json!({ "invoice": id }));
     let booked = "sale 50.00, fee -0.50";
     let told = "created detected underpaid detected";
-    shop.stands(&id, "detected", told, booked, ["49.50", "49.50"]);
-    assert_eq!(shop.read(&id)["amountReceived"], "1.25");
-    shop.step(&rest, "confirmed");
+    shop.assert_invoice(&id, "detected", told, booked, ["49.50", "49.50"]);
+    assert_eq!(shop.get_invoice(&id)["amountReceived"], "1.25");
+    shop.move_payment(&rest, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected underpaid detected confirmed";
-    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+    shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
 }
 
 #[test]
@@ -117,18 +117,18 @@ fn topped_up_after_the_deadline_it_is_paid_late() {
     shop.advance("20m");
     let rest = shop.pay(json!({ "invoice": id }));
     let told = "created detected underpaid";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "underpaid",
         told,
         "sale 50.00, fee -0.50",
         ["49.50", "0.00"],
     );
-    shop.step(&rest, "confirmed");
+    shop.move_payment(&rest, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected underpaid paid_late";
-    shop.stands(&id, "paid_late", told, booked, ["99.00", "0.00"]);
-    assert_eq!(shop.read(&id)["confirmedAt"], Value::Null);
+    shop.assert_invoice(&id, "paid_late", told, booked, ["99.00", "0.00"]);
+    assert_eq!(shop.get_invoice(&id)["confirmedAt"], Value::Null);
 }
 
 #[test]
@@ -136,20 +136,20 @@ fn two_halves_seen_together_are_pending_together() {
     let (shop, id) = waiting();
     let first = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     let second = shop.pay(json!({ "invoice": id }));
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
-    shop.step(&first, "confirmed");
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    shop.move_payment(&first, "confirmed");
     let told = "created detected detected";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "detected",
         told,
         "sale 50.00, fee -0.50",
         ["49.50", "49.50"],
     );
-    shop.step(&second, "confirmed");
+    shop.move_payment(&second, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected detected confirmed";
-    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+    shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
 }
 
 #[test]
@@ -159,32 +159,36 @@ fn a_further_confirmed_payment_tells_the_status_again() {
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.0125" }));
     let booked = "sale 120.00, fee -1.20, sale 1.00, fee -0.01";
     let told = "created detected overpaid overpaid";
-    shop.stands(&id, "overpaid", told, booked, ["119.79", "0.00"]);
+    shop.assert_invoice(&id, "overpaid", told, booked, ["119.79", "0.00"]);
 }
 
 #[test]
 fn a_payment_that_vanishes_takes_the_status_back_and_may_come_again() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.step(&payment, "dropped");
-    shop.stands(
+    shop.move_payment(&payment, "dropped");
+    shop.assert_invoice(
         &id,
         "awaiting_payment",
         "created detected",
         "",
         ["0.00", "0.00"],
     );
-    shop.step(&payment, "seen");
+    shop.move_payment(&payment, "seen");
     let told = "created detected detected";
-    shop.stands(&id, "detected", told, "", ["0.00", "99.00"]);
-    shop.step(&payment, "dropped");
+    shop.assert_invoice(&id, "detected", told, "", ["0.00", "99.00"]);
+    shop.move_payment(&payment, "dropped");
     shop.select(&id, "SOL");
     shop.advance("30m");
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     let told = "created detected detected failed confirmed";
     let booked = "sale 100.00, fee -1.00";
-    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
-    assert_eq!(shop.read(&id)["asset"], "LTC", "the coin it is paid in");
+    shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+    assert_eq!(
+        shop.get_invoice(&id)["asset"],
+        "LTC",
+        "the coin it is paid in"
+    );
 }
 
 #[test]
@@ -194,22 +198,22 @@ fn a_payment_whose_block_is_reorganised_away_is_adjusted_each_time() {
     let mut booked = "sale 100.00, fee -1.00".to_owned();
     let mut told = "created detected confirmed".to_owned();
     for _ in 0..2 {
-        shop.step(&payment, "orphaned");
+        shop.move_payment(&payment, "orphaned");
         booked += ", adjustment -100.00, adjustment 1.00";
         told += " detected";
-        shop.stands(&id, "detected", &told, &booked, ["0.00", "99.00"]);
+        shop.assert_invoice(&id, "detected", &told, &booked, ["0.00", "99.00"]);
         shop.advance("1h");
-        shop.step(&payment, "confirmed");
+        shop.move_payment(&payment, "confirmed");
         booked += ", adjustment 100.00, adjustment -1.00";
         told += " confirmed";
-        shop.stands(&id, "confirmed", &told, &booked, ["99.00", "0.00"]);
-        assert_eq!(shop.read(&id)["confirmedAt"], json!(shop.now()));
+        shop.assert_invoice(&id, "confirmed", &told, &booked, ["99.00", "0.00"]);
+        assert_eq!(shop.get_invoice(&id)["confirmedAt"], json!(shop.now()));
     }
-    shop.switch(json!({ "feeBps": 500 }));
-    shop.step(&payment, "dropped");
+    shop.update_account(json!({ "feeBps": 500 }));
+    shop.move_payment(&payment, "dropped");
     booked += ", adjustment -100.00, adjustment 1.00";
     told += " failed";
-    shop.stands(&id, "failed", &told, &booked, ["0.00", "0.00"]);
+    shop.assert_invoice(&id, "failed", &told, &booked, ["0.00", "0.00"]);
 }
 
 #[test]
@@ -217,29 +221,29 @@ fn only_what_is_gone_is_taken_back() {
     let (shop, id) = waiting();
     let first = shop.pay_in_full(json!({ "invoice": id }));
     shop.pay_in_full(json!({ "invoice": id }));
-    shop.step(&first, "dropped");
+    shop.move_payment(&first, "dropped");
     let booked =
         "sale 100.00, fee -1.00, sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
     let told = "created detected confirmed overpaid confirmed";
-    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+    shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
 }
 
 #[test]
 fn what_is_taken_back_is_what_was_booked_whatever_the_fee_is_now() {
     let shop = Shop::open();
-    shop.switch(json!({ "feeBps": 10_000 }));
+    shop.update_account(json!({ "feeBps": 10_000 }));
     let id = shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.25" }));
-    shop.switch(json!({ "feeBps": 0 }));
+    shop.update_account(json!({ "feeBps": 0 }));
     let all = shop.pay_in_full(json!({ "invoice": id, "amount": "1" }));
     let booked = "sale 20.00, fee -20.00, sale 80.00";
     let id = id.as_str().unwrap();
     let told = "created detected underpaid detected confirmed";
-    shop.stands(id, "confirmed", told, booked, ["80.00", "0.00"]);
-    shop.step(&all, "dropped");
+    shop.assert_invoice(id, "confirmed", told, booked, ["80.00", "0.00"]);
+    shop.move_payment(&all, "dropped");
     let booked = format!("{booked}, adjustment -80.00");
     let told = format!("{told} underpaid");
-    shop.stands(id, "underpaid", &told, &booked, ["0.00", "0.00"]);
+    shop.assert_invoice(id, "underpaid", &told, &booked, ["0.00", "0.00"]);
 }
 
 #[test]
@@ -259,21 +263,21 @@ fn a_payment_to_an_older_coin_counts_at_its_own_rate_and_names_the_coin() {
     );
     assert_eq!(shop.select(&id, "SOL"), solana);
     let older = shop.pay(json!({ "address": litecoin["depositAddress"], "amount": "0.625" }));
-    let seen = shop.read(&id);
+    let seen = shop.get_invoice(&id);
     for field in ["asset", "rate", "amountExpected", "depositAddress"] {
         assert_eq!(seen[field], litecoin[field], "{field}");
     }
     // What comes in another coin counts, and is not in the amount of this one.
     let newer = shop.pay(json!({ "invoice": id, "asset": "SOL" }));
-    assert_eq!(shop.read(&id)["amountReceived"], "0.625");
-    shop.step(&older, "confirmed");
-    shop.step(&newer, "confirmed");
+    assert_eq!(shop.get_invoice(&id)["amountReceived"], "0.625");
+    shop.move_payment(&older, "confirmed");
+    shop.move_payment(&newer, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected detected confirmed";
-    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+    shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
     let path = "/sandbox/payments";
     shop.post(path, None, json!({ "invoice": id, "asset": "BTC" }))
-        .refused(400, "coin_unavailable", Some("asset"));
+        .assert_error(400, "coin_unavailable", Some("asset"));
 }
 
 #[test]
@@ -288,13 +292,13 @@ fn the_coin_picked_last_is_back_when_all_that_was_paid_is_gone() {
     let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.1" }));
     let second = shop.pay(json!({ "invoice": id, "amount": "0.1" }));
     assert_eq!(
-        shop.read(&id)["amountReceived"],
+        shop.get_invoice(&id)["amountReceived"],
         "0.2",
         "both in the invoice's coin"
     );
-    shop.step(&first, "dropped");
-    shop.step(&second, "dropped");
-    assert_eq!(shop.read(&id)["asset"], "SOL");
+    shop.move_payment(&first, "dropped");
+    shop.move_payment(&second, "dropped");
+    assert_eq!(shop.get_invoice(&id)["asset"], "SOL");
 }
 
 #[test]
@@ -307,7 +311,7 @@ fn the_tolerance_includes_its_bound() {
     ] {
         let (shop, id) = waiting();
         shop.pay_in_full(json!({ "invoice": id, "amount": amount }));
-        assert_eq!(shop.read(&id)["status"], status, "{amount}");
+        assert_eq!(shop.get_invoice(&id)["status"], status, "{amount}");
     }
 }
 
@@ -316,7 +320,7 @@ fn nothing_is_not_recorded() {
     let (shop, id) = waiting();
     let path = "/sandbox/payments";
     shop.post(path, None, json!({ "invoice": id, "amount": "0" }))
-        .refused(400, "invalid_request", Some("amount"));
+        .assert_error(400, "invalid_request", Some("amount"));
     let outputs = json!([
         { "invoice": id, "amount": "0" },
         { "invoice": id, "amount": "0.00" },
@@ -325,15 +329,12 @@ fn nothing_is_not_recorded() {
         .post(path, None, json!({ "outputs": outputs }))
         .expect(200);
     assert_eq!(none.json(), json!({ "data": [] }));
-    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    shop.assert_invoice(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     let seen = shop.pay(json!({ "invoice": id }));
     let body = json!({ "state": "replaced", "amount": "0" });
-    shop.post(&format!("{path}/{seen}"), None, body).refused(
-        400,
-        "invalid_request",
-        Some("amount"),
-    );
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    shop.post(&format!("{path}/{seen}"), None, body)
+        .assert_error(400, "invalid_request", Some("amount"));
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
     assert!(findings(shop.file()).is_empty());
 }
 
@@ -348,16 +349,16 @@ fn what_is_worth_less_than_a_cent_pays_no_invoice() {
     };
     // At 80 EUR: 0.0099999 EUR, and 0.01.
     assert_eq!(put("0.00012499")["state"], "unmatched");
-    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
-    let reasons = shop.read_beside("select group_concat(reason) from unmatched_payments");
+    shop.assert_invoice(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    let reasons = shop.query_text("select group_concat(reason) from unmatched_payments");
     assert_eq!(reasons, "dust");
     assert_eq!(put("0.000125")["state"], "seen");
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "0.01"]);
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "0.01"]);
     // A coin that is picked for it stays picked.
     let other = shop.invoice("100.00", json!({}));
     let body = json!({ "invoice": other["id"], "asset": "SOL", "amount": "0.000000001" });
     shop.post("/sandbox/payments", None, body).expect(201);
-    let other = shop.read(other["id"].as_str().unwrap());
+    let other = shop.get_invoice(other["id"].as_str().unwrap());
     assert_eq!(
         (&other["status"], &other["asset"]),
         (&json!("awaiting_payment"), &json!("SOL"))

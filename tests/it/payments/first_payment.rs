@@ -13,7 +13,7 @@ fn column(list: &Value, field: &str) -> Vec<Value> {
 fn an_invoice_is_paid_booked_and_told() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     let invoice = shop.invoice("20.00", json!({ "orderId": "order-1" }));
     let id = invoice["id"].as_str().unwrap();
     let path = format!("/v1/invoices/{id}");
@@ -39,7 +39,7 @@ fn an_invoice_is_paid_booked_and_told() {
         (&json!("confirmed"), &json!(true))
     );
     assert_eq!(
-        shop.read(id),
+        shop.get_invoice(id),
         paid,
         "the GET answers what the POST answered"
     );

@@ -86,7 +86,7 @@ fn only_live_invoices_that_can_be_paid_there_wait() {
         Some(LIVE),
         json!({ "asset": "SOL" }),
     )
-    .refused(400, "invoice_closed", None);
+    .assert_error(400, "invoice_closed", None);
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
     shop.is_right();
     // It may be cancelled, as nobody is known to have paid it.
@@ -110,7 +110,7 @@ fn an_invoice_created_with_its_coin_waits_from_then_on() {
     let [waits, other, in_test] = [(LIVE, "BTC"), (LIVE, "LTC"), (TEST, "BTC")]
         .map(|(key, asset)| shop.waiting_for(key, Some(asset)));
     let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
-    assert_eq!(shop.read_beside(kept), "live:bitcoin live:litecoin test:");
+    assert_eq!(shop.query_text(kept), "live:bitcoin live:litecoin test:");
     shop.advance("10m");
     shop.lags("bitcoin", json!({ "lagging": true })).expect(200);
     shop.is_right();
@@ -140,7 +140,7 @@ fn what_was_paid_in_time_is_in_time_however_late_it_is_noticed() {
     let pay = |id: &str, seen_at: &str| {
         let seen = shop.pay(json!({ "invoice": id, "seenAt": seen_at }));
         shop.is_right();
-        shop.step(&seen, "confirmed");
+        shop.move_payment(&seen, "confirmed");
         shop.status_of(LIVE, id)
     };
     assert_eq!(pay(&paid, &in_time), "confirmed");
@@ -165,8 +165,11 @@ fn what_was_paid_in_time_is_in_time_however_late_it_is_noticed() {
     ] {
         let mut body = body;
         body["seenAt"] = json!(at);
-        shop.post("/sandbox/payments", None, body)
-            .refused(400, "invalid_request", Some("seenAt"));
+        shop.post("/sandbox/payments", None, body).assert_error(
+            400,
+            "invalid_request",
+            Some("seenAt"),
+        );
     }
     // Held a second time, it lags no less; let go, nothing waits any more.
     let again = shop
@@ -203,7 +206,7 @@ fn a_chain_that_lags_for_long_is_not_on_offer() {
     assert_eq!(shop.on_offer(), rest);
     let path = format!("/v1/invoices/{open}/select");
     shop.post(&path, Some(LIVE), json!({ "asset": "BTC" }))
-        .refused(400, "coin_unavailable", Some("asset"));
+        .assert_error(400, "coin_unavailable", Some("asset"));
     shop.post(&path, Some(LIVE), json!({ "asset": "LTC" }))
         .expect(200);
     let in_test = shop.get("/v1/currencies", Some(TEST)).expect(200).json();
@@ -228,7 +231,7 @@ fn a_chain_that_lags_for_long_is_not_on_offer() {
             Some("more"),
         ),
     ] {
-        shop.lags(chain, body).refused(status, code, param);
+        shop.lags(chain, body).assert_error(status, code, param);
     }
     let stays = shop.lags("bitcoin", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
@@ -251,9 +254,9 @@ fn a_coin_that_is_quoted_for_late_money_opens_nothing_again() {
     shop.advance("2m");
     assert_eq!(shop.status_of(LIVE, &id), "expired");
     let late = shop.pay(json!({ "invoice": id, "asset": "BTC" }));
-    shop.step(&late, "confirmed");
+    shop.move_payment(&late, "confirmed");
     assert_eq!(shop.status_of(LIVE, &id), "paid_late");
-    shop.step(&late, "orphaned");
+    shop.move_payment(&late, "orphaned");
     assert_eq!(shop.status_of(LIVE, &id), "expired");
     shop.is_right();
     assert_eq!(
@@ -294,23 +297,23 @@ fn what_turns_out_to_have_been_made_in_time_is_in_time() {
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
     assert_eq!(see(&told, "told", None, 200), payment);
     let seen_at = "select cast(seen_at as text) from payments where on_time = 1";
-    let first = shop.read_beside(seen_at);
+    let first = shop.query_text(seen_at);
     let of_observation = "select cast(seen_at as text) from observations where txid = 'told'";
-    assert_eq!(shop.read_beside(of_observation), first);
-    shop.step(&payment, "confirmed");
+    assert_eq!(shop.query_text(of_observation), first);
+    shop.move_payment(&payment, "confirmed");
     shop.is_right();
     assert_eq!(shop.status_of(LIVE, &told), "confirmed");
     // What was booked as late stays so.
     let payment = see(&confirmed, "confirmed", None, 201);
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
     assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
     // What is gone just now is judged by it when it is back.
     let payment = see(&gone, "gone", None, 201);
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
-    shop.step(&payment, "seen");
+    shop.move_payment(&payment, "seen");
     assert_eq!(shop.status_of(LIVE, &gone), "detected");
     shop.is_right();
     // It is told once, however the payment is named.
@@ -322,14 +325,14 @@ fn what_turns_out_to_have_been_made_in_time_is_in_time() {
     let told = format!(
         "select group_concat(type, ' ') from (select type from events where object_id = '{by_invoice}' order by seq)"
     );
-    assert_eq!(shop.read_beside(&told), "invoice.created invoice.detected");
+    assert_eq!(shop.query_text(&told), "invoice.created invoice.detected");
 }
 
 #[test]
 fn nobody_is_asked_to_pay_at_the_address_of_what_was_given_to_an_open_invoice() {
     const ELSEWHERE: &str = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
     let shop = lagging();
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let id = shop.waiting_for(LIVE, Some("BTC"));
     let read = || shop.get(&format!("/v1/invoices/{id}"), Some(LIVE)).json();
     let asked = read();
@@ -355,7 +358,7 @@ fn nobody_is_asked_to_pay_at_the_address_of_what_was_given_to_an_open_invoice() 
     let page = shop.get(path, None).expect(200).text;
     assert!(!page.contains(ELSEWHERE), "{page}");
     // Once it is confirmed, it is what was paid.
-    shop.step(given.as_str().unwrap(), "confirmed");
+    shop.move_payment(given.as_str().unwrap(), "confirmed");
     shop.is_right();
     let paid = read();
     assert_eq!([&paid["status"], &paid["asset"]], ["paid_late", "LTC"]);

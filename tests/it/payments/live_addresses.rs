@@ -5,7 +5,7 @@ use crate::file::old_files::column;
 use crate::invoices::idempotency::fifty;
 use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, call, serve};
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, read};
 use rusqlite::Connection;
@@ -30,7 +30,7 @@ pub fn shop() -> SetUp {
     let shop = SetUp::new();
     let active = "update accounts set customers_enabled = 1, status = 'active'";
     write(&shop, active);
-    note_written(&shop.file());
+    record_direct_writes(&shop.file());
     shop
 }
 

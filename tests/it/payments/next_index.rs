@@ -233,7 +233,7 @@ fn an_operator_moves_an_index_by_the_same_rules() {
     let (wallets, check) = ("/dashboard/api/wallets", "/dashboard/api/wallets/check");
     for path in [wallets, check] {
         for far in [100_001, 2_147_483_647] {
-            send(path, json!(far)).refused(400, "invalid_request", Some("next"));
+            send(path, json!(far)).assert_error(400, "invalid_request", Some("next"));
         }
     }
     let next = |answer: Value| answer["nextIndex"].as_u64().unwrap();
@@ -259,8 +259,8 @@ fn an_operator_moves_an_index_by_the_same_rules() {
         json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" }),
     )
     .expect(201);
-    shop.write_beside("update addresses set wallet = (select seq from wallets where id is not null), wallet_index = 7");
-    shop.write_beside("update wallets set next_index = 8 where id is not null");
+    shop.execute_sql("update addresses set wallet = (select seq from wallets where id is not null), wallet_index = 7");
+    shop.execute_sql("update wallets set next_index = 8 where id is not null");
     for path in [wallets, check] {
         let low = send(path, json!(7));
         assert!(
@@ -269,7 +269,7 @@ fn an_operator_moves_an_index_by_the_same_rules() {
             "{}",
             low.text
         );
-        low.refused(400, "invalid_request", Some("next"));
+        low.assert_error(400, "invalid_request", Some("next"));
     }
     assert_eq!(next(send(wallets, json!(8)).expect(201).json()), 8);
     let noted = shop.noted("wallet.resume");

@@ -16,7 +16,7 @@ pub struct Operator {
 impl Operator {
     pub fn open() -> Operator {
         let shop = Shop::open();
-        let cookie = shop.signed_in("operator@sandbox.test");
+        let cookie = shop.sign_in("operator@sandbox.test");
         Operator { shop, cookie }
     }
 
@@ -73,7 +73,7 @@ impl Operator {
     pub fn left(&self) -> String {
         let sql =
             "select cast(count(*) as text) from unmatched_payments where outcome is not 'assigned'";
-        self.shop.read_beside(sql)
+        self.shop.query_text(sql)
     }
 }
 

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 #[track_caller]
 fn taken(shop: &Shop) -> (String, String) {
     (
-        shop.read_beside("select cast(ifnull(sum(next_index), 0) as text) from wallets"),
-        shop.read_beside("select cast(count(*) as text) from addresses"),
+        shop.query_text("select cast(ifnull(sum(next_index), 0) as text) from wallets"),
+        shop.query_text("select cast(count(*) as text) from addresses"),
     )
 }
 
@@ -33,15 +33,15 @@ fn by_link(shop: &Shop, link: &Value) -> (String, String) {
 #[test]
 fn index_is_taken_when_a_coin_is_picked_and_never_before() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let (id, checkout) = by_link(&shop, &link);
     for _ in 0..20 {
         by_link(&shop, &link);
         shop.invoice("3.50", json!({}));
     }
-    shop.page(&checkout).says(200, &["Choose a coin"]);
-    shop.read(&id);
+    shop.page(&checkout).assert_shows(200, &["Choose a coin"]);
+    shop.get_invoice(&id);
     let session = json!({ "invoiceId": id });
     shop.post(
         "/v1/public/checkout-sessions",
@@ -69,9 +69,13 @@ fn index_is_taken_when_a_coin_is_picked_and_never_before() {
     }
     let small = shop.invoice("0.01", json!({ "asset": "BTC", "orderId": "small" }));
     assert!(small["warnings"].is_array(), "{small}");
-    select(small["id"].as_str().unwrap(), "BTC").refused(400, "coin_unavailable", Some("asset"));
+    select(small["id"].as_str().unwrap(), "BTC").assert_error(
+        400,
+        "coin_unavailable",
+        Some("asset"),
+    );
     shop.cancel(small["id"].as_str().unwrap()).expect(200);
-    select(small["id"].as_str().unwrap(), "ETH").refused(400, "invoice_closed", None);
+    select(small["id"].as_str().unwrap(), "ETH").assert_error(400, "invoice_closed", None);
     assert_eq!(taken(&shop), both(0));
     // Picked once, whoever picks it again.
     assert_eq!(pick("BTC").status, 303);
@@ -99,7 +103,7 @@ fn index_is_taken_when_a_coin_is_picked_and_never_before() {
 #[test]
 fn no_index_is_used_twice_by_invoices_that_are_picked_at_once() {
     let shop = Shop::open();
-    let interface = LinkClient::of(&shop);
+    let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let invoices: Vec<String> = (0..25).map(|_| by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
@@ -116,5 +120,5 @@ fn no_index_is_used_twice_by_invoices_that_are_picked_at_once() {
     assert_eq!(addresses.len(), 25);
     assert_eq!(taken(&shop), both(25));
     let indexes = "select cast(count(distinct wallet_index) || ' ' || max(wallet_index) as text) from addresses";
-    assert_eq!(shop.read_beside(indexes), "25 24");
+    assert_eq!(shop.query_text(indexes), "25 24");
 }

@@ -4,7 +4,7 @@ use crate::file::audit::findings;
 use crate::invoices::idempotency::fifty;
 use crate::payments::live_addresses::watch;
 use crate::process::serve::{SetUp, call, serve};
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::surfpool::key_of;
 use crate::support::{Response, Shop, agent, send};
 use rusqlite::Connection;
@@ -43,8 +43,8 @@ impl Shop {
             .unwrap()
             .execute(sql, [])
             .unwrap();
-        note_written(self.file());
-        self.signed_in("ada@sandbox.test")
+        record_direct_writes(self.file());
+        self.sign_in("ada@sandbox.test")
     }
 
     /// What the audit log says was done, oldest first: who, what, to what, and the detail.
@@ -71,7 +71,7 @@ fn pool(free: u32, assigned: u32) -> Value {
 #[test]
 fn an_operator_imports_addresses_and_sees_the_pool() {
     let shop = Shop::open();
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let list = || {
         let list = shop.as_member(&cookie, "GET", "/dashboard/api/pools", &Value::Null);
         list.expect(200).json()
@@ -104,7 +104,7 @@ fn an_operator_imports_addresses_and_sees_the_pool() {
     // All of them or none.
     let wrong = [solana(9, 1), vec!["1111111111".to_owned()]].concat();
     let refused = import(&wrong);
-    refused.refused(400, "invalid_request", Some("addresses"));
+    refused.assert_error(400, "invalid_request", Some("addresses"));
     assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
     assert_eq!(list(), pool(5, 0));
     assert_eq!(shop.noted("pool.import").len(), 2);
@@ -113,7 +113,7 @@ fn an_operator_imports_addresses_and_sees_the_pool() {
 #[test]
 fn what_is_no_list_of_addresses_is_refused() {
     let shop = Shop::open();
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let post = |path: &str, body: &Value| shop.as_member(&cookie, "POST", path, body);
     for (body, param) in [
         (json!({}), "addresses"),
@@ -127,20 +127,20 @@ fn what_is_no_list_of_addresses_is_refused() {
         ),
         (json!({ "addresses": solana(1, 1), "more": 1 }), "more"),
     ] {
-        post(IMPORT, &body).refused(400, "invalid_request", Some(param));
+        post(IMPORT, &body).assert_error(400, "invalid_request", Some(param));
     }
     let body = json!({ "addresses": solana(1, 1) });
     for unknown in ["bitcoin", "evm", "tron", "utxo", "x"] {
         let path = format!("/dashboard/api/pools/{unknown}/addresses");
-        post(&path, &body).refused(404, "not_found", None);
+        post(&path, &body).assert_error(404, "not_found", None);
     }
     let merchant = shop.merchants_cookie();
     shop.as_member(&merchant, "POST", IMPORT, &body)
-        .refused(403, "forbidden", None);
+        .assert_error(403, "forbidden", None);
     shop.as_member(&merchant, "GET", "/dashboard/api/pools", &Value::Null)
-        .refused(403, "forbidden", None);
+        .assert_error(403, "forbidden", None);
     shop.post(IMPORT, None, body)
-        .refused(401, "unauthorized", None);
+        .assert_error(401, "unauthorized", None);
     assert!(shop.noted("pool.import").is_empty());
 }
 
@@ -232,10 +232,10 @@ fn a_served_shop_hands_out_what_was_imported_each_once() {
     assert_eq!(served.pools(), pool(0, 2));
     // Empty: nothing is kept of who asked, and who has an address keeps it.
     let refused = served.addresses(live, "late");
-    refused.refused(503, "pool_refilling", None);
+    refused.assert_error(503, "pool_refilling", None);
     assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     let path = "/v1/customers/late/addresses";
-    call(&served.url, live, "GET", path, json!({})).refused(404, "not_found", None);
+    call(&served.url, live, "GET", path, json!({})).assert_error(404, "not_found", None);
     assert_eq!(address("ada"), ada);
     // What was handed out is not taken in again.
     served.import(&solana(1, 3));
@@ -264,7 +264,7 @@ impl Served {
             if answer.status == 201 {
                 made += 1;
             } else {
-                answer.refused(503, "pool_refilling", None);
+                answer.assert_error(503, "pool_refilling", None);
                 assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
             }
         }
@@ -293,13 +293,13 @@ fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
                 .map(|answer| answer.json()["addresses"][0]["address"].to_string()),
         );
         for answer in refused {
-            answer.refused(503, "pool_refilling", None);
+            answer.assert_error(503, "pool_refilling", None);
         }
         served.a_minute_later();
     }
     assert_eq!(handed_out.len(), 30);
     assert_eq!(served.pools(), pool(0, 30));
-    note_written(&served.shop.file());
+    record_direct_writes(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());
 }
 
@@ -332,6 +332,6 @@ fn one_account_does_not_empty_a_pool_that_others_need() {
     assert_eq!(served.pools(), pool(0, 21));
     // Test mode takes nothing from a pool.
     assert_eq!(served.ask_for(&served.shop.test, "test", 20), 20);
-    note_written(&served.shop.file());
+    record_direct_writes(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());
 }

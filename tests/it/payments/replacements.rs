@@ -43,10 +43,10 @@ fn is_right(shop: &Shop) {
 fn a_transaction_with_fewer_outputs_may_take_the_place() {
     let (shop, invoice, [first, second]) = paid_in_two();
     let new = replaced(&shop, &first, json!({ "txid": "two" }));
-    shop.step(&second, "dropped");
+    shop.move_payment(&second, "dropped");
     is_right(&shop);
-    shop.step(&new, "confirmed");
-    shop.stands(
+    shop.move_payment(&new, "confirmed");
+    shop.assert_invoice(
         &invoice,
         "underpaid",
         "created detected underpaid",
@@ -54,18 +54,18 @@ fn a_transaction_with_fewer_outputs_may_take_the_place() {
         ["59.40", "0.00"],
     );
     // In a block of another branch it is again the one with both.
-    shop.step(&new, "orphaned");
+    shop.move_payment(&new, "orphaned");
     let back = replaced(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first, "it takes its place back");
-    shop.step(&second, "seen");
+    shop.move_payment(&second, "seen");
     for payment in [&first, &second] {
-        shop.step(payment, "confirmed");
+        shop.move_payment(payment, "confirmed");
         is_right(&shop);
     }
-    assert_eq!(shop.read(&invoice)["status"], "confirmed");
+    assert_eq!(shop.get_invoice(&invoice)["status"], "confirmed");
     let states = "select group_concat(concat(txid, ' ', state), ', ') from (select * from observations order by seq)";
     assert_eq!(
-        shop.read_beside(states),
+        shop.query_text(states),
         "one confirmed, one confirmed, two dropped"
     );
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
@@ -75,13 +75,13 @@ fn a_transaction_with_fewer_outputs_may_take_the_place() {
 #[test]
 fn what_takes_its_place_back_tells_of_no_gap() {
     let (shop, invoice, [first, second]) = paid_in_two();
-    shop.step(&second, "dropped");
+    shop.move_payment(&second, "dropped");
     let new = replaced(&shop, &first, json!({ "txid": "two" }));
     shop.advance("1h");
     let back = replaced(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first);
     // It is in time, as it was, and nobody heard that it had been gone.
-    shop.stands(
+    shop.assert_invoice(
         &invoice,
         "detected",
         "created detected",
@@ -94,16 +94,16 @@ fn what_takes_its_place_back_tells_of_no_gap() {
         (&first, json!({ "amount": "0" }), "amount"),
         (&first, json!({ "txid": " " }), "txid"),
     ] {
-        replace(&shop, payment, more).refused(400, "invalid_request", Some(param));
+        replace(&shop, payment, more).assert_error(400, "invalid_request", Some(param));
     }
     for gone in [&new, &second] {
-        replace(&shop, gone, json!({})).refused(409, "invalid_transition", Some("state"));
+        replace(&shop, gone, json!({})).assert_error(409, "invalid_transition", Some("state"));
     }
-    shop.step(&first, "confirmed");
+    shop.move_payment(&first, "confirmed");
     let path = format!("{PATH}/{first}");
     shop.post(&path, None, json!({ "state": "confirmed" }))
-        .refused(409, "invalid_transition", Some("state"));
-    replace(&shop, &first, json!({})).refused(409, "invalid_transition", Some("state"));
+        .assert_error(409, "invalid_transition", Some("state"));
+    replace(&shop, &first, json!({})).assert_error(409, "invalid_transition", Some("state"));
     is_right(&shop);
 }
 
@@ -143,7 +143,7 @@ fn an_id_is_the_same_however_it_is_written() {
     shop.post(PATH, None, body).expect(201);
     shop.post(PATH, None, pays("LTC")(&small)).expect(201);
     let count = "select cast(count(*) as text) from observations";
-    assert_eq!(shop.read_beside(count), "7");
+    assert_eq!(shop.query_text(count), "7");
     is_right(&shop);
 }
 
@@ -162,15 +162,15 @@ fn newly_made_money_matches_nothing() {
     let made = shop.post(PATH, None, body).expect(201).json();
     for payment in made["data"].as_array().unwrap() {
         assert_eq!(payment["state"], "unmatched");
-        shop.step(payment["id"].as_str().unwrap(), "confirmed");
+        shop.move_payment(payment["id"].as_str().unwrap(), "confirmed");
     }
     let reasons = "select group_concat(concat(reason, ' ', account is not null, ' ', invoice is not null), ', ') from
       (select * from unmatched_payments order by seq)";
     assert_eq!(
-        shop.read_beside(reasons),
+        shop.query_text(reasons),
         "coinbase 1 1, coinbase 1 0, unknown_address 0 0"
     );
-    shop.stands(
+    shop.assert_invoice(
         invoice["id"].as_str().unwrap(),
         "awaiting_payment",
         "created",
@@ -196,10 +196,10 @@ fn newly_made_money_matches_nothing() {
         ),
     ] {
         shop.post(PATH, None, body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
     // Once it can be spent, an operator may give it to whom it is for.
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!(
         "/dashboard/api/unmatched-payments/{}/assign",
         first.as_str().unwrap()
@@ -207,7 +207,7 @@ fn newly_made_money_matches_nothing() {
     shop.as_member(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] }))
         .expect(200);
     assert_eq!(
-        shop.read(invoice["id"].as_str().unwrap())["status"],
+        shop.get_invoice(invoice["id"].as_str().unwrap())["status"],
         "confirmed"
     );
     is_right(&shop);

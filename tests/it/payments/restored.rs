@@ -50,7 +50,7 @@ impl Shop {
         for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM)] {
             done(&wallet(&served.file, &["add", chain, "--yes"], key));
         }
-        served.open().execute_batch(WATCHED).unwrap();
+        served.open_file().execute_batch(WATCHED).unwrap();
         let sent = served.path("sent");
         let script = format!(
             "cat >> {sent}\nprintf '{{\"txid\": \"0x%064x\"}}' $(wc -l < {sent})",
@@ -86,10 +86,10 @@ impl Shop {
             .collect();
         let body = json!({ "addresses": keys });
         let pool = "/dashboard/api/pools/solana/addresses";
-        running.interface("POST", pool, &body).expect(200);
+        running.operator_request("POST", pool, &body).expect(200);
         // An account takes few in a minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
-        self.served.open().execute_batch(minute).unwrap();
+        self.served.open_file().execute_batch(minute).unwrap();
         for _ in 0..=self.dice.roll(5) {
             self.customers += 1;
             let url = format!("{}/v1/customers/c{}/addresses", running.url, self.customers);
@@ -136,8 +136,10 @@ impl Shop {
     #[track_caller]
     fn approve(&self, running: &RunningServer, id: &str) {
         let path = format!("/dashboard/api/payouts/{id}");
-        running.interface("POST", &path, &approval()).expect(200);
-        self.served.give_to_signer(id);
+        running
+            .operator_request("POST", &path, &approval())
+            .expect(200);
+        self.served.assign_to_signer(id);
     }
 
     /// Restores a copy, and checks that each transfer is named that went on after it.
@@ -188,7 +190,7 @@ impl Shop {
             ];
             for body in bodies {
                 let path = format!("/dashboard/api/payouts/{id}");
-                running.interface("POST", &path, &body).expect(200);
+                running.operator_request("POST", &path, &body).expect(200);
             }
         }
     }
@@ -215,7 +217,7 @@ fn twenty_older_copies_give_out_no_address_and_pay_no_transfer_twice() {
         if !is_approved {
             shop.approve(&running, &id);
         }
-        shop.served.until(SENT, &["sent"]);
+        shop.served.poll(SENT, &["sent"]);
         shop.hand_out(&running);
         assert!(running.process.close());
         let copy = copies[shop.dice.roll(copies.len())].clone();

@@ -34,12 +34,12 @@ fn what_replaces_a_payment_was_seen_when_that_was() {
     let next = shop.post(&path, None, replaced.clone()).expect(200).json();
     assert_ne!((&next["id"], &next["txid"]), (&seen["id"], &seen["txid"]));
     assert_eq!(next["state"], "seen");
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
     shop.post(&path, None, replaced)
-        .refused(409, "invalid_transition", Some("state"));
-    shop.step(next["id"].as_str().unwrap(), "confirmed");
+        .assert_error(409, "invalid_transition", Some("state"));
+    shop.move_payment(next["id"].as_str().unwrap(), "confirmed");
     let told = "created detected confirmed";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "confirmed",
         told,
@@ -60,9 +60,9 @@ fn what_replaces_a_payment_and_is_worth_more_is_seen_anew() {
         (&next["txid"], &next["state"]),
         (&json!("another"), &json!("seen"))
     );
-    shop.step(next["id"].as_str().unwrap(), "confirmed");
+    shop.move_payment(next["id"].as_str().unwrap(), "confirmed");
     let told = "created detected failed paid_late";
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "paid_late",
         told,
@@ -76,7 +76,7 @@ fn what_replaces_a_payment_and_is_worth_more_is_seen_anew() {
     let dust = json!({ "state": "replaced", "amount": "0.00000001" });
     let dust = shop.post(&path, None, dust).expect(200).json();
     assert_eq!(dust["state"], "unmatched");
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "awaiting_payment",
         "created detected",
@@ -90,7 +90,7 @@ fn what_replaces_a_payment_and_is_worth_more_is_seen_anew() {
         (json!({ "state": "dropped", "txid": "new" }), "txid"),
     ] {
         shop.post(&path, None, body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -101,13 +101,13 @@ fn a_rescan_books_nothing_twice() {
     let put = || shop.post("/sandbox/payments", None, body.clone());
     let first = put().expect(201).json();
     assert_eq!(put().expect(200).json(), first);
-    shop.step(first["id"].as_str().unwrap(), "confirmed");
+    shop.move_payment(first["id"].as_str().unwrap(), "confirmed");
     let again = put().expect(200).json();
     assert_eq!(
         (&again["id"], &again["state"]),
         (&first["id"], &json!("confirmed"))
     );
-    shop.stands(
+    shop.assert_invoice(
         &id,
         "confirmed",
         "created detected confirmed",
@@ -123,7 +123,7 @@ fn a_rescan_books_nothing_twice() {
         .json();
     assert_ne!(other_payment["id"], first["id"]);
     assert_eq!(
-        shop.read(other["id"].as_str().unwrap())["status"],
+        shop.get_invoice(other["id"].as_str().unwrap())["status"],
         "detected"
     );
 }
@@ -134,19 +134,16 @@ fn a_step_that_there_is_not_is_refused() {
     let payment = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{payment}");
     let refused = |state: &str| {
-        shop.post(&path, None, json!({ "state": state })).refused(
-            409,
-            "invalid_transition",
-            Some("state"),
-        );
+        shop.post(&path, None, json!({ "state": state }))
+            .assert_error(409, "invalid_transition", Some("state"));
     };
     refused("seen");
     refused("orphaned");
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     refused("confirmed");
     refused("seen");
     refused("replaced");
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     refused("dropped");
     refused("orphaned");
     for (body, param) in [
@@ -156,14 +153,14 @@ fn a_step_that_there_is_not_is_refused() {
         (json!({ "state": "confirmed", "more": 1 }), "more"),
     ] {
         shop.post(&path, None, body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
     shop.post(
         "/sandbox/payments/none",
         None,
         json!({ "state": "confirmed" }),
     )
-    .refused(404, "not_found", None);
+    .assert_error(404, "not_found", None);
 }
 
 #[test]
@@ -174,7 +171,7 @@ fn simulating_reaches_closed_invoices_too() {
     assert_eq!(shop.simulate(&id, "over")["status"], "overpaid");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50, sale 150.00, fee -1.50";
     let told = "created detected underpaid detected confirmed overpaid";
-    shop.stands(&id, "overpaid", told, booked, ["247.50", "0.00"]);
+    shop.assert_invoice(&id, "overpaid", told, booked, ["247.50", "0.00"]);
     for (case, late) in [
         ("exact", "paid_late"),
         ("over", "paid_late"),
@@ -208,14 +205,14 @@ fn a_live_invoice_is_paid_on_the_simulated_chain_but_not_simulated() {
         Some(LIVE),
         json!({}),
     )
-    .refused(403, "not_test_invoice", None);
+    .assert_error(403, "not_test_invoice", None);
     let payment = shop.pay(json!({ "address": invoice["depositAddress"] }));
     let told = "created detected";
-    shop.stands_for(LIVE, id, "detected", told, "", ["0.00", "99.00"]);
-    shop.step(&payment, "confirmed");
+    shop.assert_invoice_with(LIVE, id, "detected", told, "", ["0.00", "99.00"]);
+    shop.move_payment(&payment, "confirmed");
     let told = "created detected confirmed";
     let booked = "sale 100.00, fee -1.00";
-    shop.stands_for(LIVE, id, "confirmed", told, booked, ["99.00", "0.00"]);
+    shop.assert_invoice_with(LIVE, id, "confirmed", told, booked, ["99.00", "0.00"]);
     let test = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(
         test["data"][0]["available"], "0.00",

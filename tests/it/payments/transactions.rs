@@ -28,7 +28,7 @@ impl Five {
             let invoice = shop.invoice(amount, json!({ "asset": "BTC" }));
             invoice["id"].as_str().unwrap().to_owned()
         });
-        let of_second = shop.read(&invoices[1])["depositAddress"].clone();
+        let of_second = shop.get_invoice(&invoices[1])["depositAddress"].clone();
         let customer = shop.address_of(TEST, "ada", "utxo");
         let outputs = json!([
             { "invoice": invoices[0], "amount": "0.001" },
@@ -70,7 +70,7 @@ impl Five {
 
     /// The rows of all that was seen: transaction, position, state, and in how many tables it is.
     fn rows(&self) -> String {
-        self.shop.read_beside(
+        self.shop.query_text(
             "select group_concat(concat_ws(' ', txid, position, state, owners), ', ') from (
                select o.txid, o.position, o.state, (select count(*) from payments where observation = o.seq)
                  + (select count(*) from deposits where observation = o.seq)
@@ -87,7 +87,7 @@ impl Five {
         let balances = self.shop.get("/v1/balances", Some(TEST)).expect(200).json();
         assert_eq!(
             (
-                [0, 1].map(|at| self.shop.read(&self.invoices[at])["status"].clone()),
+                [0, 1].map(|at| self.shop.get_invoice(&self.invoices[at])["status"].clone()),
                 &deposits["data"][0]["status"],
                 &balances["data"][0]["available"],
             ),
@@ -141,7 +141,7 @@ fn each_of_five_outputs_is_in_one_row_whatever_happens_to_it() {
     assert_eq!(five.rows(), rows);
     five.again("two", 200);
     assert_eq!(five.rows(), rows);
-    let booked = five.shop.booked(&five.invoices[0], TEST);
+    let booked = five.shop.invoice_ledger(&five.invoices[0], TEST);
     let once = "sale 60.00, fee -0.60";
     let back = "adjustment -60.00, adjustment 0.60";
     let restored = "adjustment 60.00, adjustment -0.60";
@@ -151,7 +151,7 @@ fn each_of_five_outputs_is_in_one_row_whatever_happens_to_it() {
     );
     let seen = five
         .shop
-        .read_beside("select group_concat(reason) from unmatched_payments");
+        .query_text("select group_concat(reason) from unmatched_payments");
     assert_eq!(seen, "unknown_address,unknown_address");
 }
 
@@ -170,12 +170,12 @@ fn an_output_is_where_it_says() {
     assert_eq!(known["data"][0], seen["data"][1]);
     let positions =
         "select group_concat(position) from (select position from observations order by seq)";
-    assert_eq!(shop.read_beside(positions), "7,3,8");
+    assert_eq!(shop.query_text(positions), "7,3,8");
     // One payment alone goes to where such a one is, else behind them.
     let one = |body: Value| shop.post(PATH, None, body);
     one(json!({ "invoice": invoice["id"], "txid": "t" })).expect(200);
     one(json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1", "txid": "t" })).expect(201);
-    assert_eq!(shop.read_beside(positions), "7,3,8,9");
+    assert_eq!(shop.query_text(positions), "7,3,8,9");
     assert!(findings(shop.file()).is_empty());
 }
 
@@ -187,7 +187,7 @@ fn an_output_of_nothing_is_left_out() {
     let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
     assert_eq!(none.expect(200).json(), json!({ "data": [] }));
     // The coin was picked all the same, and what comes after it has its own place.
-    let picked = shop.read(open["id"].as_str().unwrap());
+    let picked = shop.get_invoice(open["id"].as_str().unwrap());
     assert_eq!(
         (&picked["status"], &picked["asset"]),
         (&json!("awaiting_payment"), &json!("BTC"))
@@ -197,7 +197,7 @@ fn an_output_of_nothing_is_left_out() {
     let put = shop.post(PATH, None, body).expect(201).json();
     assert_eq!(put["data"].as_array().unwrap().len(), 1);
     assert_eq!(
-        shop.read_beside("select concat(position, ' ', amount) from observations"),
+        shop.query_text("select concat(position, ' ', amount) from observations"),
         "1 100000"
     );
     assert!(findings(shop.file()).is_empty());
@@ -228,20 +228,20 @@ fn what_is_no_transaction_is_refused_whole() {
         (json!([pays, { "address": NOBODY }]), "address"),
     ] {
         let answer = shop.post(PATH, None, json!({ "outputs": outputs }));
-        answer.refused(400, "invalid_request", Some(param));
+        answer.assert_error(400, "invalid_request", Some(param));
     }
     let body = json!({ "outputs": [pays], "amount": "1" });
     shop.post(PATH, None, body)
-        .refused(400, "invalid_request", Some("amount"));
+        .assert_error(400, "invalid_request", Some("amount"));
     // A place that is known is not another's.
     let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
     shop.post(PATH, None, body(&pays)).expect(201);
     let other = shop.invoice("50.00", json!({ "asset": "LTC" }));
     let other = json!({ "invoice": other["id"] });
     shop.post(PATH, None, body(&other))
-        .refused(400, "invalid_request", Some("position"));
+        .assert_error(400, "invalid_request", Some("position"));
     assert_eq!(
-        shop.read_beside("select cast(count(*) as text) from observations"),
+        shop.query_text("select cast(count(*) as text) from observations"),
         "1"
     );
     assert!(findings(shop.file()).is_empty());
@@ -266,12 +266,15 @@ fn money_of_our_own_books_nothing() {
     let own = swept(&[&five.payments[0]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
     for state in ["confirmed", "orphaned", "dropped", "seen"] {
-        assert_eq!(shop.step(own[0]["id"].as_str().unwrap(), state), own[0]);
+        assert_eq!(
+            shop.move_payment(own[0]["id"].as_str().unwrap(), state),
+            own[0]
+        );
     }
-    let instead = shop.step(own[0]["id"].as_str().unwrap(), "replaced");
+    let instead = shop.move_payment(own[0]["id"].as_str().unwrap(), "replaced");
     assert_eq!(instead["state"], "own", "it spends the same");
     assert_eq!(
-        shop.read(other["id"].as_str().unwrap())["status"],
+        shop.get_invoice(other["id"].as_str().unwrap())["status"],
         "awaiting_payment"
     );
     five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
@@ -284,7 +287,7 @@ fn money_of_our_own_books_nothing() {
     let declared = format!(
         "insert into own_addresses (mode, pool, address, created_at) values ('test', 'bitcoin', '{NOBODY}', 0)"
     );
-    shop.write_beside(&declared);
+    shop.execute_sql(&declared);
     let own = swept(&[&five.payments[4]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
     // On chains with accounts it is the sender that counts.
@@ -298,7 +301,7 @@ fn money_of_our_own_books_nothing() {
     let open = shop.invoice("100.00", json!({}));
     let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
     shop.post(PATH, None, body).expect(201);
-    let open = shop.read(open["id"].as_str().unwrap());
+    let open = shop.get_invoice(open["id"].as_str().unwrap());
     assert_eq!(
         (&open["status"], &open["asset"]),
         (&json!("awaiting_payment"), &json!("ETH"))
@@ -311,7 +314,7 @@ fn money_of_our_own_books_nothing() {
     ] {
         let body = json!({ "outputs": outputs, "spends": spends });
         shop.post(PATH, None, body)
-            .refused(400, "invalid_request", Some("spends"));
+            .assert_error(400, "invalid_request", Some("spends"));
     }
     assert!(findings(shop.file()).is_empty());
 }

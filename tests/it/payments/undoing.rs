@@ -22,10 +22,10 @@ fn what_was_given_to_an_invoice_is_taken_back_until_it_is_confirmed() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "LTC" }));
-    let before = shop.read(id(&invoice));
+    let before = shop.get_invoice(id(&invoice));
     let lost = operator.lost("0.001");
     let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
-    assert_eq!(shop.read(id(&invoice))["status"], "detected");
+    assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
     let shown = operator.shown(&lost);
     assert_eq!(
         [&shown["outcome"], &shown["payment"], &shown["canBeUndone"]],
@@ -36,39 +36,39 @@ fn what_was_given_to_an_invoice_is_taken_back_until_it_is_confirmed() {
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     operator.is_right();
     // All is as before: the invoice, its quotes, its timeline but for the statuses.
-    assert_eq!(shop.read(id(&invoice)), before);
+    assert_eq!(shop.get_invoice(id(&invoice)), before);
     let left = "select (select group_concat(asset) from quotes) || (select count(*) from payments) \
         || (select count(*) from invoice_steps where payment is not null)";
-    assert_eq!(shop.read_beside(left), "LTC00");
+    assert_eq!(shop.query_text(left), "LTC00");
     assert_eq!(operator.left(), "1");
     operator
         .undo(&lost)
-        .refused(409, "invalid_transition", None);
+        .assert_error(409, "invalid_transition", None);
     // Given to another, and confirmed: other things stand on it.
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.given(&lost, &json!({ "invoice": other["id"] }));
     operator
         .assign(&lost, &json!({ "invoice": invoice["id"] }))
-        .refused(409, "invalid_transition", None);
+        .assert_error(409, "invalid_transition", None);
     operator
         .resolve(&lost, &json!({ "note": "x" }))
-        .refused(409, "invalid_transition", None);
-    shop.step(&payment, "confirmed");
+        .assert_error(409, "invalid_transition", None);
+    shop.move_payment(&payment, "confirmed");
     assert_eq!(operator.shown(&lost)["canBeUndone"], false);
     let refused = operator.undo(&lost);
-    refused.refused(409, "invalid_transition", None);
+    refused.assert_error(409, "invalid_transition", None);
     assert!(
         refused.text.contains("has been confirmed"),
         "{}",
         refused.text
     );
     // Nor once it has been: what was booked was taken back, not rewritten.
-    shop.step(&payment, "orphaned");
+    shop.move_payment(&payment, "orphaned");
     operator
         .undo(&lost)
-        .refused(409, "invalid_transition", None);
-    shop.step(&payment, "confirmed");
-    assert_eq!(shop.read(id(&other))["status"], "confirmed");
+        .assert_error(409, "invalid_transition", None);
+    shop.move_payment(&payment, "confirmed");
+    assert_eq!(shop.get_invoice(id(&other))["status"], "confirmed");
     operator.is_right();
     let noted = shop.noted("unmatched_payment.undo");
     assert_eq!(noted.len(), 1);
@@ -95,30 +95,30 @@ fn a_quote_goes_with_the_last_of_what_it_was_made_for() {
     let mine = json!({ "invoice": invoice["id"] });
     // The first one makes a quote, at which the second and a third are payments.
     let first = strays.each_ref().map(|stray| operator.given(stray, &mine));
-    assert_eq!(shop.read_beside(quotes), "ETH00,USDC-BASE01");
+    assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.undo(&strays[0]).expect(200);
-    assert_eq!(shop.read_beside(quotes), "ETH00,USDC-BASE01");
+    assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.is_right();
     // What is undone can be done again.
     operator.given(&strays[0], &mine);
     for stray in &strays {
         operator.undo(stray).expect(200);
     }
-    assert_eq!(shop.read_beside(quotes), "ETH00");
+    assert_eq!(shop.query_text(quotes), "ETH00");
     operator.is_right();
     assert_ne!(first[0], first[1]);
     // Whoever has asked for the coin can pay in it, whatever is undone.
     operator.given(&strays[0], &mine);
-    shop.step(&shop.read_beside("select max(id) from payments"), "dropped");
+    shop.move_payment(&shop.query_text("select max(id) from payments"), "dropped");
     let path = format!("/v1/invoices/{}/select", id(&invoice));
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "USDC-BASE" }));
     picked.expect(200);
     operator.undo(&strays[0]).expect(200);
-    assert_eq!(shop.read_beside(quotes), "ETH00,USDC-BASE00");
-    assert_eq!(shop.read(id(&invoice))["asset"], "USDC-BASE");
+    assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE00");
+    assert_eq!(shop.get_invoice(id(&invoice))["asset"], "USDC-BASE");
     operator.is_right();
     let paid = shop.pay(body);
-    assert_eq!(shop.step(&paid, "confirmed")["state"], "confirmed");
+    assert_eq!(shop.move_payment(&paid, "confirmed")["state"], "confirmed");
     operator.is_right();
 }
 
@@ -132,18 +132,18 @@ fn an_invoice_whose_time_was_up_meanwhile_expires_when_it_is_undone() {
         operator.given(&lost, &json!({ "invoice": invoice["id"] }));
         shop.advance("2h");
         operator.undo(&lost).expect(200);
-        assert_eq!(shop.read(id(&invoice))["status"], "expired");
-        assert_eq!(shop.read(id(&invoice))["asset"], Value::Null);
+        assert_eq!(shop.get_invoice(id(&invoice))["status"], "expired");
+        assert_eq!(shop.get_invoice(id(&invoice))["asset"], Value::Null);
         operator.is_right();
     }
     // What was dropped meanwhile can be undone, too, and comes back to nobody.
     let invoice = shop.invoice("60.00", json!({}));
     let lost = operator.lost("0.001");
     let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     operator.undo(&lost).expect(200);
-    shop.step(&lost, "seen");
-    assert_eq!(shop.read(id(&invoice))["status"], "created");
+    shop.move_payment(&lost, "seen");
+    assert_eq!(shop.get_invoice(id(&invoice))["status"], "created");
     operator.is_right();
 }
 
@@ -159,13 +159,14 @@ fn what_was_given_to_a_customer_is_taken_back_until_it_is_confirmed() {
     assert_eq!(operator.shown(&lost)["deposit"], json!(deposit));
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     let path = format!("/v1/deposits/{deposit}");
-    shop.get(&path, Some(TEST)).refused(404, "not_found", None);
+    shop.get(&path, Some(TEST))
+        .assert_error(404, "not_found", None);
     operator.is_right();
     let deposit = operator.given(&lost, &ada);
-    shop.step(&deposit, "confirmed");
+    shop.move_payment(&deposit, "confirmed");
     operator
         .undo(&lost)
-        .refused(409, "invalid_transition", None);
+        .assert_error(409, "invalid_transition", None);
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "59.40");
     operator.is_right();
@@ -176,7 +177,7 @@ fn what_was_paid_back_or_dismissed_can_be_undone() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let lost = operator.lost("0.001");
-    shop.step(&lost, "confirmed");
+    shop.move_payment(&lost, "confirmed");
     let txid = "AB".repeat(32);
     let back = operator.resolve(
         &lost,
@@ -200,10 +201,10 @@ fn what_was_paid_back_or_dismissed_can_be_undone() {
     let mine = json!({ "invoice": shop.invoice("60.00", json!({}))["id"] });
     operator
         .assign(&lost, &mine)
-        .refused(409, "invalid_transition", None);
+        .assert_error(409, "invalid_transition", None);
     operator
         .resolve(&lost, &json!({ "note": "x" }))
-        .refused(409, "invalid_transition", None);
+        .assert_error(409, "invalid_transition", None);
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     let dismissed = operator
         .resolve(&lost, &json!({ "note": "a test of ours" }))
@@ -212,7 +213,7 @@ fn what_was_paid_back_or_dismissed_can_be_undone() {
     assert_eq!(dismissed["outcome"], "dismissed");
     operator
         .resolve(&lost, &json!({ "returnTxid": "t" }))
-        .refused(409, "invalid_transition", None);
+        .assert_error(409, "invalid_transition", None);
     operator.undo(&lost).expect(200);
     for (body, param) in [
         (json!({}), "note"),
@@ -223,17 +224,17 @@ fn what_was_paid_back_or_dismissed_can_be_undone() {
     ] {
         operator
             .resolve(&lost, &body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
-        operator.undo(unknown).refused(404, "not_found", None);
+        operator.undo(unknown).assert_error(404, "not_found", None);
     }
     let path = format!("/dashboard/api/unmatched-payments/{lost}/undo");
     let merchant = shop.merchants_cookie();
     shop.as_member(&merchant, "POST", &path, &Value::Null)
-        .refused(403, "forbidden", None);
+        .assert_error(403, "forbidden", None);
     shop.send("POST", &path, &[], "")
-        .refused(401, "unauthorized", None);
+        .assert_error(401, "unauthorized", None);
     operator.is_right();
     assert_eq!(shop.noted("unmatched_payment.undo").len(), 2);
 }
@@ -265,9 +266,9 @@ fn a_row_says_what_it_is_worth_and_whose_address_it_came_to() {
         ]
     );
     assert_eq!(shown["candidate"], json!({ "invoice": invoice["id"] }));
-    shop.step(&wrong_chain, "confirmed");
+    shop.move_payment(&wrong_chain, "confirmed");
     operator.given(&wrong_chain, &shown["candidate"]);
-    assert_eq!(shop.read(id(&invoice))["status"], "confirmed");
+    assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
     assert_eq!(operator.shown(&wrong_chain)["candidate"], Value::Null);
     // Nobody's, and what can be given to nobody.
     let lost = operator.lost("0.001");

@@ -61,7 +61,7 @@ fn without_what_was_paid_there_is_nothing_to_keep() {
         None,
         json!({ "address": address, "asset": "USDC-BASE" }),
     )
-    .refused(400, "coin_unavailable", Some("asset"));
+    .assert_error(400, "coin_unavailable", Some("asset"));
     for body in [
         json!({ "address": NOBODY }),
         json!({ "address": NOBODY, "asset": "BTC" }),
@@ -70,9 +70,9 @@ fn without_what_was_paid_there_is_nothing_to_keep() {
         json!({ "address": "x", "asset": "BTC", "amount": "1" }),
     ] {
         shop.post(PATH, None, body)
-            .refused(400, "invalid_request", Some("address"));
+            .assert_error(400, "invalid_request", Some("address"));
     }
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     assert_eq!(unmatched(&shop, &cookie, "")["data"], json!([]));
 }
 
@@ -93,16 +93,16 @@ fn what_matches_nothing_is_kept_and_books_nothing() {
     let main =
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
     let main = shop.post(PATH, None, main).expect(201).json();
-    shop.stands(id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    shop.assert_invoice(id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     // On its chain it moves like any other, and nothing comes of that.
     for state in ["confirmed", "orphaned", "dropped", "seen"] {
-        let moved = shop.step(strange["id"].as_str().unwrap(), state);
+        let moved = shop.move_payment(strange["id"].as_str().unwrap(), state);
         assert_eq!(moved, strange);
     }
     let path = format!("{PATH}/{}", strange["id"].as_str().unwrap());
     shop.post(&path, None, json!({ "state": "orphaned" }))
-        .refused(409, "invalid_transition", Some("state"));
-    let cookie = shop.signed_in("operator@sandbox.test");
+        .assert_error(409, "invalid_transition", Some("state"));
+    let cookie = shop.sign_in("operator@sandbox.test");
     let page = unmatched(&shop, &cookie, "");
     let ids: Vec<_> = page["data"]
         .as_array()
@@ -137,7 +137,7 @@ fn what_matches_nothing_is_kept_and_books_nothing() {
 #[test]
 fn an_operator_says_what_looking_at_it_came_to() {
     let shop = shop();
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let mut ids: Vec<String> = Vec::new();
     for number in 1..=3 {
         ids.insert(
@@ -192,7 +192,7 @@ fn an_operator_says_what_looking_at_it_came_to() {
 #[test]
 fn what_is_no_note_or_no_operators_is_refused() {
     let shop = shop();
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let id = shop.pay(json!({ "address": NOBODY, "asset": "BTC", "amount": "1" }));
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");
     let resolve = |id: &str, body: Value| shop.as_member(&cookie, "POST", &path(id), &body);
@@ -203,10 +203,10 @@ fn what_is_no_note_or_no_operators_is_refused() {
         (json!({ "note": "x".repeat(1001) }), "note"),
         (json!({ "note": "x", "more": 1 }), "more"),
     ] {
-        resolve(&id, body).refused(400, "invalid_request", Some(param));
+        resolve(&id, body).assert_error(400, "invalid_request", Some(param));
     }
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
-        resolve(unknown, json!({ "note": "x" })).refused(404, "not_found", None);
+        resolve(unknown, json!({ "note": "x" })).assert_error(404, "not_found", None);
     }
     let merchant = shop.merchants_cookie();
     for (method, path) in [
@@ -219,13 +219,13 @@ fn what_is_no_note_or_no_operators_is_refused() {
             json!({ "note": "x" })
         };
         shop.as_member(&merchant, method, path, &body)
-            .refused(403, "forbidden", None);
+            .assert_error(403, "forbidden", None);
     }
     for query in ["?before=x", "?limit=201", "?status=closed"] {
         let path = format!("/dashboard/api/unmatched-payments{query}");
         let param = query[1..].split('=').next();
         shop.as_member(&cookie, "GET", &path, &Value::Null)
-            .refused(400, "invalid_request", param);
+            .assert_error(400, "invalid_request", param);
     }
     let page = unmatched(&shop, &cookie, "?status=open");
     assert_eq!(page["data"].as_array().unwrap().len(), 1);

@@ -54,14 +54,14 @@ fn a_live_key_and_no_coin_on_offer_is_told_with_the_reason() {
     assert_eq!(warned(picked), said);
     let summary = |query: &str| {
         let path = format!("/dashboard/api/summary{query}");
-        let read = running.interface("GET", &path, &Value::Null);
+        let read = running.operator_request("GET", &path, &Value::Null);
         read.expect(200).json()["nothingOnOffer"].clone()
     };
     assert_eq!(summary(""), why);
     assert_eq!(summary("?mode=test"), Value::Null);
     let sql = "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
         requested_at) values ('v', 'refund', 1, 'live', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 0)";
-    served.open().execute_batch(sql).unwrap();
+    served.open_file().execute_batch(sql).unwrap();
     let mut doctor = Command::new(env!("CARGO_BIN_EXE_coffer"));
     doctor.args(["doctor", "--node", "litecoin=http://127.0.0.1:1", "--file"]);
     let said = doctor.arg(&served.file).output().unwrap().stdout;

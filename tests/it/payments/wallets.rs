@@ -97,7 +97,7 @@ fn a_wallet_hands_out_each_index_once() {
     ];
     assert_eq!(lines(wallets), expected);
     let script = "select hex(script) from addresses where pool = 'dogecoin' and mode = 'test'";
-    let script = shop.read_beside(script);
+    let script = shop.query_text(script);
     assert!(
         script.starts_with("76A914") && script.ends_with("88AC"),
         "{script}"
@@ -127,7 +127,7 @@ fn audit_finds_addresses_at_no_index_of_their_wallet() {
     ] {
         let scratch = Scratch::new();
         let copy = scratch.path("copy.db");
-        shop.write_beside(&format!("vacuum into '{}'", copy.display()));
+        shop.execute_sql(&format!("vacuum into '{}'", copy.display()));
         let conn = Connection::open(&copy).unwrap();
         conn.execute_batch("drop index addresses_of_wallet")
             .unwrap();

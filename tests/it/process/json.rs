@@ -1,7 +1,7 @@
 //! `--json` of each command that lists or reports something, and completions: what programs read.
 
 use crate::operator::wallets::{ZPUB, wallet};
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::tools;
 use crate::support::{TEST, agent, send};
@@ -138,7 +138,7 @@ const COUNTED: [&str; 8] = [
 fn audit_backup_and_restore_report_in_one_document() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()]);
     let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
     send(
         &agent(),
@@ -296,7 +296,7 @@ fn a_shell_completes_what_there_is() {
     ] {
         let mut bash = Command::new("bash");
         bash.args(["-c", asked, coffer]).args(words);
-        let Some(output) = tools::output(&mut bash, "what bash completes") else {
+        let Some(output) = tools::run(&mut bash, "what bash completes") else {
             return;
         };
         let printed = String::from_utf8(output.stdout).unwrap();

@@ -1,6 +1,6 @@
 //! `coffer doctor --live`: what watches a container or a machine asks whether the server takes requests.
 
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
@@ -30,7 +30,7 @@ fn answering(answer: &'static [u8]) -> SocketAddr {
 
 #[test]
 fn a_running_server_is_live_and_one_that_has_ended_is_not() {
-    let (mut server, url) = sandbox("127.0.0.1:0", &[]);
+    let (mut server, url) = start_sandbox("127.0.0.1:0", &[]);
     let address = url.strip_prefix("http://").unwrap();
     let port = address.rsplit_once(':').unwrap().1;
     let all = format!("0.0.0.0:{port}");

@@ -41,7 +41,7 @@ fn ends_in_time(running: &mut RunningServer) {
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     let begun = Instant::now();
-    assert!(told.unwrap().success() && running.process.ends());
+    assert!(told.unwrap().success() && running.process.wait_success());
     let took = begun.elapsed();
     assert!(took <= STOPPING, "it waited for its nodes: {took:?}");
 }
@@ -67,7 +67,7 @@ fn nobody_waits_for_six_nodes_that_never_answer_or_never_end_an_answer() {
         let mut running = with_nodes_at(&served, &secret(&node.url()), &log);
         // It has been ready since before: none of these is ever answered.
         node.wait(CHAINS.len());
-        let told = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+        let told = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
         let chains = told.json()["data"].as_array().unwrap().len();
         assert_eq!(
             (chains, told.json()["data"][0]["keepsUp"] == false),
@@ -75,7 +75,7 @@ fn nobody_waits_for_six_nodes_that_never_answer_or_never_end_an_answer() {
         );
         assert!(!told.text.contains(SECRET), "{}", told.text);
         running
-            .interface("GET", "/readyz", &Value::Null)
+            .operator_request("GET", "/readyz", &Value::Null)
             .expect(200);
         ends_in_time(&mut running);
         tells_no_secret(&log);
@@ -89,10 +89,10 @@ fn nobody_waits_for_six_nodes_that_are_not_there() {
     let url = format!("http://{}", Receiver::unused_address());
     let mut running = with_nodes_at(&served, &secret(&url), &log);
     running
-        .interface("GET", "/readyz", &Value::Null)
+        .operator_request("GET", "/readyz", &Value::Null)
         .expect(200);
     // Each of them rests, to try once more.
-    let chains = || running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let chains = || running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let failed = |chain: &Value| chain["problem"].is_string();
     let have_all_failed = || {
         chains().json()["data"]
@@ -117,11 +117,15 @@ fn nobody_waits_for_sources_of_rates_that_never_answer() {
     let settings = ["--node", &nodes, "--rates", &rates];
     let mut running = served.start_logging_with("debug", &log, &settings);
     running
-        .interface("GET", "/readyz", &Value::Null)
+        .operator_request("GET", "/readyz", &Value::Null)
         .expect(200);
     // Each source is asked, and so is the node, for its head.
     node.wait(1);
-    let asked = || SOURCES.iter().all(|source| exchanges.asked(source) > 0);
+    let asked = || {
+        SOURCES
+            .iter()
+            .all(|source| exchanges.request_count(source) > 0)
+    };
     assert!(polling::until(asked));
     ends_in_time(&mut running);
 }

@@ -43,7 +43,7 @@ fn a_rescan_that_is_waited_for_shows_its_blocks() {
     ] {
         conn.execute_batch("update rescans set ended_at = 1 where ended_at is null; update chain_cursors set stopped = null").unwrap();
         let shown = std::thread::scope(|scope| {
-            let waits = scope.spawn(|| Terminal::usual().run(&rescan));
+            let waits = scope.spawn(|| Terminal::standard().run(&rescan));
             let ordered = "select count(*) from rescans where ended_at is null and from_height = 3";
             let is_ordered = || {
                 conn.query_row(ordered, [], |row| row.get::<_, i64>(0))
@@ -62,7 +62,7 @@ fn a_rescan_that_is_waited_for_shows_its_blocks() {
             return;
         };
         assert_eq!(shown.code, code, "{shown:?}");
-        assert!(shown.left().join("\n").contains(said), "{shown:?}");
+        assert!(shown.visible_lines().join("\n").contains(said), "{shown:?}");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_server_shows_how_far_an_older_file_is_and_nothing_otherwise() {
     for is_older in [true, false] {
         let terminal = Terminal {
             interrupted_at: "coffer ready ",
-            ..Terminal::usual()
+            ..Terminal::standard()
         };
         let Some(shown) = terminal.run(&[&[COFFER][..], &server].concat()) else {
             return;
@@ -94,7 +94,7 @@ fn a_server_shows_how_far_an_older_file_is_and_nothing_otherwise() {
             "{shown:?}"
         );
         assert_eq!(shown.sent.contains('\x1b'), is_older, "{shown:?}");
-        let left = shown.left().join("\n");
+        let left = shown.visible_lines().join("\n");
         assert!(
             left.starts_with("coffer ready ") && !left.contains('['),
             "{left}"

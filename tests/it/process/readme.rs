@@ -1,6 +1,6 @@
 //! What the README shows works: its commands are run as they stand there, but for the ports. The guides are complete.
 
-use crate::support::process::{Process, example, sandbox};
+use crate::support::process::{Process, example_path, start_sandbox};
 use crate::support::{LIVE, Shop, TEST};
 use coffer::http::Subject;
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn the_first_payment_and_the_receiver() {
     let blocks = shell_blocks();
     assert_eq!(blocks.len(), 2, "the first payment, and the endpoint");
     assert_eq!(blocks[0].lines().count(), 4);
-    let (_coffer, url) = sandbox("127.0.0.1:0", &[]);
+    let (_coffer, url) = start_sandbox("127.0.0.1:0", &[]);
 
     let (created, answers) = pay(blocks[0], &url);
     assert_eq!(
@@ -88,7 +88,7 @@ fn the_first_payment_and_the_receiver() {
     assert_eq!(balances["data"][0]["available"], "19.80");
 
     let receiver =
-        Process::start(Command::new(example("receiver")).args(["--listen", "127.0.0.1:0"]));
+        Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
     let line = receiver.line();
     let receiver_url = line.strip_prefix("listening on ").unwrap();
     let (state, _) = run(blocks[1], &url, receiver_url);
@@ -117,7 +117,7 @@ fn the_first_payment_and_the_receiver() {
 #[test]
 fn the_receiver_refuses_what_is_not_signed() {
     let receiver =
-        Process::start(Command::new(example("receiver")).args(["--listen", "127.0.0.1:0"]));
+        Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
     let line = receiver.line();
     let url = line.strip_prefix("listening on ").unwrap();
     let agent = crate::support::agent();

@@ -1,7 +1,7 @@
 //! `coffer serve` and the operator's commands beside it: the real binary, a real file.
 
 use crate::support::installation::NO_RATES;
-use crate::support::process::{Process, sandbox};
+use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::Scratch;
 use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ fn an_operator_sets_up_a_shop_beside_the_running_server() {
     let (mut server, url) = serve(&file, &[]);
     let order = json!({ "amount": "20.00", "currency": "EUR" });
     let create = |key: &str| call(&url, key, "POST", "/v1/invoices", order.clone());
-    create(&shop.test).refused(403, "account_not_approved", None);
+    create(&shop.test).assert_error(403, "account_not_approved", None);
     let file = file.to_str().unwrap();
     let approved = printed(&["account", "approve", "--file", file, &shop.account]);
     assert_eq!(
@@ -149,7 +149,7 @@ fn an_operator_sets_up_a_shop_beside_the_running_server() {
         &format!("/v1/invoices/{live}/select"),
         json!({ "asset": "BTC" }),
     );
-    select.refused(400, "coin_unavailable", Some("asset"));
+    select.assert_error(400, "coin_unavailable", Some("asset"));
     let coins = call(&url, &shop.live, "GET", "/v1/currencies", json!({}));
     assert_eq!(
         coins.expect(200).json()["data"],
@@ -168,7 +168,7 @@ fn an_operator_sets_up_a_shop_beside_the_running_server() {
         1
     );
     printed(&["account", "suspend", "--file", file, &shop.account]);
-    create(&shop.test).refused(403, "account_suspended", None);
+    create(&shop.test).assert_error(403, "account_suspended", None);
     assert_eq!(
         printed(&["account", "list", "--file", file])[0]["status"],
         "suspended"
@@ -187,15 +187,15 @@ fn nothing_of_the_sandbox_opens_a_served_shop() {
         "pk_test_sandbox",
         "pk_live_sandbox",
     ] {
-        call(&url, key, "GET", "/v1/merchant", json!({})).refused(401, "unauthorized", None);
+        call(&url, key, "GET", "/v1/merchant", json!({})).assert_error(401, "unauthorized", None);
     }
     let (body, last) = shop.test.split_at(shop.test.len() - 1);
     let mistyped = format!("{body}{}", if last == "x" { "y" } else { "x" });
     let answer = call(&url, &mistyped, "GET", "/v1/merchant", json!({}));
-    answer.refused(401, "unauthorized", None);
+    answer.assert_error(401, "unauthorized", None);
     assert!(answer.text.contains("mistyped"), "{}", answer.text);
     for path in ["/sandbox", "/sandbox/reset", "/sandbox/inbox/a"] {
-        call(&url, &shop.test, "GET", path, json!({})).refused(404, "not_found", None);
+        call(&url, &shop.test, "GET", path, json!({})).assert_error(404, "not_found", None);
     }
 }
 
@@ -248,18 +248,18 @@ fn a_key_makes_a_hundred_invoices_at_once_and_then_its_rate() {
     };
     for left in (0..100).rev() {
         let answer = create(&shop.test);
-        answer.refused(403, "account_not_approved", None);
+        answer.assert_error(403, "account_not_approved", None);
         assert!(answer.headers["ratelimit"].starts_with(&format!("\"creations\";r={left};t=")));
     }
     let answer = create(&shop.test);
-    answer.refused(429, "rate_limited", None);
+    answer.assert_error(429, "rate_limited", None);
     assert_eq!(
         answer.headers["ratelimit-policy"],
         "\"creations\";q=100;w=6000"
     );
     let wait: u32 = answer.headers["retry-after"].parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
-    create(&shop.live).refused(403, "account_not_approved", None);
+    create(&shop.live).assert_error(403, "account_not_approved", None);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_file_is_one_servers_and_of_one_kind() {
     assert!(message.contains("in use by another coffer"), "{message}");
     let other = shop.scratch.path("sandbox.db");
     let other = other.to_str().unwrap();
-    let (mut running, _) = sandbox("127.0.0.1:0", &["--file", other]);
+    let (mut running, _) = start_sandbox("127.0.0.1:0", &["--file", other]);
     assert!(running.close());
     let served = run(&["serve", "--listen", "127.0.0.1:0", "--file", other]);
     let message = String::from_utf8(served.stderr).unwrap();

@@ -2,7 +2,7 @@
 //! and that nothing else is begun, and nothing that is known is lost.
 
 use crate::http::connections::{answered, limited, lives};
-use crate::support::installation::{ETHEREUM, Installation, approval, starts, with_signer};
+use crate::support::installation::{ETHEREUM, Installation, approval, start_count, with_signer};
 use crate::support::polling;
 use crate::transfers::signer::{STATE, answering, payout};
 use coffer::app::Config;
@@ -82,7 +82,9 @@ const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a
 
 /// Waits until the program was started this often in all.
 fn until_started(served: &Installation, times: usize) {
-    assert!(polling::until(|| starts(&served.path("noted")) >= times));
+    assert!(polling::until(
+        || start_count(&served.path("noted")) >= times
+    ));
 }
 
 #[test]
@@ -105,10 +107,10 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
     std::fs::write(served.path("answer"), format!(r#"{{"txid": "{SENT}"}}"#)).unwrap();
     std::fs::rename(served.path("answer"), &go).unwrap();
     assert!(running.process.close());
-    served.until(STATE, &["processing "]);
+    served.poll(STATE, &["processing "]);
     let running = served.start(&with_signer(&program));
     assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);
-    assert_eq!(starts(&served.path("noted")), 1);
+    assert_eq!(start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -117,7 +119,7 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
     let program = answering(&served, "sleep 100000");
     let mut prepared = served.start(&[]);
     let id = served.approved_payout(&prepared);
-    served.give_to_signer(&id);
+    served.assign_to_signer(&id);
     assert!(prepared.process.close());
     let server = start(&served, &program, 1);
     let order = json!({ "amount": "20.00", "currency": "EUR", "orderId": "the last one" });
@@ -126,16 +128,16 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
     until_started(&served, 1);
     let stopping = std::thread::spawn(move || drop(server));
     // An answer is under way, and has an hour.
-    served.until(STATE, &["processing unknown"]);
+    served.poll(STATE, &["processing unknown"]);
     // The writer is there for it, after the signer has ended.
     assert_eq!(ended(order_begun, &order), "HTTP/1.1 201 Created");
     stopping.join().unwrap();
     let orders = "select order_id from invoices order by seq desc limit 1";
-    served.until(orders, &["the last one"]);
+    served.poll(orders, &["the last one"]);
     let running = served.start(&with_signer(&program));
     assert_eq!(payout(&served, &running.url, &id)["status"], "processing");
-    served.until(STATE, &["processing unknown"]);
-    assert_eq!(starts(&served.path("noted")), 1);
+    served.poll(STATE, &["processing unknown"]);
+    assert_eq!(start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -154,11 +156,11 @@ fn a_signer_is_not_started_once_the_server_is_stopping() {
     assert_eq!(answered(&mut idle), None, "it is stopping");
     assert_eq!(ended(approval_begun, &approval()), "HTTP/1.1 200 OK");
     stopping.join().unwrap();
-    served.until(STATE, &["approved "]);
-    assert_eq!(starts(&served.path("noted")), 0);
+    served.poll(STATE, &["approved "]);
+    assert_eq!(start_count(&served.path("noted")), 0);
     // It is sent by the next one.
     let running = served.start(&with_signer(&program));
-    served.until(STATE, &["processing "]);
+    served.poll(STATE, &["processing "]);
     assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);
-    assert_eq!(starts(&served.path("noted")), 1);
+    assert_eq!(start_count(&served.path("noted")), 1);
 }

@@ -1,6 +1,6 @@
 //! What a person at a terminal sees: how far a command is, colours; and that a pipe gets neither.
 
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use crate::support::pty::Terminal;
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
@@ -19,7 +19,7 @@ const CODE: char = '\x1b';
 /// A sandbox's file with some invoices; the sandbox has ended.
 fn shop(scratch: &Scratch) -> PathBuf {
     let file = scratch.path("shop.db");
-    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     for _ in 0..INVOICES {
         let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
         let url = format!("{url}/v1/invoices");
@@ -81,14 +81,14 @@ fn a_terminal_shows_how_far_each_command_is_and_is_left_with_the_result() {
         ),
     ];
     for (args, parts) in all {
-        let Some(shown) = Terminal::usual().run(&[&[COFFER][..], &args].concat()) else {
+        let Some(shown) = Terminal::standard().run(&[&[COFFER][..], &args].concat()) else {
             return;
         };
         assert_eq!(shown.code, 0, "{shown:?}");
         for part in parts {
             assert!(shown.sent.contains(part), "{part}: {shown:?}");
         }
-        let left = shown.left().join("\n");
+        let left = shown.visible_lines().join("\n");
         assert!(!left.contains('['), "{args:?} leaves {left:?}");
         let is_whole = [
             "nothing found in",
@@ -109,7 +109,7 @@ fn nothing_is_shown_where_nobody_sees_it_or_it_cannot_be() {
     let (plain, errors) = (output.stdout, output.stderr);
     assert!(!plain.contains(&(CODE as u8)) && errors.is_empty());
     let plain = String::from_utf8(plain).unwrap().replace('\n', "\r\n");
-    let usual = Terminal::usual;
+    let usual = Terminal::standard;
     let quiet = |terminal: Terminal<'_>, more: &[&str]| {
         let shown = terminal.run(&[&audit, more].concat())?;
         assert!(!shown.sent.contains('['), "{shown:?}");
@@ -157,7 +157,7 @@ fn no_color_leaves_the_progress_and_takes_the_colours() {
     let file = shop(&scratch);
     spoil(&file);
     let audit = [COFFER, "audit", "--file", text(&file)];
-    let Some(coloured) = Terminal::usual().run(&audit) else {
+    let Some(coloured) = Terminal::standard().run(&audit) else {
         return;
     };
     assert_eq!(coloured.code, 1);
@@ -169,7 +169,7 @@ fn no_color_leaves_the_progress_and_takes_the_colours() {
     }
     let plain = Terminal {
         environment: &[("NO_COLOR", "1")],
-        ..Terminal::usual()
+        ..Terminal::standard()
     };
     let plain = plain.run(&audit).unwrap();
     assert!(
@@ -185,7 +185,10 @@ fn no_color_leaves_the_progress_and_takes_the_colours() {
         .map(str::to_owned)
         .collect();
     for shown in [coloured, plain] {
-        let left = shown.left().into_iter().filter(|line| !line.is_empty());
+        let left = shown
+            .visible_lines()
+            .into_iter()
+            .filter(|line| !line.is_empty());
         assert_eq!(left.collect::<Vec<_>>(), printed);
     }
 }
@@ -204,7 +207,7 @@ fn doctor_help_and_errors_have_colours_on_a_terminal_only() {
         let plain = piped(args);
         let both = [plain.stdout, plain.stderr].concat();
         assert!(!both.contains(&(CODE as u8)), "{args:?}");
-        let Some(shown) = Terminal::usual().run(&[&[COFFER], args].concat()) else {
+        let Some(shown) = Terminal::standard().run(&[&[COFFER], args].concat()) else {
             return;
         };
         assert!(shown.sent.contains(coloured), "{shown:?}");
@@ -241,7 +244,7 @@ fn ctrl_c_in_the_middle_ends_it_and_leaves_the_terminal_as_it_was() {
     let terminal = Terminal {
         // At the end of what is shown: Ctrl-C takes from the terminal what has not been read of it.
         interrupted_at: "] 0/1 ",
-        ..Terminal::usual()
+        ..Terminal::standard()
     };
     let Some(shown) = terminal.run(&doctor) else {
         return;
@@ -319,7 +322,7 @@ fn a_name_is_no_code_for_the_terminal() {
     conn.execute_batch(fault).unwrap();
     drop(conn);
     let audit = [COFFER, "audit", "--file", text(&file)];
-    let Some(shown) = Terminal::usual().run(&audit) else {
+    let Some(shown) = Terminal::standard().run(&audit) else {
         return;
     };
     assert!(!shown.sent.contains("\x1b[2J"), "{shown:?}");

@@ -35,7 +35,7 @@ impl Shop {
     #[track_caller]
     fn open(seen: Time) -> Shop {
         let served = Installation::new();
-        let file = served.open();
+        let file = served.open_file();
         file.execute("update file set last_tick_at = ?1", [seen.0])
             .unwrap();
         let mut shop = Shop {
@@ -110,10 +110,10 @@ impl Shop {
     #[track_caller]
     fn wake_until(&self, query: &str, answer: &str) {
         let turn = "update file set maintenance = 1 - maintenance; update file set maintenance = 1 - maintenance;";
-        let file = self.served.open();
+        let file = self.served.open_file();
         file.execute_batch(&format!("begin immediate; {turn} commit"))
             .unwrap();
-        self.served.until(query, &[answer]);
+        self.served.poll(query, &[answer]);
     }
 
     /// `coffer doctor` on its file.
@@ -160,10 +160,10 @@ fn a_jump_expires_nothing_puts_nothing_off_and_forgets_nothing() {
             "its key is still known"
         );
         let tried = "select min(attempts) || '' from deliveries";
-        shop.served.until(tried, &["1"]);
+        shop.served.poll(tried, &["1"]);
         let latest: i64 = shop
             .served
-            .open()
+            .open_file()
             .query_row("select max(next_attempt_at) from deliveries", [], |row| {
                 row.get(0)
             })
@@ -209,7 +209,7 @@ fn a_jump_that_stays_for_an_hour_is_adopted_and_the_file_stays_right() {
             ("expired".into(), "ok".into())
         );
         let late = "select count(*) || '' from deliveries where next_attempt_at > (select last_tick_at from file) + 39600000";
-        shop.served.until(late, &["0"]);
+        shop.served.poll(late, &["0"]);
         drop(shop.server);
         assert!(findings(&shop.served.file).is_empty());
     }
@@ -225,7 +225,7 @@ fn a_person_accepts_the_wall_clock_beside_the_server_and_before_a_start() {
         shop.wake_until(AHEAD, &jump_ms.to_string());
         let said = shop.doctor(&["--accept-clock"]);
         assert!(said.contains("done: the wall clock is accepted"), "{said}");
-        shop.served.until(AHEAD, &["believed"]);
+        shop.served.poll(AHEAD, &["believed"]);
         let adopted =
             (0..100_000).any(|_| shop.ready() == "ok" && shop.now() == before.plus_ms(jump_ms));
         assert!(adopted);

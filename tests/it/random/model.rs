@@ -59,7 +59,7 @@ fn key(live: bool) -> Option<&'static str> {
 fn expected(answer: &Response, status: u16, outcome: Result<(), Refused>) {
     match outcome {
         Ok(()) => assert_eq!(answer.status, status, "{}", answer.text),
-        Err((status, code)) => answer.refused(status, code, answer.json()["param"].as_str()),
+        Err((status, code)) => answer.assert_error(status, code, answer.json()["param"].as_str()),
     }
 }
 
@@ -68,7 +68,7 @@ impl History {
         let shop = Shop::open();
         let inbox = format!("{}/sandbox/inbox/model", shop.url());
         let confirmed = json!({ "url": inbox, "types": ["invoice.confirmed", "invoice.failed"] });
-        shop.switch(json!({ "endpoints": [{ "url": inbox, "mode": "test" }, confirmed] }));
+        shop.update_account(json!({ "endpoints": [{ "url": inbox, "mode": "test" }, confirmed] }));
         let state = shop.get("/sandbox", None).expect(200).json();
         let now: Time = state["time"].as_str().unwrap().parse().unwrap();
         let world = World {
@@ -205,7 +205,7 @@ impl History {
     fn change_fee(&mut self) {
         let bps = self.dice.pick(&[0, 100, 250, 33, 10_000]);
         self.note(format!("fee {bps}"));
-        self.shop.switch(json!({ "feeBps": bps }));
+        self.shop.update_account(json!({ "feeBps": bps }));
         self.world.fee_bps = bps;
     }
 

@@ -31,10 +31,10 @@ fn an_account_has_at_most_its_quota_at_once() {
             .send(&interface.operator, "POST", &path, &body)
             .expect(200)
     };
-    shop.switch(json!({ "serverQuota": 2 }));
+    shop.update_account(json!({ "serverQuota": 2 }));
     let first = place(shop, &[("Idempotency-Key", "first")]).expect(201);
     let second = place(shop, &[]).expect(201).json();
-    place(shop, &[]).refused(409, "server_quota_exceeded", None);
+    place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     let again = place(shop, &[("Idempotency-Key", "first")]).expect(201);
     assert_eq!(again.text, first.text, "a retry is no further server");
     // What failed or is deleted makes place; what is still to be removed does not.
@@ -46,16 +46,16 @@ fn an_account_has_at_most_its_quota_at_once() {
     let path = format!("{SERVERS}/{}", first["id"].as_str().unwrap());
     let token = [("Authorization", "Bearer rt_sandbox")];
     shop.send("DELETE", &path, &token, "").expect(202);
-    place(shop, &[]).refused(409, "server_quota_exceeded", None);
+    place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     decide(&first, json!({ "action": "delete" }));
     place(shop, &[]).expect(201);
     decide(&second, json!({ "action": "fail", "reason": "no room" }));
     place(shop, &[]).expect(201);
-    place(shop, &[]).refused(409, "server_quota_exceeded", None);
+    place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     // Off: none is ordered, what is there can be read and given up.
-    shop.switch(json!({ "serverQuota": 0 }));
-    place(shop, &[]).refused(403, "servers_disabled", None);
-    place(shop, &[("Idempotency-Key", "new")]).refused(403, "servers_disabled", None);
+    shop.update_account(json!({ "serverQuota": 0 }));
+    place(shop, &[]).assert_error(403, "servers_disabled", None);
+    place(shop, &[("Idempotency-Key", "new")]).assert_error(403, "servers_disabled", None);
     let listed = shop.send("GET", SERVERS, &token, "").expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 4);
 }
@@ -67,9 +67,13 @@ fn the_operator_sets_it_and_the_merchant_does_not() {
     let change = |cookie: &str, quota: Value| {
         interface.send(cookie, "PATCH", &path, &json!({ "serverQuota": quota }))
     };
-    change(&interface.merchant, json!(1000)).refused(403, "forbidden", Some("serverQuota"));
+    change(&interface.merchant, json!(1000)).assert_error(403, "forbidden", Some("serverQuota"));
     for wrong in [json!(-1), json!(100_001), json!("2"), json!(1.5)] {
-        change(&interface.operator, wrong).refused(400, "invalid_request", Some("serverQuota"));
+        change(&interface.operator, wrong).assert_error(
+            400,
+            "invalid_request",
+            Some("serverQuota"),
+        );
     }
     let changed = change(&interface.operator, json!(0)).expect(200).json();
     assert_eq!(changed["serverQuota"], 0);
@@ -86,10 +90,10 @@ fn the_operator_sets_it_and_the_merchant_does_not() {
             .shop
             .send("POST", SERVERS, &headers, &order().to_string())
     };
-    order().refused(403, "servers_disabled", None);
+    order().assert_error(403, "servers_disabled", None);
     change(&interface.operator, json!(1)).expect(200);
     order().expect(201);
-    order().refused(409, "server_quota_exceeded", None);
+    order().assert_error(409, "server_quota_exceeded", None);
 }
 
 #[test]
@@ -115,8 +119,8 @@ fn of_fifty_at_once_as_many_are_taken_as_the_command_line_allows() {
     };
     assert_eq!(ordered(), 3);
     assert_eq!(set("0"), 0);
-    let refused = running.reseller("POST", SERVERS, &order());
-    refused.refused(403, "servers_disabled", None);
+    let refused = running.reseller_request("POST", SERVERS, &order());
+    refused.assert_error(403, "servers_disabled", None);
     assert_eq!(set("5"), 5);
     assert_eq!(ordered(), 2);
 }

@@ -1,6 +1,6 @@
 //! Servers that resellers order: what can be ordered, who decides, and the provisioner that is never run twice.
 
-use crate::support::installation::{Installation, starts};
+use crate::support::installation::{Installation, start_count};
 use crate::support::polling;
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn a_server_is_ordered_and_made_by_hand() {
         let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
         shop.interface(&operator, "POST", &path, &body)
     };
-    decide(json!({ "action": "release" })).refused(409, "invalid_transition", None);
+    decide(json!({ "action": "release" })).assert_error(409, "invalid_transition", None);
     let made = decide(json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
     assert_eq!(made.expect(200).json()["status"], "active");
     let seen = shop.reseller("GET", &path, &Value::Null).expect(200).json();
@@ -108,27 +108,27 @@ fn an_order_is_as_documented_or_refused() {
         let mut body = order();
         body[field] = value;
         let refused = shop.reseller("POST", SERVERS, &body);
-        refused.refused(400, "invalid_request", Some(field));
+        refused.assert_error(400, "invalid_request", Some(field));
     }
     let listed = shop
         .reseller("GET", SERVERS, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"], json!([]));
-    shop.switch(json!({ "status": "suspended" }));
+    shop.update_account(json!({ "status": "suspended" }));
     let refused = shop.reseller("POST", SERVERS, &order());
-    refused.refused(403, "account_not_active", None);
+    refused.assert_error(403, "account_not_active", None);
     for token in ["", "Bearer rt_other", "Bearer sk_test_sandbox", "Basic x"] {
         let refused = shop.send("GET", SERVERS, &[("Authorization", token)], "");
-        refused.refused(401, "unauthorized", None);
+        refused.assert_error(401, "unauthorized", None);
     }
     let key = shop.send("GET", SERVERS, &[("X-API-Key", "sk_live_sandbox")], "");
-    key.refused(401, "unauthorized", None);
+    key.assert_error(401, "unauthorized", None);
     let nobody = "/reseller/servers/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
     shop.reseller("GET", nobody, &Value::Null)
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     shop.reseller("DELETE", nobody, &Value::Null)
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn the_same_key_orders_one_server() {
     let mut other = order();
     other["cpu"] = json!(4);
     let conflict = shop.send("POST", SERVERS, &headers, &other.to_string());
-    conflict.refused(409, "idempotency_conflict", Some("cpu"));
+    conflict.assert_error(409, "idempotency_conflict", Some("cpu"));
     let listed = shop
         .reseller("GET", SERVERS, &Value::Null)
         .expect(200)
@@ -173,11 +173,11 @@ fn the_provisioner_makes_and_removes() {
     let program = answering(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
     let running = served.start(&["--provisioner", &program]);
     let server = running
-        .reseller("POST", SERVERS, &order())
+        .reseller_request("POST", SERVERS, &order())
         .expect(201)
         .json();
     let status = "select status from servers";
-    served.until(status, &["active"]);
+    served.poll(status, &["active"]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -192,19 +192,21 @@ fn the_provisioner_makes_and_removes() {
     );
     let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
     let seen = running
-        .reseller("GET", &path, &Value::Null)
+        .reseller_request("GET", &path, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(seen["address"], "192.0.2.9");
-    running.reseller("DELETE", &path, &Value::Null).expect(202);
-    served.until(status, &["deleted"]);
+    running
+        .reseller_request("DELETE", &path, &Value::Null)
+        .expect(202);
+    served.poll(status, &["deleted"]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
         read,
         json!({ "action": "delete", "id": server["id"], "ref": "vm-9" })
     );
-    assert_eq!(starts(&served.path("noted")), 2);
+    assert_eq!(start_count(&served.path("noted")), 2);
 }
 
 #[test]
@@ -224,24 +226,24 @@ fn whatever_it_answers_is_known_or_waits_for_a_person() {
         let program = answering(&served, answer);
         let running = served.start(&["--provisioner", &program, "--command-timeout", "1s"]);
         let server = running
-            .reseller("POST", SERVERS, &order())
+            .reseller_request("POST", SERVERS, &order())
             .expect(201)
             .json();
         let state = "select status || ' ' || ifnull(ordering, '') from servers";
-        let ended = served.until(state, &["failed ", "provisioning unknown"]);
+        let ended = served.poll(state, &["failed ", "provisioning unknown"]);
         assert_eq!(ended.split(' ').next(), Some(status), "{answer}");
-        assert_eq!(starts(&served.path("noted")), 1, "{answer}");
+        assert_eq!(start_count(&served.path("noted")), 1, "{answer}");
         if status == "failed" {
             let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
             let seen = running
-                .reseller("GET", &path, &Value::Null)
+                .reseller_request("GET", &path, &Value::Null)
                 .expect(200)
                 .json();
             assert_eq!(seen["failureReason"], "no room");
         } else {
             let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
             let body = json!({ "action": "fail", "reason": "looked: it is not there" });
-            running.interface("POST", &path, &body).expect(200);
+            running.operator_request("POST", &path, &body).expect(200);
         }
     }
 }
@@ -257,23 +259,25 @@ fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
     assert!(made.success());
     let program = answering(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&["--provisioner", &program]);
-    running.reseller("POST", SERVERS, &order()).expect(201);
-    assert!(polling::until(|| starts(&served.path("noted")) > 0));
+    running
+        .reseller_request("POST", SERVERS, &order())
+        .expect(201);
+    assert!(polling::until(|| start_count(&served.path("noted")) > 0));
     running.process.kill();
     // Whoever was at work comes to its end, and nobody hears it.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
     let running = served.start(&["--provisioner", &program]);
     let state = "select status || ' ' || ifnull(ordering, '') from servers";
     assert_eq!(
-        served.until(state, &["provisioning unknown"]),
+        served.poll(state, &["provisioning unknown"]),
         "provisioning unknown"
     );
     let listed = running
-        .interface("GET", "/dashboard/api/servers", &Value::Null)
+        .operator_request("GET", "/dashboard/api/servers", &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"][0]["command"], "unknown");
-    assert_eq!(starts(&served.path("noted")), 1);
+    assert_eq!(start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -283,11 +287,11 @@ fn the_sandbox_never_runs_a_command() {
     let mut config = coffer::Config::sandbox();
     config.provisioner = Some(coffer::worker::command::Program::parse(&program).unwrap());
     config.signer = config.provisioner.clone();
-    let shop = Shop::with(config);
+    let shop = Shop::with_config(config);
     shop.reseller("POST", SERVERS, &order()).expect(201);
     shop.fund(crate::support::LIVE, "100.00", "EUR");
     let payout = shop.payout("20.00");
-    shop.moved("payouts", &payout, &["approve"]);
+    shop.apply("payouts", &payout, &["approve"]);
     shop.advance("1h");
-    assert_eq!(starts(&served.path("noted")), 0);
+    assert_eq!(start_count(&served.path("noted")), 0);
 }

@@ -12,7 +12,7 @@ impl Shop {
     #[track_caller]
     fn patch_refused(&self, body: &Value, param: &str) {
         let answer = self.send("PATCH", "/sandbox/account", &[], &body.to_string());
-        answer.refused(400, "invalid_request", Some(param));
+        answer.assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -43,17 +43,17 @@ fn every_switch_is_shown_as_it_was_set() {
         ),
         ("payoutAddress", Value::Null, Value::Null),
     ] {
-        shop.switch(json!({ name: value }));
+        shop.update_account(json!({ name: value }));
         assert_eq!(shop.account()[name], shown, "{name}");
     }
-    shop.switch(json!({ "payoutAsset": "SOL" }));
+    shop.update_account(json!({ "payoutAsset": "SOL" }));
     assert_eq!(
         shop.account()["payoutAddress"],
         solana,
         "one for each chain"
     );
     let before = shop.account();
-    shop.switch(json!({}));
+    shop.update_account(json!({}));
     assert_eq!(shop.account(), before);
 }
 
@@ -67,17 +67,17 @@ fn the_switches_have_their_effect() {
         (json!({ "status": "pending" }), "account_not_approved"),
         (json!({ "status": "rejected" }), "account_not_approved"),
     ] {
-        shop.switch(switch);
-        create(TEST).refused(403, code, None);
+        shop.update_account(switch);
+        create(TEST).assert_error(403, code, None);
     }
-    shop.switch(json!({ "status": "active", "maintenance": true }));
+    shop.update_account(json!({ "status": "active", "maintenance": true }));
     create(TEST).expect(201);
     let paused = create(LIVE);
-    paused.refused(503, "maintenance", None);
+    paused.assert_error(503, "maintenance", None);
     assert!(paused.headers.contains_key("retry-after"));
-    shop.switch(json!({ "maintenance": false, "maxInvoiceAmount": "19.99" }));
-    create(TEST).refused(400, "amount_too_large", Some("amount"));
-    shop.switch(json!({ "feeBps": 250 }));
+    shop.update_account(json!({ "maintenance": false, "maxInvoiceAmount": "19.99" }));
+    create(TEST).assert_error(400, "amount_too_large", Some("amount"));
+    shop.update_account(json!({ "feeBps": 250 }));
     let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
     assert_eq!(
         (&merchant["feeBps"], &merchant["feePercent"]),
@@ -140,7 +140,7 @@ fn a_wrong_value_changes_nothing_at_all() {
     }
     for body in ["", "[]", "null", "{"] {
         shop.send("PATCH", "/sandbox/account", &[], body)
-            .refused(400, "invalid_request", None);
+            .assert_error(400, "invalid_request", None);
     }
 }
 
@@ -168,7 +168,7 @@ fn endpoints_are_replaced_as_a_list() {
     wrong(json!({ "url": url, "types": "invoice.created" }), "types");
     wrong(json!({ "url": url, "mode": "both" }), "mode");
     wrong(json!({ "url": url, "name": "a" }), "name");
-    shop.switch(json!({ "endpoints": [{ "url": url }, { "url": "https://shop.example/", "secret": "s", "format": "legacy",
+    shop.update_account(json!({ "endpoints": [{ "url": url }, { "url": "https://shop.example/", "secret": "s", "format": "legacy",
         "types": ["invoice.created"], "mode": "live" }] }));
     let endpoints = shop.account()["endpoints"].clone();
     let shown = |at: usize, name: &str| endpoints[at][name].clone();
@@ -188,6 +188,6 @@ fn endpoints_are_replaced_as_a_list() {
     let merchant =
         |key| shop.get("/v1/merchant", Some(key)).expect(200).json()["webhookUrl"].clone();
     assert_eq!((merchant(TEST), merchant(LIVE)), (json!(url), json!(url)));
-    shop.switch(json!({ "endpoints": [] }));
+    shop.update_account(json!({ "endpoints": [] }));
     assert_eq!((merchant(TEST), merchant(LIVE)), (Value::Null, Value::Null));
 }

@@ -1,7 +1,7 @@
 //! The sandbox's clock: what falls due sees exactly its own time, and the guard before the sandbox's controls.
 
 use crate::support::scratch::Scratch;
-use crate::support::second_factor::{FACTOR, SESSION, code_at, cookie};
+use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};
 use crate::support::{Response, Shop, TEST};
 use coffer::Config;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn a_frozen_clock_stands_still_and_goes_where_it_is_set() {
     shop.clock(json!({ "set": "2099-11-21T09:30:00.500Z" }))
         .expect(200);
     shop.clock(json!({ "set": "2099-11-21T09:30:00.499Z" }))
-        .refused(400, "invalid_request", Some("set"));
+        .assert_error(400, "invalid_request", Some("set"));
     shop.advance("1d2h3m4s");
     assert_eq!(shop.now(), "2099-11-22T11:33:04.500Z");
     let running = shop.clock(json!({ "frozen": false })).expect(200).json();
@@ -80,7 +80,7 @@ fn what_is_no_move_of_the_clock_is_refused_and_moves_nothing() {
         (json!({ "frozen": "yes" }), Some("frozen")),
         (json!({ "forward": "1s" }), Some("forward")),
     ] {
-        shop.clock(body).refused(400, "invalid_request", param);
+        shop.clock(body).assert_error(400, "invalid_request", param);
     }
     assert_eq!(shop.now(), before);
 }
@@ -106,12 +106,12 @@ fn each_deadline_on_the_way_is_met_at_its_own_time() {
 fn an_invoice_that_waits_again_is_closed_by_a_running_clock_too() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": inbox, "types": ["invoice.failed"] }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": inbox, "types": ["invoice.failed"] }] }));
     let invoice = shop.invoice("10.00", json!({ "ttlSeconds": 60, "asset": "LTC" }));
     let payment = shop.pay(json!({ "invoice": invoice["id"] }));
     shop.advance("58s");
     shop.clock(json!({ "frozen": false })).expect(200);
-    shop.step(&payment, "dropped");
+    shop.move_payment(&payment, "dropped");
     let told = shop
         .get("/sandbox/inbox/shop?wait=20s", None)
         .expect(200)
@@ -153,7 +153,7 @@ fn the_interface_answers_while_the_clock_is_moved() {
     let slow = format!("{}/sandbox/inbox/slow", shop.url());
     shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#)
         .expect(204);
-    shop.switch(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
     let begun = Instant::now();
     std::thread::scope(|scope| {
         let invoice = shop.invoice("10.00", json!({}));
@@ -163,7 +163,7 @@ fn the_interface_answers_while_the_clock_is_moved() {
         let moved = scope.spawn(|| shop.advance("1h"));
         // The receiver holds its answer back, so the move is under way until that is given up.
         assert_eq!(
-            shop.read(invoice["id"].as_str().unwrap())["status"],
+            shop.get_invoice(invoice["id"].as_str().unwrap())["status"],
             "created"
         );
         shop.invoice("20.00", json!({}));
@@ -195,7 +195,7 @@ fn a_move_whose_caller_hangs_up_comes_to_its_end() {
         r#"{"delayMs":1000,"times":1}"#,
     )
     .expect(204);
-    shop.switch(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
     shop.invoice("10.00", json!({}));
     let body = r#"{"advance":"1h"}"#;
     let address = shop.url().strip_prefix("http://").unwrap();
@@ -219,7 +219,7 @@ fn reset_works_with_a_second_factor_on_and_takes_it_away() {
     let shop = Shop::open();
     let sign_in = || {
         let known = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
-        cookie(&shop.post(SESSION, None, known).expect(201))
+        session_cookie(&shop.post(SESSION, None, known).expect(201))
     };
     let own = sign_in();
     let act = |path: &str, body: Value| {
@@ -240,7 +240,7 @@ fn reset_is_back_at_the_seed_and_in_real_time() {
     let shop = Shop::open();
     let seed = shop.get("/sandbox", None).expect(200).json()["account"].clone();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    shop.switch(json!({
+    shop.update_account(json!({
         "endpoints": [{ "url": inbox }], "feeBps": 7, "maintenance": true, "customersEnabled": false,
         "settlementEnabled": false, "payoutAsset": "LTC", "maxInvoiceAmount": "1.00",
     }));
@@ -256,7 +256,7 @@ fn reset_is_back_at_the_seed_and_in_real_time() {
         assert_eq!(count, 0, "{name}");
     }
     shop.get(&format!("/v1/invoices/{id}"), Some(TEST))
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     assert_eq!(
         shop.get("/sandbox/inbox/shop", None).expect(200).json()["data"],
         json!([])
@@ -273,19 +273,19 @@ fn a_kept_file_goes_on_from_its_clock() {
         file: Some(scratch.path("kept.db")),
         ..Config::sandbox()
     };
-    let shop = Shop::with(config.clone());
+    let shop = Shop::with_config(config.clone());
     let id = text(&shop.invoice("10.00", json!({}))["id"]);
     shop.advance("30d");
     let frozen_at = shop.now();
     drop(shop);
-    let shop = Shop::with(config.clone());
+    let shop = Shop::with_config(config.clone());
     assert_eq!(shop.now(), frozen_at);
-    assert_eq!(shop.read(&id)["status"], "expired");
+    assert_eq!(shop.get_invoice(&id)["status"], "expired");
     shop.clock(json!({ "frozen": false })).expect(200);
     shop.advance("1d");
     let running_at = shop.now();
     drop(shop);
-    let shop = Shop::with(config);
+    let shop = Shop::with_config(config);
     assert!(shop.now() >= running_at);
     assert_eq!(shop.now()[..13], running_at[..13]);
 }
@@ -324,7 +324,7 @@ fn pages_of_other_sites_are_kept_out() {
         }
         for headers in refused {
             shop.send(method, path, headers, "")
-                .refused(403, "forbidden", None);
+                .assert_error(403, "forbidden", None);
         }
     }
     // The merchant's interface is for servers elsewhere: its key is what counts.

@@ -78,7 +78,7 @@ fn a_pretended_refusal_has_the_code_and_the_headers_of_a_real_one() {
         pretend(&shop, route, *status);
         let path = route.replace("POST ", "").replace("{ref}", "ada");
         let answer = shop.post(&path, Some(TEST), json!({}));
-        answer.refused(*status, code, None);
+        answer.assert_error(*status, code, None);
         assert_eq!(hints(&answer), *expected, "{route} {status}");
     }
 }
@@ -115,9 +115,9 @@ fn a_pretended_refusal_of_a_page_is_a_page() {
     for status in [404, 429, 500, 503] {
         pretend(&shop, "GET /checkout/{id}", status);
         let path = address.strip_prefix(shop.url()).unwrap();
-        Page::of(shop.send("GET", path, &[], "")).refuses(status);
+        Page::from_response(shop.send("GET", path, &[], "")).assert_error(status);
     }
-    shop.page(address).says(200, &["Choose a coin"]);
+    shop.page(address).assert_shows(200, &["Choose a coin"]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn so_many_calls_of_a_route_are_answered_as_told() {
         assert_eq!(state["faults"]["calls"][0]["times"], 2);
         for _ in 0..2 {
             let refused = shop.post("/v1/invoices", Some(TEST), order(1));
-            refused.refused(status, code, None);
+            refused.assert_error(status, code, None);
             assert_eq!(
                 refused.headers.contains_key("retry-after"),
                 [429, 503].contains(&status)
@@ -72,7 +72,7 @@ fn a_call_waits_and_is_then_done() {
     shop.post(FAULTS, None, json!({ "status": 500, "times": 9 }))
         .expect(200);
     shop.get("/v1/merchant", Some(TEST))
-        .refused(500, "internal_error", None);
+        .assert_error(500, "internal_error", None);
     shop.send("DELETE", FAULTS, &[], "").expect(204);
     shop.get("/v1/merchant", Some(TEST)).expect(200);
 }
@@ -88,14 +88,14 @@ fn an_empty_pool_and_stale_rates_last_until_they_are_ended() {
     );
     let path = "/v1/customers/anna/addresses";
     let refused = shop.post(path, Some(TEST), json!({}));
-    refused.refused(503, "pool_refilling", None);
+    refused.assert_error(503, "pool_refilling", None);
     let invoice = shop
         .post("/v1/invoices", Some(LIVE), order(1))
         .expect(201)
         .json();
     let select = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
     let stale = shop.post(&select, Some(LIVE), json!({ "asset": "BTC" }));
-    stale.refused(400, "coin_unavailable", Some("asset"));
+    stale.assert_error(400, "coin_unavailable", Some("asset"));
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     shop.post(path, Some(TEST), json!({})).expect(201);
 }
@@ -118,7 +118,7 @@ fn where_no_address_is_to_be_had_the_coin_is_not_available() {
         ),
         (&json!("created"), 1)
     );
-    select(&invoice).refused(400, "coin_unavailable", Some("asset"));
+    select(&invoice).assert_error(400, "coin_unavailable", Some("asset"));
     assert_eq!(
         select(&quoted).expect(200).json()["depositAddress"],
         quoted["depositAddress"]
@@ -154,7 +154,7 @@ fn a_fault_is_as_documented_or_refused() {
         (json!({}), None),
     ] {
         shop.post(FAULTS, None, body)
-            .refused(400, "invalid_request", param);
+            .assert_error(400, "invalid_request", param);
     }
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(
@@ -173,7 +173,7 @@ fn a_snapshot_is_gone_back_to_with_its_clock() {
         .expect(200);
     shop.invoice("10.00", json!({ "orderId": "after" }));
     shop.advance("1h");
-    assert_eq!(shop.read(id)["status"], "expired");
+    assert_eq!(shop.get_invoice(id)["status"], "expired");
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     shop.post("/sandbox/clock", None, json!({ "frozen": true }))
         .expect(200);
@@ -184,22 +184,22 @@ fn a_snapshot_is_gone_back_to_with_its_clock() {
             (&state["time"], &state["frozen"]),
             (&json!(then), &json!(true))
         );
-        assert_eq!(shop.read(id), before, "as it was, not from a copy");
+        assert_eq!(shop.get_invoice(id), before, "as it was, not from a copy");
         let listed = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
         assert_eq!(listed["data"].as_array().unwrap().len(), 1);
         shop.advance("61s");
         assert_eq!(
-            shop.read(id)["status"],
+            shop.get_invoice(id)["status"],
             "expired",
             "time goes on from there"
         );
     }
     shop.post("/sandbox/snapshots/other/restore", None, json!({}))
-        .refused(404, "not_found", None);
+        .assert_error(404, "not_found", None);
     // The last one would be the log of the first.
     for name in ["a%2Fb", "one-journal", "one-wal"] {
         let refused = shop.post(&format!("/sandbox/snapshots/{name}"), None, json!({}));
-        refused.refused(400, "invalid_request", Some("name"));
+        refused.assert_error(400, "invalid_request", Some("name"));
     }
     shop.post("/sandbox/snapshots/one/restore", None, json!({}))
         .expect(200);
@@ -215,14 +215,14 @@ fn a_snapshot_that_cannot_be_gone_back_to_changes_nothing() {
     call("/sandbox/clock", json!({ "frozen": false })).expect(200);
     let stays = |what: &str| {
         let before = shop.now();
-        call("/sandbox/snapshots/one/restore", json!({})).refused(500, "internal_error", None);
+        call("/sandbox/snapshots/one/restore", json!({})).assert_error(500, "internal_error", None);
         let state = shop.get("/sandbox", None).expect(200).json();
         let time = state["time"].as_str().unwrap();
         assert!(
             time >= before.as_str() && state["frozen"] == false,
             "{what}: {before}, {state}"
         );
-        assert_eq!(shop.read(invoice["id"].as_str().unwrap()), invoice);
+        assert_eq!(shop.get_invoice(invoice["id"].as_str().unwrap()), invoice);
     };
     let other = rusqlite::Connection::open(shop.file()).unwrap();
     other.execute_batch("begin immediate").unwrap();
@@ -280,7 +280,7 @@ fn no_control_is_for_pages_of_other_sites() {
             ("Sec-Fetch-Site", "cross-site"),
         ] {
             let refused = shop.send(route.method, &path, &[header], "");
-            refused.refused(403, "forbidden", None);
+            refused.assert_error(403, "forbidden", None);
         }
     }
 }

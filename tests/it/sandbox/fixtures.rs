@@ -92,7 +92,7 @@ fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
         // Nothing is left in the folder.
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PYTHONPATH", root.join("src/packages/python/src"));
-    tools::output(&mut command, "its fixture")
+    tools::run(&mut command, "its fixture")
 }
 
 /// The tests passed, so many. What they said.

@@ -1,7 +1,7 @@
 //! Which `Host` a sandbox answers to, whatever it is asked: no page of another site reads it by DNS rebinding.
 
 use crate::support::installation::Installation;
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use crate::support::{Response, Shop, TEST, agent, send};
 use coffer::Config;
 use coffer::http::routes;
@@ -58,7 +58,7 @@ fn no_route_but_the_inbox_is_reached_by_a_strangers_name() {
         ("GET", "/sandbox/inbox/x"),
     ] {
         let answer = shop.send(method, path, &[EVIL], "");
-        answer.refused(403, "forbidden", None);
+        answer.assert_error(403, "forbidden", None);
     }
 }
 
@@ -77,15 +77,15 @@ fn a_page_that_was_rebound_reads_and_changes_nothing() {
         "/metrics",
     ] {
         let answer = shop.send("GET", path, &rebound, "");
-        answer.refused(403, "forbidden", None);
+        answer.assert_error(403, "forbidden", None);
         assert!(!answer.text.contains("secret-order"));
     }
     let order = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
     shop.send("POST", "/v1/invoices", &rebound, &order)
-        .refused(403, "forbidden", None);
+        .assert_error(403, "forbidden", None);
     let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" }).to_string();
     let refused = shop.send("POST", "/dashboard/api/session", &rebound, &body);
-    refused.refused(403, "forbidden", None);
+    refused.assert_error(403, "forbidden", None);
     assert!(!refused.headers.contains_key("set-cookie"));
     // It did not meet the fault either, which is left to the next call.
     assert_eq!(shop.get("/v1/invoices", Some(TEST)).status, 500);
@@ -119,7 +119,7 @@ fn a_name_that_no_stranger_has_is_let_in() {
         "user@localhost",
         ".localhost",
     ] {
-        lives_at(shop.url(), host).refused(403, "forbidden", None);
+        lives_at(shop.url(), host).assert_error(403, "forbidden", None);
     }
 }
 
@@ -190,12 +190,12 @@ fn the_public_urls_host_is_its_own_and_others_by_setting() {
         lives_at(&line, host).expect(200);
     }
     for host in ["example.com", "evildev.example", "192.0.2.8"] {
-        lives_at(&line, host).refused(403, "forbidden", None);
+        lives_at(&line, host).assert_error(403, "forbidden", None);
     }
     let (_process, line) = sandbox_listening(&["--allow-host", "one.example"], Some("two.example"));
     lives_at(&line, "ONE.example.").expect(200);
-    lives_at(&line, "two.example").refused(403, "forbidden", None);
-    lives_at(&line, "a.one.example").refused(403, "forbidden", None);
+    lives_at(&line, "two.example").assert_error(403, "forbidden", None);
+    lives_at(&line, "a.one.example").assert_error(403, "forbidden", None);
     for wrong in ["*", "a.example:80", "https://a.example", "a.example,b c"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let output = command.args(["sandbox", "--allow-host", wrong]);
@@ -230,7 +230,7 @@ fn sandbox_listening(
 
 #[test]
 fn off_loopback_any_address_is_let_in_and_no_other_name() {
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         allow_remote: true,
         ..Config::sandbox()
@@ -239,7 +239,7 @@ fn off_loopback_any_address_is_let_in_and_no_other_name() {
         lives_at(shop.url(), host).expect(200);
     }
     for host in ["evil.example", "3221225985", "192.0.2.1.evil.example"] {
-        lives_at(shop.url(), host).refused(403, "forbidden", None);
+        lives_at(shop.url(), host).assert_error(403, "forbidden", None);
     }
 }
 
@@ -248,6 +248,6 @@ fn a_served_coffer_has_keys_and_looks_at_no_host() {
     let served = Installation::new();
     let running = served.start(&[]);
     lives_at(&running.url, "pay.example.com").expect(200);
-    let (_process, url) = sandbox("127.0.0.1:0", &[]);
-    lives_at(&url, "pay.example.com").refused(403, "forbidden", None);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &[]);
+    lives_at(&url, "pay.example.com").assert_error(403, "forbidden", None);
 }

@@ -23,7 +23,7 @@ impl Shop {
     #[track_caller]
     fn use_inbox(&self) {
         let url = format!("{}/sandbox/inbox/shop", self.url());
-        self.switch(json!({ "endpoints": [{ "url": url }] }));
+        self.update_account(json!({ "endpoints": [{ "url": url }] }));
     }
 }
 
@@ -84,7 +84,7 @@ fn it_is_waited_for_and_sorted_by_type() {
         ("?type=invoice", "type"),
     ] {
         shop.get(&format!("/sandbox/inbox/shop{query}"), None)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -140,7 +140,7 @@ fn what_it_cannot_do_is_refused() {
         (json!({ "body": "x" }), "body"),
     ] {
         shop.behave(body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
     shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
         .expect(200);
@@ -157,7 +157,7 @@ fn past_the_most_inboxes_there_is_none_more() {
         send(&format!("inbox-{number}")).expect(200);
     }
     let refused = send("one-more");
-    refused.refused(503, "overloaded", None);
+    refused.assert_error(503, "overloaded", None);
     assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     send("inbox-7").expect(200);
     shop.post("/sandbox/reset", None, json!({})).expect(200);

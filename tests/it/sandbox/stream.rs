@@ -26,7 +26,7 @@ fn is_call(told: &StreamEvent, target: &str) -> bool {
 fn calls_events_and_deliveries_are_told_with_their_bodies_and_signatures() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     let mut stream = open(&shop, "");
     let markup = "<script>alert(1)</script>\n\u{2028}data: x";
     let invoice = shop.invoice("20.00", json!({ "description": markup }));
@@ -149,7 +149,9 @@ fn no_new_key_secret_or_code_is_told_and_no_private_key_that_was_sent_by_mistake
     ];
     // By mistake, in places that are not for them, also where they come back in an answer, an event and a delivery.
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": inbox, "secret": "my own signing secret" }] }));
+    shop.update_account(
+        json!({ "endpoints": [{ "url": inbox, "secret": "my own signing secret" }] }),
+    );
     let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
     let wif = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     let hex = "c0de".repeat(16);
@@ -188,7 +190,7 @@ fn who_comes_back_goes_on_and_who_was_away_for_long_is_told_what_is_missing() {
     let shop = Shop::open();
     let mut first = open(&shop, "");
     shop.get("/v1/balances", Some(TEST));
-    let seen = first.until(|told| is_call(told, "/v1/balances"));
+    let seen = first.next_matching(|told| is_call(told, "/v1/balances"));
     shop.get("/v1/ledger", Some(TEST));
     let next = open(&shop, &format!("Last-Event-ID: {}\r\n", seen.id)).next();
     let next = next.unwrap();
@@ -237,14 +239,14 @@ fn a_thousand_listeners_all_hear_and_end_with_the_server() {
         connections_max: 1100,
         ..Limits::default()
     };
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         limits,
         ..Config::sandbox()
     });
     let mut streams: Vec<EventStream> = (0..1000).map(|_| open(&shop, "")).collect();
     shop.get("/v1/balances", Some(TEST)).expect(200);
     for stream in &mut streams {
-        stream.until(|told| is_call(told, "/v1/balances"));
+        stream.next_matching(|told| is_call(told, "/v1/balances"));
     }
     drop(shop);
     for stream in &mut streams {
@@ -262,7 +264,7 @@ fn a_slow_listener_holds_up_nobody() {
     for number in 0..2000 {
         shop.get(&format!("/v1/nothing/{long}/{number}"), Some(TEST))
             .expect(404);
-        quick.until(|told| {
+        quick.next_matching(|told| {
             told.data["target"]
                 .as_str()
                 .is_some_and(|target| target.ends_with(&format!("/{number}")))

@@ -28,8 +28,8 @@ impl Node {
     /// Starts a node with this chain id, where a block is final once eight newer blocks exist. Returns `None` if anvil
     /// is not installed.
     #[track_caller]
-    pub fn of(chain_id: u64, untested: &str) -> Option<Node> {
-        tools::says("anvil", &["--version"], untested)?;
+    pub fn start(chain_id: u64, untested: &str) -> Option<Node> {
+        tools::probe("anvil", &["--version"], untested)?;
         let mut command = Command::new("anvil");
         command.args(["--host", "127.0.0.1", "--port", "0"]);
         command.args(["--slots-in-an-epoch", "4"]);
@@ -56,7 +56,7 @@ impl Node {
 
     /// Calls a JSON-RPC method that returns a hexadecimal number.
     #[track_caller]
-    pub fn number(&self, method: &str, params: Value) -> u128 {
+    pub fn ask_number(&self, method: &str, params: Value) -> u128 {
         let text = self.ask(method, params);
         let digits = text.as_str().unwrap().trim_start_matches("0x");
         u128::from_str_radix(digits, 16).unwrap()
@@ -64,7 +64,7 @@ impl Node {
 
     /// Waits for the receipt of a transaction.
     #[track_caller]
-    pub fn receipt(&self, txid: &Value) -> Value {
+    pub fn wait_receipt(&self, txid: &Value) -> Value {
         let mut asked =
             std::iter::repeat_with(|| self.ask("eth_getTransactionReceipt", json!([txid])));
         let receipt = asked
@@ -76,22 +76,22 @@ impl Node {
 
     /// Waits for the receipt of a transaction and asserts that the transaction succeeded.
     #[track_caller]
-    pub fn mined(&self, txid: &Value) -> Value {
-        let receipt = self.receipt(txid);
+    pub fn wait_success(&self, txid: &Value) -> Value {
+        let receipt = self.wait_receipt(txid);
         assert_eq!(receipt["status"], "0x1", "{receipt}");
         receipt
     }
 
     /// Returns the number of transactions of the account that are in blocks.
     #[track_caller]
-    pub fn sent(&self) -> u128 {
-        self.number("eth_getTransactionCount", json!([ADDRESS, "latest"]))
+    pub fn transaction_count(&self) -> u128 {
+        self.ask_number("eth_getTransactionCount", json!([ADDRESS, "latest"]))
     }
 
     /// Returns the height of the newest block.
     #[track_caller]
     pub fn height(&self) -> u32 {
-        u32::try_from(self.number("eth_blockNumber", json!([]))).unwrap()
+        u32::try_from(self.ask_number("eth_blockNumber", json!([]))).unwrap()
     }
 
     /// Mines this many blocks. The first one contains the pending transactions.
@@ -102,7 +102,7 @@ impl Node {
 
     /// Runs `sends` and mines all its transactions in one block.
     #[track_caller]
-    pub fn in_one_block<T>(&self, sends: impl FnOnce() -> T) -> T {
+    pub fn mine_together<T>(&self, sends: impl FnOnce() -> T) -> T {
         self.hold(true);
         let sent = sends();
         self.mine(1);
@@ -119,7 +119,7 @@ impl Node {
 
     /// Removes the newest blocks. Returns the id and the signed bytes of each transaction that was in them.
     #[track_caller]
-    pub fn gives_up(&self, blocks: u32) -> Vec<(Value, Value)> {
+    pub fn reorg(&self, blocks: u32) -> Vec<(Value, Value)> {
         let height = self.height();
         let mut given_up = Vec::new();
         for height in height + 1 - blocks..=height {
@@ -137,7 +137,7 @@ impl Node {
     /// Returns the balance of an address, in wei.
     #[track_caller]
     pub fn balance(&self, address: &str) -> u128 {
-        self.number("eth_getBalance", json!([address, "latest"]))
+        self.ask_number("eth_getBalance", json!([address, "latest"]))
     }
 
     /// Sends wei from the account and returns the transaction id.
@@ -161,24 +161,24 @@ impl Node {
         transaction["gas"] = GAS.into();
         let txid = self.ask("eth_sendTransaction", json!([transaction]));
         if !self.is_held.get() {
-            self.receipt(&txid);
+            self.wait_receipt(&txid);
         }
         txid
     }
 
     /// Deploys a token with six decimals and returns its contract. The account owns 1 000 tokens.
     #[track_caller]
-    pub fn token(&self) -> String {
-        self.contract(TOKEN)
+    pub fn deploy_token(&self) -> String {
+        self.deploy(TOKEN)
     }
 
     /// Installs the token contract at this address. The account owns 1 000 of its tokens.
     #[track_caller]
-    pub fn token_at(&self, address: &str) {
-        let code = self.ask("eth_getCode", json!([self.token(), "latest"]));
+    pub fn deploy_token_at(&self, address: &str) {
+        let code = self.ask("eth_getCode", json!([self.deploy_token(), "latest"]));
         self.ask("anvil_setCode", json!([address, code]));
         // Storage slot of the account's balance: `balanceOf` is the second variable of the contract.
-        let place = format!("{}{:064x}", word(ADDRESS), 1);
+        let place = format!("{}{:064x}", address_word(ADDRESS), 1);
         let bytes = |at: usize| u8::from_str_radix(&place[at..at + 2], 16).unwrap();
         let place: Vec<u8> = (0..place.len()).step_by(2).map(bytes).collect();
         let place = format!("0x{}", hex(&Keccak256::digest(place)));
@@ -188,21 +188,21 @@ impl Node {
 
     /// Deploys a contract that forwards the ether that it receives.
     #[track_caller]
-    pub fn sender(&self) -> String {
-        self.contract(SENDER)
+    pub fn deploy_sender(&self) -> String {
+        self.deploy(SENDER)
     }
 
     #[track_caller]
-    fn contract(&self, bytecode: &str) -> String {
+    fn deploy(&self, bytecode: &str) -> String {
         let txid = self.transact(json!({ "data": format!("0x{}", bytecode.trim()) }));
-        let receipt = self.mined(&txid);
+        let receipt = self.wait_success(&txid);
         receipt["contractAddress"].as_str().unwrap().to_owned()
     }
 
     /// Sends a token from the account and returns the transaction id.
     #[track_caller]
     pub fn pay_token(&self, token: &str, to: &str, units: u128) -> Value {
-        let data = sends(to, units);
+        let data = transfer_calldata(to, units);
         self.transact(json!({ "to": token, "data": data }))
     }
 
@@ -219,19 +219,19 @@ impl Node {
     /// Returns the token balance of an address, in base units.
     #[track_caller]
     pub fn token_balance(&self, token: &str, address: &str) -> u128 {
-        let data = calldata("balanceOf(address)", &[word(address)]);
-        self.number("eth_call", json!([{ "to": token, "data": data }, "latest"]))
+        let data = calldata("balanceOf(address)", &[address_word(address)]);
+        self.ask_number("eth_call", json!([{ "to": token, "data": data }, "latest"]))
     }
 }
 
 /// Encodes a call of the token's `transfer` function.
-pub fn sends(to: &str, units: u128) -> String {
-    let words = [word(to), format!("{units:064x}")];
+pub fn transfer_calldata(to: &str, units: u128) -> String {
+    let words = [address_word(to), format!("{units:064x}")];
     calldata("transfer(address,uint256)", &words)
 }
 
 /// Encodes an address as a 32-byte parameter of a contract function.
-pub fn word(address: &str) -> String {
+pub fn address_word(address: &str) -> String {
     let digits = address.trim_start_matches("0x").to_lowercase();
     format!("{digits:0>64}")
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Adds an audit log entry for every value that the audit reports as changed.
 #[track_caller]
-pub fn note_written(file: &Path) {
+pub fn record_direct_writes(file: &Path) {
     let conn = Connection::open(file).unwrap();
     conn.busy_timeout(Duration::from_secs(10)).unwrap();
     let mut states = Map::new();

@@ -7,7 +7,7 @@ impl Shop {
     #[track_caller]
     pub fn page(&self, address: &str) -> Page {
         let path = address.strip_prefix(self.url()).unwrap_or(address);
-        Page::of(self.send("GET", path, &[], ""))
+        Page::from_response(self.send("GET", path, &[], ""))
     }
 
     /// Submits a form without following redirects.
@@ -34,7 +34,7 @@ pub struct Page(pub Response);
 impl Page {
     /// Asserts that the answer is a complete page that works without a script and has the security headers.
     #[track_caller]
-    pub fn of(answer: Response) -> Page {
+    pub fn from_response(answer: Response) -> Page {
         let text = &answer.text;
         assert!(text.starts_with("<!doctype html>\n<html lang=\""), "{text}");
         assert!(text.ends_with("</html>\n"), "{text}");
@@ -71,7 +71,7 @@ impl Page {
 
     /// Asserts the status and that the page contains these texts.
     #[track_caller]
-    pub fn says(self, status: u16, texts: &[&str]) -> Page {
+    pub fn assert_shows(self, status: u16, texts: &[&str]) -> Page {
         assert_eq!(self.0.status, status, "{}", self.0.text);
         for text in texts {
             assert!(
@@ -85,7 +85,7 @@ impl Page {
 
     /// Asserts that the page contains none of these texts.
     #[track_caller]
-    pub fn hides(self, texts: &[&str]) -> Page {
+    pub fn assert_hides(self, texts: &[&str]) -> Page {
         for text in texts {
             assert!(!self.0.text.contains(text), "{text} is in {}", self.0.text);
         }
@@ -94,8 +94,8 @@ impl Page {
 
     /// Asserts that the page is an error page that shows the request id.
     #[track_caller]
-    pub fn refuses(self, status: u16) -> Page {
+    pub fn assert_error(self, status: u16) -> Page {
         let id = self.0.headers["x-request-id"].clone();
-        self.says(status, &[&id])
+        self.assert_shows(status, &[&id])
     }
 }

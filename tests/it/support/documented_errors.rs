@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Asserts that the document lists the error code for this operation. Simulated faults of a sandbox are exempt.
 #[track_caller]
-pub(super) fn are_documented(method: &str, url: &str, answer: &Response) {
+pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
     let path = url.splitn(4, '/').nth(3).unwrap_or_default();
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let body: Value = serde_json::from_str(&answer.text).unwrap_or_default();
@@ -54,5 +54,5 @@ fn what_the_document_does_not_name_is_found() {
         headers: std::collections::BTreeMap::new(),
         text: "{\"error\":\"payout_open\",\"message\":\"why\"}".to_owned(),
     };
-    are_documented("GET", "http://127.0.0.1:1/v1/invoices/x?a=b", &answer);
+    assert_documented("GET", "http://127.0.0.1:1/v1/invoices/x?a=b", &answer);
 }

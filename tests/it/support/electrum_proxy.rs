@@ -42,39 +42,43 @@ const FIRST_OF_BITCOIN: &str = "010000000000000000000000000000000000000000000000
 /// A running proxy.
 pub struct ElectrumProxy {
     port: u16,
-    lie: Arc<Mutex<ElectrumFault>>,
-    told: Arc<AtomicU64>,
+    fault: Arc<Mutex<ElectrumFault>>,
+    applied: Arc<AtomicU64>,
 }
 
 impl ElectrumProxy {
     /// Starts a proxy in front of the server at this local port.
     #[track_caller]
-    pub fn before(server: u16) -> ElectrumProxy {
-        ElectrumProxy::of(server, None)
+    pub fn start(server: u16) -> ElectrumProxy {
+        ElectrumProxy::start_with(server, None)
     }
 
     /// Starts a proxy that shows a litecoin server as a bitcoin server, by its first header.
     #[track_caller]
     pub fn as_bitcoin(server: u16) -> ElectrumProxy {
-        ElectrumProxy::of(server, Some(FIRST_OF_BITCOIN))
+        ElectrumProxy::start_with(server, Some(FIRST_OF_BITCOIN))
     }
 
     #[track_caller]
-    fn of(server: u16, first: Option<&'static str>) -> ElectrumProxy {
+    fn start_with(server: u16, first: Option<&'static str>) -> ElectrumProxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let lie = Arc::new(Mutex::new(ElectrumFault::None));
-        let told = Arc::new(AtomicU64::new(0));
-        let (lies, counts) = (Arc::clone(&lie), Arc::clone(&told));
+        let fault = Arc::new(Mutex::new(ElectrumFault::None));
+        let applied = Arc::new(AtomicU64::new(0));
+        let (faults, counts) = (Arc::clone(&fault), Arc::clone(&applied));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else {
                     continue;
                 };
-                pass(client, server, first, &lies, &counts);
+                pass(client, server, first, &faults, &counts);
             }
         });
-        ElectrumProxy { port, lie, told }
+        ElectrumProxy {
+            port,
+            fault,
+            applied,
+        }
     }
 
     pub fn url(&self) -> String {
@@ -82,14 +86,14 @@ impl ElectrumProxy {
     }
 
     /// Sets the fault and resets its count.
-    pub fn lie(&self, lie: ElectrumFault) {
-        *self.lie.lock().unwrap() = lie;
-        self.told.store(0, Ordering::SeqCst);
+    pub fn inject(&self, fault: ElectrumFault) {
+        *self.fault.lock().unwrap() = fault;
+        self.applied.store(0, Ordering::SeqCst);
     }
 
     /// Returns how often the current fault was applied.
-    pub fn told(&self) -> u64 {
-        self.told.load(Ordering::SeqCst)
+    pub fn fault_count(&self) -> u64 {
+        self.applied.load(Ordering::SeqCst)
     }
 }
 
@@ -100,8 +104,8 @@ fn pass(
     client: TcpStream,
     server: TcpStream,
     first: Option<&'static str>,
-    lie: &Arc<Mutex<ElectrumFault>>,
-    told: &Arc<AtomicU64>,
+    fault: &Arc<Mutex<ElectrumFault>>,
+    applied: &Arc<AtomicU64>,
 ) {
     let calls = Calls::default();
     let known = Arc::clone(&calls);
@@ -121,7 +125,7 @@ fn pass(
         }
         let _ = to.shutdown(Shutdown::Both);
     });
-    let (lie, told) = (Arc::clone(lie), Arc::clone(told));
+    let (fault, applied) = (Arc::clone(fault), Arc::clone(applied));
     let mut client = client;
     thread::spawn(move || {
         let mut watched = 0;
@@ -134,12 +138,12 @@ fn pass(
                 answer["result"] = json!({"count": 1, "hex": first, "max": 2016});
             }
             watched += usize::from(method.as_deref() == Some("blockchain.scripthash.subscribe"));
-            let now = lie.lock().unwrap().clone();
-            let Some(lines) = told_wrongly(&now, method.as_deref(), watched, &mut answer) else {
+            let now = fault.lock().unwrap().clone();
+            let Some(lines) = changed_lines(&now, method.as_deref(), watched, &mut answer) else {
                 let _ = client.write_all(format!("{answer}\n").as_bytes());
                 continue;
             };
-            told.fetch_add(1, Ordering::SeqCst);
+            applied.fetch_add(1, Ordering::SeqCst);
             if client.write_all(&lines).is_err() {
                 break;
             }
@@ -153,15 +157,15 @@ fn pass(
 
 /// Returns the changed bytes, or `None` if the fault does not apply. `watched` is the number of subscriptions of the
 /// connection.
-fn told_wrongly(
-    lie: &ElectrumFault,
+fn changed_lines(
+    fault: &ElectrumFault,
     method: Option<&str>,
     watched: usize,
     answer: &mut Value,
 ) -> Option<Vec<u8>> {
     let is_notice = method.is_none();
     let is_of = |name: &str| method == Some(name);
-    match lie {
+    match fault {
         ElectrumFault::Hides if is_notice => return Some(Vec::new()),
         ElectrumFault::Hides if is_of("blockchain.scripthash.subscribe") => {
             answer["result"] = Value::Null;

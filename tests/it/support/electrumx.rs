@@ -24,7 +24,7 @@ impl Electrumx {
     /// installed.
     #[track_caller]
     pub fn start(node: &Regtest, settings: &[(&str, &str)], untested: &str) -> Option<Electrumx> {
-        tools::says("electrumx_rpc", &["--help"], untested)?;
+        tools::probe("electrumx_rpc", &["--help"], untested)?;
         let scratch = Scratch::new();
         let folder = scratch.path("db");
         std::fs::create_dir(&folder).unwrap();

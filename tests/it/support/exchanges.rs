@@ -67,13 +67,13 @@ impl Exchanges {
     }
 
     /// Sets the reply of a source.
-    pub fn tell(&self, source: &'static str, tells: SourceReply) {
+    pub fn set_reply(&self, source: &'static str, tells: SourceReply) {
         self.told.by.lock().unwrap().insert(source, tells);
         self.told.changed.notify_all();
     }
 
     /// Returns the number of requests to a source.
-    pub fn asked(&self, source: &str) -> usize {
+    pub fn request_count(&self, source: &str) -> usize {
         self.asked.lock().unwrap().get(source).copied().unwrap_or(0)
     }
 }

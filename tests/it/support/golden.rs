@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Asserts that a text equals a golden file, or writes the file if `COFFER_BLESS` is set.
 #[track_caller]
-pub fn is_held(name: &str, text: &str) {
+pub fn assert_matches(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
         .join(name);

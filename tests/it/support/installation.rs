@@ -3,7 +3,7 @@
 use super::polling;
 use super::scratch::Scratch;
 use super::{Response, agent, send};
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::process::Process;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ impl Installation {
         };
         let hash = coffer::domain::apikey::hash(TOKEN);
         served
-            .open()
+            .open_file()
             .execute(
                 "insert into reseller_tokens (id, account, hash, last4, created_at) values ('t', 1, ?1, 'only', 0)",
                 [&hash[..]],
@@ -93,7 +93,7 @@ impl Installation {
     }
 
     /// Opens a separate connection to the file.
-    pub fn open(&self) -> Connection {
+    pub fn open_file(&self) -> Connection {
         let conn = Connection::open(&self.file).unwrap();
         conn.busy_timeout(std::time::Duration::from_secs(5))
             .unwrap();
@@ -185,7 +185,9 @@ impl Installation {
     pub fn approved_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.requested_payout_in(running, payee);
         let path = format!("/dashboard/api/payouts/{id}");
-        running.interface("POST", &path, &approval()).expect(200);
+        running
+            .operator_request("POST", &path, &approval())
+            .expect(200);
         id
     }
 
@@ -194,16 +196,16 @@ impl Installation {
     pub fn requested_payout_in(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
         let body = json!({ "currency": "EUR", "amount": "500.00", "memo": "for a test" });
-        running.interface("POST", &path, &body).expect(201);
+        running.operator_request("POST", &path, &body).expect(201);
         let [asset, chain, to] = payee;
         let address =
             "insert or replace into payout_addresses (account, chain, address, changed_at)
             values (1, ?1, ?2, 0)";
-        let file = self.open();
+        let file = self.open_file();
         file.execute(address, [chain, to]).unwrap();
         file.execute("update accounts set payout_asset = ?1", [asset])
             .unwrap();
-        note_written(&self.file);
+        record_direct_writes(&self.file);
         let url = format!("{}/v1/payouts", running.url);
         let key = [("X-API-Key", self.key.as_str())];
         let body = json!({ "amount": "20.00" }).to_string();
@@ -213,16 +215,16 @@ impl Installation {
 
     /// Assigns an approved payout to the signer, independent of the settings at its approval.
     #[track_caller]
-    pub fn give_to_signer(&self, id: &str) {
+    pub fn assign_to_signer(&self, id: &str) {
         let given =
             "update transfers set sent_by = 'signer', signer_at = approved_at where id = ?1";
-        assert_eq!(self.open().execute(given, [id]).unwrap(), 1);
+        assert_eq!(self.open_file().execute(given, [id]).unwrap(), 1);
     }
 
     /// Polls a query until its result is one of these texts, and returns that text.
     #[track_caller]
-    pub fn until(&self, query: &str, ends: &[&str]) -> String {
-        let conn = self.open();
+    pub fn poll(&self, query: &str, ends: &[&str]) -> String {
+        let conn = self.open_file();
         let mut now = String::new();
         let ended = polling::until(|| {
             let said: Option<String> = conn.query_row(query, [], |row| row.get(0)).unwrap();
@@ -237,7 +239,7 @@ impl Installation {
 impl RunningServer {
     /// Stops the server normally and returns its log.
     #[track_caller]
-    pub fn logged(mut self, log: &Path) -> String {
+    pub fn stop_and_read_log(mut self, log: &Path) -> String {
         // A killed process would lose log lines that it has not written.
         assert!(self.process.close());
         std::fs::read_to_string(log).unwrap()
@@ -250,7 +252,7 @@ impl RunningServer {
 
     /// Sends a request to the operator interface.
     #[track_caller]
-    pub fn interface(&self, method: &str, path: &str, body: &Value) -> Response {
+    pub fn operator_request(&self, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -268,7 +270,7 @@ impl RunningServer {
 
     /// Sends a request to the reseller interface.
     #[track_caller]
-    pub fn reseller(&self, method: &str, path: &str, body: &Value) -> Response {
+    pub fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -297,6 +299,6 @@ pub fn with_signer(program: &str) -> [&str; 4] {
 }
 
 /// Returns how many starts a program wrote to this file, one a line.
-pub fn starts(noted: &Path) -> usize {
+pub fn start_count(noted: &Path) -> usize {
     std::fs::read_to_string(noted).map_or(0, |text| text.lines().count())
 }

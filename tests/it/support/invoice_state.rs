@@ -7,13 +7,20 @@ impl Shop {
     /// Asserts the state of a test invoice: status, event types without `invoice.`, ledger entries, and the available
     /// and pending balance in EUR. Lists are oldest first.
     #[track_caller]
-    pub fn stands(&self, id: &str, status: &str, told: &str, booked: &str, balance: [&str; 2]) {
-        self.stands_for(TEST, id, status, told, booked, balance);
+    pub fn assert_invoice(
+        &self,
+        id: &str,
+        status: &str,
+        told: &str,
+        booked: &str,
+        balance: [&str; 2],
+    ) {
+        self.assert_invoice_with(TEST, id, status, told, booked, balance);
     }
 
     /// Like [`Shop::assert_invoice`], with another key.
     #[track_caller]
-    pub fn stands_for(
+    pub fn assert_invoice_with(
         &self,
         key: &str,
         id: &str,
@@ -31,7 +38,7 @@ impl Shop {
             (
                 invoice["status"].as_str().unwrap(),
                 types.as_str(),
-                self.booked(id, key).as_str(),
+                self.invoice_ledger(id, key).as_str(),
                 [eur("available").as_str(), eur("pending").as_str()],
             ),
             (status, told, booked, balance)
@@ -39,12 +46,12 @@ impl Shop {
         let paid = ["confirmed", "overpaid"].contains(&status);
         assert_eq!(invoice["paid"], paid, "{status}");
         assert_eq!(invoice["confirmedAt"].is_string(), paid, "{status}");
-        self.adds_up(&balances["data"][0], key);
+        self.assert_balance_adds_up(&balances["data"][0], key);
     }
 
     /// Returns the ledger entries of an invoice, oldest first, for example `sale 20.00, fee -0.20`.
     #[track_caller]
-    pub fn booked(&self, object: &str, key: &str) -> String {
+    pub fn invoice_ledger(&self, object: &str, key: &str) -> String {
         let entries = self.ledger(key).into_iter().rev();
         let of_object = entries.filter(|entry| entry["refId"] == object);
         let text = |entry: Value| {
@@ -69,7 +76,7 @@ impl Shop {
 
     /// Asserts that a balance equals the sums of its ledger entries.
     #[track_caller]
-    fn adds_up(&self, balance: &Value, key: &str) {
+    fn assert_balance_adds_up(&self, balance: &Value, key: &str) {
         let sum = |kind: &str| -> i64 {
             let entries = self.ledger(key).into_iter();
             let of_kind = entries.filter(|entry| {

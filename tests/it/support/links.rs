@@ -13,17 +13,17 @@ pub struct LinkClient<'a> {
 impl LinkClient<'_> {
     /// Signs in the sandbox operator for the sandbox account.
     #[track_caller]
-    pub fn of(shop: &Shop) -> LinkClient<'_> {
+    pub fn sign_in(shop: &Shop) -> LinkClient<'_> {
         let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
         LinkClient {
             shop,
-            cookie: shop.signed_in("operator@sandbox.test"),
+            cookie: shop.sign_in("operator@sandbox.test"),
             account: merchant["id"].as_str().unwrap().to_owned(),
         }
     }
 
     /// Returns the same session for another account.
-    pub fn at(&self, account: &str) -> LinkClient<'_> {
+    pub fn for_account(&self, account: &str) -> LinkClient<'_> {
         LinkClient {
             shop: self.shop,
             cookie: self.cookie.clone(),
@@ -65,18 +65,18 @@ impl LinkClient<'_> {
 
     /// Requests one link of a mode.
     #[track_caller]
-    pub fn read(&self, mode: &str, id: &str) -> Response {
-        self.send("GET", &format!("{}?mode={mode}", self.one(id)), "")
+    pub fn get(&self, mode: &str, id: &str) -> Response {
+        self.send("GET", &format!("{}?mode={mode}", self.link_path(id)), "")
     }
 
     /// Updates a link of test mode.
     #[track_caller]
-    pub fn change(&self, link: &Value, body: Value) -> Response {
-        let path = self.one(link["id"].as_str().unwrap());
+    pub fn update(&self, link: &Value, body: Value) -> Response {
+        let path = self.link_path(link["id"].as_str().unwrap());
         self.send("PATCH", &format!("{path}?mode=test"), &body.to_string())
     }
 
-    fn one(&self, id: &str) -> String {
+    fn link_path(&self, id: &str) -> String {
         format!(
             "/dashboard/api/accounts/{}/payment-links/{id}",
             self.account

@@ -36,7 +36,7 @@ impl Litecoind {
 
     /// Returns the litecoin address with the same script as `address` of `chain`.
     #[track_caller]
-    pub fn own(&self, chain: &str, address: &str) -> String {
+    pub fn own_address(&self, chain: &str, address: &str) -> String {
         if chain == "litecoin" {
             return address.to_owned();
         }

@@ -20,12 +20,12 @@ pub struct OperatorInterface {
 impl OperatorInterface {
     #[track_caller]
     pub fn open() -> OperatorInterface {
-        OperatorInterface::of(Shop::open())
+        OperatorInterface::in_shop(Shop::open())
     }
 
     /// Adds the second account and the users to this sandbox.
     #[track_caller]
-    pub fn of(shop: Shop) -> OperatorInterface {
+    pub fn in_shop(shop: Shop) -> OperatorInterface {
         let conn = Connection::open(shop.file()).unwrap();
         // The second account, and users of both accounts with the operator's password.
         conn.execute_batch(&format!(
@@ -41,9 +41,9 @@ impl OperatorInterface {
         let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
         OperatorInterface {
             account: merchant["id"].as_str().unwrap().to_owned(),
-            operator: shop.signed_in("operator@sandbox.test"),
-            merchant: shop.signed_in("merchant@sandbox.test"),
-            stranger: shop.signed_in("stranger@sandbox.test"),
+            operator: shop.sign_in("operator@sandbox.test"),
+            merchant: shop.sign_in("merchant@sandbox.test"),
+            stranger: shop.sign_in("stranger@sandbox.test"),
             shop,
         }
     }
@@ -51,9 +51,9 @@ impl OperatorInterface {
     /// Signs all users in again. A session lasts twelve hours.
     #[track_caller]
     pub fn sign_in_again(&mut self) {
-        self.operator = self.shop.signed_in("operator@sandbox.test");
-        self.merchant = self.shop.signed_in("merchant@sandbox.test");
-        self.stranger = self.shop.signed_in("stranger@sandbox.test");
+        self.operator = self.shop.sign_in("operator@sandbox.test");
+        self.merchant = self.shop.sign_in("merchant@sandbox.test");
+        self.stranger = self.shop.sign_in("stranger@sandbox.test");
     }
 
     /// Returns the path of an account resource in test mode.
@@ -78,7 +78,7 @@ impl OperatorInterface {
 
     /// Gets an account resource in test mode as the operator.
     #[track_caller]
-    pub fn read(&self, rest: &str) -> Value {
+    pub fn get(&self, rest: &str) -> Value {
         self.send(&self.operator, "GET", &self.path(rest), &Value::Null)
             .expect(200)
             .json()
@@ -86,13 +86,13 @@ impl OperatorInterface {
 
     /// Sends a request for the account in test mode as the operator.
     #[track_caller]
-    pub fn act(&self, method: &str, rest: &str, body: &Value) -> Response {
+    pub fn request(&self, method: &str, rest: &str, body: &Value) -> Response {
         self.send(&self.operator, method, &self.path(rest), body)
     }
 
     /// Returns actor and action of each audit log entry about an object.
     #[track_caller]
-    pub fn log(&self, id: &str) -> Vec<(String, String)> {
+    pub fn audit_entries(&self, id: &str) -> Vec<(String, String)> {
         let conn = Connection::open(self.shop.file()).unwrap();
         let mut rows = conn
             .prepare("select actor, action from audit_log where object_id = ?1 and account = 1 order by seq")
@@ -105,13 +105,13 @@ impl OperatorInterface {
 
     /// Sends a request for the account in test mode as the account's user.
     #[track_caller]
-    pub fn by_merchant(&self, method: &str, rest: &str, body: &Value) -> Response {
+    pub fn request_as_merchant(&self, method: &str, rest: &str, body: &Value) -> Response {
         self.send(&self.merchant, method, &self.path(rest), body)
     }
 
     /// Returns the number of audit log entries.
     #[track_caller]
-    pub fn log_length(&self) -> i64 {
+    pub fn audit_length(&self) -> i64 {
         let conn = Connection::open(self.shop.file()).unwrap();
         let sql = "select count(*) from audit_log";
         conn.query_row(sql, [], |row| row.get(0)).unwrap()
@@ -120,7 +120,7 @@ impl OperatorInterface {
     /// Asserts the access rules of an operation: no session gets 401, an unknown account 404. Another account's user
     /// gets 404, or 403 if only the operator may call it. Then the account's own user gets 403, too.
     #[track_caller]
-    pub fn guarded(&self, operation: &str, method: &str, rest: &str, operator_only: bool) {
+    pub fn assert_access(&self, operation: &str, method: &str, rest: &str, operator_only: bool) {
         let path = self.path(rest);
         let code = |cookie: &str, path: &str| {
             let answer = self.send(cookie, method, path, &Value::Null);

@@ -75,37 +75,37 @@ impl Payer<'_> {
     }
 
     /// Makes later transactions of version 3, which may have no fee if a child pays for them (BIP 431).
-    pub fn with_packages(&mut self) {
+    pub fn use_version_3(&mut self) {
         self.version = Version(3);
     }
 
     /// Pays these addresses these amounts, in base units, in one transaction.
     #[track_caller]
     pub fn pay(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
-        let made = self.make(to);
+        let made = self.sign(to);
         self.send(&made);
         made
     }
 
     /// Signs the transaction of [`Payer::pay`] without sending it.
     #[track_caller]
-    pub fn make(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
+    pub fn sign(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let coin = self.coins.pop().unwrap();
-        self.signed(vec![coin], to, FEE)
+        self.build(vec![coin], to, FEE)
     }
 
     /// Signs a transaction without a fee. A child has to pay for it.
     #[track_caller]
-    pub fn make_free(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
+    pub fn sign_without_fee(&mut self, to: &[(&str, u64)]) -> SignedTransaction {
         let coin = self.coins.pop().unwrap();
-        self.signed(vec![coin], to, 0)
+        self.build(vec![coin], to, 0)
     }
 
     /// Replaces a transaction with one that spends the same outputs for a higher fee.
     #[track_caller]
     pub fn replace(&self, old: &SignedTransaction, to: &[(&str, u64)]) -> SignedTransaction {
         let fee = old.fee + 2 * FEE;
-        let made = self.signed(old.spent.clone(), to, fee);
+        let made = self.build(old.spent.clone(), to, fee);
         self.send(&made);
         made
     }
@@ -113,7 +113,7 @@ impl Payer<'_> {
     /// Signs a transaction that spends these outputs.
     #[track_caller]
     pub fn spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> SignedTransaction {
-        self.signed(coins, to, FEE)
+        self.build(coins, to, FEE)
     }
 
     /// Sends a transaction to the node.
@@ -145,10 +145,10 @@ impl Payer<'_> {
     }
 
     #[track_caller]
-    fn signed(&self, spent: Vec<Coin>, to: &[(&str, u64)], fee: u64) -> SignedTransaction {
+    fn build(&self, spent: Vec<Coin>, to: &[(&str, u64)], fee: u64) -> SignedTransaction {
         let output = |(address, amount): &(&str, u64)| TxOut {
             value: Amount::from_sat(*amount),
-            script_pubkey: ScriptBuf::from_hex(&self.node.script(address)).unwrap(),
+            script_pubkey: ScriptBuf::from_hex(&self.node.script_of(address)).unwrap(),
         };
         let mut output: Vec<TxOut> = to.iter().map(output).collect();
         let available: u64 = spent.iter().map(|coin| coin.amount).sum();

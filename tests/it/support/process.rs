@@ -67,7 +67,7 @@ impl Process {
 
     /// Writes a text to standard input.
     #[track_caller]
-    pub fn types(&mut self, text: &str) {
+    pub fn write_input(&mut self, text: &str) {
         let input = self.child.stdin.as_mut().unwrap();
         input.write_all(text.as_bytes()).unwrap();
     }
@@ -82,7 +82,7 @@ impl Process {
     }
 
     /// Waits until the process exits by itself. Returns `true` if the exit code is 0.
-    pub fn ends(&mut self) -> bool {
+    pub fn wait_success(&mut self) -> bool {
         // `wait` would close standard input, which also ends the process.
         let input = self.child.stdin.take();
         let ended = self.child.wait().unwrap().success();
@@ -107,7 +107,7 @@ impl Drop for Process {
 
 /// Starts a sandbox of the real binary on this address. Returns the URL of its ready line.
 #[track_caller]
-pub fn sandbox(listen: &str, more: &[&str]) -> (Process, String) {
+pub fn start_sandbox(listen: &str, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
     let process = Process::start(command.args(["--listen", listen]).args(more));
@@ -117,7 +117,7 @@ pub fn sandbox(listen: &str, more: &[&str]) -> (Process, String) {
 
 /// Returns the path of an example binary, which `cargo test` builds.
 #[track_caller]
-pub fn example(name: &str) -> PathBuf {
+pub fn example_path(name: &str) -> PathBuf {
     let profile = PathBuf::from(env!("CARGO_BIN_EXE_coffer"));
     let path = profile.with_file_name("examples").join(name);
     let hint = "run `cargo test`, or `cargo build --examples` first";

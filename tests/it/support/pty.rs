@@ -24,7 +24,7 @@ pub struct TerminalOutput {
 
 impl Terminal<'_> {
     /// Returns a terminal of 80 columns with colors.
-    pub fn usual() -> Terminal<'static> {
+    pub fn standard() -> Terminal<'static> {
         Terminal {
             columns: 80,
             environment: &[],
@@ -42,7 +42,7 @@ impl Terminal<'_> {
         for (name, value) in self.environment {
             python.env(name, value);
         }
-        let output = tools::output(&mut python, "what a terminal shows")?;
+        let output = tools::run(&mut python, "what a terminal shows")?;
         let errors = String::from_utf8_lossy(&output.stderr);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{errors}");
@@ -61,7 +61,7 @@ impl Terminal<'_> {
 
 impl TerminalOutput {
     /// Returns the lines that stay visible at the end, without colors. Cleared and overwritten text is left out.
-    pub fn left(&self) -> Vec<String> {
+    pub fn visible_lines(&self) -> Vec<String> {
         let lines = self.sent.split('\n');
         let left = |line: &str| {
             let line = line.trim_end_matches('\r');

@@ -15,7 +15,7 @@ const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 /// Reads all live payments in the file: invoice payments, deposits, own transfers and unmatched payments. Asserts that
 /// each one is confirmed and has exactly one owner.
 #[track_caller]
-pub fn booked(file: &Connection) -> ReceivedAmounts {
+pub fn booked_amounts(file: &Connection) -> ReceivedAmounts {
     let sql = "select o.txid, o.position, o.asset, o.amount, o.state,
             (select count(*) from payments where observation = o.seq)
             + (select count(*) from deposits where observation = o.seq)
@@ -39,7 +39,7 @@ pub fn booked(file: &Connection) -> ReceivedAmounts {
 impl Regtest {
     /// Reads the unspent outputs of these addresses from the node. No test spends such an output.
     #[track_caller]
-    pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
+    pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
         let wanted: Vec<String> = addresses
             .iter()
             .map(|address| format!("addr({address})"))
@@ -61,7 +61,7 @@ impl anvil::Node {
     /// Reads the payments to these addresses from the node's blocks: coins from transactions, tokens from their logs.
     /// Internal transfers are not included.
     #[track_caller]
-    pub fn came_to(
+    pub fn received_by(
         &self,
         addresses: &BTreeSet<String>,
         (coin, token): (&str, (&str, &str)),
@@ -102,7 +102,7 @@ impl anvil::Node {
 
     /// Returns the sums of the coin balances and of the token balances of these addresses.
     #[track_caller]
-    pub fn lies_at(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
+    pub fn balances_of(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
         let coins = addresses.iter().map(|address| self.balance(address));
         let tokens = addresses
             .iter()

@@ -102,7 +102,7 @@ impl Receiver {
                 let connection = stream.try_clone().unwrap();
                 serving.connections.lock().unwrap().push(connection);
                 std::thread::spawn(move || {
-                    serving.talk(&stream);
+                    serving.serve(&stream);
                     // The client may have closed the connection.
                     let _ = stream.shutdown(Shutdown::Both);
                 });
@@ -153,21 +153,21 @@ impl Drop for Receiver {
 
 impl Shared {
     /// Serves one connection until it is closed.
-    fn talk(&self, mut stream: &TcpStream) {
-        while let Some(message) = request(stream) {
+    fn serve(&self, mut stream: &TcpStream) {
+        while let Some(message) = next_message(stream) {
             let number = self.messages.lock().unwrap().len();
             let does = (self.script)(number, &message);
             self.messages.lock().unwrap().push(message);
             self.arrived.notify_all();
             let answer = match does {
                 Reply::Status(status) => status_line(status, ""),
-                Reply::Text(status, text) => said(status, "", &text),
+                Reply::Text(status, text) => http_response(status, "", &text),
                 Reply::Redirect(url) => status_line(302, &format!("location: {url}\r\n")),
                 Reply::RetryAfter(seconds) => {
                     status_line(503, &format!("retry-after: {seconds}\r\n"))
                 }
                 Reply::Delayed(wait) => {
-                    self.pass(wait);
+                    self.sleep(wait);
                     status_line(200, "")
                 }
                 Reply::Hang => {
@@ -189,7 +189,7 @@ impl Shared {
     }
 
     /// Sleeps for this duration, even if requests arrive.
-    fn pass(&self, wait: Duration) {
+    fn sleep(&self, wait: Duration) {
         let begun = Instant::now();
         let messages = self.messages.lock().unwrap();
         let passing = |_: &mut Vec<Message>| begun.elapsed() < wait;
@@ -198,10 +198,10 @@ impl Shared {
 }
 
 fn status_line(status: u16, headers: &str) -> String {
-    said(status, headers, &format!("said {status}"))
+    http_response(status, headers, &format!("said {status}"))
 }
 
-fn said(status: u16, headers: &str, body: &str) -> String {
+fn http_response(status: u16, headers: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n{body}",
         body.len()
@@ -209,8 +209,8 @@ fn said(status: u16, headers: &str, body: &str) -> String {
 }
 
 /// Reads the next request. Returns `None` if the client closed the connection.
-fn request(stream: &TcpStream) -> Option<Message> {
-    let (path, headers, body) = read(&mut BufReader::new(stream))?;
+fn next_message(stream: &TcpStream) -> Option<Message> {
+    let (path, headers, body) = read_request(&mut BufReader::new(stream))?;
     Some(Message {
         at: Instant::now(),
         path,
@@ -220,7 +220,7 @@ fn request(stream: &TcpStream) -> Option<Message> {
 }
 
 /// Reads path, headers and body of the next request. Returns `None` if the client closed the connection.
-pub fn read(
+pub fn read_request(
     reader: &mut BufReader<&TcpStream>,
 ) -> Option<(String, BTreeMap<String, String>, Vec<u8>)> {
     let mut line = String::new();

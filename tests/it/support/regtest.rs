@@ -30,7 +30,7 @@ impl Regtest {
     /// Starts a litecoind with these extra options. Returns `None` if litecoind is not installed.
     #[track_caller]
     pub fn litecoind(options: &[&str], untested: &str) -> Option<Regtest> {
-        tools::says("litecoind", &["-version"], untested)?;
+        tools::probe("litecoind", &["-version"], untested)?;
         // Litecoin nodes reject replacements by default.
         let options = [
             &["-fallbackfee=0.0001", "-mempoolreplacement=1"][..],
@@ -47,7 +47,7 @@ impl Regtest {
     /// Starts a bitcoind with these extra options. Returns `None` if bitcoind is not installed.
     #[track_caller]
     pub fn bitcoind(options: &[&str], untested: &str) -> Option<Regtest> {
-        let program = tools::named("COFFER_BITCOIND", "bitcoind", untested)?;
+        let program = tools::find_program("COFFER_BITCOIND", "bitcoind", untested)?;
         Some(Regtest::start(Chain::Bitcoin, program, options))
     }
 
@@ -69,13 +69,13 @@ impl Regtest {
             agent: agent(),
             time: Cell::new(None),
         };
-        node.begin();
+        node.start_process();
         node
     }
 
     /// Starts the process on the existing folder.
     #[track_caller]
-    pub fn begin(&self) {
+    pub fn start_process(&self) {
         let mut command = Command::new(&self.program);
         command
             .arg(format!("-datadir={}", self.scratch.path("data").display()))
@@ -108,7 +108,7 @@ impl Regtest {
     }
 
     /// Stops the process and keeps its folder.
-    pub fn end(&self) {
+    pub fn stop(&self) {
         self.call("stop", json!([]));
         if let Some(mut process) = self.process.take() {
             process.close();
@@ -123,7 +123,8 @@ impl Regtest {
     /// Calls a method and returns its result or its error.
     #[track_caller]
     pub fn try_call(&self, method: &str, params: Value) -> Result<Value, Value> {
-        let (_, mut answer) = self.answer(json!({ "id": 1, "method": method, "params": params }));
+        let (_, mut answer) =
+            self.post_json(json!({ "id": 1, "method": method, "params": params }));
         match answer["error"].take() {
             Value::Null => Ok(answer["result"].take()),
             error => Err(error),
@@ -132,7 +133,7 @@ impl Regtest {
 
     /// Posts a JSON body and returns the HTTP status and the response body.
     #[track_caller]
-    pub fn answer(&self, body: Value) -> (u16, Value) {
+    pub fn post_json(&self, body: Value) -> (u16, Value) {
         let url = format!("http://127.0.0.1:{}/", self.port);
         let request = self.agent.post(&url);
         // Base64 of `coffer:regtest`.
@@ -158,7 +159,7 @@ impl Regtest {
 
     /// Returns the script of an address in hexadecimal, as the node decodes it.
     #[track_caller]
-    pub fn script(&self, address: &str) -> String {
+    pub fn script_of(&self, address: &str) -> String {
         let read = self.call("validateaddress", json!([address]));
         assert_eq!(read["isvalid"], true, "{address}: {read}");
         read["scriptPubKey"].as_str().unwrap().to_owned()

@@ -23,7 +23,7 @@ pub struct ResourceShape {
 impl ResourceShape {
     /// Parses one field a line, for example `orderId text or null`.
     #[track_caller]
-    pub fn of(lines: &'static str) -> ResourceShape {
+    pub fn parse(lines: &'static str) -> ResourceShape {
         let field = |line: &'static str| {
             let (name, kind) = line.trim().split_once(' ').unwrap();
             let bare = kind.strip_suffix(" or null");
@@ -52,7 +52,7 @@ impl ResourceShape {
         } in &self.fields
         {
             let value = &object[*name];
-            let fits = is_of(kind, value) || (*is_nullable && value.is_null());
+            let fits = is_kind(kind, value) || (*is_nullable && value.is_null());
             assert!(fits, "{name} is no {kind}: {value}");
             let is_listed = kind.contains('|') || value.is_null() || value.is_boolean();
             let shown = if is_listed {
@@ -66,7 +66,7 @@ impl ResourceShape {
 
     /// Asserts that each nullable field was seen with and without null, and each flag as true and false.
     #[track_caller]
-    pub fn was_seen_whole(&self) {
+    pub fn assert_all_seen(&self) {
         for field in &self.fields {
             let of_field = || self.seen.iter().filter(|(name, _)| *name == field.name);
             let has = |shown: &str| of_field().any(|(_, seen)| seen == shown);
@@ -81,7 +81,7 @@ impl ResourceShape {
 
     /// Asserts that each value of this enumeration was seen.
     #[track_caller]
-    pub fn has_shown_every(&self, name: &str) {
+    pub fn assert_values_seen(&self, name: &str) {
         let field = self.fields.iter().find(|field| field.name == name).unwrap();
         for text in field.kind.split('|') {
             let shown = (field.name, format!("\"{text}\""));
@@ -91,7 +91,7 @@ impl ResourceShape {
 
     /// Asserts that an OpenAPI schema has the same fields and requires all of them.
     #[track_caller]
-    pub fn is_schema(&self, schema: &Value) {
+    pub fn assert_schema(&self, schema: &Value) {
         let properties = schema["properties"].as_object().unwrap();
         assert_eq!(properties.len(), self.fields.len(), "{schema}");
         assert_eq!(schema["additionalProperties"], false);
@@ -124,18 +124,18 @@ impl ResourceShape {
 }
 
 /// Returns `true` if the value has this kind.
-fn is_of(kind: &str, value: &Value) -> bool {
+fn is_kind(kind: &str, value: &Value) -> bool {
     match kind {
         "flag" => value.is_boolean(),
         "number" => value.is_i64(),
         "object" => value.is_object(),
         "list" => value.is_array(),
-        _ => value.as_str().is_some_and(|text| is_text_of(kind, text)),
+        _ => value.as_str().is_some_and(|text| is_text_kind(kind, text)),
     }
 }
 
 /// Returns `true` if the text has this kind.
-fn is_text_of(kind: &str, text: &str) -> bool {
+fn is_text_kind(kind: &str, text: &str) -> bool {
     match kind {
         "text" => !text.is_empty(),
         "uuid" => is_uuid(text),

@@ -4,7 +4,7 @@
 //! connections.
 
 use super::litecoind::Litecoind;
-use super::receiver::read;
+use super::receiver::read_request;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
@@ -79,7 +79,7 @@ pub struct RpcProxy {
 struct Shared {
     upstream: String,
     agent: ureq::Agent,
-    lies: Mutex<BTreeMap<String, RpcFault>>,
+    faults: Mutex<BTreeMap<String, RpcFault>>,
     asked: Mutex<BTreeMap<String, usize>>,
     connections: Mutex<Vec<TcpStream>>,
     closed: AtomicBool,
@@ -89,7 +89,7 @@ struct Shared {
 impl RpcProxy {
     /// Starts a proxy in front of the node at this URL. Clients have to send the login of the URL.
     #[track_caller]
-    pub fn before(url: &str) -> RpcProxy {
+    pub fn start(url: &str) -> RpcProxy {
         let (login, host) = match url.strip_prefix("http://").unwrap().rsplit_once('@') {
             Some((login, host)) => (Some(login.to_owned()), host),
             None => (None, url.strip_prefix("http://").unwrap()),
@@ -99,7 +99,7 @@ impl RpcProxy {
         let shared = Arc::new(Shared {
             upstream: format!("http://{host}"),
             agent: super::agent(),
-            lies: Mutex::default(),
+            faults: Mutex::default(),
             asked: Mutex::default(),
             connections: Mutex::default(),
             closed: AtomicBool::new(false),
@@ -115,7 +115,7 @@ impl RpcProxy {
                 let connection = stream.try_clone().unwrap();
                 serving.connections.lock().unwrap().push(connection);
                 std::thread::spawn(move || {
-                    serving.talk(&stream);
+                    serving.serve(&stream);
                     // The client may have closed the connection.
                     let _ = stream.shutdown(Shutdown::Both);
                 });
@@ -133,8 +133,8 @@ impl RpcProxy {
     #[track_caller]
     pub fn dogecoin(url: &str) -> RpcProxy {
         const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";
-        let liar = RpcProxy::before(url);
-        liar.lie(
+        let proxy = RpcProxy::start(url);
+        proxy.inject(
             "getblock",
             RpcFault::change(|params, answer| {
                 if params[1].is_number() {
@@ -143,14 +143,14 @@ impl RpcProxy {
                         "id": answer["id"], "result": null, "error": { "code": -1, "message": message }
                     });
                 }
-                lacks(answer, "nTx");
+                remove_field(answer, "nTx");
             }),
         );
-        liar.lie(
+        proxy.inject(
             "getblockchaininfo",
-            RpcFault::change(|_, answer| lacks(answer, "initialblockdownload")),
+            RpcFault::change(|_, answer| remove_field(answer, "initialblockdownload")),
         );
-        liar.lie(
+        proxy.inject(
             "getblockhash",
             RpcFault::change(|params, answer| {
                 if params[0] == 0 {
@@ -158,15 +158,15 @@ impl RpcProxy {
                 }
             }),
         );
-        liar
+        proxy
     }
 
     /// Starts a dogecoin proxy in front of a litecoind. Returns the proxy and its URL.
     #[track_caller]
     pub fn as_dogecoin(node: &Litecoind) -> (Option<RpcProxy>, String) {
-        let liar = RpcProxy::dogecoin(&node.url());
-        let url = liar.url();
-        (Some(liar), url)
+        let proxy = RpcProxy::dogecoin(&node.url());
+        let url = proxy.url();
+        (Some(proxy), url)
     }
 
     /// Returns the URL of the proxy, including the node's login.
@@ -178,21 +178,18 @@ impl RpcProxy {
     }
 
     /// Sets the fault of a method.
-    pub fn lie(&self, method: &str, lie: RpcFault) {
-        self.shared
-            .lies
-            .lock()
-            .unwrap()
-            .insert(method.to_owned(), lie);
+    pub fn inject(&self, method: &str, fault: RpcFault) {
+        let mut faults = self.shared.faults.lock().unwrap();
+        faults.insert(method.to_owned(), fault);
     }
 
     /// Removes all faults.
-    pub fn honest(&self) {
-        self.shared.lies.lock().unwrap().clear();
+    pub fn clear_faults(&self) {
+        self.shared.faults.lock().unwrap().clear();
     }
 
     /// Returns the number of calls of a method.
-    pub fn asked(&self, method: &str) -> usize {
+    pub fn call_count(&self, method: &str) -> usize {
         let asked = self.shared.asked.lock().unwrap();
         asked.get(method).copied().unwrap_or(0)
     }
@@ -213,19 +210,19 @@ impl Drop for RpcProxy {
 
 impl Shared {
     /// Serves one connection until it is closed.
-    fn talk(&self, mut stream: &TcpStream) {
+    fn serve(&self, mut stream: &TcpStream) {
         let mut reader = BufReader::new(stream);
-        while let Some((_, headers, body)) = read(&mut reader) {
+        while let Some((_, headers, body)) = read_request(&mut reader) {
             let Ok(asked) = serde_json::from_slice::<Value>(&body) else {
                 return;
             };
-            let lies = self.lies_about(&asked);
-            if lies.iter().any(|lie| matches!(lie, RpcFault::Hang)) {
+            let faults = self.take_faults(&asked);
+            if faults.iter().any(|fault| matches!(fault, RpcFault::Hang)) {
                 // Waits until the client closes the connection.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
-            let (status, answer) = self.answer(&headers, &body, &asked, &lies);
+            let (status, answer) = self.answer(&headers, &body, &asked, &faults);
             let head = format!(
                 "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 answer.len()
@@ -233,7 +230,7 @@ impl Shared {
             if stream.write_all(head.as_bytes()).is_err() {
                 return;
             }
-            let sent = match lies.iter().find_map(|lie| match lie {
+            let sent = match faults.iter().find_map(|fault| match fault {
                 RpcFault::Truncated(bytes) => Some(Some(*bytes)),
                 RpcFault::Drip => Some(None),
                 _ => None,
@@ -252,8 +249,8 @@ impl Shared {
     }
 
     /// Counts the calls of a request and returns the faults of their methods.
-    fn lies_about(&self, asked: &Value) -> Vec<RpcFault> {
-        let lies = self.lies.lock().unwrap();
+    fn take_faults(&self, asked: &Value) -> Vec<RpcFault> {
+        let faults = self.faults.lock().unwrap();
         let mut counts = self.asked.lock().unwrap();
         let mut found = Vec::new();
         let mut methods = Vec::new();
@@ -262,7 +259,7 @@ impl Shared {
             *counts.entry(method.to_owned()).or_default() += 1;
             if !methods.contains(&method) {
                 methods.push(method);
-                found.extend(lies.get(method).cloned());
+                found.extend(faults.get(method).cloned());
             }
         }
         found
@@ -274,10 +271,10 @@ impl Shared {
         headers: &BTreeMap<String, String>,
         body: &[u8],
         asked: &Value,
-        lies: &[RpcFault],
+        faults: &[RpcFault],
     ) -> (u16, String) {
-        for lie in lies {
-            match lie {
+        for fault in faults {
+            match fault {
                 RpcFault::Status(status) => return (*status, String::new()),
                 RpcFault::Body(body) => return (200, body.clone()),
                 RpcFault::NotFound => return (200, not_found(asked)),
@@ -300,16 +297,18 @@ impl Shared {
             .limit(1 << 30)
             .read_to_string();
         let text = text.unwrap();
-        if lies.is_empty() {
+        if faults.is_empty() {
             return (status, text);
         }
         match serde_json::from_str::<Value>(&text) {
             Ok(mut answer) => {
-                self.change(asked, &mut answer, lies);
-                let text = lies.iter().fold(answer.to_string(), |text, lie| match lie {
-                    RpcFault::Flood(_, flood) => text.replace(FLOOD, flood),
-                    _ => text,
-                });
+                self.apply_faults(asked, &mut answer, faults);
+                let text = faults
+                    .iter()
+                    .fold(answer.to_string(), |text, fault| match fault {
+                        RpcFault::Flood(_, flood) => text.replace(FLOOD, flood),
+                        _ => text,
+                    });
                 (status, text)
             }
             Err(_) => (status, text),
@@ -317,8 +316,8 @@ impl Shared {
     }
 
     /// Applies the faults to the responses.
-    fn change(&self, asked: &Value, answer: &mut Value, lies: &[RpcFault]) {
-        let known = self.lies.lock().unwrap().clone();
+    fn apply_faults(&self, asked: &Value, answer: &mut Value, faults: &[RpcFault]) {
+        let known = self.faults.lock().unwrap().clone();
         let calls = calls(asked);
         let answers = match &mut *answer {
             Value::Array(answers) => answers.iter_mut().collect(),
@@ -338,8 +337,8 @@ impl Shared {
             }
         }
         if let Value::Array(answers) = answer {
-            for lie in lies {
-                match lie {
+            for fault in faults {
+                match fault {
                     RpcFault::Reversed => answers.reverse(),
                     RpcFault::Dropped(count) => {
                         answers.truncate(answers.len().saturating_sub(*count))
@@ -353,7 +352,8 @@ impl Shared {
     /// Sends one byte at a time. Returns `true` if all bytes were sent.
     fn drip(&self, mut stream: &TcpStream, bytes: &[u8]) -> bool {
         for byte in bytes {
-            if stream.write_all(&[*byte]).is_err() || self.pass(Duration::from_millis(20)) {
+            if stream.write_all(&[*byte]).is_err() || self.closes_within(Duration::from_millis(20))
+            {
                 return false;
             }
         }
@@ -361,7 +361,7 @@ impl Shared {
     }
 
     /// Waits for this duration. Returns `true` if the proxy was closed meanwhile.
-    fn pass(&self, wait: Duration) -> bool {
+    fn closes_within(&self, wait: Duration) -> bool {
         let begun = Instant::now();
         let closed = self.closing.0.lock().unwrap();
         let passing = |closed: &mut bool| !*closed && begun.elapsed() < wait;
@@ -375,7 +375,7 @@ impl Shared {
 }
 
 /// Removes a field from the result.
-fn lacks(answer: &mut Value, field: &str) {
+fn remove_field(answer: &mut Value, field: &str) {
     if let Some(result) = answer["result"].as_object_mut() {
         result.remove(field);
     }

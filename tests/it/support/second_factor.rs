@@ -48,12 +48,12 @@ pub struct FactorOwner {
 impl OperatorServer {
     #[track_caller]
     pub fn open() -> OperatorServer {
-        OperatorServer::with_guesses(40)
+        OperatorServer::with_guess_limit(40)
     }
 
     /// Starts a server with this limit of free wrong passwords for one email, summed over all unknown clients.
     #[track_caller]
-    pub fn with_guesses(guesses_of_all_max: i64) -> OperatorServer {
+    pub fn with_guess_limit(guesses_of_all_max: i64) -> OperatorServer {
         static HASH: OnceLock<String> = OnceLock::new();
         let hash = HASH.get_or_init(|| Hasher::default().hash(PASSWORD).unwrap());
         let mut house = OperatorServer {
@@ -100,18 +100,18 @@ impl OperatorServer {
 
     /// Returns the first value of a query as text.
     #[track_caller]
-    pub fn value(&self, sql: &str) -> String {
+    pub fn query_text(&self, sql: &str) -> String {
         let sql = format!("select ({sql}) || ''");
         self.file().query_row(&sql, [], |row| row.get(0)).unwrap()
     }
 
-    pub fn pass(&self, ms: i64) {
+    pub fn advance_ms(&self, ms: i64) {
         self.time.pass(ms);
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 
     /// Changes the wall clock by this many milliseconds. A negative value sets the clock back.
-    pub fn jump(&self, ms: i64) {
+    pub fn jump_ms(&self, ms: i64) {
         self.time.jump(ms);
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
@@ -123,7 +123,7 @@ impl OperatorServer {
     }
 
     #[track_caller]
-    pub fn call(
+    pub fn request_from(
         &self,
         from: &str,
         cookie: &str,
@@ -142,15 +142,15 @@ impl OperatorServer {
     }
 
     #[track_caller]
-    pub fn act(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
-        self.call("192.0.2.1", cookie, method, path, body)
+    pub fn request(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
+        self.request_from("192.0.2.1", cookie, method, path, body)
     }
 
     /// Signs in from this client address.
     #[track_caller]
     pub fn sign_in_from(&self, from: &str, email: &str, code: &Value) -> Response {
         let body = json!({ "email": email, "password": PASSWORD, "code": code });
-        self.call(from, "", "POST", SESSION, &body)
+        self.request_from(from, "", "POST", SESSION, &body)
     }
 
     #[track_caller]
@@ -160,22 +160,28 @@ impl OperatorServer {
 
     /// Signs in with the password alone and returns the cookie.
     #[track_caller]
-    pub fn cookie(&self, email: &str) -> String {
-        cookie(&self.sign_in(email, &NULL).expect(201))
+    pub fn session_cookie(&self, email: &str) -> String {
+        session_cookie(&self.sign_in(email, &NULL).expect(201))
     }
 
     /// Turns on the second factor of Anna.
     #[track_caller]
-    pub fn on(&self) -> FactorOwner {
-        let cookie = self.cookie(ANNA);
-        let begun = self.act(&cookie, "POST", FACTOR, &NULL).expect(201).json();
+    pub fn turn_on_factor(&self) -> FactorOwner {
+        let cookie = self.session_cookie(ANNA);
+        let begun = self
+            .request(&cookie, "POST", FACTOR, &NULL)
+            .expect(201)
+            .json();
         let secret = begun["secret"].as_str().unwrap().to_owned();
         let path = format!("{FACTOR}/confirm");
         let body = json!({ "code": self.code(&secret, 0) });
-        let on = self.act(&cookie, "POST", &path, &body).expect(200).json();
+        let on = self
+            .request(&cookie, "POST", &path, &body)
+            .expect(200)
+            .json();
         let codes = on["codes"].as_array().unwrap().iter();
         let recovery = codes.map(|code| code.as_str().unwrap().to_owned());
-        self.pass(STEP_MS);
+        self.advance_ms(STEP_MS);
         FactorOwner {
             cookie,
             secret,
@@ -185,8 +191,8 @@ impl OperatorServer {
 
     /// Returns actor, action and object of each audit log entry about second factors, oldest first.
     #[track_caller]
-    pub fn log(&self) -> String {
-        self.value(
+    pub fn factor_log(&self) -> String {
+        self.query_text(
             "select group_concat(actor || ' ' || action || ' ' || object_id, '; ' order by seq) from audit_log \
              where action like 'user.second%' or action like 'user.recovery%'",
         )
@@ -205,7 +211,7 @@ impl OperatorServer {
     }
 }
 
-pub fn cookie(begun: &Response) -> String {
+pub fn session_cookie(begun: &Response) -> String {
     let set = &begun.headers["set-cookie"];
     set.split(';').next().unwrap().to_owned()
 }
@@ -237,7 +243,7 @@ pub fn code_at(secret: &str, step: i64) -> String {
 }
 
 /// Returns a code that is not in this list.
-pub fn wrong(not: &[String]) -> String {
+pub fn wrong_code(not: &[String]) -> String {
     let codes = ["000000", "111111", "222222", "333333", "444444", "555555"];
     let mut codes = codes.iter().map(|code| (*code).to_owned());
     codes.find(|code| !not.contains(code)).unwrap()

@@ -25,13 +25,13 @@ impl EventStream {
     /// Sends the request and reads the head of the response.
     #[track_caller]
     pub fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
-        EventStream::by("1.0", shop, path, headers)
+        EventStream::open_version("1.0", shop, path, headers)
     }
 
     /// Opens the stream over HTTP/1.1 and asserts that it is chunked.
     #[track_caller]
     pub fn chunked(shop: &Shop, path: &str) -> EventStream {
-        let stream = EventStream::by("1.1", shop, path, "");
+        let stream = EventStream::open_version("1.1", shop, path, "");
         let (head, chunked) = (&stream.head, "transfer-encoding: chunked");
         assert!(
             head.starts_with("HTTP/1.1 200 ") && head.contains(chunked),
@@ -41,7 +41,7 @@ impl EventStream {
     }
 
     #[track_caller]
-    fn by(version: &str, shop: &Shop, path: &str, headers: &str) -> EventStream {
+    fn open_version(version: &str, shop: &Shop, path: &str, headers: &str) -> EventStream {
         let address = shop.url().strip_prefix("http://").unwrap();
         let mut socket = limited(TcpStream::connect(address).unwrap());
         write!(
@@ -53,12 +53,12 @@ impl EventStream {
             head: String::new(),
             lines: BufReader::new(socket),
         };
-        stream.head = stream.block().unwrap();
+        stream.head = stream.read_block().unwrap();
         stream
     }
 
     /// Reads the lines up to the next empty one. Returns `None` at the end of the stream.
-    fn block(&mut self) -> Option<String> {
+    fn read_block(&mut self) -> Option<String> {
         let mut block = String::new();
         loop {
             let mut line = String::new();
@@ -74,13 +74,13 @@ impl EventStream {
 
     /// Writes a text to the connection.
     #[track_caller]
-    pub fn say(&mut self, text: &str) {
+    pub fn write(&mut self, text: &str) {
         self.lines.get_mut().write_all(text.as_bytes()).unwrap();
     }
 
     /// Reads the next chunk. The last one is empty.
     #[track_caller]
-    pub fn chunk(&mut self) -> String {
+    pub fn read_chunk(&mut self) -> String {
         let mut size = String::new();
         self.lines.read_line(&mut size).unwrap();
         let size = usize::from_str_radix(size.trim_end(), 16).unwrap();
@@ -94,7 +94,7 @@ impl EventStream {
     #[track_caller]
     pub fn next(&mut self) -> Option<StreamEvent> {
         let block = loop {
-            let block = self.block()?;
+            let block = self.read_block()?;
             if !block.starts_with(':') {
                 break block;
             }
@@ -112,7 +112,7 @@ impl EventStream {
 
     /// Reads events until one matches.
     #[track_caller]
-    pub fn until(&mut self, is_wanted: impl Fn(&StreamEvent) -> bool) -> StreamEvent {
+    pub fn next_matching(&mut self, is_wanted: impl Fn(&StreamEvent) -> bool) -> StreamEvent {
         loop {
             let told = self.next().unwrap();
             if is_wanted(&told) {

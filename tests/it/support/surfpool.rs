@@ -38,9 +38,9 @@ impl Surfpool {
     pub fn start(untested: &str) -> Option<Surfpool> {
         let modules = std::env::var_os("COFFER_NODE_MODULES").unwrap_or_default();
         let modules = std::path::PathBuf::from(modules);
-        tools::says("node", &["--version"], untested)?;
+        tools::probe("node", &["--version"], untested)?;
         if !modules.join(PACKAGE).is_dir() {
-            tools::passed_over(PACKAGE, untested);
+            tools::report_missing(PACKAGE, untested);
             return None;
         }
         // Two nodes that start at the same time could choose the same port.
@@ -63,7 +63,7 @@ impl Surfpool {
     }
 
     #[track_caller]
-    fn act(&self, act: &str, mut with: Value) -> Value {
+    fn control(&self, act: &str, mut with: Value) -> Value {
         with["act"] = act.into();
         let answer = send(&agent(), "POST", &self.control, &[], &with.to_string());
         answer.expect(200).json()["done"].take()
@@ -77,7 +77,7 @@ impl Surfpool {
     /// Sends a transaction of these steps from the payer or from an owner of the pool. Returns its signature.
     #[track_caller]
     pub fn send(&self, from: Option<u32>, steps: &Value) -> String {
-        let sent = self.act("send", json!({ "steps": steps, "from": from }));
+        let sent = self.control("send", json!({ "steps": steps, "from": from }));
         sent.as_str().unwrap().to_owned()
     }
 
@@ -90,33 +90,33 @@ impl Surfpool {
     /// Lets this many slots pass.
     #[track_caller]
     pub fn mine(&self, slots: u32) {
-        self.act("mine", json!({ "slots": slots }));
+        self.control("mine", json!({ "slots": slots }));
     }
 
     /// Returns the newest confirmed slot.
     #[track_caller]
     pub fn slot(&self) -> u32 {
-        u32::try_from(self.act("slot", json!({})).as_u64().unwrap()).unwrap()
+        u32::try_from(self.control("slot", json!({})).as_u64().unwrap()).unwrap()
     }
 
     /// Returns `count` addresses of pool owners, from index `from`.
     #[track_caller]
     pub fn pool(&self, from: u32, count: u32) -> Vec<String> {
-        let pool = self.act("pool", json!({ "from": from, "count": count }));
+        let pool = self.control("pool", json!({ "from": from, "count": count }));
         serde_json::from_value(pool).unwrap()
     }
 
     /// Returns the token account of an owner.
     #[track_caller]
     pub fn account(&self, token: &str, owner: &str) -> String {
-        let account = self.act("account", json!({ "token": token, "owner": owner }));
+        let account = self.control("account", json!({ "token": token, "owner": owner }));
         account.as_str().unwrap().to_owned()
     }
 
     /// Returns the payments to these addresses. `host.js` parses the node's answers independently of the server.
     #[track_caller]
-    pub fn came_to(&self, addresses: &BTreeSet<String>) -> ReceivedAmounts {
-        let came = self.act("came", json!({ "addresses": addresses }));
+    pub fn received_by(&self, addresses: &BTreeSet<String>) -> ReceivedAmounts {
+        let came = self.control("came", json!({ "addresses": addresses }));
         let each = came.as_array().unwrap().iter().map(|one| {
             let text = |name: &str| one[name].as_str().unwrap().to_owned();
             let position = u32::try_from(one["position"].as_u64().unwrap()).unwrap();

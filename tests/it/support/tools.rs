@@ -8,10 +8,10 @@ use std::process::{Command, Output};
 
 /// Runs a program to its end. Returns `None` if it is not installed.
 #[track_caller]
-pub fn output(command: &mut Command, untested: &str) -> Option<Output> {
+pub fn run(command: &mut Command, untested: &str) -> Option<Output> {
     match command.output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            passed_over(&command.get_program().to_string_lossy(), untested);
+            report_missing(&command.get_program().to_string_lossy(), untested);
             None
         }
         output => Some(output.unwrap()),
@@ -20,10 +20,10 @@ pub fn output(command: &mut Command, untested: &str) -> Option<Output> {
 
 /// Returns the output of a program. Returns `None` if it is not installed or exits with an error.
 #[track_caller]
-pub fn says(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
-    let output = output(Command::new(tool).args(arguments), untested)?;
+pub fn probe(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
+    let output = run(Command::new(tool).args(arguments), untested)?;
     if !output.status.success() {
-        passed_over(&format!("{tool} {}", arguments.join(" ")), untested);
+        report_missing(&format!("{tool} {}", arguments.join(" ")), untested);
         return None;
     }
     Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
@@ -32,7 +32,7 @@ pub fn says(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
 /// Returns the program that a variable names, or else the program `tool`. No package has it, so it may be missing in
 /// CI.
 #[track_caller]
-pub fn named(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
+pub fn find_program(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     let named = std::env::var_os(variable).filter(|program| !program.is_empty());
     let program = named.clone().unwrap_or_else(|| tool.into());
     // Without `-nosettings`, bitcoind writes settings into the home folder.
@@ -46,7 +46,7 @@ pub fn named(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
         }
         Err(error) => {
             assert!(named.is_none(), "{variable} names {program:?}: {error}");
-            not_tested(tool, untested);
+            print_untested(tool, untested);
             None
         }
     }
@@ -54,16 +54,16 @@ pub fn named(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
 
 /// Prints that a program is missing and what is not tested. Panics if `COFFER_NEED_TOOLS` is set.
 #[track_caller]
-pub fn passed_over(missing: &str, untested: &str) {
+pub fn report_missing(missing: &str, untested: &str) {
     let needed = std::env::var_os("COFFER_NEED_TOOLS").is_some();
     assert!(!needed, "{missing} is not on this machine and is needed");
-    not_tested(missing, untested);
+    print_untested(missing, untested);
 }
 
 #[expect(
     clippy::print_stderr,
     reason = "whoever runs the tests is told what was not tested"
 )]
-fn not_tested(missing: &str, untested: &str) {
+fn print_untested(missing: &str, untested: &str) {
     eprintln!("{missing} is not on this machine: {untested} is not tested");
 }

@@ -7,12 +7,12 @@ impl Shop {
     /// Funds a balance with a paid invoice without a fee. Returns the invoice id.
     #[track_caller]
     pub fn fund(&self, key: &str, amount: &str, currency: &str) -> String {
-        self.switch(json!({ "feeBps": 0 }));
+        self.update_account(json!({ "feeBps": 0 }));
         let body = json!({ "amount": amount, "currency": currency, "asset": "LTC" });
         let invoice = self.post("/v1/invoices", Some(key), body).expect(201);
         let id = invoice.json()["id"].as_str().unwrap().to_owned();
         let payment = self.pay(json!({ "invoice": id }));
-        self.step(&payment, "confirmed");
+        self.move_payment(&payment, "confirmed");
         id
     }
 
@@ -45,7 +45,7 @@ impl Shop {
 
     /// Applies actions to one of `payouts` or `refunds`, in order. Returns its final state.
     #[track_caller]
-    pub fn moved(&self, kind: &str, id: &str, actions: &[&str]) -> Value {
+    pub fn apply(&self, kind: &str, id: &str, actions: &[&str]) -> Value {
         let path = format!("/sandbox/{kind}/{id}");
         let mut last = Value::Null;
         for action in actions {
@@ -57,7 +57,7 @@ impl Shop {
 
     /// Returns the fields available, reserved, payouts and refunds of a balance.
     #[track_caller]
-    pub fn purse(&self, key: &str, currency: &str) -> [String; 4] {
+    pub fn balance_fields(&self, key: &str, currency: &str) -> [String; 4] {
         let balances = self.get("/v1/balances", Some(key)).expect(200).json();
         let balances = balances["data"].as_array().unwrap().clone();
         let balance = balances
@@ -71,7 +71,7 @@ impl Shop {
     /// Returns the ledger entries of a payout or refund, oldest first, for example `payout -20.00, payout_reversal
     /// 20.00`.
     #[track_caller]
-    pub fn entries_of(&self, id: &str, key: &str) -> String {
+    pub fn transfer_ledger(&self, id: &str, key: &str) -> String {
         let page = self.get("/v1/ledger?limit=200", Some(key)).expect(200);
         let page = page.json();
         let entries = page["data"].as_array().unwrap().iter().rev();
@@ -89,7 +89,7 @@ impl Shop {
 
     /// Signs in and returns the cookie.
     #[track_caller]
-    pub fn signed_in(&self, email: &str) -> String {
+    pub fn sign_in(&self, email: &str) -> String {
         let body = json!({ "email": email, "password": "sandbox" });
         let begun = self.post("/dashboard/api/session", None, body).expect(201);
         let set = &begun.headers["set-cookie"];

@@ -40,12 +40,12 @@ impl Node {
     /// Starts a node on a chain with the genesis block of Nile and 30 more blocks, so that some are final.
     #[track_caller]
     pub fn start() -> Node {
-        Node::start_ago(0)
+        Node::start_behind(0)
     }
 
     /// Starts a node whose clock is this many milliseconds behind.
     #[track_caller]
-    pub fn start_ago(ms: i64) -> Node {
+    pub fn start_behind(ms: i64) -> Node {
         let mut chain = Chain::new();
         chain.ahead_ms = -ms;
         let chain: Shared = Arc::new(Mutex::new(chain));
@@ -68,18 +68,18 @@ impl Node {
     }
 
     /// Sets the fault of a path.
-    pub fn lie(&self, path: &str, fault: Fault) {
-        self.server.lie(path, fault);
+    pub fn inject(&self, path: &str, fault: Fault) {
+        self.server.inject(path, fault);
     }
 
     /// Removes all faults.
-    pub fn honest(&self) {
-        self.server.honest();
+    pub fn clear_faults(&self) {
+        self.server.clear_faults();
     }
 
     /// Returns the number of requests to a path, or to all paths if `path` is empty.
-    pub fn asked(&self, path: &str) -> usize {
-        self.server.asked(path)
+    pub fn request_count(&self, path: &str) -> usize {
+        self.server.request_count(path)
     }
 
     /// Hides this many of the newest blocks.
@@ -130,12 +130,12 @@ impl Node {
 
     /// Returns the payments to these addresses in all blocks.
     #[track_caller]
-    pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
+    pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
         let ours: Vec<[u8; 20]> = addresses.iter().map(|address| bytes(address)).collect();
         let chain = self.chain();
         let mut came = ReceivedAmounts::new();
         for sent in chain.blocks().iter().flat_map(|block| &block.transactions) {
-            let moved = sent.moved().into_iter();
+            let moved = sent.payments().into_iter();
             for (position, contract, _, _, amount) in moved.filter(|one| ours.contains(&one.3)) {
                 let coin = match contract {
                     None => "TRX",

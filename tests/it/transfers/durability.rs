@@ -2,7 +2,7 @@
 //!
 //! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
 
-use crate::support::process::sandbox;
+use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, agent, send};
 use rusqlite::{Connection, OpenFlags};
@@ -218,7 +218,7 @@ fn what_was_acknowledged_of_payouts_and_refunds_survives_kill_9() {
     let mut movers: Vec<Mover> = Vec::new();
     let mut acknowledged = BTreeMap::new();
     for round in 0..KILLS {
-        let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
         if round == 0 {
             let invoice = funded(&url);
             let kinds = ["payouts", "refunds", "refunds", "refunds"];

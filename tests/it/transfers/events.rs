@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[track_caller]
 fn listen(shop: &Shop) {
     let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
-    shop.switch(json!({ "endpoints": [
+    shop.update_account(json!({ "endpoints": [
         { "url": inbox("event"), "format": "event" },
         { "url": inbox("legacy"), "format": "legacy" },
     ] }));
@@ -42,7 +42,7 @@ fn paid_and_failed_are_told_and_nothing_else_is() {
     ] {
         let (payout, refund) = (shop.payout("20.00"), shop.refund(&invoice, Some("20.00")));
         for (kind, id) in [("payouts", &payout), ("refunds", &refund)] {
-            shop.moved(kind, id, way);
+            shop.apply(kind, id, way);
             let entry = kind.trim_end_matches('s');
             let expected: Vec<String> = end.iter().map(|end| format!("{entry}.{end}")).collect();
             assert_eq!(shop.event_types(id, LIVE), expected, "{way:?}");
@@ -57,8 +57,8 @@ fn an_event_carries_the_object_as_it_is_read_and_is_read_as_it_was_sent() {
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     listen(&shop);
     let (payout, refund) = (shop.payout("20.00"), shop.refund(&invoice, Some("30.00")));
-    shop.moved("payouts", &payout, &["approve", "process", "pay"]);
-    shop.moved("refunds", &refund, &["approve", "fail"]);
+    shop.apply("payouts", &payout, &["approve", "process", "pay"]);
+    shop.apply("refunds", &refund, &["approve", "fail"]);
     shop.advance("0s");
     for (kind, path) in [
         ("payout.paid", format!("/v1/payouts/{payout}")),
@@ -97,7 +97,7 @@ fn a_paid_refund_is_told_with_its_invoice_as_it_was_then() {
     shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string())
         .expect(204);
     let refund = shop.refund(&invoice, Some("30.00"));
-    shop.moved("refunds", &refund, &["approve", "process", "pay"]);
+    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
     shop.advance("0s");
     let first = told(&shop, "legacy", "refund.paid");
     shop.refund(&invoice, Some("20.00"));

@@ -25,7 +25,7 @@ impl Shop {
         std::fs::write(&rates, text).unwrap();
         let rates = format!("fixed:{}", rates.display());
         let running = served.start(&["--rates", &rates]);
-        served.until("select count(*) || '' from rate_figures", &["3"]);
+        served.poll("select count(*) || '' from rate_figures", &["3"]);
         Shop { served, running }
     }
 
@@ -44,22 +44,26 @@ impl Shop {
             "/dashboard/api/accounts/{}/payouts/{id}",
             self.served.account
         );
-        let read = self.running.interface("GET", &path, &Value::Null);
+        let read = self.running.operator_request("GET", &path, &Value::Null);
         read.expect(200).json()["approval"].clone()
     }
 
     /// Approves with these fields; the message where that is refused for a field.
     #[track_caller]
     fn refused(&self, path: &str, fields: &Value, param: &str) -> String {
-        let answer = self.running.interface("POST", path, &approving(fields));
-        answer.refused(400, "invalid_request", Some(param));
+        let answer = self
+            .running
+            .operator_request("POST", path, &approving(fields));
+        answer.assert_error(400, "invalid_request", Some(param));
         answer.json()["message"].as_str().unwrap().to_owned()
     }
 
     /// Approves with these fields; the payout.
     #[track_caller]
     fn approved(&self, path: &str, fields: &Value) -> Value {
-        let answer = self.running.interface("POST", path, &approving(fields));
+        let answer = self
+            .running
+            .operator_request("POST", path, &approving(fields));
         answer.expect(200).json()
     }
 
@@ -67,15 +71,17 @@ impl Shop {
     #[track_caller]
     fn cancel(&self, path: &str) {
         let cancel = json!({ "action": "cancel" });
-        self.running.interface("POST", path, &cancel).expect(200);
+        self.running
+            .operator_request("POST", path, &cancel)
+            .expect(200);
     }
 
     /// The detail of the newest entry of the audit log.
     #[track_caller]
     fn noted(&self) -> Value {
-        let log = self
-            .running
-            .interface("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
+        let log =
+            self.running
+                .operator_request("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
         log.expect(200).json()["data"][0]["detail"].clone()
     }
 }
@@ -212,7 +218,7 @@ fn a_network_fee_is_set_for_a_coin_given_or_insisted_on() {
     let settings = "/dashboard/api/settings";
     let set = |fees: Value| {
         shop.running
-            .interface("PUT", settings, &json!({ "networkFees": fees }))
+            .operator_request("PUT", settings, &json!({ "networkFees": fees }))
     };
     for (fees, param) in [
         (json!({}), "networkFees"),
@@ -222,11 +228,11 @@ fn a_network_fee_is_set_for_a_coin_given_or_insisted_on() {
         (json!({ "SOL": "0.0000000001" }), "networkFees.SOL"),
         (json!({ "SOL": "0.01", "BTC": "x" }), "networkFees.BTC"),
     ] {
-        set(fees).refused(400, "invalid_request", Some(param));
+        set(fees).assert_error(400, "invalid_request", Some(param));
     }
     let read = || {
         shop.running
-            .interface("GET", settings, &Value::Null)
+            .operator_request("GET", settings, &Value::Null)
             .expect(200)
             .json()
     };
@@ -274,7 +280,7 @@ fn a_network_fee_is_set_for_a_coin_given_or_insisted_on() {
 
 #[test]
 fn the_estimate_of_the_chains_node_is_taken() {
-    let Some(node) = Node::of(11_155_111, "the estimate of a network fee") else {
+    let Some(node) = Node::start(11_155_111, "the estimate of a network fee") else {
         return;
     };
     let till = Till::of_accounts(
@@ -284,7 +290,7 @@ fn the_estimate_of_the_chains_node_is_taken() {
     );
     let running = till.start();
     till.until_known("ethereum", "ETH");
-    let price = node.number("eth_gasPrice", json!([]));
+    let price = node.ask_number("eth_gasPrice", json!([]));
     let shop = Shop {
         served: till.served,
         running,
@@ -321,11 +327,14 @@ fn the_estimate_of_the_chains_node_is_taken() {
 fn nothing_is_guarded_in_the_sandbox() {
     let interface = crate::support::operator_interface::OperatorInterface::open();
     let invoice = interface.shop.fund(crate::support::TEST, "100.00", "EUR");
-    let own = interface.shop.read(&invoice)["depositAddress"].clone();
+    let own = interface.shop.get_invoice(&invoice)["depositAddress"].clone();
     let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": own });
-    let refund = interface.act("POST", "refunds", &body).expect(201).json();
+    let refund = interface
+        .request("POST", "refunds", &body)
+        .expect(201)
+        .json();
     let id = refund["id"].as_str().unwrap();
-    let opened = interface.read(&format!("refunds/{id}"));
+    let opened = interface.get(&format!("refunds/{id}"));
     assert_eq!(
         [
             &opened["approval"]["rate"],
@@ -336,7 +345,7 @@ fn nothing_is_guarded_in_the_sandbox() {
     );
     let path = format!("/dashboard/api/refunds/{id}");
     let step = |body: Value| interface.send(&interface.operator, "POST", &path, &body);
-    step(json!({ "action": "approve", "sentBy": "signer" })).refused(
+    step(json!({ "action": "approve", "sentBy": "signer" })).assert_error(
         400,
         "invalid_request",
         Some("sentBy"),
@@ -348,6 +357,6 @@ fn nothing_is_guarded_in_the_sandbox() {
         [&json!("8000"), &json!("hand")]
     );
     // A merchant is not shown what an operator goes by.
-    let merchants = interface.by_merchant("GET", &format!("refunds/{id}"), &Value::Null);
+    let merchants = interface.request_as_merchant("GET", &format!("refunds/{id}"), &Value::Null);
     assert_eq!(merchants.expect(200).json()["approval"], Value::Null);
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 #[track_caller]
 fn needs_force(merchant: &Merchant<'_>, of: &Sent) {
     let failed = merchant.act(of, &json!({ "action": "fail" }));
-    failed.refused(409, "invalid_transition", Some("force"));
+    failed.assert_error(409, "invalid_transition", Some("force"));
 }
 
 /// The id of the newest review of a transfer, which is of this kind.
@@ -52,7 +52,7 @@ fn fails_once_its_input_is_gone(node: &Litecoind, mut merchant: Merchant<'_>) {
             assert_eq!(dropped["onChain"]["amountSeen"], "0");
         }
         // A node that is down starts no deadline.
-        node.end();
+        node.stop();
         merchant.pass(6);
         merchant.start();
         for of in all {
@@ -194,7 +194,7 @@ fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
         let resolved = json!({ "action": "resolve", "review": id, "reason": "fine" });
         merchant
             .act(of, &resolved)
-            .refused(409, "invalid_transition", Some("action"));
+            .assert_error(409, "invalid_transition", Some("action"));
     }
     // A node forgets what it gives up with so many blocks.
     for (_, made) in paid {
@@ -250,7 +250,7 @@ fn adjust(merchant: &Merchant<'_>, of: &Sent, kind: &str) {
     let adjusted = json!({ "action": "adjust", "review": id, "reason": "looked at its chain" });
     merchant.act(of, &adjusted).expect(200);
     let again = merchant.act(of, &adjusted);
-    again.refused(400, "invalid_request", Some("review"));
+    again.assert_error(400, "invalid_request", Some("review"));
 }
 
 #[test]

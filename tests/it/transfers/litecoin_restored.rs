@@ -156,9 +156,9 @@ fn held_while_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     merchant.reviewed(&copied.unsent, "processing", held);
     for of in [processing, &copied.unsent] {
         let released = merchant.act(of, &json!({ "action": "release" }));
-        released.refused(409, "invalid_transition", Some("action"));
+        released.assert_error(409, "invalid_transition", Some("action"));
         let failed = merchant.act(of, &json!({ "action": "fail" }));
-        failed.refused(409, "invalid_transition", Some("force"));
+        failed.assert_error(409, "invalid_transition", Some("force"));
     }
     let forced = json!({ "action": "fail", "force": true });
     merchant.act(&copied.unsent, &forced).expect(200);

@@ -27,10 +27,10 @@ fn more_than_one_percent_too_much_is_paid_and_reviewed_until_a_reason_is_given()
             assert_eq!(review["kind"], "overpaid");
             let end = |action: &str| json!({ "action": action, "review": review["id"], "reason": "a tip" });
             let adjusted = merchant.act(of, &end("adjust"));
-            adjusted.refused(409, "invalid_transition", Some("action"));
+            adjusted.assert_error(409, "invalid_transition", Some("action"));
             let unsaid = json!({ "action": "resolve", "review": review["id"] });
             let unsaid = merchant.act(of, &unsaid);
-            unsaid.refused(400, "invalid_request", Some("reason"));
+            unsaid.assert_error(400, "invalid_request", Some("reason"));
             merchant.act(of, &end("resolve")).expect(200);
             merchant.look();
             merchant.is_paid(of, &made.txid);
@@ -69,7 +69,7 @@ fn transaction_that_spends_deposits_of_the_shop_settles() {
             merchant.is_paid(of, &made.txid);
         }
         let own = "select count(*) || '' from own_transfers";
-        merchant.till.served.until(own, &["0"]);
+        merchant.till.served.poll(own, &["0"]);
     }
     merchant.audited();
 }
@@ -101,7 +101,7 @@ fn entered_or_answered_transaction_takes_its_output_back() {
         merchant.deposits(&[25_000_000]);
         let third = merchant.processing(("refunds", Sender::Hand), Some(&first.to));
         let taken = merchant.pay(&third, &own.txid);
-        taken.refused(409, "invalid_transition", Some("txid"));
+        taken.assert_error(409, "invalid_transition", Some("txid"));
         merchant
             .act(&third, &json!({ "action": "fail", "force": true }))
             .expect(200);
@@ -128,7 +128,7 @@ fn exact_arrival_holds_the_start_of_the_signer_until_a_person_decides() {
                 where t.id = '{}'",
             held.id
         );
-        merchant.till.served.until(&proposals, &[&made.txid]);
+        merchant.till.served.poll(&proposals, &[&made.txid]);
         merchant.look();
         merchant.until(&held, ["approved", "waiting"]);
         assert_eq!(
@@ -175,7 +175,7 @@ fn arrival_is_taken_for_nobody_while_a_signer_runs_for_its_address() {
         "select count(*) || '' from transfer_proposals where txid = '{}'",
         made.txid
     );
-    merchant.till.served.until(&proposals, &["3"]);
+    merchant.till.served.poll(&proposals, &["3"]);
     merchant.until(&failed, ["failed", "settled"]);
     merchant.until(&waits, ["processing", "waiting"]);
     merchant.enter(&runs, &made.txid);

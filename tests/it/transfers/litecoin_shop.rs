@@ -175,7 +175,10 @@ impl<'n> Merchant<'n> {
             let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
             let euros = euros.unwrap_or("1.00");
             let body = json!({ "invoice": self.invoice, "amount": euros, "toAddress": to });
-            let refund = self.running.interface("POST", &path, &body).expect(201);
+            let refund = self
+                .running
+                .operator_request("POST", &path, &body)
+                .expect(201);
             (refund.json()["id"].as_str().unwrap().to_owned(), euros)
         };
         let cents: u64 = euros.replace('.', "").parse().unwrap();
@@ -236,7 +239,7 @@ impl<'n> Merchant<'n> {
             Sender::Signer => {
                 self.answer(of, &format!(r#"{{"txid": "{txid}"}}"#));
                 let attached = format!("select txid from transfers where id = '{}'", of.id);
-                self.till.served.until(&attached, &[txid]);
+                self.till.served.poll(&attached, &[txid]);
             }
         }
     }
@@ -253,7 +256,7 @@ impl<'n> Merchant<'n> {
     #[track_caller]
     pub fn act(&self, of: &Sent, body: &Value) -> Response {
         let path = format!("/dashboard/api/{}/{}", of.kind, of.id);
-        self.running.interface("POST", &path, body)
+        self.running.operator_request("POST", &path, body)
     }
 
     #[track_caller]
@@ -268,7 +271,7 @@ impl<'n> Merchant<'n> {
         self.set_node_time();
         loop {
             self.running.process.kill();
-            let file = self.till.served.open();
+            let file = self.till.served.open_file();
             let number = |query: &str| {
                 file.query_row(query, [], |row| row.get::<_, i64>(0))
                     .unwrap()
@@ -279,7 +282,7 @@ impl<'n> Merchant<'n> {
             let read = format!(
                 "select (height = {height} and stepped_at > {before}) || '' from chain_cursors"
             );
-            self.till.served.until(&read, &["1"]);
+            self.till.served.poll(&read, &["1"]);
             if number(rescans) == 0 {
                 return;
             }
@@ -301,7 +304,7 @@ impl<'n> Merchant<'n> {
             Some(now) => {
                 // A server starts no earlier than the latest time in its file. The operator's password is too old then.
                 let tick = "update file set last_tick_at = max(last_tick_at, ?1)";
-                served.open().execute(tick, [now]).unwrap();
+                served.open_file().execute(tick, [now]).unwrap();
                 served.start(&settings)
             }
             None => served.start_again(&self.running, &settings),
@@ -351,14 +354,14 @@ impl<'n> Merchant<'n> {
     /// Ends the node and starts it with an empty mempool.
     #[track_caller]
     pub fn empty_mempool(&self) {
-        self.node.end();
+        self.node.stop();
         self.begin_node();
     }
 
     #[track_caller]
     pub fn begin_node(&self) {
         self.set_node_time();
-        self.node.begin();
+        self.node.start_process();
         self.node.call("loadwallet", json!(["test"]));
     }
 

@@ -20,7 +20,7 @@ impl Merchant<'_> {
         let account = &self.till.served.account;
         let path = format!("/dashboard/api/accounts/{account}/{}/{}", of.kind, of.id);
         self.running
-            .interface("GET", &path, &Value::Null)
+            .operator_request("GET", &path, &Value::Null)
             .expect(200)
             .json()
     }
@@ -72,7 +72,7 @@ impl Merchant<'_> {
             "select group_concat(type) from events where object_id = '{}'",
             of.id
         );
-        self.till.served.until(&told, &[&format!("{kind}.{end}")]);
+        self.till.served.poll(&told, &[&format!("{kind}.{end}")]);
     }
 
     #[track_caller]

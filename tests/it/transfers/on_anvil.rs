@@ -14,7 +14,7 @@ use crate::chain::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::process::deploy::signer::CHAIN_ID;
-use crate::support::anvil::{Node, sends};
+use crate::support::anvil::{Node, transfer_calldata};
 use crate::support::installation::{RunningServer, approval};
 use crate::support::polling;
 use crate::support::{Response, agent, send};
@@ -65,7 +65,7 @@ fn by_each(untested: &str, scene: fn(&mut Merchant)) {
         merchant.is_right();
         let given = "select count(*) || '' from transfers where sent_by = 'signer'";
         let starts = merchant.starts().to_string();
-        merchant.till.served.until(given, &[&starts]);
+        merchant.till.served.poll(given, &[&starts]);
     }
 }
 
@@ -73,7 +73,7 @@ impl Merchant {
     /// `None` where the machine has no anvil.
     #[track_caller]
     fn open(untested: &str) -> Option<Merchant> {
-        let node = Node::of(CHAIN_ID, untested)?;
+        let node = Node::start(CHAIN_ID, untested)?;
         let url = node.url.clone();
         Some(Merchant::of(node, &url, |_, _| Vec::new()))
     }
@@ -81,7 +81,7 @@ impl Merchant {
     /// Opens one that asks its node at this url, with more settings by its files and its token.
     #[track_caller]
     fn of(node: Node, url: &str, more: impl FnOnce(&Till, &str) -> Vec<String>) -> Merchant {
-        let token = node.token();
+        let token = node.deploy_token();
         let settings = [format!("ethereum={url}"), format!("{USDC}={token}")];
         let mut till = Till::new(&["--node", &settings[0], "--token", &settings[1]]);
         till.add_settings(more(&till, &token));
@@ -114,7 +114,7 @@ impl Merchant {
         self.mine(FINAL);
         let confirmed = "select group_concat(status) from invoices";
         let both = &["confirmed,confirmed"];
-        self.till.served.until(confirmed, both);
+        self.till.served.poll(confirmed, both);
     }
 
     fn running(&self) -> &RunningServer {
@@ -125,7 +125,7 @@ impl Merchant {
     #[track_caller]
     fn look(&mut self) {
         self.running.take().unwrap().process.kill();
-        let file = self.till.served.open();
+        let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
         // A server starts no earlier than the latest time in its file.
@@ -137,7 +137,7 @@ impl Merchant {
              from chain_cursors",
             self.node.height()
         );
-        self.till.served.until(&read, &["1"]);
+        self.till.served.poll(&read, &["1"]);
     }
 
     /// Mines so many blocks, and looks.
@@ -172,7 +172,7 @@ impl Merchant {
         if asset == ETH {
             json!({ "to": to, "value": format!("{units:#x}") })
         } else {
-            json!({ "to": self.token, "data": sends(to, units) })
+            json!({ "to": self.token, "data": transfer_calldata(to, units) })
         }
     }
 
@@ -231,7 +231,7 @@ impl Merchant {
         let path = format!("/dashboard/api/accounts/{account}/refunds");
         let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
         let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
-        let refund = self.running().interface("POST", &path, &body);
+        let refund = self.running().operator_request("POST", &path, &body);
         refund.expect(201).json()["id"].as_str().unwrap().to_owned()
     }
 
@@ -277,7 +277,7 @@ impl Merchant {
 
     #[track_caller]
     fn act(&self, of: &Sent, body: &Value) -> Response {
-        self.running().interface("POST", &of.path, body)
+        self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
@@ -296,7 +296,7 @@ impl Merchant {
         let account = &self.till.served.account;
         let accounts = format!("/api/accounts/{account}/");
         let path = of.path.replace("/api/", &accounts);
-        let read = self.running().interface("GET", &path, &Value::Null);
+        let read = self.running().operator_request("GET", &path, &Value::Null);
         read.expect(200).json()
     }
 
@@ -364,7 +364,7 @@ impl Merchant {
             "select group_concat(substr(type, 8)) from events where object_id = '{}'",
             of.id
         );
-        self.till.served.until(&told, &[kind]);
+        self.till.served.poll(&told, &[kind]);
     }
 
     /// The one open review of a transfer, of this kind; ends it by this action.

@@ -12,7 +12,7 @@ fn approved(shop: &Shop, kind: &str) -> String {
         "payouts" => shop.payout("20.00"),
         _ => shop.refund(&invoice, None),
     };
-    shop.moved(kind, &id, &["approve"]);
+    shop.apply(kind, &id, &["approve"]);
     id
 }
 
@@ -27,7 +27,7 @@ fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
 /// A transfer as the operator sees it.
 #[track_caller]
 fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!("/dashboard/api/{kind}");
     let list = shop.send("GET", &path, &[("cookie", &cookie)], "");
     let list = list.expect(200).json();
@@ -51,7 +51,7 @@ fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
 /// Reply a step of the operator.
 #[track_caller]
 fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!("/dashboard/api/{kind}/{id}");
     shop.send("POST", &path, &[("cookie", &cookie)], &body.to_string())
 }
@@ -90,7 +90,7 @@ fn transaction_that_pays_too_little_or_elsewhere_is_reviewed() {
             let [status, found, problem] = state(&shop, kind, &id);
             assert_eq!([&*status, &*found], ["processing", "needs_review"]);
             assert!(problem.contains(wrong), "{problem}");
-            let home = shop.signed_in("operator@sandbox.test");
+            let home = shop.sign_in("operator@sandbox.test");
             let home = shop.send("GET", "/dashboard/api/summary", &[("cookie", &home)], "");
             assert_eq!(home.expect(200).json()["transfersToReview"], 1);
             // The right one comes after all.
@@ -129,7 +129,7 @@ fn paid_transfer_whose_transaction_is_gone_is_reviewed_until_it_is_back_or_booke
         let shop = Shop::open();
         let id = approved(&shop, kind);
         chain(&shop, kind, &id, "confirmed");
-        let before = shop.purse(LIVE, "EUR");
+        let before = shop.balance_fields(LIVE, "EUR");
         chain(&shop, kind, &id, "dropped");
         let gone = seen(&shop, kind, &id);
         assert_eq!(gone["status"], "paid");
@@ -146,12 +146,12 @@ fn paid_transfer_whose_transaction_is_gone_is_reviewed_until_it_is_back_or_booke
             act(&shop, kind, &id, &wrong).expect(400);
         }
         let resolved = json!({ "action": "resolve", "review": review, "reason": "fine" });
-        act(&shop, kind, &id, &resolved).refused(409, "invalid_transition", Some("action"));
-        assert_eq!(shop.purse(LIVE, "EUR"), before);
+        act(&shop, kind, &id, &resolved).assert_error(409, "invalid_transition", Some("action"));
+        assert_eq!(shop.balance_fields(LIVE, "EUR"), before);
         let adjusted = json!({ "action": "adjust", "review": review, "reason": "never arrived" });
         let after = act(&shop, kind, &id, &adjusted).expect(200).json();
         assert_eq!(after["status"], "paid");
-        assert_ne!(shop.purse(LIVE, "EUR"), before);
+        assert_ne!(shop.balance_fields(LIVE, "EUR"), before);
         // Twice changes nothing.
         act(&shop, kind, &id, &adjusted).expect(400);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
@@ -164,7 +164,7 @@ fn transaction_confirmed_after_its_amount_was_booked_back_is_booked_out_again() 
         let shop = Shop::open();
         let id = approved(&shop, kind);
         chain(&shop, kind, &id, "confirmed");
-        let paid = shop.purse(LIVE, "EUR");
+        let paid = shop.balance_fields(LIVE, "EUR");
         let newest = || seen(&shop, kind, &id)["reviews"][0].clone();
         let adjust = |review: &Value| {
             let body = json!({ "action": "adjust", "review": review["id"], "reason": "lost" });
@@ -178,7 +178,7 @@ fn transaction_confirmed_after_its_amount_was_booked_back_is_booked_out_again() 
                 (&json!("gone"), &json!(null))
             );
             adjust(&gone);
-            let booked_back = shop.purse(LIVE, "EUR");
+            let booked_back = shop.balance_fields(LIVE, "EUR");
             assert_ne!(booked_back, paid);
             // A second booking back is not offered while the transaction comes back.
             chain(&shop, kind, &id, "seen");
@@ -235,12 +235,12 @@ fn arrival_of_its_own_transaction_is_not_ended_by_a_reason() {
         let shop = Shop::open();
         let id = approved(&shop, kind);
         chain(&shop, kind, &id, "seen");
-        shop.moved(kind, &id, &["fail"]);
+        shop.apply(kind, &id, &["fail"]);
         chain(&shop, kind, &id, "confirmed");
         let arrived = seen(&shop, kind, &id)["reviews"][0].clone();
         assert_eq!(arrived["kind"], "arrived", "{arrived}");
         let resolve = json!({ "action": "resolve", "review": arrived["id"], "reason": "fine" });
-        act(&shop, kind, &id, &resolve).refused(409, "invalid_transition", Some("action"));
+        act(&shop, kind, &id, &resolve).assert_error(409, "invalid_transition", Some("action"));
     }
 }
 
@@ -253,7 +253,7 @@ fn output_is_free_once_its_transfer_is_paid_by_another_transaction() {
         shop.refund(&invoice, Some("20.00")),
     );
     for id in [&first, &second] {
-        shop.moved("refunds", id, &["approve", "process"]);
+        shop.apply("refunds", id, &["approve", "process"]);
     }
     let txid = chain(&shop, "refunds", &first, "confirmed")["txid"].clone();
     assert_eq!(seen(&shop, "refunds", &first)["status"], "paid");
@@ -278,16 +278,16 @@ fn output_is_free_once_its_transfer_is_paid_by_another_transaction() {
 fn lists_of_what_is_to_review_have_nothing_else() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let get = |path: &str| {
         let answer = shop.send("GET", path, &[("cookie", &cookie)], "");
         answer.expect(200).json()
     };
     let payout = shop.payout("20.00");
-    shop.moved("payouts", &payout, &["approve"]);
+    shop.apply("payouts", &payout, &["approve"]);
     let refunds = [(); 3].map(|()| {
         let id = shop.refund(&invoice, Some("20.00"));
-        shop.moved("refunds", &id, &["approve"]);
+        shop.apply("refunds", &id, &["approve"]);
         id
     });
     chain(&shop, "payouts", &payout, "seen");
@@ -330,5 +330,5 @@ fn lists_of_what_is_to_review_have_nothing_else() {
         &[("cookie", &cookie)],
         "",
     );
-    wrong.refused(400, "invalid_request", Some("onChain"));
+    wrong.assert_error(400, "invalid_request", Some("onChain"));
 }

@@ -16,7 +16,7 @@ fn invented_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     for of in &sent {
         for wrong in ["deadbeef", "0x", &"g".repeat(64), &"a".repeat(63)] {
             let refused = merchant.pay(of, wrong);
-            refused.refused(400, "invalid_request", Some("txid"));
+            refused.assert_error(400, "invalid_request", Some("txid"));
         }
         merchant.until(of, ["processing", "waiting"]);
         // An id that no transaction has.
@@ -55,7 +55,7 @@ fn invented_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     for (of, made) in sent.iter().zip(&made) {
         merchant.is_paid(of, &made.txid);
         let late = merchant.pay(of, &"ab".repeat(32));
-        late.refused(409, "invalid_transition", Some("action"));
+        late.assert_error(409, "invalid_transition", Some("action"));
     }
     merchant.audited();
 }
@@ -160,7 +160,7 @@ fn entered_txid_is_asked_for_by_id_or_its_blocks_are_read_again() {
             assert_eq!(seen["onChain"]["confirmations"], json!(10));
         }
         let rescans = "select exists (select 1 from rescans)";
-        let file = merchant.till.served.open();
+        let file = merchant.till.served.open_file();
         let was_read_back: bool = file.query_row(rescans, [], |row| row.get(0)).unwrap();
         assert_eq!(was_read_back, is_read_back);
         merchant.mine(2);
@@ -243,7 +243,7 @@ fn transaction_pays_as_many_transfers_as_it_has_outputs() {
         merchant.look();
         merchant.until(&first, state);
         let taken = merchant.pay(&second, &made.txid);
-        taken.refused(409, "invalid_transition", Some("txid"));
+        taken.assert_error(409, "invalid_transition", Some("txid"));
         merchant.until(&second, ["processing", "waiting"]);
         merchant.payer.mine(CONFIRMATIONS);
     }

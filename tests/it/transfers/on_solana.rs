@@ -55,7 +55,7 @@ impl Merchant {
         merchant
             .till
             .served
-            .until(confirmed, &["confirmed,confirmed"]);
+            .poll(confirmed, &["confirmed,confirmed"]);
         Some(merchant)
     }
 
@@ -67,7 +67,7 @@ impl Merchant {
     #[track_caller]
     fn look(&mut self) {
         self.running.take().unwrap().process.kill();
-        let file = self.till.served.open();
+        let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap();
         file.execute("update file set last_tick_at = ?1", [now])
@@ -79,7 +79,7 @@ impl Merchant {
              and not exists (select 1 from rescans)) || '' from chain_cursors",
             height + 1 - FINAL
         );
-        self.till.served.until(&read, &["1"]);
+        self.till.served.poll(&read, &["1"]);
     }
 
     /// Lets so many slots pass, and looks.
@@ -110,7 +110,7 @@ impl Merchant {
             let path = format!("/dashboard/api/accounts/{account}/refunds");
             let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
             let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
-            let refund = self.running().interface("POST", &path, &body);
+            let refund = self.running().operator_request("POST", &path, &body);
             let refund = refund.expect(201).json();
             (refund["id"].as_str().unwrap().to_owned(), 9 * milli)
         };
@@ -137,7 +137,7 @@ impl Merchant {
 
     #[track_caller]
     fn act(&self, of: &Sent, body: &Value) -> Response {
-        self.running().interface("POST", &of.path, body)
+        self.running().operator_request("POST", &of.path, body)
     }
 
     /// Enters a transaction.
@@ -154,7 +154,7 @@ impl Merchant {
             .path
             .replace("/api/", &format!("/api/accounts/{account}/"));
         self.running()
-            .interface("GET", &path, &Value::Null)
+            .operator_request("GET", &path, &Value::Null)
             .expect(200)
             .json()
     }
@@ -250,7 +250,7 @@ fn failed_transaction_is_proved_gone_once_it_is_final() {
             "reverted and moved nothing",
         );
         let refused = merchant.act(sent, &json!({ "action": "fail" }));
-        refused.refused(409, "invalid_transition", Some("force"));
+        refused.assert_error(409, "invalid_transition", Some("force"));
     }
     merchant.mine(FINAL);
     for sent in &both {

@@ -59,7 +59,7 @@ impl Merchant {
         merchant
             .till
             .served
-            .until(confirmed, &["confirmed,confirmed"]);
+            .poll(confirmed, &["confirmed,confirmed"]);
         merchant
     }
 
@@ -71,7 +71,7 @@ impl Merchant {
     #[track_caller]
     fn look(&mut self) {
         self.running.take().unwrap().process.kill();
-        let file = self.till.served.open();
+        let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap();
         file.execute("update file set last_tick_at = ?1", [now])
@@ -83,7 +83,7 @@ impl Merchant {
              and not exists (select 1 from rescans)) || '' from chain_cursors",
             height - FINAL + 1
         );
-        self.till.served.until(&read, &["1"]);
+        self.till.served.poll(&read, &["1"]);
     }
 
     /// Mines so many blocks, and looks.
@@ -120,7 +120,7 @@ impl Merchant {
             let path = format!("/dashboard/api/accounts/{account}/refunds");
             let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
             let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
-            let refund = self.running().interface("POST", &path, &body);
+            let refund = self.running().operator_request("POST", &path, &body);
             let refund = refund.expect(201).json();
             (refund["id"].as_str().unwrap().to_owned(), 9_000)
         };
@@ -151,7 +151,7 @@ impl Merchant {
 
     #[track_caller]
     fn act(&self, of: &Sent, body: &Value) -> Response {
-        self.running().interface("POST", &of.path, body)
+        self.running().operator_request("POST", &of.path, body)
     }
 
     /// Enters a transaction.
@@ -168,7 +168,7 @@ impl Merchant {
             .path
             .replace("/api/", &format!("/api/accounts/{account}/"));
         self.running()
-            .interface("GET", &path, &Value::Null)
+            .operator_request("GET", &path, &Value::Null)
             .expect(200)
             .json()
     }
@@ -274,7 +274,7 @@ fn reverted_transaction_is_proved_gone_once_it_is_final() {
                 "reverted and moved nothing",
             );
             let refused = merchant.act(sent, &json!({ "action": "fail" }));
-            refused.refused(409, "invalid_transition", Some("force"));
+            refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
     merchant.mine(1);

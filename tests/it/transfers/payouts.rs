@@ -35,76 +35,83 @@ fn a_payout_is_answered_as_documented_and_its_amount_leaves_the_balance() {
     let read = shop.get(&format!("/v1/payouts/{id}"), Some(LIVE));
     assert_eq!(read.expect(200).json(), payout);
     let purse = ["350.00", "150.00", "-150.00", "0.00"];
-    assert_eq!(shop.purse(LIVE, "EUR"), purse);
-    assert_eq!(shop.entries_of(id, LIVE), "payout -150.00");
+    assert_eq!(shop.balance_fields(LIVE, "EUR"), purse);
+    assert_eq!(shop.transfer_ledger(id, LIVE), "payout -150.00");
 }
+
+const INVALID_AMOUNTS: [&str; 10] = [
+    "x",
+    "",
+    "0",
+    "0.00",
+    "-1",
+    "1.234",
+    "1e3",
+    " 1",
+    "ALL",
+    "99999999999999999999",
+];
 
 /// One state after the other in which one more check passes: each refusal comes before all that follow it.
 #[test]
 fn the_checks_come_in_the_documented_order() {
     let shop = Shop::open();
     shop.fund(LIVE, "50000.00", "EUR");
-    shop.switch(json!({ "payoutDailyLimit": "5000.00" }));
+    shop.update_account(json!({ "payoutDailyLimit": "5000.00" }));
     let open = shop.payout("4990.00");
-    shop.switch(json!({ "status": "suspended", "maintenance": true, "payoutAddress": null }));
+    shop.update_account(
+        json!({ "status": "suspended", "maintenance": true, "payoutAddress": null }),
+    );
     let wrong = json!({ "amount": 5, "currency": "GBP" });
-    ask(&shop, TEST, wrong.clone()).refused(400, "test_mode", None);
-    ask(&shop, LIVE, wrong.clone()).refused(403, "account_not_active", None);
+    ask(&shop, TEST, wrong.clone()).assert_error(400, "test_mode", None);
+    ask(&shop, LIVE, wrong.clone()).assert_error(403, "account_not_active", None);
     for status in ["pending", "rejected"] {
-        shop.switch(json!({ "status": status }));
-        ask(&shop, LIVE, wrong.clone()).refused(403, "account_not_active", None);
+        shop.update_account(json!({ "status": status }));
+        ask(&shop, LIVE, wrong.clone()).assert_error(403, "account_not_active", None);
     }
-    shop.switch(json!({ "status": "active" }));
+    shop.update_account(json!({ "status": "active" }));
     let paused = ask(&shop, LIVE, wrong.clone());
-    paused.refused(503, "maintenance", None);
+    paused.assert_error(503, "maintenance", None);
     assert!(paused.headers.contains_key("retry-after"));
-    shop.switch(json!({ "maintenance": false }));
-    ask(&shop, LIVE, wrong).refused(400, "invalid_request", Some("amount"));
-    ask(&shop, LIVE, json!({})).refused(400, "invalid_request", Some("amount"));
+    shop.update_account(json!({ "maintenance": false }));
+    ask(&shop, LIVE, wrong).assert_error(400, "invalid_request", Some("amount"));
+    ask(&shop, LIVE, json!({})).assert_error(400, "invalid_request", Some("amount"));
     let currency = json!({ "amount": "x", "currency": "GBP" });
-    ask(&shop, LIVE, currency).refused(400, "invalid_request", Some("currency"));
+    ask(&shop, LIVE, currency).assert_error(400, "invalid_request", Some("currency"));
     let unknown = json!({ "amount": "x", "asset": "BTC" });
-    ask(&shop, LIVE, unknown).refused(400, "invalid_request", Some("asset"));
-    for text in [
-        "x",
-        "",
-        "0",
-        "0.00",
-        "-1",
-        "1.234",
-        "1e3",
-        " 1",
-        "ALL",
-        "99999999999999999999",
-    ] {
+    ask(&shop, LIVE, unknown).assert_error(400, "invalid_request", Some("asset"));
+    for text in INVALID_AMOUNTS {
         let answer = ask(&shop, LIVE, json!({ "amount": text }));
-        answer.refused(400, "invalid_amount", Some("amount"));
+        answer.assert_error(400, "invalid_amount", Some("amount"));
     }
     // Over both currencies.
     for currency in ["EUR", "USD"] {
         let body = json!({ "amount": "0.01", "currency": currency });
-        ask(&shop, LIVE, body).refused(409, "payout_open", None);
+        ask(&shop, LIVE, body).assert_error(409, "payout_open", None);
     }
     let paid = ["approve", "process", "pay"];
-    shop.moved("payouts", &open, &paid);
-    shop.request_payout("0.01").refused(400, "no_address", None);
+    shop.apply("payouts", &open, &paid);
+    shop.request_payout("0.01")
+        .assert_error(400, "no_address", None);
     // One of another chain than the payout coin's does not do.
-    shop.switch(json!({ "payoutAsset": "ETH", "payoutAddress": ETHEREUM }));
-    shop.switch(json!({ "payoutAsset": "LTC" }));
-    shop.request_payout("0.01").refused(400, "no_address", None);
-    shop.switch(json!({ "payoutAddress": LITECOIN }));
-    shop.request_payout("0.01").refused(400, "no_address", None);
+    shop.update_account(json!({ "payoutAsset": "ETH", "payoutAddress": ETHEREUM }));
+    shop.update_account(json!({ "payoutAsset": "LTC" }));
+    shop.request_payout("0.01")
+        .assert_error(400, "no_address", None);
+    shop.update_account(json!({ "payoutAddress": LITECOIN }));
+    shop.request_payout("0.01")
+        .assert_error(400, "no_address", None);
     // The day has passed with the cooling: another payout takes up the limit.
     shop.advance("1d");
     let other = shop.payout("4990.00");
-    shop.moved("payouts", &other, &paid);
+    shop.apply("payouts", &other, &paid);
     shop.request_payout("19.99")
-        .refused(400, "below_minimum", Some("amount"));
+        .assert_error(400, "below_minimum", Some("amount"));
     shop.request_payout("40020.01")
-        .refused(400, "insufficient_balance", Some("amount"));
+        .assert_error(400, "insufficient_balance", Some("amount"));
     shop.request_payout("20.00")
-        .refused(400, "daily_limit", Some("amount"));
-    shop.switch(json!({ "payoutDailyLimit": "5010.00" }));
+        .assert_error(400, "daily_limit", Some("amount"));
+    shop.update_account(json!({ "payoutDailyLimit": "5010.00" }));
     let payout = shop.request_payout("20.00").expect(201).json();
     assert_eq!(
         (&payout["asset"], &payout["toAddress"]),
@@ -116,11 +123,11 @@ fn the_checks_come_in_the_documented_order() {
 fn a_body_that_is_no_object_and_a_wrong_key_are_told_first() {
     let shop = Shop::open();
     let bare = |body: &str| shop.send("POST", "/v1/payouts", &[("X-API-Key", TEST)], body);
-    bare("[]").refused(400, "invalid_request", None);
-    bare("").refused(400, "invalid_request", None);
+    bare("[]").assert_error(400, "invalid_request", None);
+    bare("").assert_error(400, "invalid_request", None);
     let public = shop.post("/v1/payouts", Some("pk_live_sandbox"), json!({}));
-    public.refused(403, "wrong_key_type", None);
-    ask(&shop, "sandbox.sandbox", json!({ "amount": "20.00" })).refused(
+    public.assert_error(403, "wrong_key_type", None);
+    ask(&shop, "sandbox.sandbox", json!({ "amount": "20.00" })).assert_error(
         400,
         "insufficient_balance",
         Some("amount"),
@@ -138,45 +145,48 @@ fn all_is_the_whole_available_balance() {
         (&json!("123.45"), &json!("USD"))
     );
     assert_eq!(
-        shop.purse(LIVE, "USD"),
+        shop.balance_fields(LIVE, "USD"),
         ["0.00", "123.45", "-123.45", "0.00"]
     );
-    shop.moved("payouts", payout["id"].as_str().unwrap(), &["cancel"]);
-    assert_eq!(shop.purse(LIVE, "USD"), ["123.45", "0.00", "0.00", "0.00"]);
+    shop.apply("payouts", payout["id"].as_str().unwrap(), &["cancel"]);
+    assert_eq!(
+        shop.balance_fields(LIVE, "USD"),
+        ["123.45", "0.00", "0.00", "0.00"]
+    );
     // Nothing, or less than nothing, is below every minimum.
-    ask(&shop, LIVE, json!({ "amount": "all" })).refused(400, "below_minimum", Some("amount"));
+    ask(&shop, LIVE, json!({ "amount": "all" })).assert_error(400, "below_minimum", Some("amount"));
     // More than the day allows is not cut down.
-    shop.switch(json!({ "payoutDailyLimit": "100.00" }));
-    ask(&shop, LIVE, body).refused(400, "daily_limit", Some("amount"));
+    shop.update_account(json!({ "payoutDailyLimit": "100.00" }));
+    ask(&shop, LIVE, body).assert_error(400, "daily_limit", Some("amount"));
 }
 
 #[test]
 fn the_daily_limit_moves_with_the_clock_and_counts_each_currency_for_itself() {
     let shop = Shop::open();
-    shop.switch(json!({ "payoutDailyLimit": "100.00" }));
+    shop.update_account(json!({ "payoutDailyLimit": "100.00" }));
     shop.fund(LIVE, "1000.00", "EUR");
     shop.fund(LIVE, "1000.00", "USD");
     let paid = ["approve", "process", "pay"];
-    shop.moved("payouts", &shop.payout("60.00"), &paid);
+    shop.apply("payouts", &shop.payout("60.00"), &paid);
     shop.advance("12h");
     // What was put back does not count, whichever way.
     for way in [&["reject"][..], &["cancel"], &["approve", "fail"]] {
-        shop.moved("payouts", &shop.payout("40.00"), way);
+        shop.apply("payouts", &shop.payout("40.00"), way);
     }
-    shop.moved("payouts", &shop.payout("40.00"), &paid);
+    shop.apply("payouts", &shop.payout("40.00"), &paid);
     let refused = shop.request_payout("20.00");
-    refused.refused(400, "daily_limit", Some("amount"));
+    refused.assert_error(400, "daily_limit", Some("amount"));
     assert!(refused.text.contains("100.00 EUR"), "{}", refused.text);
     let dollars = json!({ "amount": "100.00", "currency": "USD" });
     let dollars = ask(&shop, LIVE, dollars).expect(201).json();
-    shop.moved("payouts", dollars["id"].as_str().unwrap(), &paid);
+    shop.apply("payouts", dollars["id"].as_str().unwrap(), &paid);
     shop.advance("11h59m59s");
     shop.request_payout("60.00")
-        .refused(400, "daily_limit", Some("amount"));
+        .assert_error(400, "daily_limit", Some("amount"));
     shop.advance("1s");
     shop.request_payout("60.01")
-        .refused(400, "daily_limit", Some("amount"));
-    shop.moved("payouts", &shop.payout("60.00"), &paid);
+        .assert_error(400, "daily_limit", Some("amount"));
+    shop.apply("payouts", &shop.payout("60.00"), &paid);
 }
 
 #[test]
@@ -185,10 +195,10 @@ fn a_new_address_cools_for_a_day_and_says_until_when() {
     shop.fund(LIVE, "100.00", "EUR");
     let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
     shop.post("/sandbox/clock", None, at).expect(200);
-    shop.switch(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
+    shop.update_account(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
     shop.advance("23h59m59s");
     let cooling = shop.request_payout("20.00");
-    cooling.refused(400, "no_address", None);
+    cooling.assert_error(400, "no_address", None);
     assert!(
         cooling.text.contains("2030-01-02T12:00:00.000Z"),
         "{}",
@@ -196,10 +206,10 @@ fn a_new_address_cools_for_a_day_and_says_until_when() {
     );
     // Another one begins anew.
     let another = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
-    shop.switch(json!({ "payoutAddress": another }));
+    shop.update_account(json!({ "payoutAddress": another }));
     shop.advance("1s");
     shop.request_payout("20.00")
-        .refused(400, "no_address", None);
+        .assert_error(400, "no_address", None);
     shop.advance("23h59m59s");
     let payout = shop.request_payout("20.00").expect(201).json();
     assert_eq!(payout["toAddress"], another);
@@ -221,10 +231,10 @@ fn of_fifty_at_once_one_is_made() {
     let made = answers.iter().filter(|answer| answer.status == 201);
     assert_eq!(made.count(), 1);
     for answer in answers.iter().filter(|answer| answer.status != 201) {
-        answer.refused(409, "payout_open", None);
+        answer.assert_error(409, "payout_open", None);
     }
     assert_eq!(
-        shop.purse(LIVE, "EUR"),
+        shop.balance_fields(LIVE, "EUR"),
         ["100.00", "900.00", "-900.00", "0.00"]
     );
     let list = shop.get("/v1/payouts", Some(LIVE)).expect(200).json();
@@ -240,26 +250,30 @@ fn an_idempotency_key_makes_a_retry_safe() {
         shop.send("POST", "/v1/payouts", &headers, &body.to_string())
     };
     // A refusal is not kept.
-    ask("a", json!({ "amount": "200.00" })).refused(400, "insufficient_balance", Some("amount"));
+    ask("a", json!({ "amount": "200.00" })).assert_error(
+        400,
+        "insufficient_balance",
+        Some("amount"),
+    );
     let first = ask("a", json!({ "amount": "50.00" })).expect(201);
     let again = ask("a", json!({ "amount": "50.00" })).expect(201);
     assert_eq!(first.text, again.text);
-    ask("a", json!({ "amount": "50" })).refused(409, "idempotency_conflict", Some("amount"));
-    ask("b", json!({ "amount": "50.00" })).refused(409, "payout_open", None);
+    ask("a", json!({ "amount": "50" })).assert_error(409, "idempotency_conflict", Some("amount"));
+    ask("b", json!({ "amount": "50.00" })).assert_error(409, "payout_open", None);
     let id = first.json()["id"].as_str().unwrap().to_owned();
-    shop.moved("payouts", &id, &["approve", "process", "pay"]);
+    shop.apply("payouts", &id, &["approve", "process", "pay"]);
     // The answer is the one that was given, not the payout as it is now.
     assert_eq!(
         ask("a", json!({ "amount": "50.00" })).expect(201).text,
         first.text
     );
     // Replayed before any check.
-    shop.switch(json!({ "maintenance": true }));
+    shop.update_account(json!({ "maintenance": true }));
     assert_eq!(
         ask("a", json!({ "amount": "50.00" })).expect(201).text,
         first.text
     );
-    assert_eq!(shop.purse(LIVE, "EUR")[0], "50.00");
+    assert_eq!(shop.balance_fields(LIVE, "EUR")[0], "50.00");
 }
 
 #[test]
@@ -269,7 +283,7 @@ fn payouts_are_listed_newest_first_within_limits() {
     let ids: Vec<String> = (0..3)
         .map(|_| {
             let id = shop.payout("20.00");
-            shop.moved("payouts", &id, &["reject"]);
+            shop.apply("payouts", &id, &["reject"]);
             id
         })
         .collect();
@@ -284,7 +298,7 @@ fn payouts_are_listed_newest_first_within_limits() {
     assert_eq!(listed("?limit=2"), [&*ids[2], &ids[1]]);
     for wrong in ["0", "101", "x", ""] {
         let answer = list(&format!("?limit={wrong}"), LIVE);
-        answer.refused(400, "invalid_request", Some("limit"));
+        answer.assert_error(400, "invalid_request", Some("limit"));
     }
     assert_eq!(list("", TEST).expect(200).json(), json!({ "data": [] }));
     for (id, key) in [
@@ -293,7 +307,7 @@ fn payouts_are_listed_newest_first_within_limits() {
         (&"0".repeat(36), LIVE),
     ] {
         let answer = shop.get(&format!("/v1/payouts/{id}"), Some(key));
-        answer.refused(404, "not_found", None);
+        answer.assert_error(404, "not_found", None);
     }
 }
 
@@ -302,9 +316,9 @@ fn a_payout_goes_in_the_coin_of_its_request() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
     let requested = shop.request_payout("20.00").expect(201).json();
-    shop.switch(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
+    shop.update_account(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
     let id = requested["id"].as_str().unwrap();
-    let approved = shop.moved("payouts", id, &["approve"]);
+    let approved = shop.apply("payouts", id, &["approve"]);
     for field in ["asset", "assetSymbol", "chain", "toAddress", "currency"] {
         assert_eq!(approved[field], requested[field], "{field}");
     }
@@ -324,8 +338,8 @@ fn an_amount_has_at_most_two_decimals() {
             (&payout["amount"], &payout["currency"]),
             (&json!(printed), &json!("EUR"))
         );
-        shop.moved("payouts", payout["id"].as_str().unwrap(), &["reject"]);
+        shop.apply("payouts", payout["id"].as_str().unwrap(), &["reject"]);
     }
     shop.request_payout("20.555")
-        .refused(400, "invalid_amount", Some("amount"));
+        .assert_error(400, "invalid_amount", Some("amount"));
 }

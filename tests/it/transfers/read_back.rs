@@ -23,7 +23,7 @@ fn sent() -> Option<(Litecoind, Till, String)> {
     let id = till.served.requested_payout_in(&running, payee);
     let path = format!("/dashboard/api/payouts/{id}");
     for step in [approval(), json!({ "action": "process" })] {
-        running.interface("POST", &path, &step).expect(200);
+        running.operator_request("POST", &path, &step).expect(200);
     }
     assert!(running.process.close());
     let txid = node.pay(&to, "0.199");
@@ -36,7 +36,7 @@ fn sent() -> Option<(Litecoind, Till, String)> {
 fn is_found(till: &Till, txid: &str) {
     let running = till.start();
     let settled = "select status || ' ' || ifnull(settled_by, '-') || ' ' || ifnull(txid, '-') from transfers";
-    till.served.until(settled, &[&format!("paid chain {txid}")]);
+    till.served.poll(settled, &[&format!("paid chain {txid}")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
@@ -47,7 +47,7 @@ fn payout_that_was_sent_before_the_first_cursor_of_its_chain_is_found() {
         return;
     };
     let unwatched = "delete from chain_blocks; delete from chain_cursors; update transfers set watched_from = null";
-    till.served.open().execute_batch(unwatched).unwrap();
+    till.served.open_file().execute_batch(unwatched).unwrap();
     is_found(&till, &txid);
 }
 

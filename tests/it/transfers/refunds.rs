@@ -21,7 +21,7 @@ impl Shop {
 /// `refundedAmount` of a test invoice.
 #[track_caller]
 fn refunded(shop: &Shop, invoice: &str) -> Value {
-    shop.read(invoice)["refundedAmount"].clone()
+    shop.get_invoice(invoice)["refundedAmount"].clone()
 }
 
 #[test]
@@ -48,11 +48,11 @@ fn a_refund_is_answered_as_documented_and_told_on_its_invoice() {
     assert_eq!(read.expect(200).json(), refund);
     assert_eq!(refunded(&shop, &invoice), "30.00");
     assert_eq!(
-        shop.purse(TEST, "EUR"),
+        shop.balance_fields(TEST, "EUR"),
         ["70.00", "30.00", "0.00", "-30.00"]
     );
-    assert_eq!(shop.entries_of(id, TEST), "refund -30.00");
-    shop.moved("refunds", id, &["approve", "fail"]);
+    assert_eq!(shop.transfer_ledger(id, TEST), "refund -30.00");
+    shop.apply("refunds", id, &["approve", "fail"]);
     assert_eq!(refunded(&shop, &invoice), Value::Null);
 }
 
@@ -67,7 +67,7 @@ fn a_retry_of_a_request_makes_no_second_refund() {
     };
     let made = ask("30.00").expect(201);
     assert_eq!(ask("30.00").expect(201).text, made.text);
-    ask("31.00").refused(409, "idempotency_conflict", Some("amount"));
+    ask("31.00").assert_error(409, "idempotency_conflict", Some("amount"));
     assert_eq!(refunded(&shop, &invoice), "30.00");
 }
 
@@ -77,7 +77,7 @@ fn refunds_never_come_to_more_than_what_was_confirmed() {
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let refuse = |amount: Option<&str>| {
         let refused = shop.request_refund(&invoice, amount);
-        refused.refused(400, "invalid_amount", Some("amount"));
+        refused.assert_error(400, "invalid_amount", Some("amount"));
     };
     for amount in [
         "100.01",
@@ -101,14 +101,14 @@ fn refunds_never_come_to_more_than_what_was_confirmed() {
     refuse(None);
     refuse(Some("0.01"));
     // What is put back may be refunded again; what is paid may not.
-    shop.moved("refunds", &first, &["approve", "process", "pay"]);
+    shop.apply("refunds", &first, &["approve", "process", "pay"]);
     refuse(Some("0.01"));
-    shop.moved("refunds", &second, &["reject"]);
+    shop.apply("refunds", &second, &["reject"]);
     refuse(Some("30.01"));
     shop.refund(&invoice, Some("30.00"));
     assert_eq!(refunded(&shop, &invoice), "100.00");
     assert_eq!(
-        shop.purse(TEST, "EUR"),
+        shop.balance_fields(TEST, "EUR"),
         ["0.00", "40.00", "0.00", "-100.00"]
     );
 }
@@ -118,8 +118,8 @@ fn an_invoice_has_so_many_refunds_at_most_also_where_they_were_put_back() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let first = shop.refund(&invoice, Some("0.01"));
-    shop.moved("refunds", &first, &["reject"]);
-    shop.write_beside(
+    shop.apply("refunds", &first, &["reject"]);
+    shop.execute_sql(
         "create temp table made as
            with recursive n (n) as (select 2 union all select n + 1 from n where n < 999) select n.n as number, t.* from n, transfers t;
          update made set seq = number, id = printf('01a1fd55-7a80-7af2-8000-%012d', number);
@@ -129,7 +129,7 @@ fn an_invoice_has_so_many_refunds_at_most_also_where_they_were_put_back() {
     shop.refund(&invoice, Some("0.99"));
     for amount in [Some("0.01"), None, Some("x")] {
         let refused = shop.request_refund(&invoice, amount);
-        refused.refused(400, "invoice_not_refundable", None);
+        refused.assert_error(400, "invoice_not_refundable", None);
         let message = refused.json()["message"].clone();
         assert!(
             message.as_str().unwrap().contains("at most 1000 refunds"),
@@ -137,7 +137,7 @@ fn an_invoice_has_so_many_refunds_at_most_also_where_they_were_put_back() {
         );
     }
     assert_eq!(refunded(&shop, &invoice), "0.99");
-    assert_eq!(shop.purse(TEST, "EUR")[0], "99.01");
+    assert_eq!(shop.balance_fields(TEST, "EUR")[0], "99.01");
     // Each invoice by itself.
     let other = shop.fund(TEST, "100.00", "EUR");
     shop.refund(&other, None);
@@ -159,11 +159,11 @@ fn of_many_at_once_as_many_are_made_as_there_is_money_for() {
     let made = answers.iter().filter(|answer| answer.status == 201);
     assert_eq!(made.count(), 6);
     for answer in answers.iter().filter(|answer| answer.status != 201) {
-        answer.refused(400, "invalid_amount", Some("amount"));
+        answer.assert_error(400, "invalid_amount", Some("amount"));
     }
     assert_eq!(refunded(&shop, &invoice), "90.00");
     assert_eq!(
-        shop.purse(TEST, "EUR"),
+        shop.balance_fields(TEST, "EUR"),
         ["10.00", "90.00", "0.00", "-90.00"]
     );
 }
@@ -174,7 +174,7 @@ fn what_is_confirmed_can_be_refunded_and_nothing_else() {
     let shop = Shop::open();
     let refuse = |invoice: &str| {
         let refused = shop.request_refund(invoice, Some("1.00"));
-        refused.refused(400, "invoice_not_refundable", None);
+        refused.assert_error(400, "invoice_not_refundable", None);
     };
     let created = shop.invoice("20.00", json!({}));
     refuse(created["id"].as_str().unwrap());
@@ -183,17 +183,17 @@ fn what_is_confirmed_can_be_refunded_and_nothing_else() {
     refuse(seen);
     let payment = shop.pay(json!({ "invoice": seen, "amount": "0.125" }));
     refuse(seen);
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     shop.advance("20m");
-    assert_eq!(shop.read(seen)["status"], "underpaid");
+    assert_eq!(shop.get_invoice(seen)["status"], "underpaid");
     let refused = shop.request_refund(seen, Some("10.01"));
-    refused.refused(400, "invalid_amount", Some("amount"));
+    refused.assert_error(400, "invalid_amount", Some("amount"));
     let refund = shop.request_refund(seen, None).expect(201).json();
     assert_eq!(refund["amount"], "10.00");
-    assert_eq!(shop.read(seen)["status"], "underpaid");
+    assert_eq!(shop.get_invoice(seen)["status"], "underpaid");
     // What was confirmed and has vanished is not refundable any more.
-    shop.moved("refunds", refund["id"].as_str().unwrap(), &["cancel"]);
-    shop.step(&payment, "dropped");
+    shop.apply("refunds", refund["id"].as_str().unwrap(), &["cancel"]);
+    shop.move_payment(&payment, "dropped");
     refuse(seen);
 }
 
@@ -202,18 +202,18 @@ fn a_refund_may_take_the_balance_below_zero() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let payout = shop.payout("90.00");
-    shop.moved("payouts", &payout, &["approve", "process", "pay"]);
+    shop.apply("payouts", &payout, &["approve", "process", "pay"]);
     let refund = shop.refund(&invoice, None);
     assert_eq!(
-        shop.purse(LIVE, "EUR"),
+        shop.balance_fields(LIVE, "EUR"),
         ["-90.00", "100.00", "-90.00", "-100.00"]
     );
     // And nothing is paid out of less than nothing.
     let all = shop.request_payout("all");
-    all.refused(400, "below_minimum", Some("amount"));
-    shop.moved("refunds", &refund, &["approve", "process", "pay"]);
+    all.assert_error(400, "below_minimum", Some("amount"));
+    shop.apply("refunds", &refund, &["approve", "process", "pay"]);
     assert_eq!(
-        shop.purse(LIVE, "EUR"),
+        shop.balance_fields(LIVE, "EUR"),
         ["-90.00", "0.00", "-90.00", "-100.00"]
     );
 }
@@ -242,15 +242,15 @@ fn a_refund_is_sent_in_the_coin_of_the_invoice_unless_another_is_named() {
     to(Value::Null, "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9").expect(201);
     let ethereum = "0x52908400098527886E0F7030069857D2E4169EE7";
     for wrong in [ethereum, &litecoin[..40], "x"] {
-        to(Value::Null, wrong).refused(400, "invalid_request", Some("toAddress"));
+        to(Value::Null, wrong).assert_error(400, "invalid_request", Some("toAddress"));
     }
     let refund = to(json!("USDC-BASE"), ethereum).expect(201).json();
     assert_eq!(
         (&refund["asset"], &refund["chain"]),
         (&json!("USDC-BASE"), &json!("base"))
     );
-    to(json!("BTC"), litecoin).refused(400, "invalid_request", Some("toAddress"));
-    to(json!("XMR"), litecoin).refused(400, "invalid_request", Some("asset"));
+    to(json!("BTC"), litecoin).assert_error(400, "invalid_request", Some("toAddress"));
+    to(json!("XMR"), litecoin).assert_error(400, "invalid_request", Some("asset"));
 }
 
 #[test]
@@ -268,10 +268,10 @@ fn what_is_wrong_with_a_body_is_told() {
     ] {
         let mut body = json!({ "invoice": invoice });
         body[field] = value;
-        ask(&shop, body).refused(400, "invalid_request", Some(field));
+        ask(&shop, body).assert_error(400, "invalid_request", Some(field));
     }
     for nobodys in ["x", "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946"] {
-        ask(&shop, json!({ "invoice": nobodys })).refused(404, "not_found", None);
+        ask(&shop, json!({ "invoice": nobodys })).assert_error(404, "not_found", None);
     }
     assert_eq!(refunded(&shop, &invoice), Value::Null);
 }
@@ -307,13 +307,13 @@ fn refunds_are_listed_newest_first_in_the_mode_of_the_key_and_by_invoice() {
     assert_eq!(listed(&by_invoice(&live), TEST), Vec::<String>::new());
     for wrong in ["limit=101", "limit=0", "invoiceId=x", "invoiceId="] {
         let answer = shop.get(&format!("/v1/refunds?{wrong}"), Some(TEST));
-        answer.refused(400, "invalid_request", wrong.split('=').next());
+        answer.assert_error(400, "invalid_request", wrong.split('=').next());
     }
     for (id, key) in [(&of_live, TEST), (&of_one, LIVE)] {
         let answer = shop.get(&format!("/v1/refunds/{id}"), Some(key));
-        answer.refused(404, "not_found", None);
+        answer.assert_error(404, "not_found", None);
     }
     // A refund is no payout.
     let answer = shop.get(&format!("/v1/payouts/{of_live}"), Some(LIVE));
-    answer.refused(404, "not_found", None);
+    answer.assert_error(404, "not_found", None);
 }

@@ -36,7 +36,9 @@ impl Shop {
         let running = served.start(&with_signer(&program));
         let adjustment = json!({ "currency": "EUR", "amount": "100000.00", "memo": "for a test" });
         let path = format!("/dashboard/api/accounts/{}/adjustments", served.account);
-        running.interface("POST", &path, &adjustment).expect(201);
+        running
+            .operator_request("POST", &path, &adjustment)
+            .expect(201);
         Shop { served, running }
     }
 
@@ -44,7 +46,7 @@ impl Shop {
     #[track_caller]
     fn refund(&self, amount: &str) -> String {
         let cents: i64 = amount.replace('.', "").parse().unwrap();
-        let conn = self.served.open();
+        let conn = self.served.open_file();
         let id = format!("01a1fd8d-2c10-7b41-9e07-{:012x}", number(&conn));
         conn.execute(
             "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, \
@@ -74,7 +76,7 @@ impl Shop {
         body["networkFee"] = json!("0");
         let fields = fields.as_object().unwrap().clone();
         body.as_object_mut().unwrap().extend(fields);
-        self.running.interface("POST", path, &body)
+        self.running.operator_request("POST", path, &body)
     }
 
     /// Who sends a refund of so much that is approved now; its path.
@@ -87,7 +89,7 @@ impl Shop {
 
     #[track_caller]
     fn step(&self, path: &str, body: Value) -> crate::support::Response {
-        self.running.interface("POST", path, &body)
+        self.running.operator_request("POST", path, &body)
     }
 
     /// Sets the limit.
@@ -95,7 +97,10 @@ impl Shop {
     fn limit(&self, limit: Value) {
         let path = format!("/dashboard/api/accounts/{}", self.served.account);
         let body = json!({ "signerLimit": limit });
-        let account = self.running.interface("PATCH", &path, &body).expect(200);
+        let account = self
+            .running
+            .operator_request("PATCH", &path, &body)
+            .expect(200);
         assert_eq!(account.json()["signerLimit"], limit);
     }
 }
@@ -110,7 +115,7 @@ fn number(conn: &rusqlite::Connection) -> i64 {
 fn the_signer_is_given_a_thousand_in_a_day_and_the_rest_is_sent_by_hand() {
     let shop = Shop::open();
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
-    let account = shop.running.interface("GET", &path, &Value::Null);
+    let account = shop.running.operator_request("GET", &path, &Value::Null);
     assert_eq!(account.expect(200).json()["signerLimit"], "1000.00");
     let (_, first) = shop.approved("600.00");
     let (second, sent_by) = shop.approved("400.00");
@@ -119,7 +124,7 @@ fn the_signer_is_given_a_thousand_in_a_day_and_the_rest_is_sent_by_hand() {
     assert_eq!(sent_by, "hand", "the limit is reached");
     let path = shop.refund("0.01");
     let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
-    refused.refused(400, "invalid_request", Some("sentBy"));
+    refused.assert_error(400, "invalid_request", Some("sentBy"));
     assert!(
         refused.text.contains("was given 1000.00 EUR"),
         "{}",
@@ -141,7 +146,7 @@ fn the_signer_is_given_a_thousand_in_a_day_and_the_rest_is_sent_by_hand() {
     );
     // A day later none of it counts, and what has been reassigned counts from then.
     let day = "update transfers set signer_at = signer_at - 86400000 where amount > 1";
-    shop.served.open().execute(day, []).unwrap();
+    shop.served.open_file().execute(day, []).unwrap();
     assert_eq!(shop.approved("999.99").1, "hand");
     assert_eq!(shop.approved("999.98").1, "signer");
 }
@@ -165,12 +170,12 @@ fn a_limit_is_changed_by_operators_and_zero_and_null_are_limits() {
         json!("99999999999.99"),
     ] {
         let body = json!({ "signerLimit": wrong });
-        let refused = shop.running.interface("PATCH", &path, &body);
-        refused.refused(400, "invalid_request", Some("signerLimit"));
+        let refused = shop.running.operator_request("PATCH", &path, &body);
+        refused.assert_error(400, "invalid_request", Some("signerLimit"));
     }
-    let log = shop
-        .running
-        .interface("GET", "/dashboard/api/audit-log?limit=200", &Value::Null);
+    let log =
+        shop.running
+            .operator_request("GET", "/dashboard/api/audit-log?limit=200", &Value::Null);
     let log = log.expect(200).json()["data"].clone();
     let changes = log
         .as_array()
@@ -188,7 +193,7 @@ fn a_person_does_not_send_what_the_signer_sends_until_it_is_reassigned() {
     let shop = Shop::open();
     let (_, first) = shop.approved("1.00");
     assert_eq!(first, "signer", "it is being sent, and holds up the rest");
-    shop.served.until(
+    shop.served.poll(
         "select status from transfers order by seq limit 1",
         &["processing"],
     );
@@ -196,7 +201,7 @@ fn a_person_does_not_send_what_the_signer_sends_until_it_is_reassigned() {
     assert_eq!(sent_by, "signer");
     let process = json!({ "action": "process" });
     shop.step(&path, process.clone())
-        .refused(409, "invalid_transition", Some("action"));
+        .assert_error(409, "invalid_transition", Some("action"));
     for (body, param) in [
         (json!({ "action": "reassign" }), "sentBy"),
         (json!({ "action": "reassign", "sentBy": "me" }), "sentBy"),
@@ -207,7 +212,7 @@ fn a_person_does_not_send_what_the_signer_sends_until_it_is_reassigned() {
         (json!({ "action": "process", "sentBy": "hand" }), "sentBy"),
     ] {
         shop.step(&path, body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
     let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
     assert_eq!(
@@ -215,14 +220,14 @@ fn a_person_does_not_send_what_the_signer_sends_until_it_is_reassigned() {
         "hand"
     );
     shop.step(&path, by_hand.clone())
-        .refused(409, "invalid_transition", Some("sentBy"));
+        .assert_error(409, "invalid_transition", Some("sentBy"));
     shop.step(&path, process).expect(200);
     shop.step(&path, by_hand)
-        .refused(409, "invalid_transition", Some("action"));
+        .assert_error(409, "invalid_transition", Some("action"));
     let requested = shop.refund("3.00");
     let early = json!({ "action": "reassign", "sentBy": "hand" });
     shop.step(&requested, early)
-        .refused(409, "invalid_transition", Some("action"));
+        .assert_error(409, "invalid_transition", Some("action"));
 }
 
 #[test]
@@ -231,7 +236,7 @@ fn a_chain_without_a_node_is_sent_by_hand() {
     let id = shop.served.requested_payout_in(&shop.running, SOLANA);
     let path = format!("/dashboard/api/payouts/{id}");
     let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
-    refused.refused(400, "invalid_request", Some("sentBy"));
+    refused.assert_error(400, "invalid_request", Some("sentBy"));
     assert!(
         refused.text.contains("solana has no node"),
         "{}",
@@ -241,7 +246,7 @@ fn a_chain_without_a_node_is_sent_by_hand() {
     assert_eq!(approved["sentBy"], "hand");
     let reassign = json!({ "action": "reassign", "sentBy": "signer" });
     shop.step(&path, reassign)
-        .refused(400, "invalid_request", Some("sentBy"));
+        .assert_error(400, "invalid_request", Some("sentBy"));
 }
 
 #[test]
@@ -261,19 +266,19 @@ fn the_first_server_after_the_upgrade_fills_who_sends_what_was_approved() {
         (&with_signer, 1_999, "hand0"),
         (&with_signer, 2_000, "signer1"),
     ] {
-        let conn = served.open();
+        let conn = served.open_file();
         conn.execute(forget, []).unwrap();
         conn.execute("update accounts set signer_max = ?1", [limit])
             .unwrap();
         drop(conn);
         let mut running = served.start(settings);
-        served.until(sent_by, &[expected]);
+        served.poll(sent_by, &[expected]);
         assert!(running.process.close());
     }
     let noted = "select group_concat(actor || ' ' || action || ' ' || json_extract(detail, '$.sentBy'), ';') \
         from audit_log where action = 'payout.reassign'";
     let hand = "upgrade payout.reassign hand";
-    served.until(
+    served.poll(
         noted,
         &[&format!(
             "{hand};{hand};{hand};upgrade payout.reassign signer"
@@ -288,11 +293,11 @@ fn what_waits_for_a_signer_that_is_not_set_is_told() {
     let mut running = served.start(&[]);
     let id = served.approved_payout_in(&running, ETHEREUM);
     let waiting = |running: &RunningServer| {
-        let summary = running.interface("GET", "/dashboard/api/summary", &Value::Null);
+        let summary = running.operator_request("GET", "/dashboard/api/summary", &Value::Null);
         summary.expect(200).json()["transfersWithoutSigner"].clone()
     };
     assert_eq!(waiting(&running), 0);
-    served.give_to_signer(&id);
+    served.assign_to_signer(&id);
     assert_eq!(waiting(&running), 1);
     assert!(running.process.close());
     let doctor = |signer: &str| {
@@ -326,20 +331,20 @@ fn release_of_what_a_restore_holds_says_who_sends_it() {
     shop.approved("600.00");
     let held: Vec<String> = (0..5).map(|_| shop.approved("80.00").0).collect();
     let hold = "update transfers set sending = 'restored', signer_at = signer_at - 100000000 where amount = 8000";
-    assert_eq!(shop.served.open().execute(hold, []).unwrap(), 5);
+    assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 5);
     let requested = shop.refund("1.00");
     let hold = "update transfers set sending = 'restored' where amount = 100";
-    assert_eq!(shop.served.open().execute(hold, []).unwrap(), 1);
+    assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 1);
     // It takes no other step, whatever else is wrong with it.
     for body in [
         json!({ "action": "approve" }),
         json!({ "action": "approve", "rate": "0.01" }),
     ] {
         shop.step(&requested, body)
-            .refused(409, "invalid_transition", Some("action"));
+            .assert_error(409, "invalid_transition", Some("action"));
     }
     shop.step(&held[0], json!({ "action": "reassign" }))
-        .refused(409, "invalid_transition", Some("action"));
+        .assert_error(409, "invalid_transition", Some("action"));
     let release = |path: &str, sent_by: Value| {
         let mut body = json!({ "action": "release" });
         if !sent_by.is_null() {
@@ -347,7 +352,7 @@ fn release_of_what_a_restore_holds_says_who_sends_it() {
         }
         shop.step(path, body)
     };
-    release(&requested, json!("hand")).refused(400, "invalid_request", Some("sentBy"));
+    release(&requested, json!("hand")).assert_error(400, "invalid_request", Some("sentBy"));
     let after = release(&requested, Value::Null).expect(200).json();
     assert_eq!(after["status"], "requested");
     assert_eq!(after["sentBy"], Value::Null);
@@ -372,9 +377,9 @@ fn release_of_what_a_restore_holds_says_who_sends_it() {
             ["approved", sent_by],
             "{path}"
         );
-        release(path, Value::Null).refused(409, "invalid_transition", Some("action"));
+        release(path, Value::Null).assert_error(409, "invalid_transition", Some("action"));
     }
     shop.step(&held[1], process.clone())
-        .refused(409, "invalid_transition", Some("action"));
+        .assert_error(409, "invalid_transition", Some("action"));
     shop.step(&held[4], process).expect(200);
 }

@@ -56,8 +56,8 @@ const PAYOUT: TransferKind = TransferKind::Payout;
 /// Approves a payout and gives it to the signer, which a sandbox has not.
 #[track_caller]
 fn approve_for_signer(shop: &Shop, id: &str) {
-    shop.moved("payouts", id, &["approve"]);
-    shop.write_beside(&format!(
+    shop.apply("payouts", id, &["approve"]);
+    shop.execute_sql(&format!(
         "update transfers set sent_by = 'signer', signer_at = approved_at where id = '{id}'"
     ));
 }
@@ -65,7 +65,7 @@ fn approve_for_signer(shop: &Shop, id: &str) {
 /// What the operator interface says that a command is at.
 #[track_caller]
 fn sending(shop: &Shop, id: &str) -> serde_json::Value {
-    let cookie = shop.signed_in("operator@sandbox.test");
+    let cookie = shop.sign_in("operator@sandbox.test");
     let list = shop.send("GET", "/dashboard/api/payouts", &[("cookie", &cookie)], "");
     let list = list.expect(200).json();
     let payouts = list["data"].as_array().unwrap();
@@ -132,7 +132,7 @@ fn answer_of_the_signer_settles_nothing_and_is_given_once() {
         for action in ["process", "pay", "fail", "cancel"] {
             let path = format!("/sandbox/payouts/{id}");
             let refused = shop.post(&path, None, json!({ "action": action }));
-            refused.refused(409, "invalid_transition", Some("action"));
+            refused.assert_error(409, "invalid_transition", Some("action"));
         }
         let ended = if is_sent {
             done(service.sent(NOW, PAYOUT, &id, &signature(1))).unwrap()
@@ -174,7 +174,7 @@ fn answer_of_the_signer_settles_nothing_and_is_given_once() {
         assert_eq!(shop.event_types(&id, LIVE), [format!("payout.{status}")]);
     }
     assert_eq!(
-        shop.purse(LIVE, "EUR"),
+        shop.balance_fields(LIVE, "EUR"),
         ["980.00", "0.00", "-20.00", "0.00"]
     );
 }
@@ -215,7 +215,7 @@ fn arrival_between_choosing_and_starting_holds_the_signer() {
     let id = shop.payout("20.00");
     approve_for_signer(&shop, &id);
     assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
-    shop.write_beside(&format!(
+    shop.execute_sql(&format!(
         "insert into transfer_proposals (transfer, txid, position, amount, seen_at) \
          select seq, 'a', 0, amount_crypto, approved_at / 1000 * 1000 from transfers where id = '{id}'"
     ));
@@ -224,7 +224,7 @@ fn arrival_between_choosing_and_starting_holds_the_signer() {
         code(done(service.begin_sending(NOW, PAYOUT, &id))),
         "invalid_transition"
     );
-    shop.write_beside("update transfer_proposals set dismissed_at = 1");
+    shop.execute_sql("update transfer_proposals set dismissed_at = 1");
     done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
 }
 
@@ -261,7 +261,7 @@ fn unknown_outcome_waits_for_a_person() {
         }
         let unforced = step(&service, &id, json!({ "action": "fail" }));
         assert!(unforced.starts_with("must be true"), "{unforced}");
-        assert_eq!(shop.purse(LIVE, "EUR")[1], "20.00");
+        assert_eq!(shop.balance_fields(LIVE, "EUR")[1], "20.00");
         let ended = step(&service, &id, end);
         assert!(
             ended.contains(&format!(r#""status":"{status}""#)),
@@ -353,13 +353,13 @@ fn no_command_is_started_for_test_money() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let refund = shop.refund(&invoice, None);
-    shop.moved("refunds", &refund, &["approve"]);
+    shop.apply("refunds", &refund, &["approve"]);
     let service = beside(&shop);
     assert!(service.to_send(NOW, 9).unwrap().is_empty());
     let begun = done(service.begin_sending(NOW, TransferKind::Refund, &refund));
     assert_eq!(code(begun), "invalid_transition");
     assert_eq!(
-        shop.moved("refunds", &refund, &["process"])["status"],
+        shop.apply("refunds", &refund, &["process"])["status"],
         "processing"
     );
 }

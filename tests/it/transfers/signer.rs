@@ -1,6 +1,6 @@
 //! The signer: what it is told, what becomes of what it answers, and that nothing is sent twice.
 
-use crate::support::installation::{ETHEREUM, Installation, starts, with_signer};
+use crate::support::installation::{ETHEREUM, Installation, start_count, with_signer};
 use serde_json::{Value, json};
 
 /// What is known of the newest payout.
@@ -59,7 +59,7 @@ fn an_approved_payout_is_sent_once() {
     let program = answering(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
     let running = served.start(&with_signer(&program));
     let id = served.approved_payout_in(&running, ETHEREUM);
-    served.until(STATE, &["processing "]);
+    served.poll(STATE, &["processing "]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -72,7 +72,7 @@ fn an_approved_payout_is_sent_once() {
         (&seen["status"], &seen["txid"]),
         (&json!("processing"), &json!(txid))
     );
-    assert_eq!(starts(&served.path("noted")), 1);
+    assert_eq!(start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -92,16 +92,19 @@ fn what_it_says_is_known_or_waits_for_a_person() {
         let running = served.start(&settings);
         let id = served.approved_payout_in(&running, ETHEREUM);
         assert_eq!(
-            served.until(STATE, &["processing declined", "processing unknown"]),
+            served.poll(STATE, &["processing declined", "processing unknown"]),
             state,
             "{answer}"
         );
-        assert_eq!(starts(&served.path("noted")), 1, "{answer}");
+        assert_eq!(start_count(&served.path("noted")), 1, "{answer}");
         let seen = payout(&served, &running.url, &id);
         assert_eq!(seen["status"], "processing");
         let path = format!("/dashboard/api/payouts/{id}");
         let body = json!({ "action": "pay", "reason": "found by looking" });
-        let paid = running.interface("POST", &path, &body).expect(200).json();
+        let paid = running
+            .operator_request("POST", &path, &body)
+            .expect(200)
+            .json();
         assert_eq!(paid["onChain"]["state"], "settled");
     }
 }
@@ -118,7 +121,7 @@ fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
     let program = answering(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&with_signer(&program));
     let id = served.approved_payout_in(&running, ETHEREUM);
-    while starts(&served.path("noted")) == 0 {
+    while start_count(&served.path("noted")) == 0 {
         std::thread::yield_now();
     }
     running.process.kill();
@@ -126,12 +129,12 @@ fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
     std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
     let running = served.start(&with_signer(&program));
     assert_eq!(
-        served.until(STATE, &["processing unknown"]),
+        served.poll(STATE, &["processing unknown"]),
         "processing unknown"
     );
     let path = format!("/dashboard/api/payouts/{id}");
     let body = json!({ "action": "pay", "reason": "the signer sent it" });
-    running.interface("POST", &path, &body).expect(200);
+    running.operator_request("POST", &path, &body).expect(200);
     assert_eq!(payout(&served, &running.url, &id)["status"], "paid");
-    assert_eq!(starts(&served.path("noted")), 1);
+    assert_eq!(start_count(&served.path("noted")), 1);
 }

@@ -39,7 +39,7 @@ fn every_way_to_every_end_leaves_the_books_right() {
                     ("0.00", out)
                 };
                 assert_eq!(
-                    shop.purse(LIVE, "EUR"),
+                    shop.balance_fields(LIVE, "EUR"),
                     [available, reserved, payouts, refunds],
                     "{kind} {way:?}"
                 );
@@ -47,7 +47,7 @@ fn every_way_to_every_end_leaves_the_books_right() {
             for (at, action) in way.iter().enumerate() {
                 purse("80.00", "20.00", "-20.00");
                 shop.advance("1s");
-                let after = shop.moved(kind, &id, &[action]);
+                let after = shop.apply(kind, &id, &[action]);
                 let is_last = at + 1 == way.len();
                 assert_eq!(after["finalizedAt"].is_string(), is_last);
                 assert_eq!(after["approvedAt"].is_string(), way[0] == "approve");
@@ -63,11 +63,11 @@ fn every_way_to_every_end_leaves_the_books_right() {
             let taken = format!("{entry} -20.00");
             if end == "paid" {
                 purse("80.00", "0.00", "-20.00");
-                assert_eq!(shop.entries_of(&id, LIVE), taken);
+                assert_eq!(shop.transfer_ledger(&id, LIVE), taken);
             } else {
                 purse("100.00", "0.00", "0.00");
                 let back = format!("{taken}, {entry}_reversal 20.00");
-                assert_eq!(shop.entries_of(&id, LIVE), back);
+                assert_eq!(shop.transfer_ledger(&id, LIVE), back);
             }
         }
     }
@@ -81,15 +81,15 @@ fn a_step_that_there_is_not_changes_nothing() {
         for way in ways {
             let shop = Shop::open();
             let id = fresh(&shop, kind);
-            shop.moved(kind, &id, way);
+            shop.apply(kind, &id, way);
             let read = || {
                 let of = shop
                     .get(&format!("/v1/{kind}/{id}"), Some(LIVE))
                     .expect(200);
                 (
                     of.json(),
-                    shop.entries_of(&id, LIVE),
-                    shop.purse(LIVE, "EUR"),
+                    shop.transfer_ledger(&id, LIVE),
+                    shop.balance_fields(LIVE, "EUR"),
                 )
             };
             let before = read();
@@ -102,7 +102,7 @@ fn a_step_that_there_is_not_changes_nothing() {
             for action in ACTIONS.iter().filter(|action| !steps.contains(action)) {
                 let path = format!("/sandbox/{kind}/{id}");
                 let refused = shop.post(&path, None, json!({ "action": action }));
-                refused.refused(409, "invalid_transition", Some("action"));
+                refused.assert_error(409, "invalid_transition", Some("action"));
                 assert_eq!(read(), before, "{way:?} {action}");
             }
         }
@@ -112,21 +112,21 @@ fn a_step_that_there_is_not_changes_nothing() {
 #[test]
 fn a_reset_takes_them_away() {
     let shop = Shop::open();
-    shop.moved("payouts", &fresh(&shop, "payouts"), &["approve", "fail"]);
+    shop.apply("payouts", &fresh(&shop, "payouts"), &["approve", "fail"]);
     fresh(&shop, "refunds");
     let counts = |state: Value| ["payouts", "refunds"].map(|kind| state["counts"][kind].clone());
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(counts(state), [1, 1]);
     let state = shop.post("/sandbox/reset", None, json!({})).expect(200);
     assert_eq!(counts(state.json()), [0, 0]);
-    assert_eq!(shop.purse(LIVE, "EUR"), ["0.00"; 4]);
+    assert_eq!(shop.balance_fields(LIVE, "EUR"), ["0.00"; 4]);
 }
 
 #[test]
 fn approval_fixes_rate_fee_and_amount_in_coin() {
     let shop = Shop::open();
     let id = fresh(&shop, "payouts");
-    let approved = shop.moved("payouts", &id, &["approve"]);
+    let approved = shop.apply("payouts", &id, &["approve"]);
     // 20.00 at 150 less 0.000005, rounded down to eight places.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(
@@ -136,7 +136,7 @@ fn approval_fixes_rate_fee_and_amount_in_coin() {
     assert_eq!(approved["approvedAt"], shop.now());
     let dollars = shop.fund(LIVE, "64.80", "USD");
     let refund = shop.refund(&dollars, None);
-    let approved = shop.moved("refunds", &refund, &["approve"]);
+    let approved = shop.apply("refunds", &refund, &["approve"]);
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("86.4"), json!("0.0001"), json!("0.7499")]);
 }
@@ -152,10 +152,10 @@ fn a_fee_that_leaves_nothing_refuses_approval() {
     let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();
     let path = format!("/sandbox/refunds/{}", refund["id"].as_str().unwrap());
     let refused = shop.post(&path, None, json!({ "action": "approve" }));
-    refused.refused(400, "invalid_request", Some("networkFee"));
+    refused.assert_error(400, "invalid_request", Some("networkFee"));
     let read = path.replace("/sandbox/", "/v1/");
     assert_eq!(shop.get(&read, Some(LIVE)).expect(200).json(), refund);
-    shop.moved("refunds", refund["id"].as_str().unwrap(), &["reject"]);
+    shop.apply("refunds", refund["id"].as_str().unwrap(), &["reject"]);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn what_a_step_brings_along_is_kept() {
     let shop = Shop::open();
     let id = fresh(&shop, "payouts");
     let path = format!("/sandbox/payouts/{id}");
-    shop.moved("payouts", &id, &["approve", "process"]);
+    shop.apply("payouts", &id, &["approve", "process"]);
     let pay = json!({ "action": "pay", "txid": "5wHu1qwD7q3j6dRk" });
     let paid = shop.post(&path, None, pay).expect(200).json();
     assert_eq!(
@@ -176,7 +176,7 @@ fn what_a_step_brings_along_is_kept() {
         (&["approve", "process"], "fail"),
     ] {
         let id = shop.payout("20.00");
-        shop.moved("payouts", &id, way);
+        shop.apply("payouts", &id, way);
         let body = json!({ "action": action, "reason": "The wallet is empty" });
         let ended = shop
             .post(&format!("/sandbox/payouts/{id}"), None, body)
@@ -208,16 +208,16 @@ fn what_is_wrong_with_a_step_is_told() {
         (json!({ "action": "approve", "rate": "1" }), "rate"),
     ] {
         shop.post(&path, None, body)
-            .refused(400, "invalid_request", Some(param));
+            .assert_error(400, "invalid_request", Some(param));
     }
-    shop.moved("payouts", &id, &["approve", "process"]);
+    shop.apply("payouts", &id, &["approve", "process"]);
     for txid in ["a b", "ä"] {
         let body = json!({ "action": "pay", "txid": txid });
         shop.post(&path, None, body)
-            .refused(400, "invalid_request", Some("txid"));
+            .assert_error(400, "invalid_request", Some("txid"));
     }
     for nobodys in ["/sandbox/payouts/x", &path.replace("payouts", "refunds")] {
         let answer = shop.post(nobodys, None, json!({ "action": "approve" }));
-        answer.refused(404, "not_found", None);
+        answer.assert_error(404, "not_found", None);
     }
 }

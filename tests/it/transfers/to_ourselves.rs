@@ -3,7 +3,7 @@
 use crate::chain::till::Till;
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::{Installation, RunningServer, approval};
 use crate::support::surfpool::key_of;
 use crate::support::{agent, send};
@@ -29,7 +29,7 @@ fn pays_out_to(
         "/dashboard/api/accounts/{}/payout-addresses/{chain}",
         served.account
     );
-    running.interface("PUT", &path, &json!({ "address": to }))
+    running.operator_request("PUT", &path, &json!({ "address": to }))
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() 
     for chain in ["ethereum", "base"] {
         for index in [5, 6, 500, 1005] {
             let answer = pays_out_to(&served, &running, chain, &address(index));
-            answer.refused(400, "invalid_request", Some("address"));
+            answer.assert_error(400, "invalid_request", Some("address"));
             assert!(
                 answer.text.contains("is a deposit address of this service"),
                 "{}",
@@ -50,7 +50,7 @@ fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() 
         }
         // However its letters are written.
         let small = address(7).to_ascii_lowercase();
-        pays_out_to(&served, &running, chain, &small).refused(
+        pays_out_to(&served, &running, chain, &small).assert_error(
             400,
             "invalid_request",
             Some("address"),
@@ -59,10 +59,10 @@ fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() 
     }
     // It moves on with the wallet.
     served
-        .open()
+        .open_file()
         .execute("update wallets set next_index = 6 where id is not null", [])
         .unwrap();
-    pays_out_to(&served, &running, "ethereum", &address(1006)).refused(
+    pays_out_to(&served, &running, "ethereum", &address(1006)).assert_error(
         400,
         "invalid_request",
         Some("address"),
@@ -79,16 +79,20 @@ fn imported_addresses_are_no_destinations_and_destinations_are_not_imported() {
     );
     let import = |list: &[&str]| {
         let path = "/dashboard/api/pools/solana/addresses";
-        running.interface("POST", path, &json!({ "addresses": list }))
+        running.operator_request("POST", path, &json!({ "addresses": list }))
     };
     import(&[ours]).expect(200);
-    pays_out_to(&served, &running, "solana", ours).refused(400, "invalid_request", Some("address"));
+    pays_out_to(&served, &running, "solana", ours).assert_error(
+        400,
+        "invalid_request",
+        Some("address"),
+    );
     pays_out_to(&served, &running, "solana", theirs).expect(200);
     let refused = import(&[&key_of(1), theirs]);
-    refused.refused(400, "invalid_request", Some("addresses"));
+    refused.assert_error(400, "invalid_request", Some("addresses"));
     assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
     let count = "select count(*) || '' from pool_addresses";
-    served.until(count, &["1"]);
+    served.poll(count, &["1"]);
 }
 
 #[test]
@@ -99,33 +103,33 @@ fn an_approval_looks_at_the_destination_again() {
     let id = served.requested_payout_in(&running, ["ETH", "ethereum", &address(3)]);
     done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
     let path = format!("/dashboard/api/payouts/{id}");
-    let refused = running.interface("POST", &path, &approval());
-    refused.refused(400, "invalid_request", Some("toAddress"));
+    let refused = running.operator_request("POST", &path, &approval());
+    refused.assert_error(400, "invalid_request", Some("toAddress"));
     let reject = json!({ "action": "reject" });
-    running.interface("POST", &path, &reject).expect(200);
+    running.operator_request("POST", &path, &reject).expect(200);
     // Nor can the next one be requested.
     let url = format!("{}/v1/payouts", running.url);
     let key = [("X-API-Key", served.key.as_str())];
     let next = send(&agent(), "POST", &url, &key, r#"{"amount": "20.00"}"#);
-    next.refused(400, "no_address", None);
+    next.assert_error(400, "no_address", None);
 }
 
 #[test]
 fn a_wallet_passes_over_an_address_that_money_is_sent_to() {
-    let Some(node) = Node::of(11_155_111, "passing over a destination") else {
+    let Some(node) = Node::start(11_155_111, "passing over a destination") else {
         return;
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
     let till = Till::of_accounts("ethereum", &node.url, token);
     // Set before the wallet came near: one as a payout address, one as a destination of long ago.
-    let conn = till.served.open();
+    let conn = till.served.open_file();
     conn.execute(
         "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",
         [address(1)],
     )
     .unwrap();
     drop(conn);
-    note_written(&till.served.file);
+    record_direct_writes(&till.served.file);
     let running = till.start();
     till.until_known("ethereum", "ETH");
     let given = |_: usize| till.invoice(&running, "ETH")["depositAddress"].clone();
@@ -135,9 +139,11 @@ fn a_wallet_passes_over_an_address_that_money_is_sent_to() {
     let invoice = till.invoice(&running, "ETH");
     let path = format!("/dashboard/api/accounts/{}/refunds", till.served.account);
     let body = json!({ "invoice": invoice["id"], "asset": "ETH", "toAddress": address(0) });
-    running
-        .interface("POST", &path, &body)
-        .refused(400, "invalid_request", Some("toAddress"));
+    running.operator_request("POST", &path, &body).assert_error(
+        400,
+        "invalid_request",
+        Some("toAddress"),
+    );
     let audit = till.coffer(&["audit"]);
     assert!(audit.starts_with("nothing found"), "{audit}");
 }

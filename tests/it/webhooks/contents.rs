@@ -64,7 +64,7 @@ fn a_delivery_is_the_event_signed_in_real_time() {
         Receiver::replying(Reply::Status(200)),
         Receiver::replying(Reply::Status(200)),
     );
-    shop.switch(json!({ "endpoints": [{ "url": endpoint.url() }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": endpoint.url() }] }));
     shop.advance("30d");
     let more = json!({ "webhookUrl": own.url(), "metadata": { "n": 1.10, "ü": "\"\\" } });
     let invoice = shop.invoice("20.00", more);
@@ -99,7 +99,7 @@ fn a_secret_of_any_form_signs() {
         ("whsec_not base64!", b"whsec_not base64!".to_vec()),
         ("whsec_AAECAw==", vec![0, 1, 2, 3]),
     ] {
-        shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "secret": secret }] }));
+        shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "secret": secret }] }));
         shop.invoice("20.00", json!({}));
         shop.advance("0s");
         verify(receiver.messages().last().unwrap(), secret, &key);
@@ -124,7 +124,7 @@ fn an_event_can_be_read_as_soon_as_it_is_told() {
             500
         })
     });
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url() }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": receiver.url() }] }));
     for _ in 0..20 {
         shop.invoice("20.00", json!({}));
     }
@@ -157,7 +157,7 @@ fn an_endpoint_is_told_what_it_wants_to_hear() {
     let shop = Shop::open();
     let make = || Receiver::replying(Reply::Status(200));
     let (all, test, live, expired, own) = (make(), make(), make(), make(), make());
-    shop.switch(json!({ "endpoints": [
+    shop.update_account(json!({ "endpoints": [
         { "url": all.url() },
         { "url": test.url(), "mode": "test" },
         { "url": live.url(), "mode": "live" },
@@ -166,7 +166,7 @@ fn an_endpoint_is_told_what_it_wants_to_hear() {
     shop.invoice("20.00", json!({ "webhookUrl": own.url() }));
     let body = json!({ "amount": "20.00", "currency": "EUR", "ttlSeconds": 60 });
     shop.post("/v1/invoices", Some(LIVE), body).expect(201);
-    shop.switch(json!({ "status": "suspended" }));
+    shop.update_account(json!({ "status": "suspended" }));
     shop.advance("1h");
     let in_live = ["invoice.created", "account.suspended", "invoice.expired"];
     let in_test = ["invoice.created", "invoice.expired"];
@@ -192,17 +192,17 @@ fn an_endpoint_is_told_what_it_wants_to_hear() {
 fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
     let shop = Shop::open();
     let receiver = Receiver::replying(Reply::Status(200));
-    shop.switch(
+    shop.update_account(
         json!({ "endpoints": [{ "url": receiver.url(), "format": "legacy", "secret": "s" }] }),
     );
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let over = shop.pay(json!({ "invoice": invoice["id"], "amount": "1.5" }));
-    shop.step(&over, "confirmed");
+    shop.move_payment(&over, "confirmed");
     let other = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let under = shop.pay(json!({ "invoice": other["id"], "amount": "0.5" }));
-    shop.step(&under, "confirmed");
-    shop.switch(json!({ "status": "suspended" }));
-    shop.switch(json!({ "status": "active" }));
+    shop.move_payment(&under, "confirmed");
+    shop.update_account(json!({ "status": "suspended" }));
+    shop.update_account(json!({ "status": "active" }));
     shop.advance("0s");
     let told = [
         "created",
@@ -258,7 +258,7 @@ fn a_filter_takes_the_name_that_is_told_or_the_events_own_type() {
     let [by_name, by_type, by_both, as_event] = &receivers;
     let endpoint = |receiver: &Receiver, format: &str, types: &[&str]| json!({ "url": receiver.url(), "format": format, "types": types });
     let (confirmed, overpaid) = ("invoice.confirmed", "invoice.overpaid");
-    shop.switch(json!({ "endpoints": [
+    shop.update_account(json!({ "endpoints": [
         endpoint(by_name, "legacy", &[confirmed]),
         endpoint(by_type, "legacy", &[overpaid]),
         endpoint(by_both, "legacy", &[confirmed, overpaid]),
@@ -296,13 +296,13 @@ fn an_invoices_own_url_is_told_of_the_invoice_only() {
         Receiver::replying(Reply::Status(200)),
         Receiver::replying(Reply::Status(200)),
     );
-    shop.switch(json!({ "endpoints": [{ "url": all.url() }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": all.url() }] }));
     let more = json!({ "asset": "LTC", "webhookUrl": own.url() });
     let invoice = shop.invoice("20.00", more);
     let payment = shop.pay(json!({ "invoice": invoice["id"] }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     let refund = shop.refund(invoice["id"].as_str().unwrap(), Some("1.00"));
-    shop.moved("refunds", &refund, &["approve", "fail"]);
+    shop.apply("refunds", &refund, &["approve", "fail"]);
     shop.invoice("20.00", json!({}));
     shop.advance("0s");
     let of_invoice = ["invoice.created", "invoice.detected", "invoice.confirmed"];

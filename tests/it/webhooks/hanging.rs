@@ -29,7 +29,7 @@ fn invoice(shop: &Shop, key: &str, url: &str) -> Response {
 
 #[test]
 fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         // No attempt that hangs ends during this test.
         webhook_timeout_ms: 600_000,
         ..Config::sandbox()
@@ -59,7 +59,7 @@ fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
     );
     invoice(&shop, &other, &new.url());
     new.wait(1);
-    shop.switch(json!({ "endpoints": [{ "url": endpoint.url() }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": endpoint.url() }] }));
     shop.invoice("20.00", json!({ "webhookUrl": urls[0] }));
     endpoint.wait(1);
     hanging.wait(ACCOUNT_SENDERS + 1);
@@ -68,7 +68,7 @@ fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
 
 #[test]
 fn new_origin_is_told_once_hanging_ones_end() {
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         // Long enough to be slow.
         webhook_timeout_ms: 1_200,
         ..Config::sandbox()
@@ -94,7 +94,7 @@ fn more_queues_than_fit_into_a_step_are_all_seen() {
     good.wait(1);
     // In an hour each of these queues has a delivery due.
     let queues = PAGE + 500;
-    shop.write_beside(&format!(
+    shop.execute_sql(&format!(
         "create temp table n as with recursive n (n) as (select 1 union all select n + 1 from n where n < {queues})
            select n, printf('%032x', n) as id from n;
          insert into events (id, account, mode, type, object_id, created_at, body)
@@ -109,7 +109,7 @@ fn more_queues_than_fit_into_a_step_are_all_seen() {
         good.wait(told);
     }
     let tried = || {
-        shop.read_beside(
+        shop.query_text(
             "select cast(sum(attempts) as text) from deliveries where state = 'pending'",
         )
     };

@@ -19,7 +19,7 @@ const NOISE: Duration = Duration::from_millis(50);
 fn telling(urls: &[String]) -> Shop {
     let shop = Shop::open();
     let endpoint = |url: &String| json!({ "url": url, "types": ["invoice.created"] });
-    shop.switch(json!({ "endpoints": urls.iter().map(endpoint).collect::<Vec<Value>>() }));
+    shop.update_account(json!({ "endpoints": urls.iter().map(endpoint).collect::<Vec<Value>>() }));
     shop
 }
 
@@ -141,7 +141,7 @@ fn what_hung_before_a_reset_delays_nothing_after_it() {
     receiver.wait(4);
     let begun = Instant::now();
     shop.post("/sandbox/reset", None, json!({})).expect(200);
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url() }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": receiver.url() }] }));
     let invoice = shop.invoice("20.00", json!({}));
     let told = receiver.wait(5);
     assert_eq!(told[4].json()["data"]["object"], invoice);
@@ -158,7 +158,7 @@ fn more_that_hang_than_can_be_sent_to_at_once_delay_none_that_answered_quickly()
         webhook_timeout_ms: 600_000,
         ..Config::sandbox()
     };
-    let shop = Shop::with(config);
+    let shop = Shop::with_config(config);
     let (good, hanging) = (
         Receiver::replying(Reply::Status(200)),
         Receiver::replying(Reply::Hang),
@@ -169,7 +169,7 @@ fn more_that_hang_than_can_be_sent_to_at_once_delay_none_that_answered_quickly()
         good.url(),
         json!(["invoice.created", "invoice.cancelled"]),
     ));
-    shop.switch(json!({ "endpoints": endpoints }));
+    shop.update_account(json!({ "endpoints": endpoints }));
     let invoices: Vec<Value> = (0..4).map(|_| shop.invoice("20.00", json!({}))).collect();
     // It is known, and that nothing waits for it any more does not change that.
     good.wait(4);

@@ -18,7 +18,7 @@ fn telling(urls: &[String]) -> Installation {
         values (?1, 1, ?2, 'secret', 'event', '[\"invoice.created\"]', 1, 0)";
     for (number, url) in urls.iter().enumerate() {
         let id = format!("00000000-0000-7000-8000-{number:012}");
-        served.open().execute(insert, [&id, url]).unwrap();
+        served.open_file().execute(insert, [&id, url]).unwrap();
     }
     served
 }
@@ -107,29 +107,31 @@ fn failing_origins_of_an_account_share_their_pauses() {
     };
     (1..=40).for_each(tell);
     let failed = "select cast(count(*) as text) from attempts where status is not 200";
-    served.until(failed, &["40"]);
+    served.poll(failed, &["40"]);
     // All fall due again. They pause, and new origins do not.
     let due = "update deliveries set next_attempt_at = 0 where state = 'pending'";
-    served.open().execute(due, []).unwrap();
+    served.open_file().execute(due, []).unwrap();
     for host in 41..=44 {
         tell(host);
-        served.until(failed, &[&host.to_string()]);
+        served.poll(failed, &[&host.to_string()]);
     }
     invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
     good.wait(1);
     // The success ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
-    served.until(goes_on, &["1"]);
+    served.poll(goes_on, &["1"]);
 }
 
 #[test]
 fn moving_the_sandboxs_clock_waits_for_nobodys_pause() {
-    let shop = Shop::with(Config {
+    let shop = Shop::with_config(Config {
         webhook_pause_ms: AN_HOUR_MS,
         ..Config::sandbox()
     });
     let refusing = Receiver::replying(Reply::Status(500));
-    shop.switch(json!({ "endpoints": [{ "url": refusing.url(), "types": ["invoice.created"] }] }));
+    shop.update_account(
+        json!({ "endpoints": [{ "url": refusing.url(), "types": ["invoice.created"] }] }),
+    );
     (0..5).for_each(|_| drop(shop.invoice("20.00", json!({}))));
     shop.advance("2d");
     assert_eq!(refusing.messages().len(), 55);

@@ -48,7 +48,7 @@ impl Shop {
 
 #[test]
 fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
-    let shop = Shop::with(impatient());
+    let shop = Shop::with_config(impatient());
     let elsewhere = Receiver::replying(Reply::Status(200));
     let nobody = format!("http://{}/hook", Receiver::unused_address());
     let cases = [
@@ -76,7 +76,7 @@ fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
             .iter()
             .map(|(receiver, ..)| json!({ "url": receiver.url(), "types": ["invoice.created"] })),
     );
-    shop.switch(json!({ "endpoints": endpoints }));
+    shop.update_account(json!({ "endpoints": endpoints }));
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("85359s");
     assert!(shop.deliveries().iter().all(
@@ -124,7 +124,7 @@ fn whoever_recovers_is_told_at_the_next_attempt() {
     let down = Receiver::unused_address();
     let down_url = format!("http://{down}/hook");
     let types = json!(["invoice.created"]);
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }, { "url": down_url, "types": types }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }, { "url": down_url, "types": types }] }));
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("100s");
     let back = Receiver::at(down, |_, _| Reply::Status(200));
@@ -145,7 +145,7 @@ fn what_a_receiver_asks_for_is_not_waited_for() {
     let shop = Shop::open();
     let receiver = Receiver::replying(Reply::RetryAfter(86_400));
     let types = json!(["invoice.created"]);
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("2m");
     let delivery = shop.delivery_to(&receiver.url());
@@ -161,7 +161,7 @@ fn a_gap_is_counted_from_the_start_of_the_attempt() {
     shop.send("PUT", inbox, &[], &behaviour.to_string())
         .expect(204);
     let url = format!("{}{inbox}", shop.url());
-    shop.switch(json!({ "endpoints": [{ "url": url, "types": ["invoice.created"] }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": url, "types": ["invoice.created"] }] }));
     shop.post("/sandbox/clock", None, json!({ "frozen": false }))
         .expect(200);
     let invoice = shop.invoice("20.00", json!({}));
@@ -186,12 +186,14 @@ fn what_a_removed_endpoint_was_to_be_told_is_given_up() {
     let shop = Shop::open();
     let failing = Receiver::replying(Reply::Status(500));
     let hanging = Receiver::replying(Reply::Delayed(Duration::from_millis(300)));
-    shop.switch(json!({ "endpoints": [{ "url": failing.url() }, { "url": hanging.url() }] }));
+    shop.update_account(
+        json!({ "endpoints": [{ "url": failing.url() }, { "url": hanging.url() }] }),
+    );
     shop.invoice("20.00", json!({}));
     hanging.wait(1);
     failing.wait(1);
     let good = Receiver::replying(Reply::Status(200));
-    shop.switch(json!({ "endpoints": [{ "url": good.url() }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": good.url() }] }));
     for delivery in shop.deliveries() {
         assert_eq!(
             (&delivery["state"], &delivery["nextAttemptAt"]),
@@ -220,15 +222,17 @@ fn a_kept_file_goes_on_with_what_is_to_be_sent() {
     };
     let receiver =
         Receiver::scripted(|number, _| Reply::Status(if number < 2 { 500 } else { 200 }));
-    let shop = Shop::with(config.clone());
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
+    let shop = Shop::with_config(config.clone());
+    shop.update_account(
+        json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
+    );
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("9s");
     drop(shop);
-    let shop = Shop::with(config.clone());
+    let shop = Shop::with_config(config.clone());
     shop.advance("1s");
     drop(shop);
-    let shop = Shop::with(config);
+    let shop = Shop::with_config(config);
     shop.advance("1d");
     let delivery = shop.delivery_to(&receiver.url());
     assert_eq!(attempts(&delivery, &start), TABLE[..3]);
@@ -249,13 +253,13 @@ fn a_server_stops_within_seconds_whoever_hangs_and_sends_again_afterwards() {
             Reply::Status(200)
         }
     });
-    let shop = Shop::with(config.clone());
+    let shop = Shop::with_config(config.clone());
     let url = receiver.url();
     let inbox = format!("{}/sandbox/inbox/slow", shop.url());
     shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#)
         .expect(204);
     let types = json!(["invoice.created"]);
-    shop.switch(json!({ "endpoints": [{ "url": url, "types": types }, { "url": inbox, "types": types }, { "url": url, "types": types }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": url, "types": types }, { "url": inbox, "types": types }, { "url": url, "types": types }] }));
     for _ in 0..4 {
         shop.invoice("20.00", json!({}));
     }
@@ -267,7 +271,7 @@ fn a_server_stops_within_seconds_whoever_hangs_and_sends_again_afterwards() {
         "{:?}",
         stopping.elapsed()
     );
-    let shop = Shop::with(config);
+    let shop = Shop::with_config(config);
     receiver.wait(16);
     shop.advance("0s");
     let mut to_receiver = shop.deliveries();

@@ -28,12 +28,12 @@ fn verifies(secret: &str, message: &Value) -> bool {
 fn the_official_library_verifies_every_kind_of_secret() {
     let program = "import standardwebhooks; print('there')";
     let untested = "verification by the official library";
-    if tools::says("python3", &["-c", program], untested).is_none() {
+    if tools::probe("python3", &["-c", program], untested).is_none() {
         return;
     }
     let shop = Shop::open();
     let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
-    shop.switch(json!({ "endpoints": [
+    shop.update_account(json!({ "endpoints": [
         { "url": inbox("usual") },
         { "url": inbox("plain"), "secret": "a plain secret" },
     ] }));

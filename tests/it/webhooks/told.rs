@@ -51,7 +51,7 @@ fn listed(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
 /// Asserts that this was told last of an invoice, and that the event has the invoice as it is read.
 #[track_caller]
 fn tells(shop: &Shop, id: &str, status: &str) {
-    let invoice = shop.read(id);
+    let invoice = shop.get_invoice(id);
     assert_eq!(invoice["status"], status);
     let last = listed(shop, &format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
     assert_eq!(last["type"], format!("invoice.{status}"));
@@ -70,14 +70,14 @@ fn one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
     let confirmed = |id: &str, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
         tells(shop, id, "detected");
-        shop.step(&payment, "confirmed");
+        shop.move_payment(&payment, "confirmed");
         payment
     };
     let [expired, late] = [make(), make()];
     shop.advance("1m");
     tells(shop, &expired, "expired");
     let payment = shop.pay(json!({ "invoice": late }));
-    shop.step(&payment, "confirmed");
+    shop.move_payment(&payment, "confirmed");
     let [detected, paid, over, under, cancelled, failed] = std::array::from_fn(|_| make());
     shop.pay(json!({ "invoice": detected }));
     confirmed(&paid, "1.25");
@@ -85,7 +85,7 @@ fn one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
     confirmed(&under, "0.5");
     shop.cancel(&cancelled).expect(200);
     let gone = confirmed(&failed, "1.25");
-    shop.step(&gone, "dropped");
+    shop.move_payment(&gone, "dropped");
     let created = shop.invoice("100.00", json!({}))["id"].clone();
     let all = [
         ("created", created.as_str().unwrap().to_owned()),
@@ -121,14 +121,14 @@ fn every_status_can_be_asked_for_and_no_other() {
     all.push(("awaiting_payment", picked));
     for (status, id) in &all {
         let found = listed(&shop, &format!("/v1/invoices?status={status}"), TEST);
-        assert_eq!(found, [shop.read(id)], "{status}");
+        assert_eq!(found, [shop.get_invoice(id)], "{status}");
         let paid = ["confirmed", "overpaid"].contains(status);
         assert_eq!(found[0]["paid"], paid, "{status}");
     }
     assert_eq!(all.len(), STATUSES.len());
     for wrong in ["paid", "pending", "CREATED", ""] {
         let answer = shop.get(&format!("/v1/invoices?status={wrong}"), Some(TEST));
-        answer.refused(400, "invalid_request", Some("status"));
+        answer.assert_error(400, "invalid_request", Some("status"));
     }
 }
 
@@ -143,11 +143,11 @@ fn every_type_can_be_asked_for_and_no_other() {
         .expect(201);
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     for way in [&["approve", "fail"][..], &["approve", "process", "pay"]] {
-        shop.moved("payouts", &shop.payout("20.00"), way);
-        shop.moved("refunds", &shop.refund(&invoice, Some("20.00")), way);
+        shop.apply("payouts", &shop.payout("20.00"), way);
+        shop.apply("refunds", &shop.refund(&invoice, Some("20.00")), way);
     }
-    shop.switch(json!({ "status": "suspended" }));
-    shop.switch(json!({ "status": "active" }));
+    shop.update_account(json!({ "status": "suspended" }));
+    shop.update_account(json!({ "status": "active" }));
     for kind in TYPES {
         let path = format!("/v1/events?limit=200&type={kind}");
         let found = [listed(&shop, &path, TEST), listed(&shop, &path, LIVE)].concat();
@@ -162,7 +162,7 @@ fn every_type_can_be_asked_for_and_no_other() {
         "",
     ] {
         let answer = shop.get(&format!("/v1/events?type={wrong}"), Some(TEST));
-        answer.refused(400, "invalid_request", Some("type"));
+        answer.assert_error(400, "invalid_request", Some("type"));
     }
 }
 
@@ -172,12 +172,12 @@ fn an_account_is_told_as_it_is_read() {
     shop.fund(LIVE, "100.00", "EUR");
     let receiver = Receiver::replying(Reply::Status(200));
     let types = ["account.approved", "account.suspended"];
-    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
+    shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
     for (status, kind) in [
         ("suspended", "account.suspended"),
         ("active", "account.approved"),
     ] {
-        shop.switch(json!({ "status": status }));
+        shop.update_account(json!({ "status": status }));
         shop.advance("0s");
         let told = receiver.messages().pop().unwrap();
         let event = told.json();
@@ -188,7 +188,8 @@ fn an_account_is_told_as_it_is_read() {
         let path = format!("/v1/events/{}", event["id"].as_str().unwrap());
         let read = shop.get(&path, Some(LIVE)).expect(200);
         assert_eq!(read.text, told.body);
-        shop.get(&path, Some(TEST)).refused(404, "not_found", None);
+        shop.get(&path, Some(TEST))
+            .assert_error(404, "not_found", None);
         let mut account = event["data"]["object"].clone();
         let object = account.as_object_mut().unwrap().remove("object");
         assert_eq!(object, Some(json!("account")));
@@ -211,7 +212,7 @@ fn an_account_reads_on_in_every_state() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     for status in ["pending", "suspended", "rejected", "active"] {
-        shop.switch(json!({ "status": status }));
+        shop.update_account(json!({ "status": status }));
         for key in [TEST, LIVE] {
             for route in lists() {
                 shop.get(route.path, Some(key)).expect(200);
@@ -219,7 +220,7 @@ fn an_account_reads_on_in_every_state() {
             let merchant = shop.get("/v1/merchant", Some(key)).expect(200).json();
             assert_eq!(merchant["status"], status);
         }
-        assert_eq!(shop.read(&invoice)["paid"], true);
+        assert_eq!(shop.get_invoice(&invoice)["paid"], true);
     }
 }
 
@@ -240,7 +241,7 @@ fn no_list_shows_what_is_not_the_keys_own() {
         shop.refund(&invoice, Some("1.00"));
         let address = shop.address_of(key, "ada", "utxo");
         let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
-        shop.step(&deposit, "confirmed");
+        shop.move_payment(&deposit, "confirmed");
         invoices.push(invoice);
     }
     shop.payout("20.00");
@@ -286,7 +287,7 @@ fn no_list_shows_what_is_not_the_keys_own() {
         shop.get(&before, Some(TEST)).expect(200);
         for key in [LIVE, &others[0], &others[1]] {
             let refused = shop.get(&before, Some(key));
-            refused.refused(400, "invalid_request", Some("before"));
+            refused.assert_error(400, "invalid_request", Some("before"));
         }
     }
 }
@@ -304,7 +305,7 @@ fn a_filter_shows_a_part_of_what_the_list_shows() {
         shop.post("/v1/invoices", Some(key), body).expect(201);
         let address = shop.address_of(key, "ada", "utxo");
         let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
-        shop.step(&deposit, "confirmed");
+        shop.move_payment(&deposit, "confirmed");
     }
     for key in keys {
         for (list, filter, field, value) in [

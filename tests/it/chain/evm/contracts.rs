@@ -1,7 +1,7 @@
 //! Money that contracts send: seen where the node tells what contracts do, each transfer at a position of its own.
 
 use super::fixtures::{ONE, Scene, TWO, between, kind, received, refusal, short};
-use crate::support::anvil::word;
+use crate::support::anvil::address_word;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{agent, send};
 use coffer::chain::Node;
@@ -24,7 +24,7 @@ const WAYS: [(&str, &[&str]); 5] = [
 #[track_caller]
 fn play(scene: &Scene, sender: &str) -> Vec<String> {
     let sent = WAYS.map(|(function, to)| {
-        let words: Vec<_> = to.iter().map(|to| word(to)).collect();
+        let words: Vec<_> = to.iter().map(|to| address_word(to)).collect();
         scene.anvil.call(sender, function, &words, 10)
     });
     let mut sent = sent.to_vec();
@@ -37,7 +37,7 @@ fn play(scene: &Scene, sender: &str) -> Vec<String> {
 #[test]
 fn a_transfer_of_a_contract_counts_where_all_above_it_came_to_something() {
     let Some(scene) = Scene::open(0) else { return };
-    let sender = scene.anvil.sender();
+    let sender = scene.anvil.deploy_sender();
     let before = scene.anvil.height();
     let sent = play(&scene, &sender);
     let came = scene.received(before + 1);
@@ -68,7 +68,7 @@ fn a_transfer_of_a_contract_counts_where_all_above_it_came_to_something() {
 #[test]
 fn without_traces_all_else_is_seen_and_it_is_said() {
     let Some(scene) = Scene::open(0) else { return };
-    let sender = scene.anvil.sender();
+    let sender = scene.anvil.deploy_sender();
     let before = scene.anvil.height();
     let sent = play(&scene, &sender);
     for (code, message) in [

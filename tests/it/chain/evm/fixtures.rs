@@ -77,8 +77,8 @@ impl Scene {
     #[track_caller]
     pub fn open(at: usize) -> Option<Scene> {
         let (chain, id, asset) = CHAINS[at];
-        let anvil = Anvil::of(id, "how an EVM chain is seen")?;
-        let token = anvil.token();
+        let anvil = Anvil::start(id, "how an EVM chain is seen")?;
+        let token = anvil.deploy_token();
         Some(Scene {
             anvil,
             chain,

@@ -3,7 +3,7 @@
 //! `COFFER_BLESS=1 cargo test --test it -- recorded` records it anew, from anvil.
 
 use super::fixtures::{CHAINS, ONE, OTHER, Ours, TWO, between, client, received, refusal, short};
-use crate::support::anvil::{ADDRESS, Node as Anvil, word};
+use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use crate::support::receiver::{Receiver, Reply};
 use coffer::chain::evm::Evm;
 use coffer::chain::tokens::Tokens;
@@ -97,22 +97,22 @@ pub fn scripted(
 /// Plays the chain on a real node and keeps what it answers.
 #[track_caller]
 fn record() {
-    let anvil = Anvil::of(CHAINS[0].1, "the recording").unwrap();
-    assert_eq!(anvil.token(), TOKEN.to_lowercase());
-    assert_eq!(anvil.sender(), SENDER.to_lowercase());
+    let anvil = Anvil::start(CHAINS[0].1, "the recording").unwrap();
+    assert_eq!(anvil.deploy_token(), TOKEN.to_lowercase());
+    assert_eq!(anvil.deploy_sender(), SENDER.to_lowercase());
     let number = |number: u128| format!("{number:064x}");
     let head = [number(64), number(192), number(3)];
-    let to = [OTHER, ONE, TWO].map(word);
+    let to = [OTHER, ONE, TWO].map(address_word);
     let values = [1, 20, 300].map(number);
     let words = [head.as_slice(), &to, &[number(3)], &values].concat();
-    anvil.in_one_block(|| {
+    anvil.mine_together(|| {
         anvil.pay(ONE, 7);
         anvil.call(TOKEN, "batch(address[],uint256[])", &words, 0);
     });
     anvil.call(
         SENDER,
         "split(address,address)",
-        &[word(ONE), word(TWO)],
+        &[address_word(ONE), address_word(TWO)],
         10,
     );
     anvil.mine(1);

@@ -1,7 +1,7 @@
 //! What is seen on a real node: which coins, from whom, at which position, and in which block.
 
 use super::fixtures::{CHAINS, ONE, OTHER, Ours, Scene, TWO, bytes, client, received, short};
-use crate::support::anvil::{ADDRESS, Node as Anvil, word};
+use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
 use coffer::domain::asset::{Asset, Chain};
@@ -50,10 +50,10 @@ fn the_chains_own_coin_and_a_token_are_seen_at_one_address() {
 
 #[test]
 fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise() {
-    let Some(anvil) = Anvil::of(1, "the contracts of the main network") else {
+    let Some(anvil) = Anvil::start(1, "the contracts of the main network") else {
         return;
     };
-    let token = anvil.token();
+    let token = anvil.deploy_token();
     let usdt = Asset::find("USDT-ERC20")
         .and_then(|asset| contract_of(asset, "1"))
         .unwrap();
@@ -62,7 +62,7 @@ fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise
     let txid = anvil.call(
         usdt,
         "claim(address,uint256)",
-        &[word(ONE), format!("{:064x}", 5)],
+        &[address_word(ONE), format!("{:064x}", 5)],
         0,
     );
     anvil.pay_token(&token, ONE, 9);
@@ -88,7 +88,7 @@ fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise
 fn what_does_not_come_to_us_or_comes_to_nothing_is_not_seen() {
     let Some(scene) = Scene::open(0) else { return };
     let anvil = &scene.anvil;
-    let unlisted = anvil.token();
+    let unlisted = anvil.deploy_token();
     let before = anvil.height();
     anvil.pay(OTHER, 1);
     anvil.pay(ONE, 0);
@@ -98,13 +98,13 @@ fn what_does_not_come_to_us_or_comes_to_nothing_is_not_seen() {
     let failed = anvil.call(
         &scene.token,
         "fail(address,uint256)",
-        &[word(ONE), format!("{:064x}", 3)],
+        &[address_word(ONE), format!("{:064x}", 3)],
         0,
     );
     // All of it is gone, and what it would have paid with.
     let poor = anvil.pay_token(&scene.token, ONE, 2_000_000_000);
     for txid in [&failed, &poor] {
-        let receipt = anvil.receipt(txid);
+        let receipt = anvil.wait_receipt(txid);
         assert_eq!(
             (&receipt["status"], &receipt["logs"]),
             (&json!("0x0"), &json!([]))
@@ -113,7 +113,7 @@ fn what_does_not_come_to_us_or_comes_to_nothing_is_not_seen() {
     // The token's contract takes no coins: the transaction fails with what it carries.
     let address = bytes(&scene.token);
     let refused = anvil.pay(&scene.token, 5);
-    assert_eq!(anvil.receipt(&refused)["status"], "0x0");
+    assert_eq!(anvil.wait_receipt(&refused)["status"], "0x0");
     assert_eq!(scene.received(before + 1), []);
     let blocks = scene
         .node()
@@ -127,7 +127,7 @@ fn more_than_can_be_counted_is_left_out_and_stops_nothing() {
     let anvil = &scene.anvil;
     let before = anvil.height();
     let claim = |words: &str| {
-        let words = [word(ONE), words.to_owned()];
+        let words = [address_word(ONE), words.to_owned()];
         anvil.call(&scene.token, "claim(address,uint256)", &words, 0)
     };
     claim(&"f".repeat(64));
@@ -153,16 +153,16 @@ fn a_position_is_the_logs_place_in_its_own_transaction() {
     let before = anvil.height();
     // Where the lists begin, their lengths, and what is in them: somebody else, one, two, and one again.
     let number = |number: u128| format!("{number:064x}");
-    let to = [OTHER, ONE, TWO, ONE].map(word);
+    let to = [OTHER, ONE, TWO, ONE].map(address_word);
     let values = [1, 20, 300, 4000].map(number);
     let head = [64, 224, 4].map(number);
     let words = [head.as_slice(), &to, &[number(4)], &values].concat();
-    let (first, second) = anvil.in_one_block(|| {
+    let (first, second) = anvil.mine_together(|| {
         let first = anvil.pay_token(&scene.token, ONE, 5);
         (first, anvil.call(&scene.token, BATCH, &words, 0))
     });
     assert_eq!(anvil.height(), before + 1);
-    let logs = &anvil.mined(&second)["logs"];
+    let logs = &anvil.wait_success(&second)["logs"];
     assert_eq!(logs[1]["logIndex"], "0x2", "the block counts on: {logs}");
     let came = scene.received(before + 1);
     let came: Vec<_> = came.iter().map(short).collect();
@@ -186,7 +186,7 @@ fn a_transaction_has_its_positions_in_whatever_block_it_is() {
     let (anvil, mut node) = (&scene.anvil, scene.node());
     let before = anvil.height();
     let (coin, token) =
-        anvil.in_one_block(|| (anvil.pay(ONE, 3), anvil.pay_token(&scene.token, TWO, 4)));
+        anvil.mine_together(|| (anvil.pay(ONE, 3), anvil.pay_token(&scene.token, TWO, 4)));
     let once = scene.read(before + 1, before + 1);
     let hash = &once[0].block.hash;
     assert_eq!(once[0].received.len(), 2);
@@ -208,7 +208,7 @@ fn a_transaction_has_its_positions_in_whatever_block_it_is() {
     // They come back, each in a block of its own.
     for raw in kept {
         let txid = anvil.ask("eth_sendRawTransaction", json!([raw]));
-        anvil.mined(&txid);
+        anvil.wait_success(&txid);
     }
     let again = received(scene.read(before + 2, anvil.height()));
     assert_eq!(again, once[0].received);

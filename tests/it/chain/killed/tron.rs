@@ -53,7 +53,7 @@ impl Payer for Tron {
     }
 
     fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        self.0.came_to(to, ASSET)
+        self.0.received_by(to, ASSET)
     }
 }
 

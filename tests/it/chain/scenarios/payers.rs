@@ -2,7 +2,7 @@
 
 use super::{Payer, plays};
 use crate::chain::till::Till;
-use crate::support::anvil::{ADDRESS, Node, sends, word};
+use crate::support::anvil::{ADDRESS, Node, address_word, transfer_calldata};
 use crate::support::electrumx::Electrumx;
 use crate::support::litecoind::Litecoind;
 use crate::support::received::{ReceivedAmounts, sum};
@@ -37,7 +37,7 @@ fn units(value: &Value) -> u128 {
 impl Outputs {
     #[track_caller]
     fn own(&self, address: &str) -> String {
-        self.node.own(self.names[0], address)
+        self.node.own_address(self.names[0], address)
     }
 }
 
@@ -111,7 +111,7 @@ impl Payer for Outputs {
 
     fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         let to = to.iter().map(|address| self.own(address)).collect();
-        self.node.came_to(&to, self.names[1])
+        self.node.received_by(&to, self.names[1])
     }
 }
 
@@ -143,7 +143,7 @@ impl Payer for Accounts {
         let number = |number: u128| format!("{number:064x}");
         let count = u128::try_from(to.len()).unwrap();
         let mut words = vec![number(64), number(96 + 32 * count), number(count)];
-        words.extend(to.iter().map(|(to, _)| word(to)));
+        words.extend(to.iter().map(|(to, _)| address_word(to)));
         words.push(number(count));
         words.extend(to.iter().map(|(_, units)| number(*units)));
         let sent = self
@@ -170,15 +170,15 @@ impl Payer for Accounts {
         let known = self.node.ask("eth_getTransactionByHash", json!([txid]));
         let height = known["blockNumber"].as_str().unwrap();
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
-        let given_up = self.node.gives_up(self.height() + 1 - height);
-        self.node.in_one_block(|| {
+        let given_up = self.node.reorg(self.height() + 1 - height);
+        self.node.mine_together(|| {
             // All wait again, until one of them is offered for more.
             for (_, raw) in &given_up {
                 self.node.ask("eth_sendRawTransaction", json!([raw]));
             }
             let (to, units) = to.first().unwrap_or(&(NOBODY, 1));
             let more = json!({
-                "nonce": known["nonce"], "to": self.token, "data": sends(to, *units), "from": ADDRESS,
+                "nonce": known["nonce"], "to": self.token, "data": transfer_calldata(to, *units), "from": ADDRESS,
                 "gas": known["gas"], "gasPrice": format!("{:#x}", 1_000_000_000_000_u64),
             });
             self.node.ask("eth_sendTransaction", json!([more]));
@@ -189,26 +189,29 @@ impl Payer for Accounts {
 
     fn reorganises(&self, gone: &str) {
         // Each transaction has a block of its own, and an empty one came last.
-        let given_up = self.node.gives_up(5);
+        let given_up = self.node.reorg(5);
         for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
             assert_eq!(self.node.ask("eth_sendRawTransaction", json!([raw])), *txid);
-            self.node.mined(txid);
+            self.node.wait_success(txid);
         }
         self.node.mine(1);
     }
 
     fn strays(&self, to: &str) {
-        let unlisted = self.node.token();
+        let unlisted = self.node.deploy_token();
         self.node.pay_token(&unlisted, to, 20_000_000);
         let units = format!("{:064x}", 20_000_000);
-        let failed = self
-            .node
-            .call(&self.token, "fail(address,uint256)", &[word(to), units], 0);
-        assert_eq!(self.node.receipt(&failed)["status"], "0x0");
+        let failed = self.node.call(
+            &self.token,
+            "fail(address,uint256)",
+            &[address_word(to), units],
+            0,
+        );
+        assert_eq!(self.node.wait_receipt(&failed)["status"], "0x0");
         // A coin that was not asked for there, or that is none of ours.
         if self.names[0] == "ethereum" {
-            let sender = self.node.sender();
-            let words = [word(to), word(NOBODY)];
+            let sender = self.node.deploy_sender();
+            let words = [address_word(to), address_word(NOBODY)];
             self.node
                 .call(&sender, "split(address,address)", &words, 1 << 60);
         } else {
@@ -219,7 +222,7 @@ impl Payer for Accounts {
     fn came(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts {
         let [chain, asset, _] = self.names;
         let coin = if chain == "ethereum" { "ETH" } else { "" };
-        let mut came = self.node.came_to(to, (coin, (asset, &self.token)));
+        let mut came = self.node.received_by(to, (coin, (asset, &self.token)));
         came.retain(|_, (asset, _)| !asset.is_empty());
         // What contracts send is in no transaction's own words: it lies there.
         let sent = booked
@@ -227,7 +230,7 @@ impl Payer for Accounts {
             .filter(|((_, position), _)| *position >= 1_000_000);
         came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));
         let sums = (sum(&came, "ETH"), sum(&came, asset));
-        assert_eq!(self.node.lies_at(to, &self.token), sums);
+        assert_eq!(self.node.balances_of(to, &self.token), sums);
         came
     }
 }
@@ -260,10 +263,10 @@ fn on_outputs<K>(
 #[track_caller]
 fn on_accounts(id: u64, names: [&'static str; 3]) {
     let untested = format!("what may happen to an invoice on {}", names[0]);
-    let Some(node) = Node::of(id, &untested) else {
+    let Some(node) = Node::start(id, &untested) else {
         return;
     };
-    let token = node.token();
+    let token = node.deploy_token();
     let till = Till::of_accounts(names[0], &node.url, (names[1], &token));
     plays(&till, &Accounts { node, token, names });
 }

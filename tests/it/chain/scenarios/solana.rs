@@ -70,7 +70,7 @@ impl Payer for Solana<'_> {
     }
 
     fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
-        self.node.came_to(to)
+        self.node.received_by(to)
     }
 }
 

@@ -96,7 +96,7 @@ impl Payer for Tron {
     }
 
     fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
-        self.node.came_to(to, ASSET)
+        self.node.received_by(to, ASSET)
     }
 }
 

@@ -65,7 +65,7 @@ impl Front {
                     2 => RpcFault::Truncated(dice.roll(400)),
                     _ => RpcFault::error(-32_000, "no"),
                 };
-                liar.lie(methods[dice.roll(methods.len())], lie);
+                liar.inject(methods[dice.roll(methods.len())], lie);
             }
             Front::Tron(node) => {
                 let fault = match kind {
@@ -74,9 +74,9 @@ impl Front {
                     2 => Fault::Truncated(dice.roll(400)),
                     _ => Fault::Status(200, "{\"Error\": \"no\"}".to_owned()),
                 };
-                node.lie(OF_TRON[dice.roll(OF_TRON.len())], fault);
+                node.inject(OF_TRON[dice.roll(OF_TRON.len())], fault);
             }
-            Front::Electrum { liar, .. } => liar.lie(match kind {
+            Front::Electrum { liar, .. } => liar.inject(match kind {
                 0 => ElectrumFault::FalseProof,
                 1 => ElectrumFault::FalseHeader,
                 2 => ElectrumFault::Excessive,
@@ -89,9 +89,9 @@ impl Front {
     /// Ends all faults.
     pub(super) fn mends(&self) {
         match self {
-            Front::RpcProxy(liar, _) => liar.honest(),
-            Front::Tron(node) => node.honest(),
-            Front::Electrum { liar, .. } => liar.lie(ElectrumFault::None),
+            Front::RpcProxy(liar, _) => liar.clear_faults(),
+            Front::Tron(node) => node.clear_faults(),
+            Front::Electrum { liar, .. } => liar.inject(ElectrumFault::None),
             Front::Honest(_) => {}
         }
     }

@@ -32,6 +32,6 @@ impl Payer for Solana {
     }
 
     fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        self.0.came_to(to)
+        self.0.received_by(to)
     }
 }

@@ -9,7 +9,7 @@ use coffer::domain::asset::Chain;
 
 /// Requests that other nodes are not asked, as they tell the right time of a block with it.
 fn for_time(liar: &RpcProxy) -> u64 {
-    u64::try_from(liar.asked("getBlockTime")).unwrap()
+    u64::try_from(liar.call_count("getBlockTime")).unwrap()
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn poll_takes_as_many_requests_as_are_told() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let ours: Vec<String> = (0..20).map(key_of).collect();
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     let mut cost = {

@@ -14,7 +14,7 @@ fn earlier_deposits_are_unmatched_and_later_ones_are_booked() {
     };
     let mut till = Till::of_solana(&node, &node.url);
     let enabled = "update accounts set customers_enabled = 1";
-    till.served.open().execute(enabled, []).unwrap();
+    till.served.open_file().execute(enabled, []).unwrap();
     let running = till.start();
     till.until_known("solana", SOL);
     let given = till.call(&running, "POST", "/v1/customers/ada/addresses", "{}");
@@ -44,15 +44,15 @@ fn earlier_deposits_are_unmatched_and_later_ones_are_booked() {
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
-    till.served.until(found, &["1 unwatched 1,unwatched 1"]);
+    till.served.poll(found, &["1 unwatched 1,unwatched 1"]);
     running.process.kill();
     node.pay(SOL, &address, 90_000_000);
     node.mine(FINAL + 2);
     let running = till.start();
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
-    till.served.until(booked, &["90000000"]);
-    till.served.until(found, &["1 unwatched 1,unwatched 1"]);
+    till.served.poll(booked, &["90000000"]);
+    till.served.poll(found, &["1 unwatched 1,unwatched 1"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

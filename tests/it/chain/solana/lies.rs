@@ -141,25 +141,25 @@ fn false_answers_of_a_node_change_nothing() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let ours = node.pool(0, 2);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     follower.poll();
     for (method, lie, expected) in lies().into_iter().chain(lies_of_transactions()) {
         let before = follower.found.len();
         node.pay(USDC, &ours[0], 20);
-        liar.lie(method, lie);
+        liar.inject(method, lie);
         let error = follower.step().unwrap_err();
         assert_eq!(kind(&error), expected, "{method}: {error}");
         assert_eq!(follower.found.len(), before, "{method}");
-        liar.honest();
+        liar.clear_faults();
         let seen = follower.poll();
         assert_eq!(seen.len(), 1, "{method}: {seen:?}");
     }
     node.mine(FINAL + 2);
     follower.poll();
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.came(), node.came_to(&ours));
+    assert_eq!(follower.came(), node.received_by(&ours));
 }
 
 #[test]
@@ -167,15 +167,15 @@ fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let ours = node.pool(0, 2);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     follower.poll();
     // Another one behind the same url, whose history is short: the account has changed, so it is asked again.
-    liar.lie("getSignaturesForAddress", RpcFault::result(json!([])));
+    liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(SOL, &ours[0], 1_000_000);
     assert!(follower.poll().is_empty());
-    liar.honest();
+    liar.clear_faults();
     assert_eq!(follower.poll().len(), 1);
     // One that does not tell of the account either: what is final is read again.
     let nobody = |_: &Value, answer: &mut Value| {
@@ -187,10 +187,10 @@ fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
     follower.poll();
     let seen = follower.found.len();
     node.pay(USDC, &ours[1], 5);
-    liar.lie("getMultipleAccounts", RpcFault::change(nobody));
-    liar.lie("getSignaturesForAddress", RpcFault::result(json!([])));
+    liar.inject("getMultipleAccounts", RpcFault::change(nobody));
+    liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     assert!(follower.poll().is_empty());
-    liar.honest();
+    liar.clear_faults();
     node.mine(700);
     assert!(!follower.poll().is_empty());
     let told: Vec<_> = follower.found[seen..]
@@ -201,13 +201,13 @@ fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
     // A head that goes back lags; what is final never goes back.
     let complete = follower.complete();
     let slot = node.slot();
-    liar.lie("getSlot", RpcFault::result(json!(slot - 500)));
+    liar.inject("getSlot", RpcFault::result(json!(slot - 500)));
     assert!(follower.step().unwrap().is_none());
-    liar.honest();
+    liar.clear_faults();
     follower.poll();
     assert!(follower.complete() >= complete);
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.came(), node.came_to(&ours));
+    assert_eq!(follower.came(), node.received_by(&ours));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let mut client = client(&node, &liar.url());
     node.mine(400);
     let head = client.head().unwrap();
@@ -227,10 +227,10 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
         hash,
     });
     let mut told = |lie: RpcFault, slot: u32| {
-        liar.lie("getBlock", lie);
+        liar.inject("getBlock", lie);
         client.begin_step(&known);
         let told = client.hash_at(slot);
-        liar.honest();
+        liar.clear_faults();
         told
     };
     let skipped = || {
@@ -285,7 +285,7 @@ fn range_ends_at_its_last_block_where_its_last_slot_has_none() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let mut client = client(&node, &liar.url());
     node.mine(100);
     let finalized = client.head().unwrap().finalized.unwrap();
@@ -295,8 +295,8 @@ fn range_ends_at_its_last_block_where_its_last_slot_has_none() {
             answer["result"] = Value::Null;
         }
     };
-    liar.lie("getBlock", RpcFault::change(change));
-    liar.lie(
+    liar.inject("getBlock", RpcFault::change(change));
+    liar.inject(
         "getBlocks",
         RpcFault::change(move |_, answer| {
             let slots = answer["result"].as_array_mut().unwrap();
@@ -316,14 +316,14 @@ fn node_of_another_network_or_with_another_mint_is_refused() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let mut known = client(&node, &liar.url());
     assert_eq!(known.network().unwrap(), "localnet");
     // It is asked again after a failure: another node may answer.
-    liar.lie("getSlot", RpcFault::Status(500));
+    liar.inject("getSlot", RpcFault::Status(500));
     known.head().unwrap_err();
-    liar.honest();
-    liar.lie("getGenesisHash", RpcFault::result(json!(MAIN)));
+    liar.clear_faults();
+    liar.inject("getGenesisHash", RpcFault::result(json!(MAIN)));
     let refused = known.head().unwrap_err().to_string();
     assert!(
         refused.contains("on which no setting says where"),
@@ -338,7 +338,7 @@ fn node_of_another_network_or_with_another_mint_is_refused() {
         client_with(&liar.url(), Tokens::new()).network().unwrap(),
         "mainnet-beta"
     );
-    liar.honest();
+    liar.clear_faults();
     for (mint, problem) in [
         (node.mint("token2022"), "those of Token-2022 are not taken"),
         (&node.payer, "is not of the token program"),
@@ -355,7 +355,7 @@ fn node_of_another_network_or_with_another_mint_is_refused() {
         );
     }
     // Of more accounts than fit into a request each is asked about, and a limit halves how many those are.
-    liar.lie("getMultipleAccounts", RpcFault::Status(413));
+    liar.inject("getMultipleAccounts", RpcFault::Status(413));
     assert_eq!(
         kind(&client(&node, &liar.url()).network().unwrap_err()),
         "limited"

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 #[track_caller]
 fn agrees(node: &Surfpool, follower: &Follower, ours: &[String]) {
     let ours: BTreeSet<String> = ours.iter().cloned().collect();
-    assert_eq!(follower.came(), node.came_to(&ours));
+    assert_eq!(follower.came(), node.received_by(&ours));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn history_of_an_account_is_asked_for_again_after_some_hours() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let ours = node.pool(0, 1);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     // The first looks, at the head and at what is final.
@@ -204,7 +204,7 @@ fn history_of_an_account_is_asked_for_again_after_some_hours() {
             answer["result"] = (time + seconds).into();
         })
     };
-    liar.lie("getBlockTime", hours(7 * 3_600));
+    liar.inject("getBlockTime", hours(7 * 3_600));
     node.mine(2);
     follower.poll();
     assert_eq!(follower.came().len(), 1);

@@ -4,7 +4,7 @@ use crate::chain::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
 use crate::support::polling;
-use crate::support::received::booked;
+use crate::support::received::booked_amounts;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
 use serde_json::{Value, json};
@@ -21,7 +21,10 @@ fn to(invoice: &Value) -> String {
 fn agrees(till: &Till, node: &Surfpool, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(booked(&till.served.open()), node.came_to(&to));
+    assert_eq!(
+        booked_amounts(&till.served.open_file()),
+        node.received_by(&to)
+    );
 }
 
 #[test]
@@ -50,20 +53,20 @@ fn coin_and_tokens_are_seen_and_confirmed_once_their_slot_is_final() {
     let read = |till: &Till| {
         let height = node.slot();
         let read = format!("select (height = {height}) || '' from chain_cursors");
-        till.served.until(&read, &["1"]);
+        till.served.poll(&read, &["1"]);
     };
     let mut running = till.start();
     read(&till);
     let last =
         "select group_concat(state) from (select state from observations order by block_height)";
-    till.served.until(last, &["confirmed,confirmed,seen"]);
+    till.served.poll(last, &["confirmed,confirmed,seen"]);
     running.process.kill();
     node.mine(2);
     let running = till.start();
     for invoice in &invoices {
         till.hears("invoice.confirmed", invoice);
     }
-    let shown = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let shown = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = &shown.expect(200).json()["data"][0];
     assert_eq!(
         [
@@ -99,24 +102,24 @@ fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let till = Till::of_solana(&node, &format!("{},{}", liar.url(), node.url));
     let mut running = till.start();
     till.until_known("solana", SOL);
     let invoice = till.invoice(&running, USDC);
     running.process.kill();
-    liar.lie("getSignaturesForAddress", RpcFault::result(json!([])));
+    liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(USDC, &to(&invoice), 20_000_000);
     node.mine(FINAL + 2);
     let mut running = till.start();
     let height = node.slot();
     let read = format!("select (height = {height}) || '' from chain_cursors");
-    till.served.until(&read, &["1"]);
-    assert!(liar.asked("getSignaturesForAddress") > 0);
+    till.served.poll(&read, &["1"]);
+    assert!(liar.call_count("getSignaturesForAddress") > 0);
     till.served
-        .until("select count(*) || '' from observations", &["0"]);
+        .poll("select count(*) || '' from observations", &["0"]);
     running.process.kill();
-    liar.lie("getSlot", RpcFault::Status(503));
+    liar.inject("getSlot", RpcFault::Status(503));
     let running = till.start();
     till.hears("invoice.confirmed", &invoice);
     drop(running);
@@ -128,7 +131,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
-    let liar = RpcProxy::before(&node.url);
+    let liar = RpcProxy::start(&node.url);
     let till = Till::of_solana(&node, &liar.url());
     let mut running = till.start();
     till.until_known("solana", SOL);
@@ -140,7 +143,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
     let stopped = |problem: &str| {
         let mut running = till.start();
         let said = polling::until(|| {
-            let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+            let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
             let chains = chains.expect(200).json();
             let said = chains["data"][0]["problem"].as_str().unwrap_or_default();
             said.contains(problem)
@@ -148,15 +151,15 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
         assert!(said, "{problem}");
         running.process.kill();
         till.served
-            .until("select count(*) || '' from observations", &["0"]);
-        liar.honest();
+            .poll("select count(*) || '' from observations", &["0"]);
+        liar.clear_faults();
     };
-    liar.lie("getSlot", RpcFault::Status(503));
+    liar.inject("getSlot", RpcFault::Status(503));
     stopped("it answered with status 503");
-    liar.lie("getTransaction", RpcFault::result(Value::Null));
+    liar.inject("getTransaction", RpcFault::result(Value::Null));
     stopped("it tells of ");
     let behind = json!(before.saturating_sub(20));
-    liar.lie("getSlot", RpcFault::result(behind));
+    liar.inject("getSlot", RpcFault::result(behind));
     stopped("does not have block ");
     let running = till.start();
     till.hears("invoice.confirmed", &invoice);
@@ -196,7 +199,7 @@ fn money_of_our_own_books_nothing() {
     till.hears("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
-    till.served.until(owners, &["1 2 0"]);
+    till.served.poll(owners, &["1 2 0"]);
     drop(running);
     agrees(&till, &node, &[to(&paid), to(&other)]);
 }

@@ -16,7 +16,7 @@ fn shop() -> (Till, [String; 2]) {
     let node = Node::start();
     let till = Till::of_accounts("tron", &node.url(), ("USDT-TRC20", &address(TOKEN)));
     let enabled = "update accounts set customers_enabled = 1";
-    till.served.open().execute(enabled, []).unwrap();
+    till.served.open_file().execute(enabled, []).unwrap();
     let running = till.start();
     till.until_known("tron", "TRX");
     let addresses = ["bob", "ada"].map(|name| {
@@ -54,23 +54,23 @@ fn paid(node: &Node, [bob, ada]: &[String; 2]) {
 fn earlier_deposits_are_unmatched_and_addresses_of_long_ago_are_named() {
     let (mut till, addresses) = shop();
     grow_old(&mut till);
-    let node = Node::start_ago(35 * DAY_MS);
+    let node = Node::start_behind(35 * DAY_MS);
     paid(&node, &addresses);
     till.asks("tron", &node.url());
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
-    till.served.until(found, &["1 unwatched 1"]);
+    till.served.poll(found, &["1 unwatched 1"]);
     running.process.kill();
     node.pay(&addresses[1], 9_000_000);
     node.mine(30);
     let mut running = till.start();
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
-    till.served.until(booked, &["9000000"]);
+    till.served.poll(booked, &["9000000"]);
     is_assigned(&running);
     till.served
-        .until("select count(*) || '' from deposits", &["2"]);
+        .poll("select count(*) || '' from deposits", &["2"]);
 
     let said = till.coffer(&["doctor"]);
     let named = format!("tron was read for them: {}", addresses[0]);
@@ -85,7 +85,7 @@ fn earlier_deposits_are_unmatched_and_addresses_of_long_ago_are_named() {
     running.process.kill();
     till.coffer(&["rescan", "tron", "--from", "1"]);
     let running = till.start();
-    till.served.until(found, &["2 unwatched 1,unwatched 1"]);
+    till.served.poll(found, &["2 unwatched 1,unwatched 1"]);
     let said = till.coffer(&["doctor"]);
     assert!(!said.contains("given out before"), "{said}");
     drop(running);
@@ -95,7 +95,7 @@ fn earlier_deposits_are_unmatched_and_addresses_of_long_ago_are_named() {
 /// Gives the unmatched payment to the customer whose address it came to.
 #[track_caller]
 fn is_assigned(running: &RunningServer) {
-    let listed = running.interface("GET", UNMATCHED, &Value::Null);
+    let listed = running.operator_request("GET", UNMATCHED, &Value::Null);
     let listed = listed.expect(200).json();
     let found = &listed["data"][0];
     let shown = [
@@ -110,5 +110,5 @@ fn is_assigned(running: &RunningServer) {
     );
     let path = format!("{UNMATCHED}/{}/assign", found["id"].as_str().unwrap());
     let to = json!({ "account": found["candidate"]["account"], "customer": "ada" });
-    running.interface("POST", &path, &to).expect(200);
+    running.operator_request("POST", &path, &to).expect(200);
 }

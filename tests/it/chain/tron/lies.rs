@@ -152,12 +152,12 @@ fn answer_that_does_not_fit_is_not_believed() {
     let node = paid();
     for (at, (path, fault, asks, expected)) in changed.chain(replaced()).enumerate() {
         let mut client = client(&node.url());
-        node.lie(path, fault);
+        node.inject(path, fault);
         let Err(error) = asks(&mut client) else {
             unreachable!("case {at}, {path}");
         };
         assert_eq!(kind(&error), expected, "case {at}, {path}: {error}");
-        node.honest();
+        node.clear_faults();
         asks(&mut client).unwrap();
     }
 }
@@ -168,7 +168,7 @@ fn node_of_another_network_is_refused() {
     let mut client = client(&node.url());
     assert_eq!(client.network().unwrap(), "nile");
     let other = "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e";
-    node.lie(
+    node.inject(
         "/wallet/getblockbynum",
         Fault::change(move |asked, answer| {
             if asked["num"] == 0 {
@@ -177,7 +177,7 @@ fn node_of_another_network_is_refused() {
         }),
     );
     // It is asked again after each failure.
-    node.lie("/wallet/getnowblock", Fault::Status(503, String::new()));
+    node.inject("/wallet/getnowblock", Fault::Status(503, String::new()));
     assert_eq!(
         client.head().map_err(|error| kind(&error)),
         Err("unreachable")
@@ -190,7 +190,7 @@ fn node_of_another_network_is_refused() {
     let strange = self::client(&node.url()).network();
     assert_eq!(strange.unwrap(), "shasta");
     let unknown = format!("{:064x}", 5);
-    node.lie(
+    node.inject(
         "/wallet/getblockbynum",
         Fault::change(move |_, answer| answer["blockID"] = unknown.clone().into()),
     );
@@ -221,21 +221,21 @@ fn limit_makes_the_next_range_shorter_and_tells_no_secret() {
         } else {
             String::new()
         };
-        node.lie(
+        node.inject(
             "/walletsolidity/getblockbylimitnext",
             Fault::Status(status, text),
         );
         let error = client.blocks(1, 18, &ours()).unwrap_err();
         assert_eq!(kind(&error), "limited", "{status}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
-        node.honest();
+        node.clear_faults();
         // Eighteen were too many.
         assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 9, "{status}");
         assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 10, "{status}");
     }
     // A key that is wrong is no limit.
     let mut client = client(&node.url());
-    node.lie("/wallet/getnowblock", Fault::Status(401, String::new()));
+    node.inject("/wallet/getnowblock", Fault::Status(401, String::new()));
     assert_eq!(client.head().map_err(|error| kind(&error)), Err("wrong"));
 }
 
@@ -247,7 +247,7 @@ fn limit_in_the_middle_keeps_the_blocks_before_it() {
     let mut client = client(&node.url());
     client.head().unwrap();
     let limit = json!({ "Error": "lack of computing resources: too many requests" });
-    node.lie(
+    node.inject(
         "/walletsolidity/gettransactioninfobyblocknum",
         Fault::change(move |asked, answer| {
             if asked["num"] != 12 {

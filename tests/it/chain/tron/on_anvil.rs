@@ -1,7 +1,7 @@
 //! Logs that a real contract wrote, on an anvil: Tron's machine writes the same, and its nodes tell them without `0x`.
 
 use super::fixtures::{ONE, OTHER, TWO, all_short, read};
-use crate::support::anvil::{ADDRESS, Node as Anvil, word};
+use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use crate::support::tron::{Act, Node as Standin, PAYER, TOKEN, hex_of};
 use coffer::domain::address::account;
 use coffer::domain::asset::Chain;
@@ -16,7 +16,7 @@ fn plain(value: &Value) -> String {
 /// The logs of a transaction, as if the listed token had written them.
 #[track_caller]
 fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
-    let receipt = anvil.mined(txid);
+    let receipt = anvil.wait_success(txid);
     let logs = receipt["logs"].as_array().unwrap().iter();
     let logs = logs.map(|log| {
         let topics = log["topics"].as_array().unwrap().iter().map(plain);
@@ -27,10 +27,10 @@ fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
 
 #[test]
 fn logs_of_a_real_contract_are_read_by_their_place() {
-    let Some(anvil) = Anvil::of(728_126_428, "logs of a real contract, for Tron") else {
+    let Some(anvil) = Anvil::start(728_126_428, "logs of a real contract, for Tron") else {
         return;
     };
-    let token = anvil.token();
+    let token = anvil.deploy_token();
     let to = |account: [u8; 20]| format!("0x{}", hex_of(&account));
     let number = |number: u128| format!("{number:064x}");
     let one = anvil.pay_token(&token, &to(ONE), 20_000_000);
@@ -38,9 +38,9 @@ fn logs_of_a_real_contract_are_read_by_their_place() {
         number(64),
         number(96 + 32 * 3),
         number(3),
-        word(&to(OTHER)),
-        word(&to(ONE)),
-        word(&to(TWO)),
+        address_word(&to(OTHER)),
+        address_word(&to(ONE)),
+        address_word(&to(TWO)),
         number(3),
         number(1),
         number(2),

@@ -26,7 +26,7 @@ fn block_of_the_main_network_is_read() {
     let (node, recorded) = (Standin::start(), recorded());
     let block = &recorded["block"];
     let path = "/walletsolidity/getblockbylimitnext";
-    node.lie(path, Fault::body(&json!({ "block": [block] })));
+    node.inject(path, Fault::body(&json!({ "block": [block] })));
     let (to, from) = (
         account("41c3d34597fb01e25d4d8e7ef34ccdd0f05bf85473"),
         account("4174d7980a2a3e48e3a863365542e92ab8d646e0aa"),
@@ -48,7 +48,7 @@ fn block_of_the_main_network_is_read() {
     assert_eq!(received, [("TRX", txid, 0, to, 6, from)]);
     // The main network has no setting for a token.
     let first = "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc";
-    node.lie(
+    node.inject(
         "/wallet/getblockbynum",
         Fault::change(move |_, answer| answer["blockID"] = first.into()),
     );
@@ -86,7 +86,7 @@ fn results_of_a_java_tron_are_read() {
     ] {
         let info = &recorded[name];
         let id = info["id"].as_str().unwrap();
-        node.lie("/wallet/gettransactioninfobyid", Fault::body(info));
+        node.inject("/wallet/gettransactioninfobyid", Fault::body(info));
         // The block of the last one was recorded, too; those of the others have its shape.
         let mut block = recorded["other_block"].clone();
         let height = info["blockNumber"].as_u64().unwrap();
@@ -98,7 +98,7 @@ fn results_of_a_java_tron_are_read() {
         let sent = &mut block["transactions"][0];
         sent["txID"] = id.into();
         sent["raw_data"]["contract"][0]["type"] = kind.into();
-        node.lie("/wallet/getblockbynum", Fault::body(&block));
+        node.inject("/wallet/getblockbynum", Fault::body(&block));
         let found = client.transaction(id, &[], &Ours(vec![to])).unwrap();
         let Lookup::Found(found) = found else {
             unreachable!("{name}")

@@ -104,12 +104,18 @@ fn head_asks_for_results_only_of_blocks_whose_transactions_pay_us_in_a_token() {
     node.mine(1);
     let height = node.height();
     assert_eq!(read(&node, height, height).len(), 0);
-    assert_eq!((node.asked(path), node.asked(solid)), (0, 0));
+    assert_eq!(
+        (node.request_count(path), node.request_count(solid)),
+        (0, 0)
+    );
     // It is found once it is final; a block without contracts is not asked for even then.
     node.pay(&address(ONE), 7);
     node.mine(FINAL);
     assert_eq!(read(&node, height, height + 1).len(), 2);
-    assert_eq!((node.asked(path), node.asked(solid)), (0, 1));
+    assert_eq!(
+        (node.request_count(path), node.request_count(solid)),
+        (0, 1)
+    );
     // No account is watched.
     let mut client = client(&node.url());
     client.head().unwrap();
@@ -117,7 +123,7 @@ fn head_asks_for_results_only_of_blocks_whose_transactions_pay_us_in_a_token() {
         .blocks(height, height + 1, &Ours(Vec::new()))
         .unwrap();
     assert_eq!(received(blocks).len(), 0);
-    assert_eq!(node.asked(solid), 1);
+    assert_eq!(node.request_count(solid), 1);
 }
 
 #[test]
@@ -245,7 +251,7 @@ fn address_that_is_none_stops_no_chain() {
     node.mine(FINAL);
     let odd = json!("41abcdef");
     let strange = odd.clone();
-    node.lie(
+    node.inject(
         "/walletsolidity/gettransactioninfobyblocknum",
         Fault::change(move |_, answer| {
             answer[0]["internal_transactions"][0]["transferTo_address"] = odd.clone();
@@ -255,7 +261,7 @@ fn address_that_is_none_stops_no_chain() {
                 .insert(0, json!({ "address": odd, "data": "12" }));
         }),
     );
-    node.lie(
+    node.inject(
         "/walletsolidity/getblockbylimitnext",
         Fault::change(move |_, answer| {
             let call = &mut answer["block"][0]["transactions"][0]["raw_data"]["contract"][0];

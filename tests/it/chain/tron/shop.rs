@@ -3,7 +3,7 @@
 use crate::chain::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
-use crate::support::received::booked;
+use crate::support::received::booked_amounts;
 use crate::support::tron::{Act, Fault, Node, TOKEN, address, bytes};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -26,7 +26,10 @@ fn to(invoice: &Value) -> String {
 fn agrees(till: &Till, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(booked(&till.served.open()), node.came_to(&to, ASSET));
+    assert_eq!(
+        booked_amounts(&till.served.open_file()),
+        node.received_by(&to, ASSET)
+    );
 }
 
 #[test]
@@ -53,12 +56,12 @@ fn coin_and_token_are_seen_and_confirmed_once_their_block_is_final() {
     node.mine(FINAL - 2);
     let mut running = till.start();
     let height = node.height();
-    till.served.until(
+    till.served.poll(
         &format!("select (height = {height}) || '' from chain_cursors"),
         &["1"],
     );
     let booked = "select group_concat(state) from (select state from observations)";
-    till.served.until(booked, &["seen,seen"]);
+    till.served.poll(booked, &["seen,seen"]);
     running.process.kill();
     node.mine(1);
     let running = till.start();
@@ -73,7 +76,7 @@ fn coin_and_token_are_seen_and_confirmed_once_their_block_is_final() {
 /// The Chains page and `doctor` show the chain like the others.
 #[track_caller]
 fn is_shown(till: &Till, running: &crate::support::installation::RunningServer, node: &Node) {
-    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = &chains.expect(200).json()["data"][0];
     assert_eq!(
         [
@@ -114,8 +117,8 @@ fn next_url_takes_over_from_one_that_hides_a_payment_and_fails() {
             block.as_object_mut().unwrap().remove("transactions");
         }
     };
-    liar.lie("/wallet/getblockbylimitnext", Fault::change(empty));
-    liar.lie(
+    liar.inject("/wallet/getblockbylimitnext", Fault::change(empty));
+    liar.inject(
         "/walletsolidity/getblockbylimitnext",
         Fault::Status(500, String::new()),
     );
@@ -146,7 +149,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
     let stopped = |problem: &str| {
         let mut running = till.start();
         let said = crate::support::polling::until(|| {
-            let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+            let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
             let chains = chains.expect(200).json();
             let said = chains["data"][0]["problem"].as_str().unwrap_or_default();
             said.contains(problem)
@@ -154,17 +157,17 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
         assert!(said, "{problem}");
         running.process.kill();
         let path = "select count(*) || '' from observations where state = 'confirmed'";
-        till.served.until(path, &["0"]);
+        till.served.poll(path, &["0"]);
     };
-    node.lie("/wallet/getnowblock", Fault::Status(503, "[]".to_owned()));
+    node.inject("/wallet/getnowblock", Fault::Status(503, "[]".to_owned()));
     stopped("it answered with status 503");
-    node.honest();
-    node.lie(
+    node.clear_faults();
+    node.inject(
         "/walletsolidity/gettransactioninfobyblocknum",
         Fault::body(&json!([])),
     );
     stopped("does not tell what came of the transactions of block 31");
-    node.honest();
+    node.clear_faults();
     node.lag(30);
     stopped("does not have block 30");
     node.lag(0);
@@ -203,7 +206,7 @@ fn money_of_our_own_books_nothing() {
     till.hears("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
-    till.served.until(owners, &["1 2 0"]);
+    till.served.poll(owners, &["1 2 0"]);
     drop(running);
     agrees(&till, &node, &[to(&paid), to(&other)]);
 }

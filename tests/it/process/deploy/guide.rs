@@ -8,7 +8,7 @@ use crate::file::audit::findings;
 use crate::operator::wallets::EVM;
 use crate::support::anvil::Node;
 use crate::support::polling;
-use crate::support::process::{Process, example};
+use crate::support::process::{Process, example_path};
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
 use crate::support::{agent, send, tools};
@@ -50,7 +50,7 @@ impl Reader {
             ("openssl", "version"),
             ("curl", "--version"),
         ] {
-            tools::says(tool, &[argument], UNTESTED)?;
+            tools::probe(tool, &[argument], UNTESTED)?;
         }
         let scratch = Scratch::new();
         let mut command = Command::new("sh");
@@ -60,7 +60,10 @@ impl Reader {
         // Nobody else takes it meanwhile: the system gives each free port in turn.
         let rpc = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = rpc.local_addr().unwrap().port().to_string();
-        let receiver = format!("exec {} --listen {shop}", example("receiver").display());
+        let receiver = format!(
+            "exec {} --listen {shop}",
+            example_path("receiver").display()
+        );
         Some(Reader {
             scratch,
             blocks: blocks().into(),
@@ -93,7 +96,8 @@ impl Reader {
     #[track_caller]
     fn does(&mut self, kind: &str) -> String {
         let block = self.next(kind);
-        self.terminal.types(&format!("{block}\necho; echo DONE\n"));
+        self.terminal
+            .write_input(&format!("{block}\necho; echo DONE\n"));
         let lines = std::iter::repeat_with(|| self.terminal.line());
         let lines: Vec<String> = lines.take_while(|line| line != "DONE").collect();
         lines.join("\n")
@@ -188,10 +192,10 @@ fn hears(receiver: &Process, kind: &str, invoice: &str) {
 
 #[test]
 fn the_first_real_payment_from_an_empty_folder() {
-    let Some(base) = Node::of(BASE, UNTESTED) else {
+    let Some(base) = Node::start(BASE, UNTESTED) else {
         return;
     };
-    base.token_at(USDC);
+    base.deploy_token_at(USDC);
     let Some(mut reader) = Reader::new(&base.url) else {
         return;
     };

@@ -169,7 +169,7 @@ fn back(folder: &Path, file: &Path) -> Output {
 
 #[test]
 fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
-    let Some(_) = tools::says("litestream", &["version"], UNTESTED) else {
+    let Some(_) = tools::probe("litestream", &["version"], UNTESTED) else {
         return;
     };
     let served = Installation::new();
@@ -297,7 +297,7 @@ fn copied_again(served: &Installation, key: &str, replica: &str) -> String {
 
 #[test]
 fn in_a_container_it_does_not_outlive_coffer() {
-    let Some(_) = tools::says("litestream", &["version"], UNTESTED) else {
+    let Some(_) = tools::probe("litestream", &["version"], UNTESTED) else {
         return;
     };
     let served = Installation::new();
@@ -310,11 +310,11 @@ fn in_a_container_it_does_not_outlive_coffer() {
         litestream.sync();
         // As a container does that has used too much memory.
         running.process.kill();
-        assert!(!beside.ends(), "so that it is started again");
+        assert!(!beside.wait_success(), "so that it is started again");
         assert!(!litestream.synced(), "nobody copies");
     }
     // It does not begin without Coffer either, and what it finds then is still good.
-    assert!(!litestream.start_beside().ends());
+    assert!(!litestream.start_beside().wait_success());
     let running = served.start(&[]);
     let mut beside = litestream.start_beside();
     litestream.sync();
@@ -322,7 +322,7 @@ fn in_a_container_it_does_not_outlive_coffer() {
     let number = beside.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
-    beside.ends();
+    beside.wait_success();
     let copy = litestream.restored(served.path("copy.db"));
     assert!(invoices(&copy).contains(&made));
     assert_eq!(findings(&copy), Vec::<String>::new());

@@ -34,8 +34,8 @@ impl Nginx {
     /// Starts one in front of whoever listens there; nothing where the machine has none.
     #[track_caller]
     fn before(upstream: &str) -> Option<Nginx> {
-        tools::says("nginx", &["-v"], UNTESTED)?;
-        tools::says("curl", &["--version"], UNTESTED)?;
+        tools::probe("nginx", &["-v"], UNTESTED)?;
+        tools::probe("curl", &["--version"], UNTESTED)?;
         let scratch = Scratch::new();
         let folder = scratch.path("");
         let mut certificate = Command::new("openssl");
@@ -47,7 +47,7 @@ impl Nginx {
             "-addext",
             "subjectAltName=DNS:pay.example.com",
         ]);
-        let made = tools::output(certificate.current_dir(&folder), UNTESTED)?;
+        let made = tools::run(certificate.current_dir(&folder), UNTESTED)?;
         assert!(made.status.success(), "{made:?}");
         let (https, http) = (
             Receiver::unused_address().to_string(),

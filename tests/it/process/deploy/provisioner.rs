@@ -24,7 +24,7 @@ impl Host {
     #[track_caller]
     fn new(folder: PathBuf, needed: &[&str]) -> Option<Host> {
         for tool in needed {
-            tools::says(tool, &["--version"], UNTESTED)?;
+            tools::probe(tool, &["--version"], UNTESTED)?;
         }
         std::fs::create_dir(&folder).unwrap();
         let [.., high, middle, low] = std::process::id().to_be_bytes();
@@ -102,12 +102,14 @@ fn a_server_is_made_started_and_removed() {
     let program = json!([example("provision-qemu.sh"), host.folder, host.address]);
     let running = served.start(&["--provisioner", &program.to_string()]);
     let body = json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 1, "ramMb": 256, "diskGb": 3 });
-    let placed = running.reseller("POST", "/reseller/servers", &body);
+    let placed = running.reseller_request("POST", "/reseller/servers", &body);
     let id = placed.expect(201).json()["id"].as_str().unwrap().to_owned();
     let status = "select status from servers";
-    assert_eq!(served.until(status, &["active", "failed"]), "active");
+    assert_eq!(served.poll(status, &["active", "failed"]), "active");
     let path = format!("/reseller/servers/{id}");
-    let seen = running.reseller("GET", &path, &Value::Null).expect(200);
+    let seen = running
+        .reseller_request("GET", &path, &Value::Null)
+        .expect(200);
     let address = format!("{}:22001", host.address);
     assert_eq!(seen.json()["address"], json!(address));
     assert_eq!(host.disk_size(&id), 3 * GIB);
@@ -115,8 +117,10 @@ fn a_server_is_made_started_and_removed() {
     assert!(runs_with(pid.trim(), &host.disk(&id)));
     // QEMU itself waits there for whoever calls the guest.
     std::net::TcpStream::connect(&address).unwrap();
-    running.reseller("DELETE", &path, &Value::Null).expect(202);
-    served.until(status, &["deleted"]);
+    running
+        .reseller_request("DELETE", &path, &Value::Null)
+        .expect(202);
+    served.poll(status, &["deleted"]);
     assert!(!runs_with(pid.trim(), &host.disk(&id)));
     assert_eq!(host.servers(), [""; 0]);
 }

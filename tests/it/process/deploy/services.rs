@@ -30,8 +30,7 @@ fn systemd_understands_every_service() {
     let beside = scratch.path("coffer.service.d");
     std::fs::create_dir(&beside).unwrap();
     std::fs::copy(example("litestream.conf"), beside.join("litestream.conf")).unwrap();
-    let Some(output) = tools::output(&mut command, "whether systemd understands the services")
-    else {
+    let Some(output) = tools::run(&mut command, "whether systemd understands the services") else {
         return;
     };
     let said = String::from_utf8(output.stderr).unwrap();

@@ -34,7 +34,7 @@ impl Signer {
     #[track_caller]
     pub fn set_up(folder: &Path, url: &str, changes: Value) -> Option<Signer> {
         let program = "import eth_account, sys; print(sys.executable)";
-        let python = tools::says("python3", &["-c", program], UNTESTED)?;
+        let python = tools::probe("python3", &["-c", program], UNTESTED)?;
         let records = folder.join("records");
         std::fs::create_dir(&records).unwrap();
         let limit = json!({ "transfer": "1", "day": "10" });
@@ -103,10 +103,10 @@ fn pay(
     let own = ["--signer", &command, "--node", &node, "--test-networks"];
     let running = served.start(&[&own[..], settings].concat());
     let id = served.approved_payout_in(&running, [asset, "ethereum", TO]);
-    let mut state = served.until(STATE, &["processing ", "processing unknown"]);
+    let mut state = served.poll(STATE, &["processing ", "processing unknown"]);
     if state == "processing " {
         chain.mine(40);
-        state = served.until(STATE, &["paid "]);
+        state = served.poll(STATE, &["paid "]);
     }
     let url = format!("{}/v1/payouts/{id}", running.url);
     let key = [("X-API-Key", served.key.as_str())];
@@ -121,7 +121,7 @@ fn folder(served: &Installation) -> PathBuf {
 
 #[test]
 fn a_payout_reaches_its_address_once() {
-    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
     let served = Installation::new();
@@ -134,26 +134,26 @@ fn a_payout_reaches_its_address_once() {
         (&seen["status"], &seen["amountCrypto"]),
         (&json!("paid"), &json!("0.199"))
     );
-    node.mined(&seen["txid"]);
-    assert_eq!((node.balance(TO), node.sent()), (WEI, 1));
+    node.wait_success(&seen["txid"]);
+    assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
     // The same order, once more.
     let mut same = order(0);
     same["id"] = seen["id"].clone();
     let answer = signer.run(&same);
     assert_eq!(answer, Some(json!({ "txid": seen["txid"] })));
-    assert_eq!((node.balance(TO), node.sent()), (WEI, 1));
+    assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
     // Another order by the same name is none.
     same["amount"] = json!("0.198");
     assert_eq!(signer.run(&same), None);
-    assert_eq!(node.sent(), 1);
+    assert_eq!(node.transaction_count(), 1);
 }
 
 #[test]
 fn a_payout_in_a_token_reaches_its_address() {
-    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
-    let token = node.token();
+    let token = node.deploy_token();
     let served = Installation::new();
     let tokens = json!({ "tokens": { "USDC-ERC20": token } });
     let Some(signer) = Signer::set_up(&folder(&served), &node.url, tokens) else {
@@ -166,7 +166,7 @@ fn a_payout_in_a_token_reaches_its_address() {
         ("USDC-ERC20", &["--token", &contract]),
     );
     assert_eq!(state, "paid ");
-    node.mined(&seen["txid"]);
+    node.wait_success(&seen["txid"]);
     assert_eq!(node.token_balance(&token, TO), 199_000);
     assert_eq!(node.token_balance(&token, ADDRESS), 1_000_000_000 - 199_000);
 }
@@ -193,7 +193,7 @@ fn recorded(records: &Path) -> usize {
 
 #[test]
 fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record() {
-    let (Some(node), scratch) = (Node::of(CHAIN_ID, UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
     let poor = json!({ "key": format!("0x{:064x}", 1),
@@ -218,7 +218,7 @@ fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record
         }
         assert_eq!(recorded(&records), 0, "{reason}");
     }
-    assert_eq!((node.balance(TO), node.sent()), (0, 0));
+    assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
     // It goes better now.
     let (signer, records) = alone(&scratch, &node, json!({})).unwrap();
     assert!(signer.run(&order(1)).unwrap()["txid"].is_string());
@@ -227,7 +227,7 @@ fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record
 
 #[test]
 fn an_order_that_is_never_sent_is_answered_so_for_ever() {
-    let (Some(node), scratch) = (Node::of(CHAIN_ID, UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
     // The second account of every anvil.
@@ -277,12 +277,12 @@ fn an_order_that_is_never_sent_is_answered_so_for_ever() {
         }
         assert_eq!(recorded(&records), 1, "{reason}");
     }
-    assert_eq!((node.balance(TO), node.sent()), (0, 0));
+    assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
 }
 
 #[test]
 fn no_more_is_signed_in_a_day_than_its_limit() {
-    let (Some(node), scratch) = (Node::of(CHAIN_ID, UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
     let limits = json!({ "limits": { "ETH": { "transfer": "0.199", "day": "0.398" } } });
@@ -316,7 +316,7 @@ fn no_more_is_signed_in_a_day_than_its_limit() {
 
 #[test]
 fn settings_that_others_may_read_are_not_used() {
-    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
     let served = Installation::new();
@@ -326,12 +326,12 @@ fn settings_that_others_may_read_are_not_used() {
     signer.readable(0o640);
     let (state, _) = pay(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "processing unknown");
-    assert_eq!((node.balance(TO), node.sent()), (0, 0));
+    assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
 }
 
 #[test]
 fn a_signed_transaction_that_was_lost_is_handed_in_again_as_it_was() {
-    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
     let scratch = Scratch::new();
@@ -353,7 +353,7 @@ fn a_signed_transaction_that_was_lost_is_handed_in_again_as_it_was() {
     let second = signer.run(&order(2)).unwrap();
     assert!(second["txid"].is_string() && second != first, "{second}");
     node.ask("evm_mine", json!([]));
-    node.mined(&first["txid"]);
-    node.mined(&second["txid"]);
-    assert_eq!((node.balance(TO), node.sent()), (2 * WEI, 2));
+    node.wait_success(&first["txid"]);
+    node.wait_success(&second["txid"]);
+    assert_eq!((node.balance(TO), node.transaction_count()), (2 * WEI, 2));
 }

@@ -23,7 +23,7 @@ const WITH_PASSPHRASE: &str = "3Xn4TRPPnqg4mRiMwnU55v4uwFUKzBMfgs6GWJ2eD4SK";
 #[track_caller]
 fn derived(arguments: &[&str], input: &str) -> Option<Output> {
     let program = "import slip10, sys; print(sys.executable)";
-    let python = tools::says("python3", &["-c", program], UNTESTED)?;
+    let python = tools::probe("python3", &["-c", program], UNTESTED)?;
     let mut command = Command::new(python);
     let command = command.arg(example("solana-addresses.py")).args(arguments);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());

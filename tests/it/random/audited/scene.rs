@@ -1,6 +1,6 @@
 //! Where everything is done: a shop with two accounts, what there is in it so far, and those who do it.
 
-use crate::support::audit_log::note_written;
+use crate::support::audit_log::record_direct_writes;
 use crate::support::dice::Dice;
 use crate::support::operator_interface::OTHER_ACCOUNT;
 use crate::support::{LIVE, Response, Shop, TEST, agent, send};
@@ -81,12 +81,12 @@ impl Scene {
     /// A shop whose two accounts have everything switched on.
     #[track_caller]
     pub(super) fn open(file: &Path) -> Scene {
-        let shop = Shop::with(Config {
+        let shop = Shop::with_config(Config {
             file: Some(file.to_owned()),
             ..Config::sandbox()
         });
         let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-        shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+        shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
         Connection::open(file)
             .unwrap()
             .execute_batch(&format!(
@@ -98,7 +98,7 @@ impl Scene {
                    select 'second', 2, url, secret, 'legacy', 1, created_at from endpoints where removed_at is null;"
             ))
             .unwrap();
-        note_written(file);
+        record_direct_writes(file);
         let first = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
         let side = |account: &str, key: String, mode| Side {
             account: account.to_owned(),
@@ -123,7 +123,7 @@ impl Scene {
             other("test"),
             other("live"),
         ];
-        let cookie = Mutex::new(shop.signed_in("operator@sandbox.test"));
+        let cookie = Mutex::new(shop.sign_in("operator@sandbox.test"));
         Scene {
             shop,
             sides,
@@ -217,7 +217,7 @@ impl<'a> Caller<'a> {
         }
         let mut present = self.scene.cookie.lock().unwrap();
         if *present == cookie {
-            *present = self.scene.shop.signed_in("operator@sandbox.test");
+            *present = self.scene.shop.sign_in("operator@sandbox.test");
         }
         let cookie = present.clone();
         drop(present);

@@ -150,7 +150,7 @@ fn word(account: [u8; 20]) -> String {
 
 impl Transaction {
     /// Returns the payments that the transaction makes.
-    pub fn moved(&self) -> Vec<Payment> {
+    pub fn payments(&self) -> Vec<Payment> {
         if !self.is_done {
             return Vec::new();
         }

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::answers::answer;
-use crate::support::receiver::read;
+use crate::support::receiver::read_request;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
@@ -76,7 +76,7 @@ impl Server {
                 let connection = stream.try_clone().unwrap();
                 serving.connections.lock().unwrap().push(connection);
                 std::thread::spawn(move || {
-                    serving.talk(&stream);
+                    serving.serve(&stream);
                     // The client may have closed the connection.
                     let _ = stream.shutdown(Shutdown::Both);
                 });
@@ -89,16 +89,16 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    pub fn lie(&self, path: &str, fault: Fault) {
+    pub fn inject(&self, path: &str, fault: Fault) {
         let mut faults = self.serving.faults.lock().unwrap();
         faults.insert(path.to_owned(), fault);
     }
 
-    pub fn honest(&self) {
+    pub fn clear_faults(&self) {
         self.serving.faults.lock().unwrap().clear();
     }
 
-    pub fn asked(&self, path: &str) -> usize {
+    pub fn request_count(&self, path: &str) -> usize {
         let asked = self.serving.asked.lock().unwrap();
         asked
             .iter()
@@ -125,9 +125,9 @@ impl Drop for Server {
 
 impl Serving {
     /// Serves one connection until it is closed.
-    fn talk(&self, mut stream: &TcpStream) {
+    fn serve(&self, mut stream: &TcpStream) {
         let mut reader = BufReader::new(stream);
-        while let Some((path, _, body)) = read(&mut reader) {
+        while let Some((path, _, body)) = read_request(&mut reader) {
             let path = path.split('?').next().unwrap().to_owned();
             *self.asked.lock().unwrap().entry(path.clone()).or_default() += 1;
             let fault = self.faults.lock().unwrap().get(&path).cloned();

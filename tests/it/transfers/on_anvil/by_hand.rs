@@ -1,7 +1,7 @@
 //! Sent by a person: ids that are invented, of other transactions, or not entered at all.
 
 use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, USDC};
-use crate::support::anvil::word;
+use crate::support::anvil::address_word;
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds that are sent by hand on ethereum";
@@ -23,7 +23,7 @@ fn invented_txid_is_reviewed_after_six_hours_of_blocks_and_can_be_corrected() {
             &"g".repeat(64),
         ] {
             let refused = merchant.pay(sent, wrong);
-            refused.refused(400, "invalid_request", Some("txid"));
+            refused.assert_error(400, "invalid_request", Some("txid"));
         }
         merchant.waits(sent);
         merchant.enter(sent, &invented);
@@ -52,7 +52,7 @@ fn invented_txid_is_reviewed_after_six_hours_of_blocks_and_can_be_corrected() {
     merchant.are_paid(&both, &right);
     for sent in &both {
         let refused = merchant.pay(sent, &invented);
-        refused.refused(409, "invalid_transition", Some("action"));
+        refused.assert_error(409, "invalid_transition", Some("action"));
     }
     merchant.waits(&forgotten);
     merchant.pass(17 * HOUR_MS + 10 * MINUTE_MS);
@@ -86,7 +86,7 @@ fn exact_amount_is_taken_without_a_txid_and_counts_once() {
         let second = merchant.processing_to(("refunds", coin), first[1].to.clone());
         for _ in 0..2 {
             let refused = merchant.pay(&second, &txids[1]);
-            refused.refused(409, "invalid_transition", Some("txid"));
+            refused.assert_error(409, "invalid_transition", Some("txid"));
             merchant.waits(&second);
             merchant.mine(FINAL);
             merchant.are_paid(&first, &txids);
@@ -131,7 +131,7 @@ fn wrong_transaction_is_reviewed_until_the_right_one_is_entered() {
         for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
             merchant.is_reviewed(sent, &format!("transaction {txid}{problem}"));
             let refused = merchant.act(sent, &json!({ "action": "fail" }));
-            refused.refused(409, "invalid_transition", Some("force"));
+            refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
     let right = both.each_ref().map(|sent| merchant.send_it(sent));
@@ -148,13 +148,13 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_once_it_is_final() {
     let Some(mut merchant) = Merchant::open(UNTESTED) else {
         return;
     };
-    let contract = merchant.node.sender();
+    let contract = merchant.node.deploy_sender();
     let (before, both) = (
         merchant.balance(),
         [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of)),
     );
     let txids = both.each_ref().map(|sent| {
-        let (to, units) = (word(&sent.to), format!("{:064x}", sent.units));
+        let (to, units) = (address_word(&sent.to), format!("{:064x}", sent.units));
         let node = &merchant.node;
         let txid = match sent.asset {
             ETH => node.call(&contract, "fail(address)", &[to], sent.units),
@@ -173,7 +173,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_once_it_is_final() {
                 &format!("transaction {txid} reverted and moved nothing"),
             );
             let refused = merchant.act(sent, &json!({ "action": "fail" }));
-            refused.refused(409, "invalid_transition", Some("force"));
+            refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
     merchant.mine(FINAL);

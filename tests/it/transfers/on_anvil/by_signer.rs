@@ -3,7 +3,7 @@
 use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, Sent, USDC};
 use crate::process::deploy::signer::{CHAIN_ID, Signer};
 use crate::support::anvil::Node;
-use crate::support::installation::starts;
+use crate::support::installation::start_count;
 use crate::support::polling;
 use crate::transfers::signer::{answer, starts_for, waiting};
 use serde_json::json;
@@ -16,7 +16,7 @@ const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 /// `None` where the machine lacks a part.
 #[track_caller]
 pub(super) fn with_signer() -> Option<Merchant> {
-    let node = Node::of(CHAIN_ID, UNTESTED)?;
+    let node = Node::start(CHAIN_ID, UNTESTED)?;
     let url = node.url.clone();
     let mut has_signer = true;
     let mut merchant = Merchant::of(node, &url, |till, token| {
@@ -48,7 +48,7 @@ pub(super) fn with_signer() -> Option<Merchant> {
 /// Opens a shop whose signer answers as soon as the test does; `None` where the machine has no anvil.
 #[track_caller]
 pub(super) fn with_answers(untested: &str) -> Option<Merchant> {
-    let node = Node::of(CHAIN_ID, untested)?;
+    let node = Node::start(CHAIN_ID, untested)?;
     let url = node.url.clone();
     let mut merchant = Merchant::of(node, &url, |till, _| {
         vec!["--signer".to_owned(), waiting(&till.served)]
@@ -109,7 +109,7 @@ impl Merchant {
             found = self
                 .till
                 .served
-                .open()
+                .open_file()
                 .query_row(&txid, [], |row| row.get(0))
                 .unwrap();
             !found.is_empty()
@@ -137,12 +137,12 @@ impl Merchant {
     fn has_run(&self, starts: usize) {
         assert!(polling::until(|| self.starts() == starts));
         let running = "select count(*) || '' from transfers where sending = 'running'";
-        self.till.served.until(running, &["0"]);
+        self.till.served.poll(running, &["0"]);
     }
 
     /// How often the signer was started.
     pub(super) fn starts(&self) -> usize {
-        starts(&self.till.served.path("noted"))
+        start_count(&self.till.served.path("noted"))
     }
 }
 
@@ -156,7 +156,7 @@ fn signer_sends_once_although_the_server_is_killed_after_each_step() {
         [("payouts", ETH), ("refunds", USDC)],
         [("payouts", USDC), ("refunds", ETH)],
     ] {
-        let sent = merchant.node.sent();
+        let sent = merchant.node.transaction_count();
         let both = kinds.map(|of| merchant.approved(of, "signer"));
         let txids = both.each_ref().map(|sent| merchant.answered(sent));
         merchant.look();
@@ -169,7 +169,7 @@ fn signer_sends_once_although_the_server_is_killed_after_each_step() {
         }
         starts += 2;
         assert_eq!(
-            (merchant.node.sent(), merchant.starts()),
+            (merchant.node.transaction_count(), merchant.starts()),
             (sent + 2, starts)
         );
         for sent in &both {
@@ -188,7 +188,7 @@ fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
         .into_iter()
         .enumerate()
     {
-        let before = merchant.node.sent();
+        let before = merchant.node.transaction_count();
         std::fs::remove_file(merchant.gate()).unwrap();
         let made = Command::new("mkfifo").arg(merchant.gate()).status();
         assert!(made.unwrap().success());
@@ -197,7 +197,7 @@ fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
         merchant.look();
         merchant.is_reviewed(&sent, "nobody knows whether the signer sent it");
         std::fs::write(merchant.gate(), "").unwrap();
-        assert!(polling::until(|| merchant.node.sent() > before));
+        assert!(polling::until(|| merchant.node.transaction_count() > before));
         std::fs::remove_file(merchant.gate()).unwrap();
         std::fs::write(merchant.gate(), "").unwrap();
         merchant.mine(FINAL);
@@ -206,7 +206,7 @@ fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
         let txid = paid["txid"].as_str().unwrap();
         merchant.is_paid(&sent, txid);
         assert_eq!(
-            (merchant.node.sent(), merchant.starts()),
+            (merchant.node.transaction_count(), merchant.starts()),
             (before + 1, at + 1)
         );
         assert_eq!(merchant.received(&sent), sent.units);

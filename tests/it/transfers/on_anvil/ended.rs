@@ -111,7 +111,7 @@ fn too_much(merchant: &mut Merchant, [first, second]: [&str; 2]) {
         merchant.until(sent, "paid", "needs_review", " were sent, of ");
         merchant.was_told(sent, "paid");
         let refused = merchant.end_review(sent, "overpaid", "adjust");
-        refused.refused(409, "invalid_transition", Some("action"));
+        refused.assert_error(409, "invalid_transition", Some("action"));
         merchant.end_review(sent, "overpaid", "resolve").expect(200);
     }
     for _ in 0..2 {

@@ -9,7 +9,7 @@ const UNTESTED: &str = "payouts and refunds whose transactions are lost on ether
 #[track_caller]
 fn needs_force(merchant: &Merchant, of: &Sent) {
     let refused = merchant.act(of, &json!({ "action": "fail" }));
-    refused.refused(409, "invalid_transition", Some("force"));
+    refused.assert_error(409, "invalid_transition", Some("force"));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn raws(merchant: &Merchant, txids: &[String]) -> Vec<serde_json::Value> {
 fn send_again(merchant: &Merchant, raws: &[serde_json::Value]) {
     for raw in raws {
         let txid = merchant.node.ask("eth_sendRawTransaction", json!([raw]));
-        merchant.node.receipt(&txid);
+        merchant.node.wait_receipt(&txid);
     }
 }
 
@@ -181,7 +181,7 @@ fn gone(merchant: &mut Merchant) {
     let tiers = json!({ "confirmations": { ETH: [{ "confirmations": 2 }], USDC: [{ "confirmations": 2 }] } });
     merchant
         .running()
-        .interface("PUT", "/dashboard/api/settings", &tiers)
+        .operator_request("PUT", "/dashboard/api/settings", &tiers)
         .expect(200);
     for payout in 0..3 {
         let mut kinds = [ETH, USDC, ETH].map(|asset| ("refunds", asset));
@@ -205,7 +205,7 @@ fn gone_and_mended(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
         let problem = format!("transaction {txid} is not confirmed any more, after it was paid");
         merchant.until(sent, "paid", "needs_review", &problem);
         let refused = merchant.end_review(sent, "gone", "resolve");
-        refused.refused(409, "invalid_transition", Some("action"));
+        refused.assert_error(409, "invalid_transition", Some("action"));
     }
     let balance = merchant.balance();
     merchant.end_review(&all[2], "gone", "adjust").expect(200);

@@ -2,7 +2,7 @@
 
 use super::by_signer::with_answers;
 use super::{ETH, FINAL, Merchant, Sent, USDC};
-use crate::support::anvil::word;
+use crate::support::anvil::address_word;
 use serde_json::{Value, json};
 
 const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
@@ -138,9 +138,9 @@ fn held_while_it_was_sent(merchant: &mut Merchant, copied: &Copied, payout: usiz
     merchant.is_reviewed(&copied.unsent, held);
     for of in [processing, &copied.unsent] {
         let released = merchant.act(of, &json!({ "action": "release" }));
-        released.refused(409, "invalid_transition", Some("action"));
+        released.assert_error(409, "invalid_transition", Some("action"));
         let failed = merchant.act(of, &json!({ "action": "fail" }));
-        failed.refused(409, "invalid_transition", Some("force"));
+        failed.assert_error(409, "invalid_transition", Some("force"));
     }
     fail(merchant, &copied.unsent, payout);
     merchant.enter(processing, txid);
@@ -158,7 +158,7 @@ fn fail(merchant: &mut Merchant, of: &Sent, payout: usize) {
         merchant.act(of, &forced).expect(200);
         return;
     }
-    let words = [word(&of.to), format!("{:064x}", of.units)];
+    let words = [address_word(&of.to), format!("{:064x}", of.units)];
     let token = &merchant.token;
     let reverted = merchant
         .node

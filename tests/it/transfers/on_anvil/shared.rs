@@ -2,7 +2,7 @@
 
 use super::{ETH, FINAL, Merchant, Sent, USDC};
 use crate::process::deploy::signer::CHAIN_ID;
-use crate::support::anvil::{Node, word};
+use crate::support::anvil::{Node, address_word};
 use serde_json::json;
 
 const UNTESTED: &str = "transactions that pay several transfers on ethereum";
@@ -13,7 +13,7 @@ fn batch(merchant: &Merchant, to: &[&Sent]) -> String {
     let number = |number: u128| format!("{number:064x}");
     let count = u128::try_from(to.len()).unwrap();
     let mut words = vec![number(64), number(96 + 32 * count), number(count)];
-    words.extend(to.iter().map(|sent| word(&sent.to)));
+    words.extend(to.iter().map(|sent| address_word(&sent.to)));
     words.push(number(count));
     words.extend(to.iter().map(|sent| number(sent.units)));
     let function = "batch(address[],uint256[])";
@@ -46,7 +46,7 @@ fn transaction_pays_as_many_transfers_as_it_has_logs_to_their_destinations() {
         .expect(200);
     for _ in 0..2 {
         let refused = merchant.pay(&third, &txid);
-        refused.refused(409, "invalid_transition", Some("txid"));
+        refused.assert_error(409, "invalid_transition", Some("txid"));
         merchant.waits(&third);
         merchant.mine(FINAL);
         merchant.are_paid(&paid, &txids);
@@ -80,7 +80,7 @@ fn entered_txid_takes_its_output_from_a_transfer_that_had_found_it() {
 
 #[test]
 fn answer_of_the_signer_that_pays_another_transfer_is_kept_and_reviewed() {
-    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
     let url = node.url.clone();

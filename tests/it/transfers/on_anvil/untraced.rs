@@ -2,7 +2,7 @@
 
 use super::{ETH, FINAL, Merchant};
 use crate::process::deploy::signer::CHAIN_ID;
-use crate::support::anvil::{Node, word};
+use crate::support::anvil::{Node, address_word};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use serde_json::json;
 
@@ -10,18 +10,18 @@ const UNTESTED: &str = "payouts and refunds that a contract sends on ethereum";
 
 #[test]
 fn coin_that_a_contract_sent_is_told_only_by_traces() {
-    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
-    let contract = node.sender();
-    let proxy = RpcProxy::before(&node.url);
+    let contract = node.deploy_sender();
+    let proxy = RpcProxy::start(&node.url);
     for method in ["trace_block", "trace_transaction"] {
-        proxy.lie(method, RpcFault::error(-32601, "Method not found"));
+        proxy.inject(method, RpcFault::error(-32601, "Method not found"));
     }
     let mut merchant = Merchant::of(node, &proxy.url(), |_, _| Vec::new());
     let both = ["payouts", "refunds"].map(|kind| merchant.processing((kind, ETH)));
     let txids = both.each_ref().map(|sent| {
-        let to = [word(&sent.to)];
+        let to = [address_word(&sent.to)];
         let node = &merchant.node;
         let txid = node.call(&contract, "delegate(address)", &to, sent.units);
         txid.as_str().unwrap().to_owned()
@@ -46,7 +46,7 @@ fn coin_that_a_contract_sent_is_told_only_by_traces() {
     // A person has looked; and what is final is read again, by a node that tells.
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
     merchant.act(&both[0], &counted).expect(200);
-    proxy.honest();
+    proxy.clear_faults();
     merchant.mine(FINAL);
     merchant.are_paid(&both, &txids);
     merchant.is_right();
