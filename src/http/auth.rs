@@ -1,8 +1,6 @@
-//! Who may call a route.
+//! Authentication of callers: one function for each kind, which returns a type that proves it.
 //!
-//! What lives here: what a request has to prove, and the types of the proofs. What does not: which proof a route
-//! asks for, which is the type of its handler (`route`). What always holds: a proof is made only here, from what a
-//! request carries.
+//! Invariant: these types are made only here, from the credentials of a request.
 
 use super::front::Front;
 use super::front::sandbox::Sandbox;
@@ -17,12 +15,12 @@ use hyper::{HeaderMap, Method};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What the cookie of a session is called over plain http.
+/// Name of the session cookie over plain http.
 const PLAIN_COOKIE: &str = "coffer_session";
-/// The same where the public url is https: browsers take it from this host alone, over https alone.
+/// Name of the session cookie if the public URL is https: browsers send it to this host alone, over https alone.
 const HOST_COOKIE: &str = "__Host-coffer_session";
 
-/// What the cookie of a session is called where this is the public url.
+/// Returns the name of the session cookie for this public URL.
 pub(super) fn cookie_name(public_url: &str) -> &'static str {
     if Site::parse(public_url).is_ok_and(|site| site.is_https()) {
         HOST_COOKIE
@@ -31,35 +29,35 @@ pub(super) fn cookie_name(public_url: &str) -> &'static str {
     }
 }
 
-/// What a route asks for.
+/// Credentials that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auth {
-    /// Nothing.
+    /// None.
     Open,
     /// A secret or legacy key.
     Secret,
-    /// A public key, from a page that the account lets use it.
+    /// A public key, sent by a page that the account allows.
     Public,
-    /// Somebody signed in: an operator, or with [`Role::Merchant`] a merchant's user too.
+    /// A session: of an operator, or with [`Role::Merchant`] also of a merchant's user.
     Session(Role),
     /// A reseller's token.
     Reseller,
-    /// The token of `--metrics-token`, where one is set.
+    /// The token of `--metrics-token`, if one is set.
     Metrics,
-    /// No key, but a caller on this machine that is no foreign page; only there under `coffer sandbox`.
+    /// None, but the caller is on this machine and no page of another site. Only under `coffer sandbox`.
     Sandbox,
 }
 
-/// The key that a page may use.
+/// A public key of a page that may use it.
 pub(super) struct PublicKey(Arc<Caller>);
 
-/// A reseller, told by the token.
+/// A reseller with a valid token.
 pub(super) struct Reseller(Scope);
 
-/// An operator who is signed in.
+/// A signed-in operator.
 pub(super) struct Operator(Member);
 
-/// Who may read the counters.
+/// A caller that may read the metrics.
 pub(super) struct Scraper(());
 
 impl Deref for PublicKey {
@@ -86,10 +84,9 @@ impl Deref for Operator {
     }
 }
 
-/// The caller behind a secret or legacy key.
+/// Authenticates a secret or legacy key.
 ///
-/// # Errors
-/// `unauthorized`, `wrong_key_type`.
+/// # Errors `unauthorized`, `wrong_key_type`.
 pub(super) fn secret(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
     let caller = front
         .service
@@ -103,10 +100,9 @@ pub(super) fn secret(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, 
     }
 }
 
-/// The caller behind a public key, where the page that sends it is one that the account lets use it.
+/// Authenticates a public key, and checks that the account allows the page's origin.
 ///
-/// # Errors
-/// `unauthorized`, `wrong_key_type`, `forbidden`.
+/// # Errors `unauthorized`, `wrong_key_type`, `forbidden`.
 pub(super) fn public(front: &Front, headers: &HeaderMap) -> Result<PublicKey, Error> {
     let caller = front
         .service
@@ -121,10 +117,9 @@ pub(super) fn public(front: &Front, headers: &HeaderMap) -> Result<PublicKey, Er
     Ok(PublicKey(caller))
 }
 
-/// The reseller behind a token.
+/// Authenticates a reseller's token.
 ///
-/// # Errors
-/// `unauthorized`.
+/// # Errors `unauthorized`.
 pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, Error> {
     let token = bearer(headers)?
         .ok_or_else(|| unauthorized("send the token as Authorization: Bearer <token>"))?;
@@ -132,10 +127,9 @@ pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, E
     Ok(Reseller(reseller))
 }
 
-/// Who is signed in.
+/// Authenticates a session.
 ///
-/// # Errors
-/// `unauthorized`; `forbidden` where a page of another site wants to change something.
+/// # Errors `unauthorized`; `forbidden` for a change that a page of another site requests.
 pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Result<Member, Error> {
     if method != Method::GET {
         same_site(front, headers)?;
@@ -145,10 +139,9 @@ pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Res
     front.service.member(front.now(), cookie)
 }
 
-/// Who is signed in, where that is an operator.
+/// Authenticates a session of an operator.
 ///
-/// # Errors
-/// As [`member`]; `forbidden` where it is none.
+/// # Errors As [`member`]; `forbidden` for other users.
 pub(super) fn operator(
     front: &Front,
     method: &Method,
@@ -162,10 +155,9 @@ pub(super) fn operator(
     }
 }
 
-/// Asks for the token of the metrics, where one is set.
+/// Authenticates the token of the metrics, if one is set.
 ///
-/// # Errors
-/// `unauthorized`.
+/// # Errors `unauthorized`.
 pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Error> {
     let Some(token) = &front.metrics_token else {
         return Ok(Scraper(()));
@@ -177,10 +169,9 @@ pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Err
     Err(unauthorized(message).into())
 }
 
-/// The sandbox, for who may use its controls.
+/// Returns the sandbox if the caller may use its controls.
 ///
-/// # Errors
-/// `not_found` outside the sandbox, `forbidden`.
+/// # Errors `not_found` outside the sandbox, `forbidden`.
 pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
     let sandbox = front.sandbox.as_ref();
     let sandbox = sandbox.ok_or_else(|| Refusal::not_found("path"))?;
@@ -188,10 +179,9 @@ pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>
     Ok(Arc::clone(sandbox))
 }
 
-/// Refuses what a page of another site sends; programs that are no browsers send neither header.
+/// Refuses requests from pages of other sites. Programs other than browsers send neither header.
 ///
-/// # Errors
-/// `forbidden`.
+/// # Errors `forbidden`.
 pub(super) fn same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").unwrap_or_default();
@@ -214,7 +204,7 @@ pub(super) fn same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusa
     Ok(())
 }
 
-/// The session's cookie.
+/// Returns the value of the session cookie.
 pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a str> {
     let wanted = cookie_name(&front.public_url);
     let lines = headers.get_all("cookie").iter();
@@ -226,7 +216,7 @@ pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a st
         .map(|(_, value)| value)
 }
 
-/// The key in the request's headers; where both carry one, it must be the same.
+/// Returns the key in the headers. If both headers carry one, they must be equal.
 pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
     let by_header =
         header(headers, "X-API-Key").map_err(|refusal| unauthorized(&refusal.message))?;
@@ -241,7 +231,7 @@ pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
     }
 }
 
-/// What `Authorization: Bearer` carries, where it is there.
+/// Returns the credentials of `Authorization: Bearer`.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let text =
         header(headers, "Authorization").map_err(|refusal| unauthorized(&refusal.message))?;

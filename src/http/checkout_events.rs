@@ -1,6 +1,7 @@
-//! `/v1/public/checkouts/{id}/events`: tells a page when its invoice changes.
+//! `/v1/public/checkouts/{id}/events`: streams the changes of an invoice to its checkout.
 //!
-//! What always holds: who resumes where it was is told once of all that it missed, and of nothing that it knows.
+//! Invariant: a page that reconnects receives one event for all changes that it missed, and none for a state that it
+//! knows.
 
 use super::event_stream::{Source, event, reply};
 use super::front::Front;
@@ -13,10 +14,9 @@ use crate::domain::render::CheckoutEventView;
 use crate::service::Error;
 use std::sync::Arc;
 
-/// What browsers send when they come back: the id of the last event that they have had.
+/// Header in which a reconnecting browser sends the id of its last event.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Its operations.
 pub(super) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "streamCheckout",
@@ -46,19 +46,18 @@ pub(super) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// The events of one page.
+/// Events of one page.
 struct Events {
     front: Arc<Front>,
     subscription: Subscription,
     id: String,
     token: String,
-    /// What the page was told last.
+    /// Version of the state that the page has.
     told: String,
-    /// May it be different from what was told?
+    /// Whether the state may have changed since.
     is_stale: bool,
 }
 
-/// GET /v1/public/checkouts/{id}/events
 async fn stream(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     let resumed = call.headers.get(LAST_EVENT_ID);

@@ -1,21 +1,20 @@
-//! The address of the client that sends a request, also through proxies.
+//! Address of the client behind a request, also through proxies.
 //!
-//! What always holds: `X-Forwarded-For` is believed only as far as proxies wrote it that the operator named.
+//! Invariant: `X-Forwarded-For` counts only as far as trusted proxies wrote it.
 
 use hyper::HeaderMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Is this address a proxy whose word counts?
+/// Returns `true` if the address is a trusted proxy.
 pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// The bits of an IPv6 address that name a site; the rest its owner picks at will.
+/// The bits of an IPv6 address that name a site. Its owner chooses the other bits freely.
 const SITE: u128 = u128::MAX << 64;
 
-/// Goes back from the peer: whoever is trusted says who came before, the last one that is not is the client.
+/// Returns the client: the nearest address, counted from the peer, that is no trusted proxy.
 pub(super) fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
-    // What cannot be read is no address and ends the way back like any other, so it is not left out: what stands before
-    // it was not written by a proxy.
+    // An unreadable entry counts as an address without trust. No proxy of ours wrote the entries before it.
     let said: Vec<&[u8]> = lines
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
         .collect();
@@ -33,7 +32,7 @@ pub(super) fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProx
     client
 }
 
-/// What a client is counted by: its address, or its whole site where that is IPv6.
+/// Returns the address that a client is counted by: an IPv6 address without the bits below its site.
 pub(super) fn site(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -41,7 +40,7 @@ pub(super) fn site(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the networks that a client's payments by link are counted by, from the narrowest to the widest.
+/// Returns the networks that count a client's payments by link, from the narrowest to the widest.
 pub(super) fn networks(address: IpAddr) -> [String; 3] {
     match address.to_canonical() {
         IpAddr::V4(address) => [32_u32, 24, 16].map(|bits| {
@@ -55,7 +54,7 @@ pub(super) fn networks(address: IpAddr) -> [String; 3] {
     }
 }
 
-/// [`site`] as a text.
+/// Returns [`site`] as text.
 pub(super) fn limit_key(address: IpAddr) -> String {
     site(address).to_string()
 }

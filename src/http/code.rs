@@ -1,7 +1,7 @@
-//! Codes of the second factor in requests, counted before it is known whether they are right.
+//! Second-factor codes in requests, which count as wrong attempts until they are proved right.
 //!
-//! Invariant: no code is looked at before it is counted. A right password takes back no wrong code. Hanging up changes
-//! neither. A code that was used before counts against nobody.
+//! Invariant: a code is counted before it is checked. A right password does not undo a wrong code. A disconnect
+//! changes neither. A code that was used before does not count.
 
 use super::front::Front;
 use super::password::Turn;
@@ -12,17 +12,16 @@ use crate::service::Error;
 use crate::service::operator::members::Mark;
 use std::sync::Arc;
 
-/// A code that is tried, or none.
+/// A code to check, or none.
 pub(super) struct CodeAttempt {
-    /// What is guessed at, and by which client.
+    /// Target of the attempt and the client, `None` without a code.
     at: Option<(Target, String)>,
 }
 
 impl CodeAttempt {
-    /// Whose turn it is, whose code it is to be, and which one was given.
+    /// Prepares an attempt of a client with this code.
     ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
+    /// # Errors [`Error::Failed`] if the file fails.
     pub(super) fn of(
         front: &Front,
         turn: &Turn,
@@ -40,11 +39,10 @@ impl CodeAttempt {
         })
     }
 
-    /// Does what looks at the code, which counts as wrong until it was right. A caller that hangs up learns nothing more,
-    /// but what the code permits may show elsewhere: so it is seen through to its end, and counts as what it was.
+    /// Runs the work that checks the code, and counts the code as wrong until the work succeeds. The work continues
+    /// if the caller disconnects, because what the code permits may show elsewhere.
     ///
-    /// # Errors
-    /// `too_many_attempts`: it is not looked at; else what `work` fails with.
+    /// # Errors `too_many_attempts` without checking; else the errors of `work`.
     pub(super) async fn around<T: Send + 'static>(
         self,
         throttle: &Arc<Throttle>,
@@ -95,7 +93,7 @@ mod tests {
     use std::sync::Arc;
     use tokio::sync::oneshot;
 
-    /// How many of ten codes are looked at, whose callers all hang up before they are found to be so.
+    /// Returns how many of ten codes are checked if every caller disconnects before the result.
     async fn unheard(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
@@ -125,7 +123,7 @@ mod tests {
             }
             drop(caller);
             looked_at = looked_at.saturating_add(1);
-            // Nobody may be there any more to be told.
+            // The caller may be gone.
             found.send(outcome()).ok();
             tokio::task::yield_now().await;
         }

@@ -1,8 +1,7 @@
-//! One connection: its socket and its bodies, as hyper sees them.
+//! One connection: its socket and its bodies, as hyper uses them.
 //!
-//! What lives here: noticing a client that does not send or does not read. What does not: how many connections
-//! there may be (`places`). What always holds: a client that reads too little of its answer for too long is cut
-//! off; an answer that is written at once costs nothing more.
+//! Invariant: a client that reads too little of its answer for too long is disconnected. An answer that is written at
+//! once needs no timer.
 
 use super::live::Handover;
 use super::places::{Answering, BODY, Place, Seat, TAKING};
@@ -20,20 +19,20 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Into how many parts the time is divided over which a client is judged: so it is cut off a tenth of it late at most.
+/// Number of parts of the time over which a client is judged: it is disconnected at most a tenth of that time late.
 const PARTS: usize = 10;
 
-/// How fast a client must take what it is sent.
+/// Lowest rate at which a client must read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// A tenth of the time over which it is judged, counted while it keeps the server waiting.
+    /// A tenth of the time over which a client is judged, counted only while the server waits for the client.
     part: Duration,
-    /// What it must take in the whole of that time.
+    /// Bytes that a client must read in the whole time.
     bytes_min: u64,
 }
 
 impl Pace {
-    /// At least `bytes_min` in each `span_ms` of waiting.
+    /// Requires at least `bytes_min` bytes in each `span_ms` of waiting.
     pub(super) fn new(bytes_min: u64, span_ms: u64) -> Pace {
         let part_ms = span_ms.div_euclid(10).max(1);
         Pace {
@@ -43,32 +42,33 @@ impl Pace {
     }
 }
 
-/// A socket that is cut off where its client is too slow.
+/// A socket that disconnects a client that reads too slowly.
 pub(super) struct Socket {
-    /// Nothing once it goes on without hyper.
+    /// `None` after a live stream has taken it.
     inner: Option<TokioIo<TcpStream>>,
     handover: Handover,
     seat: Arc<Seat>,
     pace: Pace,
-    /// There once the client has kept the server waiting.
+    /// `Some` after the server has first waited for the client.
     slow: Option<Box<Slow>>,
 }
 
-/// A client that keeps the server waiting, now or before.
+/// Progress of a client for which the server waits or has waited.
 #[derive(Default)]
 struct Slow {
-    /// What it took in each of the last parts of waiting, the present one first.
+    /// Bytes that the client read in each of the last parts of waiting, the present part first.
     parts: [u64; PARTS],
-    /// How many parts of waiting there have been, the present one not counted.
+    /// Number of completed parts of waiting.
     over: usize,
-    /// How long the present part has gone on.
+    /// Duration of the present part so far.
     waited: Duration,
-    /// Since when it waits, and the end of the present part; nothing where it does not wait.
+    /// Start of the present wait in microseconds, and the end of the present part. `None` if the server does not
+    /// wait.
     waiting: Option<(i64, Pin<Box<Sleep>>)>,
 }
 
 impl Socket {
-    /// `handover` says whether what is being answered goes on without hyper.
+    /// Wraps a stream. `handover` receives the answer if it is a live stream.
     pub(super) fn new(
         stream: TcpStream,
         seat: Arc<Seat>,
@@ -84,13 +84,15 @@ impl Socket {
         }
     }
 
-    /// The stream below; an error once it goes on without hyper.
+    /// Returns the stream.
+    ///
+    /// # Errors A live stream has taken it.
     fn stream(&mut self) -> io::Result<Pin<&mut TokioIo<TcpStream>>> {
         let stream = self.inner.as_mut().map(Pin::new);
         stream.ok_or_else(|| io::Error::other("a live stream goes on without hyper"))
     }
 
-    /// Looks at what became of a write.
+    /// Accounts for the result of a write.
     fn judge(
         &mut self,
         context: &mut Context<'_>,
@@ -115,7 +117,7 @@ impl Socket {
 }
 
 impl Slow {
-    /// So much was taken: it does not wait any more.
+    /// Counts bytes that the client has read, and ends the wait.
     fn took(&mut self, bytes: usize, seat: &Seat) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         if let Some(present) = self.parts.first_mut() {
@@ -129,7 +131,7 @@ impl Slow {
         }
     }
 
-    /// Waits for the client; ready when it is to be cut off.
+    /// Waits for the client. Ready if the client is to be disconnected.
     fn wait(&mut self, context: &mut Context<'_>, seat: &Seat, pace: Pace) -> Poll<()> {
         loop {
             let (_, part_over) = self.waiting.get_or_insert_with(|| {
@@ -192,7 +194,7 @@ impl Write for Socket {
         self.inner.as_ref().is_some_and(Write::is_write_vectored)
     }
 
-    /// All that hyper had to write is written when it calls this: from here on a live stream goes on without it.
+    /// Hyper flushes after it has written everything, so a live stream can take the socket here.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let socket = self.get_mut();
         if let Some(begun) = socket.handover.take() {
@@ -220,7 +222,7 @@ impl Drop for Socket {
             .as_ref()
             .is_some_and(|slow| slow.waiting.is_some())
         {
-            // What it did not take is not kept for it. Where that cannot be said, the system keeps it for a while.
+            // Discards unsent bytes. If that fails, the system keeps them for a while.
             if let Some(stream) = &self.inner {
                 let _ = stream.inner().set_zero_linger();
             }
@@ -228,7 +230,7 @@ impl Drop for Socket {
     }
 }
 
-/// The body of a request; while it is awaited the connection waits for its client.
+/// Body of a request. While a handler reads it, the connection waits for its client.
 pub(super) struct Arriving {
     inner: Incoming,
     seat: Arc<Seat>,
@@ -244,7 +246,7 @@ impl Arriving {
         }
     }
 
-    /// It is not awaited any more; false where the connection is ending.
+    /// Ends the wait. Returns `false` if the connection is ending.
     fn go_on(&mut self) -> bool {
         !std::mem::take(&mut self.is_awaited) || self.seat.go_on(BODY)
     }
@@ -269,7 +271,7 @@ impl Body for Arriving {
         if body.go_on() {
             frame
         } else {
-            // Too late: nothing is begun on a connection that is ending, and its task ends now.
+            // The connection is ending: its task is aborted, and the handler must not continue.
             Poll::Pending
         }
     }
@@ -289,9 +291,9 @@ impl Drop for Arriving {
     }
 }
 
-/// The body of an answer, which is under way until hyper has let go of it.
+/// Body of an answer. The answer is in progress until hyper drops this.
 pub(super) struct UnderWay {
-    /// Nothing where it goes on without hyper.
+    /// `None` after a live stream was handed over.
     inner: Option<Outgoing>,
     answering: Option<Answering>,
     handover: Handover,
@@ -300,7 +302,7 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// Of the answer to a request of this version.
+    /// Wraps the body of an answer to a request of this HTTP version.
     pub(super) fn new(
         inner: Outgoing,
         answering: Answering,
@@ -339,7 +341,7 @@ impl Body for UnderWay {
             }
             _ => match &mut body.inner {
                 Some(inner) => Pin::new(inner).poll_frame(context),
-                // Hyper has only to write the head; then the socket is taken from it.
+                // Hyper writes the head. Then the live stream takes the socket.
                 None => Poll::Pending,
             },
         }

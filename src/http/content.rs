@@ -1,22 +1,20 @@
-//! Answers of operations that are no refusals, as the documents describe them.
+//! Successful answers of operations, as the documents describe them.
 
 use super::reply::status;
 use crate::api::operation;
 use crate::domain::fields::Component;
 
-/// An answer that is no refusal.
+/// A successful answer.
 #[derive(Clone, Copy)]
 pub(super) struct Answer {
-    /// The status.
+    /// HTTP status, 0 for `default`.
     pub(super) status: u16,
-    /// What it means.
+    /// Description.
     pub(super) about: &'static str,
-    /// What is in it.
     pub(super) content: Content,
 }
 
 impl Answer {
-    /// Returns the answer of a declared operation.
     pub(super) fn of(declared: &operation::Answer) -> Answer {
         Answer {
             status: status(declared.success).as_u16(),
@@ -40,7 +38,7 @@ impl Answer {
         }
     }
 
-    /// Nothing but the status.
+    /// Returns an answer without a body.
     pub(super) const fn empty(status: u16, about: &'static str) -> Answer {
         Answer {
             status,
@@ -50,19 +48,15 @@ impl Answer {
     }
 }
 
-/// What an answer holds.
+/// Body of a successful answer.
 #[derive(Clone, Copy)]
 pub(super) enum Content {
-    /// JSON of this schema.
     Component(&'static Component),
-    /// A JSON object that no schema describes.
+    /// A JSON object without a schema.
     AnyJson,
-    /// Plain text.
     Text,
-    /// CSV.
     Csv,
     /// A stream of events whose data is JSON of this schema.
     Events(&'static Component),
-    /// Nothing.
     Empty,
 }

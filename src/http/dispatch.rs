@@ -1,7 +1,7 @@
-//! One request from its first byte to its answer.
+//! One request from its first byte to its answer: id, route, header limit, authentication, rate, body, query,
+//! handler, log line.
 //!
-//! What lives here: the order of things: id, route, header limit, key, rate, body, query, handler, log line. What
-//! always holds: every answer carries the request's id, and an error is logged once, here.
+//! Invariant: every answer carries the request's id, and an error is logged once, here.
 
 mod admission;
 mod pretended;
@@ -35,17 +35,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use telling::Telling;
 
-/// The largest body.
 const BODY_BYTES_MAX: usize = 64 * 1024;
-/// The largest header, the request line included.
+/// Header size limit, with the request line.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
-/// How long an answer to an unknown key is held back.
+/// Delay of an answer to an unknown key.
 const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request that has come in whole, or as far as it may.
+/// A request that was received completely, or as far as it is allowed.
 struct Arrived<'a> {
     peer: IpAddr,
     uri: &'a Uri,
@@ -54,7 +53,7 @@ struct Arrived<'a> {
     body: Result<Bytes, Refusal>,
 }
 
-/// The work is done and the answer is not sent: a fault of the sandbox. The connection is closed.
+/// Fault of the sandbox: the work is done, no answer is sent, and the connection is closed.
 #[derive(Debug)]
 pub(super) struct Dropped;
 
@@ -66,16 +65,15 @@ impl std::fmt::Display for Dropped {
 
 impl std::error::Error for Dropped {}
 
-/// The operations that a listener serves, and what all handlers share.
+/// Operations of a listener, and the state that handlers share.
 pub(super) struct Dispatcher {
     pub(super) front: Arc<Front>,
     router: Router,
 }
 
-/// Puts together what all handlers share.
+/// Creates the state that handlers share.
 ///
-/// # Errors
-/// [`Error::Failed`] where the system has no randomness for request ids.
+/// # Errors [`Error::Failed`] if the system has no randomness for request ids.
 pub fn front(
     service: Arc<Service>,
     clock: Arc<Clock>,
@@ -89,14 +87,14 @@ pub fn front(
 }
 
 impl Dispatcher {
-    /// Of a listener that serves these.
+    /// Creates the dispatcher of a listener with these operations.
     pub(super) fn new(front: Arc<Front>, scope: Scope) -> Dispatcher {
         let router = Router::new(routes(front.sandbox.is_some()), scope);
         Dispatcher { front, router }
     }
 
-    /// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
-    /// connection.
+    /// Answers a request. The body is read even if the request is refused, because an unread body would cost the
+    /// caller the connection.
     pub(super) async fn dispatch(
         &self,
         peer: IpAddr,
@@ -168,7 +166,7 @@ impl Dispatcher {
     }
 }
 
-/// The answer to an error: a page where answers are pages, JSON elsewhere.
+/// Returns the answer to an error: a page for browsers, else JSON.
 fn refused(asked: &Asked<'_>, error: Error) -> Reply {
     if asked.form.page.is_some() {
         pages::error(asked, error)
@@ -177,7 +175,7 @@ fn refused(asked: &Asked<'_>, error: Error) -> Reply {
     }
 }
 
-/// An answer with the headers that all answers of its form have.
+/// Adds the headers that all answers of this form have.
 fn finished(mut reply: Reply, method: &Method, form: Form, is_whole: bool, id: RequestId) -> Reply {
     let is_nothing = reply.status == StatusCode::NO_CONTENT;
     if form.is_shared && method == Method::OPTIONS && is_nothing {
@@ -191,20 +189,20 @@ fn finished(mut reply: Reply, method: &Method, form: Form, is_whole: bool, id: R
         reply = public::share(reply);
     }
     if !is_whole {
-        // What is left of the body would be read as the next request.
+        // The next request must not begin in the unread rest of the body.
         reply = reply.with(CONNECTION, "close");
     }
     reply
 }
 
-/// The fault that a call of this route meets, which has waited as long as the fault says.
+/// Returns the fault of a call to this route, after the fault's delay.
 async fn met(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.meet(route.named())?;
     front.unless_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
 
-/// A sandbox asks for no key in many places, so whatever is asked must be asked of it by a name of its own.
+/// Refuses foreign `Host` headers in a sandbox, which often asks for no key.
 fn admit_host(front: &Front, found: &Found, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     match (&front.sandbox, found) {
         (None, _) => Ok(()),
@@ -213,7 +211,7 @@ fn admit_host(front: &Front, found: &Found, uri: &Uri, headers: &HeaderMap) -> R
     }
 }
 
-/// A request whose route is known.
+/// Answers a request whose route is known.
 async fn admitted(
     front: &Arc<Front>,
     route: &'static Route,
@@ -236,15 +234,14 @@ async fn admitted(
     reply
 }
 
-/// An answer that is being made, and whose share of what is scarce it uses: nobody's where it asks neither for a key nor
-/// for a session.
+/// An answer in progress, and the caller whose quota it uses. `None` for callers without a key or a session.
 struct Begun {
     answering: Answering,
     asker: Option<Asker>,
 }
 
 impl Begun {
-    /// What the handler answers, where there is room for it.
+    /// Returns the handler's answer if the caller's quota has room for it.
     async fn answer(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
         match self.asker {
@@ -254,7 +251,7 @@ impl Begun {
     }
 }
 
-/// Whoever tries keys at a shop in production waits a moment for each; in a sandbox they are known anyway.
+/// Delays answers to unknown keys, so that guessing is slow. The keys of a sandbox are known, so it does not delay.
 async fn slow_down_guessing(front: &Front, error: &Error) {
     let is_guess = matches!(error, Error::Refused(refusal) if refusal.code == Code::Unauthorized);
     if is_guess && front.sandbox.is_none() {
@@ -264,7 +261,7 @@ async fn slow_down_guessing(front: &Front, error: &Error) {
     }
 }
 
-/// The handler at work, after everything that is checked before it; `limits` are headers for the answer, whichever it is.
+/// Starts the handler after all checks. `limits` are headers for every answer.
 fn begun(
     front: &Arc<Front>,
     route: &'static Route,
@@ -300,7 +297,7 @@ fn begun(
     Ok(Begun { answering, asker })
 }
 
-/// What a header weighs: names, values and four bytes of punctuation each.
+/// Returns the size of headers: names, values and four bytes of punctuation each.
 fn header_bytes(headers: &HeaderMap) -> usize {
     headers.iter().fold(0, |sum: usize, (name, value)| {
         sum.saturating_add(name.as_str().len())
@@ -309,7 +306,7 @@ fn header_bytes(headers: &HeaderMap) -> usize {
     })
 }
 
-/// The whole body, within its limits of size and time.
+/// Reads the whole body within its size and time limits.
 async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         Refusal::new(
@@ -340,8 +337,8 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
     }
 }
 
-/// The bytes of a body. They are copied out of the pieces in which they come: of a body in single bytes each piece costs
-/// dozens of them, and keeps what it came in.
+/// Returns the bytes of a body, copied: a body sent in single bytes would otherwise keep a whole buffer for each of
+/// them.
 async fn whole(
     mut body: Limited<Arriving>,
 ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {

@@ -1,6 +1,6 @@
-//! Codes and statuses: the one table between them, and the answers to errors.
+//! Error codes and their HTTP statuses, and the answers to errors.
 //!
-//! What always holds: the cause of a failure goes to the log with the request's id, never to the caller.
+//! Invariant: the cause of a failure goes to the log with the request's id, never to the caller.
 
 use super::reply::Reply;
 use crate::domain::fields::view;
@@ -10,10 +10,10 @@ use crate::service::Error;
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
-/// Seconds after which an overloaded or paused service may be asked again.
+/// `Retry-After` of an overloaded or paused service, in seconds.
 const RETRY_SECONDS: i64 = 5;
 
-/// The status of a code.
+/// Returns the HTTP status of a code.
 pub(super) const fn status(code: Code) -> StatusCode {
     match code {
         Code::InvalidRequest
@@ -72,7 +72,7 @@ view! {
     }
 }
 
-/// The answer to an error; a failure's cause is logged here.
+/// Returns the answer to an error, and logs the cause of a failure.
 pub(super) fn answer(error: Error, request_id: &str) -> Reply {
     answer_as(error, request_id, |refusal, status| {
         let body = ErrorView {
@@ -85,7 +85,7 @@ pub(super) fn answer(error: Error, request_id: &str) -> Reply {
     })
 }
 
-/// The answer to an error, its body as `write` makes it.
+/// Returns the answer to an error with a body that `write` makes.
 pub(super) fn answer_as(
     error: Error,
     request_id: &str,
@@ -122,7 +122,7 @@ pub(super) fn answer_as(
 mod tests {
     use super::{Code, Error, Refusal, answer};
 
-    /// Every status with its codes, as they are documented.
+    /// Every status with its codes, as documented.
     const DOCUMENTED: [(u16, &str); 11] = [
         (
             400,
@@ -150,7 +150,7 @@ mod tests {
         (431, "headers_too_large"),
         (500, "internal_error"),
     ];
-    /// The same of what passes: each says when to ask again.
+    /// Codes of temporary errors, whose answers have `Retry-After`.
     const PASSING: (u16, &str) = (503, "maintenance pool_refilling overloaded");
 
     #[test]

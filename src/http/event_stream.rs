@@ -1,8 +1,7 @@
-//! Streams of events for browsers: `text/event-stream`, as the HTML standard describes it in "Server-sent events".
+//! Server-sent events: `text/event-stream` of the HTML standard.
 //!
-//! What lives here: how an event is written, and the answer that is never complete. What does not: what is told. What
-//! always holds: a stream ends when the server stops; while it has nothing to tell, its connection counts as one that
-//! waits, and makes place where all places are taken.
+//! Invariant: a stream ends when the server stops. While it has nothing to send, its connection counts as waiting and
+//! can be closed for a new one.
 
 use super::front::Front;
 use super::reply::Reply;
@@ -12,28 +11,27 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a stream is.
 const CONTENT_TYPE: &str = "text/event-stream";
 
-/// A comment, so that proxies and browsers see that the stream lives.
+/// A comment, which shows proxies and browsers that the stream is alive.
 const HEARTBEAT: &str = ":\n\n";
-/// How long nothing is sent at most.
+/// Longest pause between two writes.
 const HEARTBEAT_PAUSE: Duration = Duration::from_secs(15);
 
-/// Where the events of one stream come from.
+/// Source of the events of one stream.
 pub(super) trait Source: Send + Sized + 'static {
-    /// Waits for the next event, as it is written; nothing where there will be none. Whoever waits may be dropped at
-    /// any moment, and then no event is lost.
+    /// Waits for the next event in its wire format, `None` at the end. Cancel safe: dropping the future loses no
+    /// event.
     fn next(&mut self) -> impl Future<Output = Option<String>> + Send;
 }
 
-/// 200 with a stream that goes on until the source, the caller or the server ends.
+/// Returns 200 with a stream that continues until the source, the caller or the server ends it.
 pub(super) fn reply(front: &Arc<Front>, source: impl Source) -> Reply {
     let body = Outgoing::Live(live(Arc::clone(front), source));
     Reply::stream(CONTENT_TYPE, body)
 }
 
-/// An event: its name, its id and its data, which is one line.
+/// Formats an event. `data` is one line.
 pub(super) fn event(name: &str, id: &str, data: &str) -> String {
     format!("event: {name}\nid: {id}\ndata: {data}\n\n")
 }

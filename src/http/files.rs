@@ -1,8 +1,7 @@
-//! The files that pages load: the table `web::ASSETS`, and the widget, which shops load from a place that never changes.
+//! Files that pages load: the table `web::ASSETS`, and the widget, which shops load from a fixed path.
 //!
-//! What always holds: a file under the version of now is kept for ever; under any other version it is sent as it is now,
-//! and kept by nobody: a page that was loaded before an update still works. A browser that has the present widget
-//! does not receive it again.
+//! Invariant: a file under the present version may be cached for ever. Under any other version the present file is
+//! sent without caching, so that pages loaded before an update still work.
 
 use super::reply::Reply;
 use super::request::Call;
@@ -17,14 +16,13 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, StatusCode};
 
-/// A file whose path names its version never changes: a year is as long as anybody keeps anything.
+/// A path with the present version never changes its content. One year is the longest age that caches use.
 const VERSIONED_CACHE: &str = "public, max-age=31536000, immutable";
-/// A page that is older than the server asks for a file by the version it knew.
+/// A page that was loaded before an update asks for another version.
 const OTHER_VERSION_CACHE: &str = "no-cache";
-/// How long the widget may be kept before it is asked for again.
+/// Cache time of the widget.
 const WIDGET_CACHE: &str = "public, max-age=300";
 
-/// Its operations.
 pub(super) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -44,7 +42,6 @@ pub(super) static RESOURCE: Resource = Resource {
     ],
 };
 
-/// GET /assets/{version}/{folder}/{file}
 async fn send(call: Call) -> Result<Reply, Error> {
     let [version, folder, file] = &*call.path else {
         return Err(Refusal::not_found("file").into());
@@ -58,7 +55,8 @@ async fn send(call: Call) -> Result<Reply, Error> {
     Ok(reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
 }
 
-/// GET /widget.js, unless the browser has it. Its tag is weak: compressed or not, it is the same widget.
+/// Sends the widget unless the browser has it. The tag is weak because compressed and plain bytes are the same
+/// widget.
 async fn widget(call: Call) -> Result<Reply, Error> {
     let file = asset("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
     let tag = format!("\"{VERSION}\"");
@@ -78,15 +76,13 @@ async fn widget(call: Call) -> Result<Reply, Error> {
     Ok(reply.with(ETAG, &tag))
 }
 
-/// The file.
 fn reply(file: &'static Asset, headers: &HeaderMap) -> Reply {
     let content_type = file.content_type().unwrap_or("application/octet-stream");
     let reply = packed(&file.packed, content_type, headers);
     reply.with_static(X_CONTENT_TYPE_OPTIONS, "nosniff")
 }
 
-/// What the build has compressed, as it is for who takes it so. A part of it is not sent alone: who asks for one is sent
-/// all.
+/// Returns compressed bytes, decompressed for callers without gzip. Range requests get all of them.
 pub(super) fn packed(
     packed: &'static Packed,
     content_type: &'static str,
@@ -101,7 +97,8 @@ pub(super) fn packed(
     reply.with_static(VARY, "accept-encoding")
 }
 
-/// Does the caller take gzip? RFC 9110, section 12.5.3: who weighs it with 0 does not, and `*` is what is not named.
+/// Returns `true` if the caller accepts gzip (RFC 9110, section 12.5.3: a weight of 0 refuses, `*` is every coding
+/// not named).
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let codings = || values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
     let takes = |wanted: &str| {

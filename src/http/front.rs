@@ -1,7 +1,6 @@
-//! The state that handlers share: the use cases, the clock, and everything that is counted across requests.
+//! State that handlers share: the service, the clock, and all counters across requests.
 //!
-//! What lives here: state. What does not: the routes and their handlers, which use it. What always holds: nothing
-//! here knows a handler.
+//! Invariant: nothing here knows a handler.
 
 pub(super) mod faults;
 pub(super) mod inbox;
@@ -28,13 +27,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A future that is boxed: what a table of functions, or a handle from `app`, can hold.
+/// A boxed future, for tables of functions and for handles from `app`.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Invoices that a client may make at once by payment links.
+/// Invoices that a client may create at once by payment links.
 const LINK_BURST: u32 = 10;
 
-/// Everything a handler may use.
+/// Everything that a handler may use.
 pub struct Front {
     pub(super) service: Arc<Service>,
     pub(super) clock: Arc<Clock>,
@@ -60,46 +59,46 @@ pub struct Front {
     reference: OnceLock<Bytes>,
 }
 
-/// What makes one server differ from another.
+/// Settings that differ between servers.
 pub struct Settings {
-    /// The public url, without a slash at its end.
+    /// Public URL, without a slash at its end.
     pub public_url: String,
-    /// Invoices a key may make in a minute; 0: no limit.
+    /// Invoices that a key may create in a minute; 0 for no limit.
     pub creations_per_minute: u32,
-    /// Invoices a client may make in a minute by payment links; 0: no limit.
+    /// Invoices that a client may create in a minute by payment links; 0 for no limit.
     pub link_invoices_per_minute: u32,
-    /// Which proxies say truly who their client is.
+    /// Proxies whose `X-Forwarded-For` counts.
     pub trusted_proxy: TrustedProxy,
-    /// How long a body may take to arrive.
+    /// Time limit of a body, in milliseconds.
     pub body_timeout_ms: u64,
-    /// What may be asked of the checking of passwords.
+    /// Limits of password checks.
     pub password_limits: PasswordLimits,
-    /// What `/metrics` asks for; nothing: it is open.
+    /// Token of `/metrics`, `None` if it is open.
     pub metrics_token: Option<MetricsToken>,
-    /// Who listens to invoices: told of every commit.
+    /// Listeners to invoices, notified of every commit.
     pub subscribers: Arc<Subscribers>,
-    /// What a sandbox has besides; nothing outside the sandbox.
+    /// Settings of a sandbox, `None` outside it.
     pub sandbox: Option<SandboxSettings>,
 }
 
-/// Operations that a document has.
+/// Operations of one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// What every server has: the merchant's interface, the operator's, the reseller's, and webhooks.
+    /// Operations of every server: the merchant's, operator's and reseller's interfaces, and webhooks.
     Interface,
-    /// Operations that a shop's server calls, and webhooks: a part of the interface.
+    /// Operations for a shop's server, and webhooks: a part of the interface.
     Merchant,
-    /// What only a sandbox has: its controls.
+    /// Controls of a sandbox.
     Sandbox,
 }
 
-/// What an operation is called, and where it is.
+/// Name, method and path of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    /// Is it one of the sandbox's own controls?
+    /// Whether it is a control of the sandbox.
     pub(super) is_control: bool,
 }
 
@@ -109,15 +108,15 @@ impl std::fmt::Display for Operation {
     }
 }
 
-/// What handlers may know of all operations together; given from above, where their list is.
+/// The operations as a whole, for handlers. The list itself is above this module.
 pub(super) struct Interface {
     /// Every operation, in the order of the list.
     pub(super) operations: Vec<Operation>,
-    /// Makes the OpenAPI document of a server at this url.
+    /// Makes the OpenAPI document of a server at this URL.
     pub(super) document: fn(&str, Subject) -> String,
 }
 
-/// The id of a request. Its text is written where it is needed.
+/// Id of a request. Its text is made only when it is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestId {
     process: u32,
@@ -131,10 +130,9 @@ impl std::fmt::Display for RequestId {
 }
 
 impl Front {
-    /// Puts the front together.
+    /// Creates the shared state.
     ///
-    /// # Errors
-    /// [`Error::Failed`] where the system has no randomness for request ids.
+    /// # Errors [`Error::Failed`] if the system has no randomness for request ids.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -172,17 +170,17 @@ impl Front {
         })
     }
 
-    /// Says to the readiness probe that no more work should be sent here, and ends what only waits.
+    /// Makes the readiness probe fail, and ends requests that only wait.
     pub fn close(&self) {
         self.closed.send_replace(true);
     }
 
-    /// Is the server stopping?
+    /// Returns `true` if the server is stopping.
     pub(super) fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
 
-    /// Waits for `what`, at most until the server is stopping; nothing where that came first.
+    /// Waits for a future until the server stops, then returns `None`.
     pub(super) async fn unless_closed<T>(&self, what: impl Future<Output = T>) -> Option<T> {
         let mut closed = self.closed.subscribe();
         tokio::select! {
@@ -191,12 +189,12 @@ impl Front {
         }
     }
 
-    /// The moment a request is handled at.
+    /// Returns the time at which a request is handled.
     pub(super) fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// The id of the next request: of this process and in order, so that log lines can be found by it.
+    /// Returns the id of the next request. Ids ascend within a process, so log lines can be found by them.
     pub(super) fn next_request_id(&self) -> RequestId {
         RequestId {
             process: self.process,
@@ -204,22 +202,21 @@ impl Front {
         }
     }
 
-    /// Returns the OpenAPI document of the interface, made when it is first asked for.
+    /// Returns the OpenAPI document of the interface, made at the first request.
     pub(super) fn document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, Subject::Interface).into();
         self.document.get_or_init(make).clone()
     }
 
-    /// Returns the OpenAPI document of the sandbox's controls, made when it is first asked for.
+    /// Returns the OpenAPI document of the sandbox's controls, made at the first request.
     pub(super) fn controls_document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, Subject::Sandbox).into();
         self.controls_document.get_or_init(make).clone()
     }
 
-    /// The page of the reference, made when first asked for.
+    /// Returns the page of the reference, made at the first request.
     ///
-    /// # Errors
-    /// Those of `make`.
+    /// # Errors Those of `make`.
     pub(super) fn reference(
         &self,
         make: impl FnOnce(&Front) -> Result<Bytes, Error>,

@@ -1,6 +1,6 @@
-//! Entry points for fuzzers: the router and the query parser by themselves.
+//! Entry points for fuzzers: the router and the query parser.
 //!
-//! What always holds: no other build has them.
+//! Invariant: no other build has them.
 
 use super::request::Query;
 use super::route::{Route, Scope};
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 static ROUTER: OnceLock<Router> = OnceLock::new();
 
-/// The route of a method and a path, and the values of the path's parameters.
+/// Returns the route of a method and a path, and the values of the path's parameters.
 pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> {
     let router = ROUTER.get_or_init(|| Router::new(routes(true), Scope::All));
     match router.find(&Method::from_bytes(method.as_bytes()).ok()?, path) {
@@ -20,10 +20,10 @@ pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> 
     }
 }
 
-/// Reads this text as the query of every route.
+/// Parses a text as the query of every route.
 pub fn query(text: &str) {
     for route in routes(true) {
-        // It is read or refused.
+        // Both results are fine. Only a panic is not.
         let _ = Query::parse(text, route.query);
     }
 }

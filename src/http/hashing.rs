@@ -1,8 +1,7 @@
-//! Where passwords are hashed: one thread, one buffer, and a short queue in front.
+//! The queue for password hashing: one thread, one buffer, and a bounded number of waiting passwords.
 //!
-//! What lives here: who waits, whose turn it is, when the thread begins and ends. What does not: the hash itself
-//! (`service::operator::passwords`), and who has guessed too often (`throttle`). What always holds: one password is
-//! hashed at a time, a client has at most one password in the queue, and a client that hangs up leaves the queue.
+//! Invariant: one password is hashed at a time, a client has at most one password in the queue, and a client that
+//! disconnects leaves the queue.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
@@ -13,26 +12,25 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Passwords that may wait, some five seconds of work; past that they are refused as overloaded.
+/// Waiting passwords, some five seconds of work. Further ones are refused as overloaded.
 pub(super) const WAITING_MAX: usize = 256;
-/// How long the thread waits for the next password before it ends and gives back its memory.
+/// Idle time after which the thread ends and frees its buffer.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Seconds after which a client whose other password is being checked may try again.
+/// `Retry-After` for a client that already has a password in the queue, in seconds.
 const BUSY_SECONDS: i64 = 1;
 
-/// What is done with the hasher.
 type Work = Box<dyn FnOnce(&mut Hasher) + Send>;
 
-/// The queue; dropping it ends the thread, after the password in hand.
+/// The queue. Dropping it ends the thread after its present password.
 pub(super) struct Hashing {
     shared: Arc<Shared>,
 }
 
-/// What the queue and its thread share.
+/// State shared by the queue and its thread.
 struct Shared {
     queue: Mutex<Queue>,
-    /// Something waits, or the queue is closed.
+    /// Notified when a password is added or the queue closes.
     changed: Condvar,
     waiting_max: usize,
 }
@@ -40,7 +38,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Job>,
-    /// Who waits or is being served and has not hung up.
+    /// Clients with a waiting or present password that have not disconnected.
     clients: Vec<Arc<str>>,
     thread: Option<JoinHandle<()>>,
     is_running: bool,
@@ -52,14 +50,14 @@ struct Job {
     work: Work,
 }
 
-/// A client's place; dropping it leaves the queue.
+/// Position of a client. Dropping it leaves the queue.
 struct Place {
     shared: Arc<Shared>,
     client: Arc<str>,
 }
 
 impl Hashing {
-    /// A queue for so many passwords; there is no thread until one waits.
+    /// Creates a queue for this many passwords. The thread starts with the first one.
     pub(super) fn new(waiting_max: usize) -> Hashing {
         Hashing {
             shared: Arc::new(Shared {
@@ -70,11 +68,11 @@ impl Hashing {
         }
     }
 
-    /// Does this with the hasher when it is this client's turn; not at all where the caller stops waiting before. Where
-    /// it does so while that is done, `unheard` is called instead of an answer.
+    /// Runs work with the hasher in the client's turn, unless the caller stops waiting before. `unheard` runs if the
+    /// caller stops waiting during the work.
     ///
-    /// # Errors
-    /// `too_many_attempts` where the client waits with another password already, `overloaded` where too many wait.
+    /// # Errors `too_many_attempts` if the client already has a password in the queue, `overloaded` if the queue is
+    /// full.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         client: &str,
@@ -93,7 +91,7 @@ impl Hashing {
             .map_err(|_| Error::Failed("a password was not hashed".to_owned()))
     }
 
-    /// Takes a place in the queue.
+    /// Adds work to the queue.
     fn enter(&self, client: &str, work: Work) -> Result<Place, Refusal> {
         let client: Arc<str> = Arc::from(client);
         let mut queue = self.shared.lock();
@@ -119,7 +117,7 @@ impl Hashing {
         })
     }
 
-    /// Starts the thread where there is none; false where the system gives none.
+    /// Starts the thread if there is none. Returns `false` if the system refuses.
     fn start(&self, queue: &mut Queue) -> bool {
         if queue.is_running {
             return true;
@@ -144,7 +142,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hashes what waits, in its order, until nothing has come for a while or the queue is closed.
+    /// Does the waiting work in its order, until the queue is idle or closed.
     fn serve(&self) {
         let mut hasher = Hasher::default();
         while let Some(work) = self.next() {
@@ -152,7 +150,7 @@ impl Shared {
         }
     }
 
-    /// The next in line; nothing where the thread is to end.
+    /// Returns the next work, `None` if the thread is to end.
     fn next(&self) -> Option<Work> {
         let idle = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_closed;
         let waited = self.changed.wait_timeout_while(self.lock(), IDLE, idle);
@@ -179,7 +177,7 @@ impl Drop for Hashing {
             queue.thread.take()
         };
         self.shared.changed.notify_one();
-        // The thread holds nothing that owns the queue, so it never waits for itself.
+        // The thread does not own the queue, so it never joins itself.
         if thread.is_some_and(|thread| thread.join().is_err()) {
             log::error!("the thread for passwords panicked");
         }

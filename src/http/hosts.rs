@@ -1,8 +1,7 @@
-//! Which `Host` headers a sandbox accepts: those that no page of another site can cause by DNS rebinding.
+//! `Host` headers that a sandbox accepts: those that no page of another site can cause by DNS rebinding.
 //!
-//! What lives here: the rule. What does not: reading a host (`domain::url`), and `Origin`, which the sandbox's controls
-//! check too. What always holds: a host that a stranger can point at this machine by DNS is let in only where it was
-//! named by the operator; a number that is not written as an address is not a name.
+//! Invariant: a host that a stranger can point at this machine by DNS is accepted only if the operator named it. A
+//! number that is not written as an address is not a name.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::url::{Authority, Host, Site};
@@ -12,14 +11,14 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-/// Endings that public DNS has no names under.
+/// Endings without names in public DNS.
 const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 
-/// What is said to whoever calls a sandbox something else.
+/// Message for other hosts.
 pub(super) const NOT_OURS: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
                                    under .localhost or .internal, or one that --allow-host names";
 
-/// A host that is known.
+/// A host that the sandbox accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Known {
     Address(IpAddr),
@@ -43,13 +42,13 @@ impl Known {
     }
 }
 
-/// What stands before this end of a name, in whatever case.
+/// Returns the part of a name before this ending, ignoring case.
 fn before<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     let (before, last) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
     last.eq_ignore_ascii_case(end).then_some(before)
 }
 
-/// A host that a sandbox answers to beside those it always does.
+/// A host that the operator added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
     host: Known,
@@ -59,7 +58,7 @@ pub struct AllowedHost {
 impl FromStr for AllowedHost {
     type Err = String;
 
-    /// A name or an address without a port. A dot before a name stands for the names under it too.
+    /// A name or an address without a port. A leading dot includes the names below.
     fn from_str(text: &str) -> Result<AllowedHost, String> {
         let problem = || "must be a host like dev.example.com, or .example.com".to_owned();
         let under = text.strip_prefix('.');
@@ -90,18 +89,18 @@ impl AllowedHost {
     }
 }
 
-/// The hosts that a sandbox answers to.
+/// Hosts that a sandbox accepts.
 pub(super) struct Hosts {
     own: Vec<Known>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
-    /// The first text that was let in: most callers send the same one again.
+    /// The first accepted text. Most callers send it again.
     usual: OnceLock<Box<str>>,
 }
 
 impl Hosts {
-    /// Those of a sandbox that listens on these addresses and is known by this url. With `any_address` every address is
-    /// let in: a machine has many, and an address is not looked up by DNS.
+    /// Collects the hosts of a sandbox with these addresses and this URL. `any_address` accepts every address:
+    /// addresses are not looked up by DNS.
     pub(super) fn new(
         listen: &[IpAddr],
         public_url: &str,
@@ -119,10 +118,9 @@ impl Hosts {
         }
     }
 
-    /// Lets a request in whose one `Host`, and whose target where that names a host too, is one of these.
+    /// Accepts a request with exactly one `Host`, if that host and a host in the target are accepted.
     ///
-    /// # Errors
-    /// `forbidden`.
+    /// # Errors `forbidden`.
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut lines = headers.get_all(HOST).iter();
         let line = lines.next().and_then(|line| line.to_str().ok());
@@ -134,7 +132,7 @@ impl Hosts {
         Err(Refusal::new(Code::Forbidden, NOT_OURS))
     }
 
-    /// Is this one of these hosts?
+    /// Returns `true` if the host is accepted.
     fn has(&self, text: &str) -> bool {
         if self.usual.get().is_some_and(|usual| **usual == *text) {
             return true;
@@ -147,7 +145,7 @@ impl Hosts {
     }
 
     fn judge(&self, text: &str) -> bool {
-        // A port may be left out, or be empty.
+        // A port may be absent or empty.
         let text = text.strip_suffix(':').unwrap_or(text);
         let Ok(Authority { host, .. }) = Authority::parse(text) else {
             return false;

@@ -1,8 +1,7 @@
-//! Large answers: how many of one account are being sent at once.
+//! Large answers: how many one account may have in transmission.
 //!
-//! What lives here: the place that a large answer takes until its last byte is sent. What does not: how fast a
-//! client must read it (`connection`). What always holds: the large answers that an account's clients do not read
-//! are bounded in number, over however many connections they ask.
+//! Invariant: large answers that an account's clients do not read are bounded in number, over any number of
+//! connections.
 
 use super::long_reads::{Askers, Place};
 use super::reply::Reply;
@@ -11,12 +10,12 @@ use crate::service::{Asker, Error};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes};
 
-/// An answer of more bytes than this is large.
+/// Size above which an answer is large.
 const LARGE_BYTES: u64 = 256 * 1024;
-/// Large answers of one asker that are being sent at once; the next one is refused.
+/// Large answers of one caller in transmission. The next one is refused.
 const OWN_MAX: usize = 16;
 
-/// The large answers of one server.
+/// Large answers of one server.
 pub(super) struct LargeAnswers(Askers);
 
 impl Default for LargeAnswers {
@@ -25,7 +24,7 @@ impl Default for LargeAnswers {
     }
 }
 
-/// The bytes of an answer, and its place until they are sent or given up.
+/// Bytes of an answer with a permit, which is held until they are sent or dropped.
 struct Placed {
     bytes: Bytes,
     _place: Place,
@@ -38,17 +37,16 @@ impl AsRef<[u8]> for Placed {
 }
 
 impl LargeAnswers {
-    /// This answer, with a place where it is large.
+    /// Returns the answer, with a permit if it is large.
     ///
-    /// # Errors
-    /// `overloaded` where too many of the asker's are being sent already.
+    /// # Errors `overloaded` if the caller has too many.
     pub(super) async fn admit(&self, asker: Asker, reply: Reply) -> Result<Reply, Error> {
         let body = match reply.body {
             Outgoing::Whole(body) if body.size_hint().lower() > LARGE_BYTES => body,
             body => return Ok(Reply { body, ..reply }),
         };
         let place = self.0.take(asker)?;
-        // It is in one piece, and there.
+        // The body is in one piece in memory.
         let bytes = body
             .collect()
             .await

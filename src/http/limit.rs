@@ -1,7 +1,7 @@
-//! Limits how often a key, or the networks of a client, may make invoices.
+//! Rate limits for creating invoices, by key or by a client's networks.
 //!
-//! Invariant: a key below the rate is never refused, and a key above it is told when to try again. Memory is in
-//! proportion to what is owed.
+//! Invariant: a key below its rate is never refused, and a refusal says when to try again. Memory is proportional to
+//! the number of keys with a used burst.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
@@ -9,15 +9,15 @@ use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Keys from which those with a full burst are looked for, to be forgotten.
+/// Number of keys from which keys with a full burst are removed.
 const KEYS_SWEPT: usize = 10_000;
-/// Factor by which a wider network may make more than the one inside it.
+/// Factor by which a wider network may create more than a narrower one.
 const WIDER: u32 = 10;
 
-/// Invoices that a key may make at once.
+/// Invoices that a key may create at once.
 pub(super) const CREATION_BURST: u32 = 100;
 
-/// Invoices that a key may make in a minute where nobody sets another number: the default of `--rate-limit`.
+/// Default of `--rate-limit`: invoices that a key may create in a minute.
 const PER_MINUTE_DEFAULT: u32 = 600;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -26,21 +26,22 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// A token bucket for each key.
 pub(super) struct Limiter {
     per_minute: u32,
-    /// How many may come at once.
+    /// Tokens of a full bucket.
     burst: u32,
     buckets: Mutex<Buckets>,
 }
 
-/// For each key the time at which its burst is full again: one creation costs `MINUTE_MS / per_minute`.
+/// For each key, the time at which its bucket is full again. One creation costs `MINUTE_MS / per_minute`.
 #[derive(Default)]
 struct Buckets {
     full_at: HashMap<String, Time>,
-    /// Number of keys at which full ones are forgotten.
+    /// Number of keys at which full buckets are removed.
     sweep_at: usize,
 }
 
 impl Buckets {
-    /// Takes a key's new time. Sweeps when the keys have doubled, so that each creation pays for little of it.
+    /// Sets the time of a key. Removes full buckets after the number of keys has doubled, so the cost per creation is
+    /// small.
     fn set(&mut self, key: &str, full_at: Time, now: Time) {
         if let Some(known) = self.full_at.get_mut(key) {
             *known = full_at;
@@ -54,19 +55,18 @@ impl Buckets {
     }
 }
 
-/// What the limit says of one request.
+/// Result of a limit for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// May it go on?
     pub(super) allowed: bool,
-    /// How many more may come at once.
+    /// Tokens that are left.
     pub(super) remaining: u32,
-    /// Seconds until one more may come (refused), or until the burst is full again.
+    /// Seconds until the next token if refused, else until the bucket is full.
     pub(super) wait_seconds: i64,
 }
 
 impl Limiter {
-    /// So many in a minute for each key, and so many at once; 0 in a minute: no limit.
+    /// Allows `per_minute` creations in a minute for each key, and `burst` at once; 0 per minute is no limit.
     pub(super) fn new(per_minute: u32, burst: u32) -> Limiter {
         Limiter {
             per_minute,
@@ -75,13 +75,13 @@ impl Limiter {
         }
     }
 
-    /// Counts one creation of a key. Returns `None` if there is no limit.
+    /// Counts one creation of a key. Returns `None` without a limit.
     pub(super) fn count(&self, key: &str, now: Time) -> Option<Verdict> {
         self.count_networks(&[key], now)
     }
 
-    /// Counts one creation in each of these networks, of which each holds the one before and may make ten times as much.
-    /// Counts nothing if one of them may not. Returns `None` if there is no limit.
+    /// Counts one creation in each of these networks. Each contains the previous one and may create ten times as
+    /// much. Counts nothing if one of them is exhausted. Returns `None` without a limit.
     pub(super) fn count_networks(&self, networks: &[&str], now: Time) -> Option<Verdict> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdict: Option<Verdict> = None;
@@ -119,7 +119,7 @@ impl Limiter {
         verdict
     }
 
-    /// The `RateLimit-Policy` header: so many at once, refilled over so many seconds.
+    /// Returns the `RateLimit-Policy` header: tokens of a full bucket, and seconds to refill it.
     fn policy(&self) -> String {
         let window = i64::from(self.burst)
             .saturating_mul(60)
@@ -130,8 +130,7 @@ impl Limiter {
     }
 }
 
-/// The headers of a creation that the rate refuses, at the rate that `serve` has where nobody sets another: for a
-/// server that limits nothing and pretends to.
+/// Returns the headers of a refused creation at the default rate, for a simulated refusal.
 pub(super) fn spent() -> Vec<(HeaderName, HeaderValue)> {
     let verdict = Verdict {
         allowed: false,
@@ -141,7 +140,7 @@ pub(super) fn spent() -> Vec<(HeaderName, HeaderValue)> {
     headers(&Limiter::new(PER_MINUTE_DEFAULT, CREATION_BURST), &verdict)
 }
 
-/// `RateLimit` and `RateLimit-Policy`.
+/// Returns `RateLimit` and `RateLimit-Policy`.
 pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, HeaderValue)> {
     let texts = [
         (RATE_LIMIT, verdict.header()),
@@ -154,12 +153,12 @@ pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, 
 }
 
 impl Verdict {
-    /// The `RateLimit` header.
+    /// Returns the `RateLimit` header.
     fn header(&self) -> String {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }
 
-    /// Returns the verdict that refuses, or of two of a kind the one with more to wait for.
+    /// Returns the verdict that refuses, or of two of a kind the one with the longer wait.
     fn stricter(self, other: Verdict) -> Verdict {
         match (self.allowed, other.allowed) {
             (true, false) => other,
@@ -170,7 +169,6 @@ impl Verdict {
         }
     }
 
-    /// 429 `rate_limited`.
     pub(super) fn refusal(&self) -> Refusal {
         let message = format!(
             "invoices are made too fast; try again in {} s",
@@ -180,7 +178,7 @@ impl Verdict {
     }
 }
 
-/// Milliseconds as whole seconds, rounded up.
+/// Rounds milliseconds up to whole seconds.
 fn seconds_up(ms: i64) -> i64 {
     ms.saturating_add(999) / 1000
 }
@@ -233,7 +231,7 @@ mod tests {
         assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
     }
 
-    /// How many of so many are allowed at this time, each of a narrow network of its own.
+    /// Returns how many of these creations are allowed, each from another narrow network.
     fn allowed(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
         let allowed = narrow.filter(|narrow| {
@@ -255,10 +253,10 @@ mod tests {
         for middle in 0..20 {
             allowed(&limiter, 3, [&format!("m{middle}"), "c"], 0);
         }
-        // The widest had 1 000.
+        // The widest network has had 1 000.
         assert_eq!(allowed(&limiter, 4, ["new", "c"], 0), 0);
         assert_eq!(allowed(&limiter, 4, ["new", "elsewhere"], 0), 100);
-        // In a minute each has its rate again, and what was refused has cost nothing.
+        // After a minute each network has its rate again. Refused creations cost nothing.
         assert_eq!(allowed(&limiter, 4, ["m0", "c"], 60_000), 100);
         let made = (0..20).filter(|_| one(60_000).allowed).count();
         assert_eq!(made, 10);

@@ -1,8 +1,6 @@
-//! Long reads: searches, exports and summaries run on threads of their own, and each account may run a bounded
-//! number.
+//! Long reads: searches, exports and summaries run on threads of their own, and each caller may run a bounded number.
 //!
-//! What lives here: who waits for whom. What does not: what is read. What always holds: a thread of the runtime
-//! never does a long read, and one account's long reads never keep other accounts from theirs.
+//! Invariant: no runtime thread performs a long read, and the reads of one caller do not block those of others.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::{Asker, Error};
@@ -10,25 +8,25 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, oneshot};
 
-/// Long reads that run at once, everybody's together.
+/// Long reads that run at once, of all callers together.
 const RUNNING_MAX: usize = 4;
-/// Reads of one asker that run at once.
+/// Reads of one caller that run at once.
 const OWN_RUNNING_MAX: usize = 2;
-/// Reads of one asker that run or wait; the next one is refused.
+/// Reads of one caller that run or wait. The next one is refused.
 const OWN_MAX: usize = 10;
-/// Exports of one asker that are being sent at once.
+/// Exports of one caller in transmission.
 const OWN_EXPORTS_MAX: usize = 10;
-/// Pieces of one asker's exports that are read at once.
+/// Pieces of one caller's exports that are read at once.
 const OWN_PIECES_MAX: usize = 1;
 
-/// The long reads of one server.
+/// Long reads of one server.
 pub(super) struct LongReads {
     running: Arc<Semaphore>,
     reads: Askers,
     exports: Askers,
 }
 
-/// The place of one export among its asker's, until it is dropped.
+/// An export with its permit, which is held until it is dropped.
 pub(super) struct Export {
     running: Arc<Semaphore>,
     place: Place,
@@ -45,10 +43,9 @@ impl Default for LongReads {
 }
 
 impl LongReads {
-    /// Does a read of this asker on a thread of its own, in its turn. One that nobody waits for any more is not begun.
+    /// Runs a read on a thread of its own, in the caller's turn. It is not started if nobody waits for it any more.
     ///
-    /// # Errors
-    /// Those of `work`; `overloaded` where too many of the asker's wait already.
+    /// # Errors Those of `work`; `overloaded` if the caller has too many.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         asker: Asker,
@@ -60,10 +57,9 @@ impl LongReads {
             .map(|(_, done)| done)
     }
 
-    /// Takes a place for an export of this asker.
+    /// Takes a permit for an export.
     ///
-    /// # Errors
-    /// `overloaded` where too many of the asker's are being sent already.
+    /// # Errors `overloaded` if the caller has too many.
     pub(super) fn export(&self, asker: Asker) -> Result<Export, Error> {
         Ok(Export {
             running: Arc::clone(&self.running),
@@ -73,10 +69,9 @@ impl LongReads {
 }
 
 impl Export {
-    /// Reads one piece of it on a thread of its own, in its turn.
+    /// Reads one piece on a thread of its own, in the caller's turn.
     ///
-    /// # Errors
-    /// Those of `work`.
+    /// # Errors Those of `work`.
     pub(super) async fn piece<T: Send + 'static>(
         self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -87,15 +82,15 @@ impl Export {
     }
 }
 
-/// Does the work when its asker has a turn and a thread is free. The thread keeps both, and the place, until it is done,
-/// whether or not anybody waits for it.
+/// Runs work once the caller has a turn and a thread is free. The thread holds both permits until it is done, even if
+/// nobody waits.
 async fn in_turn<T: Send + 'static>(
     running: &Arc<Semaphore>,
     place: Place,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<(Place, T), Error> {
     let (answer, mut answered) = oneshot::channel();
-    // Whoever asked may be gone.
+    // The caller may be gone.
     let work = Box::new(move || drop(answer.send(work())));
     let place = on_thread(running, place, work).await?;
     let done = answered.try_recv();
@@ -105,7 +100,7 @@ async fn in_turn<T: Send + 'static>(
     ))
 }
 
-/// [`in_turn`], whatever the work is: there is one of this in the program, and a task has much code.
+/// The part of [`in_turn`] that does not depend on the result's type, so that the program has it once.
 async fn on_thread(
     running: &Arc<Semaphore>,
     place: Place,
@@ -125,7 +120,7 @@ async fn on_thread(
     done.await.map_err(|error| Error::Failed(error.to_string()))
 }
 
-/// Who asks, and how many places each has taken.
+/// Permits of each caller: a limit on the number, and turns among them.
 #[derive(Clone)]
 pub(super) struct Askers {
     places_max: usize,
@@ -133,13 +128,13 @@ pub(super) struct Askers {
     askers: Arc<Mutex<HashMap<Asker, Places>>>,
 }
 
-/// The places of somebody who has any.
+/// Permits of one caller that has any.
 struct Places {
     places: usize,
     turns: Arc<Semaphore>,
 }
 
-/// A place, until it is dropped.
+/// A permit, returned when it is dropped.
 pub(super) struct Place {
     of: Askers,
     asker: Asker,
@@ -155,7 +150,7 @@ impl Askers {
         }
     }
 
-    /// Takes one place more.
+    /// Takes a permit.
     pub(super) fn take(&self, asker: Asker) -> Result<Place, Refusal> {
         let mut askers = self.lock();
         let taken = askers.entry(asker).or_insert_with(|| Places {
@@ -178,7 +173,7 @@ impl Askers {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Asker, Places>> {
-        // Nothing in between can leave the counts half changed.
+        // The counts are consistent even after a panic.
         self.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -204,7 +199,7 @@ mod tests {
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
     use tokio::task::JoinHandle;
 
-    /// Reads that have begun stand at a gate until it is opened.
+    /// Reads that wait at a gate until it is opened.
     struct Scene {
         reads: Arc<LongReads>,
         gate: Arc<(Mutex<bool>, Condvar)>,
@@ -310,7 +305,7 @@ mod tests {
                 let _ = read.await;
             }
         }
-        // What had begun goes on with nobody waiting, and keeps its place until it is done.
+        // Started reads continue without a caller, and hold their permits until they are done.
         for _ in 0..OWN_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
         }

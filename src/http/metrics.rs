@@ -1,6 +1,6 @@
-//! Counters for Prometheus, and who may read them.
+//! Counters for Prometheus, and the token for reading them.
 //!
-//! What always holds: labels come from the routes alone, so no caller can make the page grow.
+//! Invariant: labels come from the routes alone, so no caller can make the page grow.
 
 use crate::domain::apikey;
 use crate::domain::render::chains::ChainView;
@@ -12,10 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Classes of statuses, 1xx to 5xx.
 const CLASSES: usize = 5;
 
-/// The most characters of a token.
 const TOKEN_CHARS_MAX: usize = 200;
 
-/// The token that `/metrics` asks for. Its text is not kept.
+/// Token of `/metrics`, as a hash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MetricsToken([u8; 32]);
 
@@ -28,7 +27,7 @@ impl fmt::Debug for MetricsToken {
 impl FromStr for MetricsToken {
     type Err = String;
 
-    /// The problem does not tell the text.
+    /// The error does not contain the text.
     fn from_str(text: &str) -> Result<MetricsToken, String> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
         if is_plain && (1..=TOKEN_CHARS_MAX).contains(&text.len()) {
@@ -42,36 +41,36 @@ impl FromStr for MetricsToken {
 }
 
 impl MetricsToken {
-    /// Is this its text? How long that takes tells nothing of where they differ.
+    /// Compares with a presented text in constant time.
     pub(super) fn is(&self, presented: &str) -> bool {
         is_same(&self.0, &apikey::hash(presented))
     }
 }
 
-/// What stands now, beside what is counted.
+/// Present values, besides the counters.
 pub(super) struct Gauges {
-    /// Writes in the queue of the one writer.
+    /// Writes in the writer's queue.
     pub(super) writes_waiting: usize,
-    /// Is no write taken in?
+    /// Whether new writes are refused.
     pub(super) writes_refused: bool,
-    /// `true` while another program holds the database locked.
+    /// Whether another program holds the database locked.
     pub(super) is_locked: bool,
-    /// Size of the write-ahead log's file, in bytes.
+    /// Size of the write-ahead log, in bytes.
     pub(super) log_bytes: u64,
-    /// Coins without a fresh rate, each counted once for each currency.
+    /// Coins without a fresh rate, counted once for each currency.
     pub(super) rates_missing: usize,
-    /// The chains that have nodes.
+    /// Chains with nodes.
     pub(super) chains: Vec<ChainView>,
 }
 
-/// How often each operation answered with each class of status.
+/// Number of answers of each operation in each class of status.
 pub(super) struct Metrics {
     counts: Vec<(&'static str, [AtomicU64; CLASSES])>,
     unrouted: AtomicU64,
 }
 
 impl Metrics {
-    /// Nothing is counted yet of the operations with these names.
+    /// Creates counters for these operations, all zero.
     pub(super) fn new(operations: impl Iterator<Item = &'static str>) -> Metrics {
         Metrics {
             counts: operations.map(|name| (name, Default::default())).collect(),
@@ -79,7 +78,7 @@ impl Metrics {
         }
     }
 
-    /// Counts an answer of the operation with this number.
+    /// Counts an answer of the operation with this index.
     pub(super) fn count(&self, operation: Option<usize>, status: u16) {
         let class = usize::from(status / 100).saturating_sub(1);
         let counter = operation
@@ -90,7 +89,7 @@ impl Metrics {
             .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The page, in Prometheus' text format 0.0.4.
+    /// Returns the page in Prometheus' text format 0.0.4.
     pub(super) fn page(&self, gauges: &Gauges) -> String {
         let mut page = String::from(
             "# HELP coffer_requests_total Answers by operation and class of status.\n# TYPE coffer_requests_total counter\n",
@@ -125,7 +124,7 @@ impl Metrics {
     }
 }
 
-/// Adds what is known of the file.
+/// Adds the gauges of the file.
 fn of_file(page: &mut String, gauges: &Gauges) {
     page.push_str("# HELP coffer_database_locked 1 while another program holds the database locked.\n# TYPE coffer_database_locked gauge\n");
     page.push_str(&format!(
@@ -138,7 +137,7 @@ fn of_file(page: &mut String, gauges: &Gauges) {
     page.push_str(&format!("coffer_wal_bytes {}\n", gauges.log_bytes));
 }
 
-/// Adds how far each chain has been read, and what that took.
+/// Adds the progress and the requests of each chain.
 fn of_chains(page: &mut String, chains: &[ChainView]) {
     type Number = fn(&ChainView) -> Option<i64>;
     let all: [(&str, &str, &str, Number); 6] = [

@@ -1,9 +1,8 @@
-//! The front door: hyper, and nowhere else.
+//! Transport: hyper, connections, routes, authentication, limits, statuses, documents.
 //!
-//! What lives here: connections, routes, keys, limits, statuses, the document. What does not: what an operation
-//! means (`service`). What always holds: it is a ladder, on which a file uses only what stands below it. From the bottom:
-//! what handlers share (`front`), what they are given and answer with (`request`, `reply`), what a route is (`route`),
-//! the handlers, the one list of them (`routes`), and what reads that list: the router, the document, the dispatcher.
+//! The modules form a ladder, and a module uses only lower ones: shared state (`front`), requests and replies
+//! (`request`, `reply`), routes as data (`route`), handlers, the list of routes (`routes`), and its users: the
+//! router, the documents, the dispatcher.
 
 mod auth;
 mod checkout_events;

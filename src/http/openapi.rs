@@ -1,4 +1,4 @@
-//! The OpenAPI documents, made from ROUTES: one of the interface, one of the sandbox's controls.
+//! The OpenAPI documents, made from ROUTES: the interface, a shop's part of it, and the sandbox's controls.
 //!
 //! Invariant: a document has the components that it refers to, and no others.
 
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use shared::share_answers;
 
 impl Subject {
-    /// Returns its operations.
+    /// Returns the operations of the document.
     pub fn routes(self) -> impl Iterator<Item = &'static Route> {
         routes(self == Subject::Sandbox).filter(move |route| {
             let auth = route.auth();
@@ -36,7 +36,7 @@ impl Subject {
         })
     }
 
-    /// Its title and what it is.
+    /// Returns the title and the description.
     const fn told(self) -> (&'static str, &'static str) {
         match self {
             Subject::Interface | Subject::Merchant => (
@@ -54,7 +54,7 @@ impl Subject {
     }
 }
 
-/// The document of a server at this url.
+/// Returns the document of a server at this URL.
 pub fn document(public_url: &str, subject: Subject) -> String {
     let mut paths = Map::new();
     for route in subject.routes() {
@@ -101,7 +101,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     document.to_string()
 }
 
-/// The tags of a document: those of its operations, and of its webhooks.
+/// Returns the tags of the document's operations and webhooks.
 fn tags(subject: Subject) -> Value {
     let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
     let used = Tag::ALL.into_iter().filter(is_used).map(Tag::texts);
@@ -111,7 +111,6 @@ fn tags(subject: Subject) -> Value {
         .collect()
 }
 
-/// One operation.
 fn operation(route: &Route, subject: Subject) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
@@ -144,7 +143,7 @@ fn operation(route: &Route, subject: Subject) -> Value {
     operation
 }
 
-/// JSON of a schema, with its example.
+/// Returns JSON of a schema, with its example.
 fn content(component: &Component) -> Value {
     let schema = json!({ "$ref": format!("#/components/schemas/{}", component.name()) });
     json!({ "application/json": { "schema": schema, "example": component.example() } })
@@ -156,7 +155,7 @@ mod tests {
     use super::{Subject, document, schemas};
     use serde_json::{Map, Value};
 
-    /// The fields of an example that its schema does not have, or lacks.
+    /// Returns the fields of an example that its schema does not have, or that the example lacks.
     fn wrong_fields(schema: &Value, example: &Value, all: &Map<String, Value>) -> Vec<String> {
         if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
             let name = path.rsplit('/').next().unwrap_or_default();

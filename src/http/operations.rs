@@ -1,4 +1,4 @@
-//! Does the operations of `api`: one way for all of them.
+//! Runs the operations of `api`.
 
 use super::reply::{Reply, status};
 use super::request::{Call, idempotency_key};
@@ -8,7 +8,7 @@ use crate::service::{Asker, Error};
 use std::future::ready;
 use std::sync::Arc;
 
-/// Calls the function of an operation and returns the answer, which waits for what the function has left to do.
+/// Runs the function of an operation and returns its answer, which may wait for a write or a read.
 pub(super) fn perform(
     call: &Call,
     route: &Route,

@@ -1,7 +1,7 @@
-//! Passwords in requests: proving them, or hashing them to be stored.
+//! Passwords in requests: checked, or hashed for storage.
 //!
-//! What always holds: every password is hashed in the one queue (`hashing`), and an attempt is counted before it is
-//! made (`throttle`). An attempt whose caller hangs up before the answer reveals nothing and is not counted.
+//! Invariant: every password is hashed in the one queue (`hashing`), and an attempt is counted before it is made
+//! (`throttle`). An attempt whose caller disconnects before the answer is not counted.
 
 use super::client;
 use super::front::Front;
@@ -14,16 +14,16 @@ use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whose turn it is in the queue.
+/// Identity of a client in the queue.
 pub(super) struct Turn {
-    /// What a client is counted by.
+    /// Key that counts the client.
     pub(super) client: String,
-    /// Is somebody signed in?
+    /// Whether the client has a session.
     pub(super) is_member: bool,
 }
 
 impl Turn {
-    /// That of whoever is signed in: nobody beside them can take it.
+    /// Returns the identity of a signed-in member, which nobody else can use.
     pub(super) fn of_member(member: &Member) -> Turn {
         Turn {
             client: format!("user {}", member.user().id),
@@ -31,10 +31,9 @@ impl Turn {
         }
     }
 
-    /// Returns whether the user of this mark has signed in by this client. Who is signed in has.
+    /// Returns whether the marked user has signed in from this client before. A member has.
     ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
+    /// # Errors [`Error::Failed`] if the file fails.
     pub(super) fn client_kind(&self, front: &Front, mark: &Mark) -> Result<Client, Error> {
         let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
         Ok(if is_known {
@@ -44,7 +43,7 @@ impl Turn {
         })
     }
 
-    /// That of a client that nobody is signed in at.
+    /// Returns the identity of a client without a session.
     pub(super) fn of_client(call: &Call) -> Turn {
         Turn {
             client: client::limit_key(call.client()),
@@ -53,7 +52,7 @@ impl Turn {
     }
 }
 
-/// Who tries what.
+/// An attempt of a client at a target.
 struct Attempt {
     throttle: Arc<Throttle>,
     target: Target,
@@ -62,14 +61,14 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Counts it, before it is known whether it fails.
+    /// Counts the attempt as failed before its result is known.
     fn begin(&self) -> Result<(), Refusal> {
         self.throttle.begin(&self.target, &self.client)?;
         self.is_counted.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// It was answered to nobody. One that was refused was not counted, so there is nothing to take back.
+    /// Undoes the count of an attempt whose answer nobody received. A refused attempt was not counted.
     fn take_back(&self) {
         if self.is_counted.load(Ordering::Relaxed) {
             self.throttle.take_back(&self.target, &self.client);
@@ -77,10 +76,9 @@ impl Attempt {
     }
 }
 
-/// The user with this email, if this is the password.
+/// Returns the user with this email and password.
 ///
-/// # Errors
-/// `invalid_credentials`, `too_many_attempts`, `overloaded`.
+/// # Errors `invalid_credentials`, `too_many_attempts`, `overloaded`.
 pub(super) async fn prove(
     front: &Front,
     turn: &Turn,
@@ -92,10 +90,9 @@ pub(super) async fn prove(
         .map(|(proven, _)| proven)
 }
 
-/// The user with this email, if this is the password, and the hash of the one that is to follow it.
+/// Returns the user with this email and password, and the hash of the new password.
 ///
-/// # Errors
-/// As [`prove`]; `invalid_request` for a new password that is too short.
+/// # Errors As [`prove`]; `invalid_request` for a new password that is too short.
 pub(super) async fn replace(
     front: &Front,
     turn: &Turn,
@@ -109,10 +106,9 @@ pub(super) async fn replace(
     Ok((proven, hash))
 }
 
-/// The hash of a password that is to be kept.
+/// Returns the hash of a password for storage.
 ///
-/// # Errors
-/// `invalid_request` for one that is too short, `too_many_attempts`, `overloaded`.
+/// # Errors `invalid_request` for one that is too short, `too_many_attempts`, `overloaded`.
 pub(super) async fn hash(front: &Front, turn: &Turn, password: String) -> Result<String, Error> {
     check_password(&password)?;
     let hashing = &front.hashing;
@@ -166,10 +162,9 @@ async fn prove_and_hash(
     proved
 }
 
-/// Is this the token of the set-up link? A wrong one is counted like a password.
+/// Checks the token of the set-up link. A wrong one counts like a password.
 ///
-/// # Errors
-/// `forbidden`, `too_many_attempts`.
+/// # Errors `forbidden`, `too_many_attempts`.
 pub(super) fn check_set_up(call: &Call, token: &str) -> Result<(), Error> {
     let (throttle, Turn { client, .. }) = (&call.front.throttle, Turn::of_client(call));
     throttle.begin(&Target::SetUp, &client)?;

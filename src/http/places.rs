@@ -1,8 +1,7 @@
-//! Places: how many connections there are, whose they are, and which of them wait for their client.
+//! Connection slots: the number of connections, their clients, and their waiting times.
 //!
-//! What lives here: taking, giving back and ending a connection's place. What does not: what is sent over it. What
-//! always holds: a connection is ended here only while it waits for its client, or for something to tell, so no request
-//! is interrupted.
+//! Invariant: a connection is closed here only while it waits for its client or for an event, so no request is
+//! interrupted.
 
 use super::client;
 use crate::clock::Stopwatch;
@@ -15,27 +14,27 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-/// A request has come and its answer is being made.
+/// An answer is in progress.
 const ANSWERING: u8 = 1;
 /// The client has to send more of the body.
 pub(super) const BODY: u8 = 2;
-/// The client has to take more of the answer.
+/// The client has to read more of the answer.
 pub(super) const TAKING: u8 = 4;
-/// It was told to end: nothing more is begun on it.
+/// The connection is ending: no further request is started.
 const ENDING: u8 = 8;
-/// The answer is a live stream that has nothing to tell.
+/// A live stream has nothing to send.
 pub(super) const IDLE: u8 = 16;
 
-/// One of so many clients may have this part of the places.
+/// A client may have one in this many of the slots.
 const CLIENT_SHARE: usize = 4;
 
-/// How many of the connections that have waited longest are found at once.
+/// Number of longest-waiting connections that are found at once.
 const LONGEST_KEPT: usize = 64;
 
-/// How many connections may be ending at once: until they are gone they are open files too.
+/// Connections that may be ending at once. They still use file descriptors.
 const ENDING_MAX: usize = 16;
 
-/// Every place of one server.
+/// Slots of one server.
 pub(super) struct Places {
     most: usize,
     stopwatch: Stopwatch,
@@ -46,44 +45,44 @@ pub(super) struct Places {
 #[derive(Default)]
 struct Taken {
     seats: HashMap<u64, Arc<Seat>>,
-    /// How many each client has; those that are not limited are not counted.
+    /// Connections of each limited client.
     of_client: HashMap<IpAddr, usize>,
     next: u64,
-    /// How many have made place and are not gone yet.
+    /// Connections that are ending and not yet gone.
     ending: usize,
-    /// Those that had waited longest when it was last looked, the longest last. Whoever is not among them has waited
-    /// shorter, so this saves looking through all of them for each new connection.
+    /// The connections that had waited longest at the last search, the longest last. Other connections have waited
+    /// less, so most new connections need no search.
     longest: Vec<(i64, Arc<Seat>)>,
 }
 
-/// What is known of one connection.
+/// State of one connection.
 pub(super) struct Seat {
     number: u64,
-    /// By what its client is counted; nothing where it is not limited.
+    /// Key that counts the client, `None` without a limit.
     client: Option<IpAddr>,
     state: AtomicU8,
-    /// Since when it has waited for its client, as long as it does.
+    /// Start of the wait for the client, in microseconds.
     since_us: AtomicI64,
     stopwatch: Stopwatch,
     task: Mutex<Option<AbortHandle>>,
 }
 
-/// A connection's place; it is free again when this is dropped.
+/// Slot of a connection, free again when this is dropped.
 pub(super) struct Place {
     places: Arc<Places>,
     pub(super) seat: Arc<Seat>,
 }
 
-/// What became of the wish for a place.
+/// Result of a request for a slot.
 pub(super) enum Wish {
     Granted(Place),
-    /// The client has its share and is busy with all of it.
+    /// All slots of the client's share are busy.
     TooMany,
-    /// All are taken and busy.
+    /// All slots are busy.
     Full,
 }
 
-/// An answer under way: until this is dropped the connection does not wait for its client to ask.
+/// An answer in progress. While it lives, the connection does not wait for a request.
 pub(super) struct Answering(Arc<Seat>);
 
 impl Places {
@@ -96,8 +95,8 @@ impl Places {
         })
     }
 
-    /// Takes a place for a client. Where its share or all of them are taken, the connection that has waited longest
-    /// for its client is ended for it: the client's own, or anybody's.
+    /// Takes a slot for a client. If its share or all slots are taken, the longest-waiting connection is closed: the
+    /// client's own, or any.
     pub(super) fn take(self: &Arc<Self>, client: Option<IpAddr>) -> Wish {
         let client = client.map(client::site);
         let share = self.most.div_euclid(CLIENT_SHARE).max(1);
@@ -132,18 +131,17 @@ impl Places {
         Wish::Granted(Place { places, seat })
     }
 
-    /// Waits until a place may have become free.
+    /// Waits until a slot may be free.
     pub(super) async fn left(&self) {
         self.left.notified().await;
     }
 
-    /// Ends every connection that has waited for its client this long. A live stream that has nothing to tell ends by
-    /// itself when its server does.
+    /// Closes every connection that has waited this long for its client. Idle live streams end with their server.
     pub(super) fn end_waiting(&self, wait: Duration) {
         self.end_after(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
     }
 
-    /// Waits until nobody has a place any more.
+    /// Waits until all slots are free.
     pub(super) async fn emptied(&self) {
         loop {
             let left = self.left();
@@ -158,12 +156,12 @@ impl Places {
         }
     }
 
-    /// Ends every connection that has waited this long for a whole header, the first or the next one.
+    /// Closes every connection that has waited this long for a complete header, the first or the next one.
     pub(super) fn end_silent(&self, wait: Duration) {
         self.end_after(wait, Seat::is_silent);
     }
 
-    /// Ends those of these connections that have waited for their client this long.
+    /// Closes the matching connections that have waited this long for their client.
     fn end_after(&self, wait: Duration, are_these: impl Fn(&Seat) -> bool) {
         let now_us = self.stopwatch.us();
         let wait_us = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
@@ -181,7 +179,7 @@ impl Places {
 }
 
 impl Taken {
-    /// Ends the connection that has waited longest for its client; false where none waits.
+    /// Closes the connection that has waited longest for its client. Returns `false` if none waits.
     fn end_longest(&mut self) -> bool {
         loop {
             if self.longest.is_empty() {
@@ -190,20 +188,20 @@ impl Taken {
             let Some((since_us, seat)) = self.longest.pop() else {
                 return false;
             };
-            // It may have gone since, or its client may have asked for something.
+            // The connection may be gone, or its client may have sent a request.
             if seat.waits_since_us() == Some(since_us) && self.end(&seat) {
                 return true;
             }
         }
     }
 
-    /// The same of this client's connections.
+    /// Closes the client's connection that has waited longest.
     fn end_longest_of(&mut self, client: IpAddr) -> bool {
         let mut own = self.waiting_of(|seat| seat.client == Some(client));
         std::iter::from_fn(|| own.pop()).any(|(_, seat)| self.end(&seat))
     }
 
-    /// Ends a connection that is on the list, where it waits for its client.
+    /// Closes a listed connection if it waits for its client.
     fn end(&mut self, seat: &Seat) -> bool {
         let ended = self.seats.contains_key(&seat.number) && seat.end();
         if ended {
@@ -213,7 +211,7 @@ impl Taken {
         ended
     }
 
-    /// Those of these connections that have waited longest for their client, the longest last.
+    /// Returns the matching connections that have waited longest, the longest last.
     fn waiting_of(&self, are_these: impl Fn(&Seat) -> bool) -> Vec<(i64, Arc<Seat>)> {
         let these = self.seats.values().filter(|seat| are_these(seat));
         let waiting = these.filter_map(|seat| Some((seat.waits_since_us()?, seat)));
@@ -229,14 +227,14 @@ impl Taken {
             .collect()
     }
 
-    /// A connection is gone.
+    /// Accounts for a closed connection.
     fn gone(&mut self, seat: &Seat) {
         if !self.remove(seat) {
             self.ending = self.ending.saturating_sub(1);
         }
     }
 
-    /// Takes a seat off the list; was it on it?
+    /// Removes a connection from the list. Returns `true` if it was listed.
     fn remove(&mut self, seat: &Seat) -> bool {
         let was_there = self.seats.remove(&seat.number).is_some();
         if let (true, Some(client)) = (was_there, seat.client)
@@ -252,19 +250,19 @@ impl Taken {
 }
 
 impl Seat {
-    /// Says which task serves it, which ends with it; one that has taken it over meanwhile goes on.
+    /// Sets the task that serves the connection, unless a live stream has taken it over.
     pub(super) fn served_by(&self, task: AbortHandle) {
         self.task().get_or_insert(task);
         self.end_late();
     }
 
-    /// Says which task has taken it over.
+    /// Sets the task of the live stream that has taken the connection over.
     pub(super) fn taken_over_by(&self, task: AbortHandle) {
         *self.task() = Some(task);
         self.end_late();
     }
 
-    /// Ends the task that it was not known to have when it was told to end.
+    /// Aborts a task that was set after the connection was told to end.
     fn end_late(&self) {
         if self.state.load(Ordering::SeqCst) & ENDING != 0
             && let Some(task) = &*self.task()
@@ -277,7 +275,7 @@ impl Seat {
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request has come; waits for ever where the connection is ending, so that it is not begun.
+    /// Starts a request. Never returns if the connection is ending.
     pub(super) async fn begin(self: Arc<Self>) -> Answering {
         if self.state.fetch_or(ANSWERING, Ordering::SeqCst) & ENDING != 0 {
             std::future::pending::<()>().await;
@@ -285,35 +283,35 @@ impl Seat {
         Answering(self)
     }
 
-    /// Microseconds since the server began to take connections.
+    /// Microseconds since the server started.
     pub(super) fn now_us(&self) -> i64 {
         self.stopwatch.us()
     }
 
-    /// From now on it waits for its client to do this.
+    /// Starts a wait for the client.
     pub(super) fn wait(&self, what: u8) {
         self.since_us.store(self.now_us(), Ordering::SeqCst);
         self.state.fetch_or(what, Ordering::SeqCst);
     }
 
-    /// Its client has done this; false where that was too late.
+    /// Ends a wait for the client. Returns `false` if the connection is ending.
     pub(super) fn go_on(&self, what: u8) -> bool {
         self.since_us.store(self.now_us(), Ordering::SeqCst);
         self.state.fetch_and(!what, Ordering::SeqCst) & ENDING == 0
     }
 
-    /// Has nothing been asked on it that is not answered and taken?
+    /// Returns `true` if no request is in progress.
     fn is_silent(&self) -> bool {
         self.state.load(Ordering::SeqCst) == 0
     }
 
-    /// Since when it has waited for its client; nothing while it makes an answer.
+    /// Returns the start of the wait for the client, `None` while an answer is made.
     fn waits_since_us(&self) -> Option<i64> {
         let waits = waits(self.state.load(Ordering::SeqCst));
         waits.then(|| self.since_us.load(Ordering::SeqCst))
     }
 
-    /// Ends it, where it waits for its client.
+    /// Closes the connection if it waits for its client.
     fn end(&self) -> bool {
         let ending = |state| waits(state).then_some(state | ENDING);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
@@ -325,7 +323,7 @@ impl Seat {
     }
 }
 
-/// Does a connection in this state wait for its client?
+/// Returns `true` if a connection in this state waits for its client.
 fn waits(state: u8) -> bool {
     state & (BODY | TAKING | IDLE) != 0 || state & ANSWERING == 0
 }
@@ -338,7 +336,6 @@ impl Drop for Place {
 }
 
 impl Answering {
-    /// The connection that it is sent over.
     pub(super) fn seat(&self) -> &Seat {
         &self.0
     }

@@ -1,50 +1,49 @@
-//! Permissions of a page in browsers: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
+//! Browser permissions of a page: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
 //!
-//! What always holds: a page runs scripts of this service only, none of them written into the page; it talks to nobody
-//! else, and loads nothing from other sites but the pictures that it names.
+//! Invariant: a page runs only scripts of this service, none of them inline. It connects to no other site, and loads
+//! nothing from other sites but the pictures that it names.
 
 use crate::domain::url::Site;
 use crate::web::STYLE_HASH;
 
-/// What one page may do that others may not.
+/// Permissions of one page beyond those of all pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Policy<'a> {
-    /// Whose pages may show it inside themselves.
+    /// Sites that may frame the page.
     framing: Framing<'a>,
-    /// May it show other pages of this service inside itself?
+    /// Whether it may frame other pages of this service.
     shows_own: bool,
-    /// `true` if it shares no window group with pages of other origins. Shops open what their customers pay at as a window,
-    /// so it is `false` there.
+    /// Whether it shares no window group with pages of other origins. Shops open the checkout as a window, so there
+    /// it is `false`.
     pub(super) is_isolated: bool,
 }
 
-/// Whose pages may show a page inside themselves.
+/// Sites that may frame a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing<'a> {
-    /// None.
     Nobodys,
-    /// Those of these origins, and those of this service; of all, where there is none.
+    /// This service, and these origins; all sites if there are none.
     Allowed(&'a [String]),
 }
 
 impl Policy<'static> {
-    /// Shown by itself only.
+    /// A page without frames.
     pub(super) const ALONE: Policy<'static> = Policy {
         framing: Framing::Nobodys,
         shows_own: false,
         is_isolated: true,
     };
-    /// Shown by itself only, for a shop's customers.
+    /// A page without frames, for a shop's customers.
     pub(super) const LINK: Policy<'static> = Policy {
         is_isolated: false,
         ..Policy::ALONE
     };
-    /// Shown by itself only, and shows other pages of this service inside itself.
+    /// A page that frames other pages of this service.
     pub(super) const APP: Policy<'static> = Policy {
         shows_own: true,
         ..Policy::ALONE
     };
-    /// Shown inside pages of other sites too.
+    /// A page that other sites may frame.
     pub(super) const FRAMED: Policy<'static> = Policy {
         framing: Framing::Allowed(&[]),
         ..Policy::LINK
@@ -52,7 +51,7 @@ impl Policy<'static> {
 }
 
 impl<'a> Policy<'a> {
-    /// The same, where it may be shown inside other pages, of these origins only; of all, where there is none.
+    /// Limits framing to these origins, if framing is allowed; all sites if there are none.
     pub(super) fn framed_by(self, origins: &'a [String]) -> Policy<'a> {
         let framing = match self.framing {
             Framing::Nobodys => Framing::Nobodys,
@@ -61,7 +60,7 @@ impl<'a> Policy<'a> {
         Policy { framing, ..self }
     }
 
-    /// The same for a page that is shown by itself only.
+    /// Forbids framing.
     pub(super) fn alone(self) -> Policy<'a> {
         Policy {
             is_isolated: self.is_isolated,
@@ -69,8 +68,8 @@ impl<'a> Policy<'a> {
         }
     }
 
-    /// The header's value; `pictures` is where pictures come from besides this service, `style` names one that is written into
-    /// this page alone.
+    /// Returns the header's value. `pictures` is another source of pictures, `style` the hash of an inline style of
+    /// this page.
     pub(super) fn text(self, pictures: Option<&str>, style: Option<&str>) -> String {
         let style = style.map_or_else(String::new, |source| format!(" {source}"));
         let pictures = pictures.map_or_else(String::new, |origin| format!(" {origin}"));

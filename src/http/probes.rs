@@ -1,4 +1,4 @@
-//! Operations for machines that watch the process: is it alive, is it ready, its health, its document, its metrics.
+//! Operations for machines that watch the process: liveness, readiness, document, metrics.
 
 use super::auth::Scraper;
 use super::metrics::Gauges;
@@ -9,7 +9,6 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use hyper::StatusCode;
 
-/// Its operations.
 pub(super) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -74,12 +73,12 @@ pub(super) static RESOURCE: Resource = Resource {
     ],
 };
 
-/// Alive: the process answers.
+/// Liveness: the process answers.
 async fn livez(_: Call) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
 }
 
-/// Ready: it is not stopping, the file can be read, and writes are taken in.
+/// Readiness: the server is not stopping, the file is readable, and writes are accepted.
 async fn readyz(call: Call) -> Result<Reply, Error> {
     if call.front.is_closed() {
         return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());
@@ -99,7 +98,6 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain", page))
 }
 
-/// Counters for Prometheus.
 async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let service = &call.front.service;
     let page = call.front.metrics.page(&Gauges {
@@ -117,7 +115,6 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     ))
 }
 
-/// The OpenAPI document.
 async fn document(call: Call) -> Result<Reply, Error> {
     let document = call.front.document();
     Ok(Reply::json(StatusCode::OK, document))

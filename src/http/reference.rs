@@ -1,8 +1,6 @@
-//! The reference: the OpenAPI documents, read into what a person reads.
+//! The reference page's content, read from the OpenAPI documents.
 //!
-//! What lives here: groups, operations, webhooks, errors and objects of a document. What does not: the fields of a schema
-//! (`fields`), and the page (`pages::docs`). What always holds: nothing is told here that the documents do not tell, and
-//! every operation and every object of theirs is.
+//! Invariant: it has every operation and every object of the documents, and nothing else.
 
 mod command;
 mod fields;
@@ -16,10 +14,9 @@ use fields::{Schemas, object_of};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The reference of a server at this url that has these documents.
+/// Returns the reference of a server at this URL with these documents.
 ///
-/// # Errors
-/// A document that is no JSON.
+/// # Errors A document that is not JSON.
 pub(super) fn reference(
     url: &str,
     is_sandbox: bool,
@@ -65,7 +62,7 @@ pub(super) fn reference(
     })
 }
 
-/// Puts the refusals that operations of a document share into each of them.
+/// Replaces references to shared answers by the answers.
 fn inline_shared(document: &mut Value) {
     let shared = document.pointer("/components/responses").cloned();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
@@ -85,7 +82,7 @@ fn inline_shared(document: &mut Value) {
     }
 }
 
-/// The server that a reference is of.
+/// A server with its documents.
 struct Server<'a> {
     url: &'a str,
     is_sandbox: bool,
@@ -93,7 +90,7 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// The operations of a document by its tags.
+    /// Returns the operations of a document by tag.
     fn groups(&self, document: &Value) -> Vec<Group> {
         let tags = document.get("tags").and_then(Value::as_array);
         let groups = tags.into_iter().flatten().map(|tag| {
@@ -178,7 +175,7 @@ impl Server<'_> {
         }
     }
 
-    /// Every object that something else refers to.
+    /// Returns every object that something refers to.
     fn objects(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<Object> {
         let objects = self.schemas.0.iter().map(|(name, schema)| Object {
             name: name.clone(),
@@ -204,7 +201,7 @@ impl Server<'_> {
     }
 }
 
-/// What who calls an operation has to show, in words and in a word.
+/// Returns the credentials that an operation requires, as words and as a word.
 fn caller(operation: &Value) -> (&'static str, &'static str) {
     let schemes = operation.get("security").and_then(Value::as_array);
     let schemes = schemes.into_iter().flatten().filter_map(Value::as_object);
@@ -241,7 +238,7 @@ fn answer(status: &str, response: &Value) -> Answer {
     }
 }
 
-/// The codes of a status, from the examples of its errors.
+/// Returns the codes of a status, from its examples.
 fn refused(status: &str, examples: &Value) -> Refused {
     let mut codes: Vec<String> = Vec::new();
     for error in errors(examples) {
@@ -256,7 +253,7 @@ fn refused(status: &str, examples: &Value) -> Refused {
     }
 }
 
-/// Every code, with its status and what is said where it is first told of.
+/// Returns every code with its status and its first example message.
 fn refusals(documents: &[Value]) -> Vec<Refusal> {
     let mut found = BTreeMap::new();
     let paths = documents
@@ -300,7 +297,7 @@ fn refusals(documents: &[Value]) -> Vec<Refusal> {
     found.into_values().collect()
 }
 
-/// The bodies of errors in examples.
+/// Returns the error bodies in examples.
 fn errors(examples: &Value) -> impl Iterator<Item = &Value> {
     let examples = examples.as_object().into_iter().flatten();
     examples.filter_map(|(_, example)| example.get("value"))
@@ -315,27 +312,27 @@ fn webhook(name: &str, webhook: &Value) -> Webhook {
     }
 }
 
-/// The example of a body as a person reads it; an empty text where there is none.
+/// Returns the example of a body, formatted for people; empty without one.
 fn example(media: &Value) -> String {
     let example = media.get("example");
     let example = example.and_then(|example| serde_json::to_string_pretty(example).ok());
     example.unwrap_or_default()
 }
 
-/// What an object in JSON has under a name, by name.
+/// Iterates over the fields of an object in a field.
 fn each<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let found = value.get(name).and_then(Value::as_object);
     let found = found.into_iter().flatten();
     found.map(|(name, value)| (name.as_str(), value))
 }
 
-/// A text; an empty one where there is none.
+/// Returns a text field; empty without one.
 fn text(value: &Value, name: &str) -> String {
     let text = value.get(name).and_then(Value::as_str);
     text.unwrap_or_default().to_owned()
 }
 
-/// What a group is called in the address of the page.
+/// Returns the anchor of a group on the page.
 fn place(name: &str) -> String {
     let letters = name.chars().filter(|letter| *letter != ':');
     let letters = letters.map(|letter| {

@@ -1,7 +1,7 @@
-//! Which refusals a route can answer with: for the document, and for faults that the sandbox pretends.
+//! Error codes that a route can answer with, for the documents and for simulated faults.
 //!
-//! What always holds: a refusal that follows from a route's key, path, query or body is derived from the table of
-//! routes; a route itself lists only those of its own.
+//! Invariant: codes that follow from a route's authentication, path, query or body are derived from the table of
+//! routes. A route lists only its own.
 
 use super::auth::Auth;
 use super::error;
@@ -10,7 +10,7 @@ use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 
 impl Route {
-    /// The codes of every refusal that this route can answer with, by status and then by name.
+    /// Returns every code of this route, by status and then by name.
     pub fn codes(&self) -> Vec<Code> {
         let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
         match self.auth() {
@@ -25,7 +25,7 @@ impl Route {
             Auth::Reseller | Auth::Metrics => codes.push(Code::Unauthorized),
             Auth::Session(role) => {
                 codes.push(Code::Unauthorized);
-                // Pages of other sites may not change anything; some things are for operators.
+                // Pages of other sites must not change anything, and some operations require an operator.
                 if role == Role::Operator || self.method != "GET" {
                     codes.push(Code::Forbidden);
                 }
@@ -48,7 +48,7 @@ impl Route {
                 Code::InvalidRequest,
             ]);
         }
-        // Work that waits, a file that cannot be read, answers that are not taken.
+        // A full writer queue, an unreadable file, or too many answers in transmission.
         if self.method != "GET" || !matches!(self.auth(), Auth::Open | Auth::Metrics) {
             codes.push(Code::Overloaded);
         }

@@ -1,4 +1,4 @@
-//! What a handler answers with.
+//! Answers of handlers.
 
 use super::stream::Outgoing;
 use crate::api::operation::Success;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-/// An answer before it is put on the wire.
+/// An answer before it is written.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
@@ -21,13 +21,13 @@ pub(super) struct Reply {
     pub(super) body: Outgoing,
 }
 
-/// What a list's own fields take at most, usually.
+/// Usual size of a list's own fields.
 const ENVELOPE_BYTES: usize = 128;
 
-/// Headers that an answer has, usually: what it is, its request's id, who may keep it, and one more.
+/// Usual number of headers: content type, request id, caching, and one more.
 const HEADERS: usize = 4;
 
-/// A list that has no further pages.
+/// A list without pages.
 #[derive(Serialize)]
 struct List<'a> {
     data: &'a [&'a RawValue],
@@ -51,7 +51,7 @@ struct PageBody<'a> {
     next_before: Option<&'a str>,
 }
 
-/// Returns the status of a success.
+/// Returns the HTTP status of a success.
 pub(super) const fn status(success: Success) -> StatusCode {
     match success {
         Success::Shown => StatusCode::OK,
@@ -62,12 +62,10 @@ pub(super) const fn status(success: Success) -> StatusCode {
 }
 
 impl Reply {
-    /// JSON text with a status.
     pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Reply {
         Reply::text(status, "application/json", body)
     }
 
-    /// Any text with a status.
     pub(super) fn text(
         status: StatusCode,
         content_type: &'static str,
@@ -82,7 +80,7 @@ impl Reply {
         }
     }
 
-    /// 200 with a body that is made while it is sent.
+    /// Returns 200 with a body that is made during transmission.
     pub(super) fn stream(content_type: &'static str, body: Outgoing) -> Reply {
         Reply {
             status: StatusCode::OK,
@@ -91,28 +89,28 @@ impl Reply {
         }
     }
 
-    /// 200 with a resource.
+    /// Returns 200 with a resource.
     pub(super) fn ok(json: Json) -> Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
 
-    /// 200 with a resource that others hold too.
+    /// Returns 200 with a shared resource.
     pub(super) fn shared(json: Arc<RawValue>) -> Reply {
         Reply::json(StatusCode::OK, Bytes::from_owner(Shared(json)))
     }
 
-    /// 200 with `{data: […]}`.
+    /// Returns 200 with `{data: […]}`.
     pub(super) fn list(data: &[impl Borrow<RawValue>]) -> Result<Reply, Error> {
         let data: Vec<&RawValue> = data.iter().map(Borrow::borrow).collect();
         Reply::of_many(data.iter().copied(), &List { data: &data })
     }
 
-    /// 200 with a page.
+    /// Returns 200 with a page.
     pub(super) fn page(page: &Page) -> Result<Reply, Error> {
         Reply::page_of(&page.data, page.next_before.as_deref())
     }
 
-    /// 200 with a page of these resources.
+    /// Returns 200 with a page of these resources.
     pub(super) fn page_of(
         data: &[impl Borrow<RawValue>],
         next_before: Option<&str>,
@@ -126,7 +124,7 @@ impl Reply {
         Reply::of_many(data.iter().copied(), &body)
     }
 
-    /// 200 with a body around these resources, in a buffer that need not grow.
+    /// Returns 200 with resources in one preallocated buffer.
     fn of_many<'a>(
         data: impl Iterator<Item = &'a RawValue>,
         body: &impl Serialize,
@@ -137,7 +135,7 @@ impl Reply {
         Ok(Reply::json(StatusCode::OK, buffer))
     }
 
-    /// 204.
+    /// Returns 204.
     pub(super) fn nothing() -> Reply {
         Reply {
             status: StatusCode::NO_CONTENT,
@@ -146,7 +144,7 @@ impl Reply {
         }
     }
 
-    /// The same with one more header, where its value can be written.
+    /// Adds a header if its value is valid.
     pub(super) fn with(mut self, name: HeaderName, value: &str) -> Reply {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.push((name, value));
@@ -154,7 +152,7 @@ impl Reply {
         self
     }
 
-    /// The same with one more header of this text, which is not copied.
+    /// Adds a header without copying its value.
     pub(super) fn with_text(mut self, name: HeaderName, value: String) -> Reply {
         if let Ok(value) = HeaderValue::try_from(value) {
             self.headers.push((name, value));
@@ -162,13 +160,12 @@ impl Reply {
         self
     }
 
-    /// The same with a header that is always the same.
+    /// Adds a constant header.
     pub(super) fn with_static(mut self, name: HeaderName, value: &'static str) -> Reply {
         self.headers.push((name, HeaderValue::from_static(value)));
         self
     }
 
-    /// On to the wire.
     pub(super) fn into_response(self) -> Response<Outgoing> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;

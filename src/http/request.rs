@@ -1,6 +1,6 @@
-//! What every handler receives: the path, the query, the body.
+//! The input of every handler: path, query and body.
 //!
-//! What always holds: a query that reaches a handler is as its route declares it.
+//! Invariant: the query of a handler is as its route declares it.
 
 use super::client;
 use super::front::Front;
@@ -20,64 +20,60 @@ use serde_json::{Map, Value};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// A request, ready to be handled.
+/// A request for a handler.
 pub(super) struct Call {
     pub(super) front: Arc<Front>,
     pub(super) now: Time,
     pub(super) headers: HeaderMap,
-    /// Who is connected: the client, or the last proxy before it.
+    /// Address of the connected peer: the client, or the last proxy.
     pub(super) peer: IpAddr,
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
-    /// What the answer may do, where it is a page.
+    /// Permissions of the answer, if it is a page.
     pub(super) policy: Policy<'static>,
 }
 
 impl Call {
-    /// Who is signed in, on the data of the account that the path begins with, in the mode of the query; live where it
-    /// names none.
+    /// Returns the account that the path begins with, in the mode of the query, by default live.
     ///
-    /// # Errors
-    /// `not_found` where that account is not there or not the member's.
+    /// # Errors `not_found` if the account does not exist or is not the member's.
     pub(super) fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
         self.front.service.scope(member, self.id(), mode)
     }
 
-    /// The address of the client behind this call.
+    /// Returns the address of the client.
     pub(super) fn client(&self) -> IpAddr {
         client::behind(self.peer, &self.headers, &self.front.trusted_proxy)
     }
 
-    /// The path's first parameter, which mostly is its only one.
+    /// Returns the path's first parameter.
     pub(super) fn id(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }
 
-    /// The path's second parameter: on paths about an account, what of it is meant.
+    /// Returns the path's second parameter: of a path about an account, the id of one of its things.
     pub(super) fn second(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
     }
 
-    /// The path's only parameter, which must be a UUID to name anything.
+    /// Returns the path's first parameter, which must be a UUID.
     ///
-    /// # Errors
-    /// `not_found` where it is none.
+    /// # Errors `not_found` if it is none.
     pub(super) fn uuid(&self, what: &str) -> Result<String, Error> {
         id::parse(self.id()).ok_or_else(|| Refusal::not_found(what).into())
     }
 
-    /// The body, which must be a JSON object.
+    /// Returns the body's fields.
     ///
-    /// # Errors
-    /// `invalid_request`.
+    /// # Errors `invalid_request` if the body is no JSON object.
     pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
         Fields::parse(&self.body, false)
     }
 }
 
-/// The values of a route's path, ids in the small letters that they are stored in.
+/// Returns the values of a path's parameters, with ids in lower case, as they are stored.
 pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
     let names = path.split('/').filter(|part| part.starts_with('{'));
     for (value, name) in values.iter_mut().zip(names) {
@@ -88,7 +84,7 @@ pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
     values
 }
 
-/// A path as it is logged and told: without a private key that somebody has put into it.
+/// Returns a path for the log and the sandbox's stream, hidden if it contains a private key.
 pub(super) fn shown(path: &str) -> &str {
     let holds = |part: &str| decode(part).is_some_and(|part| Secret::in_text(&part).is_some());
     if path.split('/').any(holds) {
@@ -98,10 +94,9 @@ pub(super) fn shown(path: &str) -> &str {
     }
 }
 
-/// A header as text. The same value may be sent more than once.
+/// Returns a header as text. The same value may be repeated.
 ///
-/// # Errors
-/// `invalid_request` where it is there with different values, or not printable ASCII.
+/// # Errors `invalid_request` for different values, or one that is not printable ASCII.
 pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
@@ -115,16 +110,15 @@ pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
     text.map_err(|_| Refusal::field(name, "must be printable ASCII"))
 }
 
-/// The Idempotency-Key, where there is one.
+/// Returns the Idempotency-Key.
 ///
-/// # Errors
-/// `invalid_request` where it is too long or not printable ASCII, or where there are different ones.
+/// # Errors `invalid_request` if it is too long, not printable ASCII, or given with different values.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let Some(key) = header(headers, NAME)? else {
         return Ok(None);
     };
-    // A tab passes as text of a header; it is no printable character.
+    // A tab is valid in a header, but not printable.
     let printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     if printable && (1..=KEY_CHARS_MAX).contains(&key.len()) {
         Ok(Some(key.to_owned()))

@@ -1,7 +1,6 @@
-//! What an operation is, as data: for the router, the key check, the document, the metrics and the tests.
+//! Routes as data, for the router, authentication, documents, metrics and tests.
 //!
-//! What lives here: the types. What does not: the operations, which stand beside their handlers, and the one list of them
-//! (`routes`). What always holds: who may call an operation follows from its handler's type.
+//! Invariant: the type of a route's handler decides who may call it.
 
 use super::auth::{Auth, Operator, Scraper};
 pub(super) use super::content::{Answer, Content};
@@ -19,19 +18,18 @@ use crate::domain::user::Role;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
-/// What a listener serves.
+/// Routes of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Every operation.
     All,
-    /// Every operation but those that have a listener of their own.
+    /// All routes but those with a listener of their own.
     AllButOwn,
-    /// Operations that have a listener of their own, and nothing else.
+    /// Routes with a listener of their own.
     OnlyOwn,
 }
 
 impl Scope {
-    /// Is this operation served?
+    /// Returns `true` if the listener serves this route.
     pub(super) fn has(self, route: &Route) -> bool {
         match self {
             Scope::All => true,
@@ -41,71 +39,70 @@ impl Scope {
     }
 }
 
-/// A resource: its operations. What they are sent and answer with is in the JSON file beside it.
+/// Operations of one resource.
 pub(super) struct Resource {
     pub(super) routes: &'static [Route],
 }
 
 /// One operation.
 pub struct Route {
-    /// Its name: in the document, in metrics, in idempotency.
+    /// Name in the documents, in metrics and of idempotency keys.
     pub operation: &'static str,
     /// GET, POST, PUT, PATCH, DELETE or OPTIONS.
     pub method: &'static str,
-    /// Its path, parameters in braces.
+    /// Path, with its parameters in braces.
     pub path: &'static str,
-    /// One line for the document.
+    /// Summary in the documents.
     pub(super) summary: &'static str,
-    /// What it is grouped by in the document.
+    /// Group in the documents.
     pub(super) tag: Option<Tag>,
-    /// What its query may hold.
+    /// Parameters of the query.
     pub(super) query: &'static [Param],
-    /// Its body.
     pub(super) body: Option<Body>,
-    /// What its answers are to whoever gets them, refusals too.
+    /// Properties of all its answers, errors included.
     pub(super) form: Form,
-    /// How it answers when it does what it is asked; none: it is for browsers, and the document leaves it out.
+    /// Successful answers; empty for a route for browsers, which the documents leave out.
     pub(super) answers: &'static [Answer],
-    /// The refusals of its own, beside those of its key, its body and its path.
+    /// Codes of its own, besides those of its authentication, body and path.
     pub(super) refusals: &'static [Code],
-    /// Does it count against the key's rate?
+    /// Whether a request counts against the key's rate.
     pub(super) is_rate_limited: bool,
-    /// Need of a password that was given lately, in a session.
+    /// Requests that need a recently confirmed password.
     pub recent_password: RecentPassword,
-    /// Does it take an Idempotency-Key?
+    /// Whether a request can have an Idempotency-Key.
     pub(super) is_idempotent: bool,
-    /// May a sandbox be called something else here than elsewhere: is any `Host` let in?
+    /// Whether a sandbox accepts any `Host` here.
     pub(super) takes_any_host: bool,
-    /// Is it served by a listener of its own, where there is one?
+    /// Whether it has a listener of its own, if one is configured.
     pub(super) has_own_listener: bool,
-    /// What does it, and for whom.
+    /// Function of the operation, by caller.
     pub(super) handler: Handler,
 }
 
-/// What answers are to whoever gets them.
+/// Properties of all answers of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
-    /// They are pages, with this policy where they are no refusals; nothing: they are for programs.
+    /// Permissions of the page, `None` for answers to programs.
     pub(super) page: Option<Policy<'static>>,
-    /// They are for the caller alone, and are kept by nobody on the way.
+    /// Whether answers must not be stored by caches.
     pub(super) is_private: bool,
-    /// Pages of all sites may read them.
+    /// Whether pages of all sites may read answers.
     pub(super) is_shared: bool,
-    /// They are pages for customers, who pay this: the second part of the path is its id.
+    /// Whether they are pages for paying customers. The second segment of the path is the id.
     pub(super) payers_of: Option<Payable>,
 }
 
-/// What customers pay.
+/// Something that customers pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payable {
     /// An invoice, at its checkout.
     Invoice,
-    /// What a payment link names.
+    /// A payment link.
     Link,
 }
 
 impl Form {
-    /// What both are.
+    /// Returns the properties that both forms have.
     pub(super) fn common(self, other: Form) -> Form {
         Form {
             page: self.page.filter(|_| other.page.is_some()),
@@ -116,21 +113,20 @@ impl Form {
     }
 }
 
-/// An answer that is being made.
+/// An answer in progress.
 pub(super) type Answering = Boxed<'static, Result<Reply, Error>>;
 
-/// What does an operation. Who may call it follows from what it has to be given: each of these is made in `auth` alone,
-/// from what a request has proved.
+/// Handler of an operation. Its argument proves the authentication: only `auth` makes these types.
 pub(super) enum Handler {
-    /// For everybody.
+    /// Everybody.
     Open(fn(Call) -> Answering),
-    /// For everybody who is signed in.
+    /// Signed-in users.
     Session(fn(Call, Member) -> Answering),
-    /// For operators who are signed in.
+    /// Signed-in operators.
     Operator(fn(Call, Operator) -> Answering),
-    /// For who may read the counters.
+    /// Callers that may read the metrics.
     Metrics(fn(Call, Scraper) -> Answering),
-    /// For callers on this machine that are no foreign page.
+    /// Callers on this machine that are no page of another site.
     Sandbox(fn(Call, Arc<Sandbox>) -> Answering),
     /// An operation of `api`.
     Declared(&'static Declared),
@@ -153,7 +149,6 @@ impl Route {
         routes
     }
 
-    /// Returns the route of a declared operation.
     const fn of(operation: &'static Declared) -> Route {
         Route {
             operation: operation.id,
@@ -177,7 +172,7 @@ impl Route {
         }
     }
 
-    /// Returns the answers that are no refusals.
+    /// Returns the successful answers.
     pub(super) fn answers(&self) -> Vec<Answer> {
         match self.handler {
             Handler::Declared(operation) => {
@@ -188,7 +183,7 @@ impl Route {
         }
     }
 
-    /// What it is called, and where it is.
+    /// Returns name, method and path.
     pub(super) fn named(&self) -> Operation {
         Operation {
             name: self.operation,
@@ -198,7 +193,7 @@ impl Route {
         }
     }
 
-    /// Who may call it.
+    /// Returns the required credentials.
     pub fn auth(&self) -> Auth {
         match self.handler {
             Handler::Open(_) => Auth::Open,
@@ -218,13 +213,13 @@ impl Route {
         }
     }
 
-    /// Is it in the document? What is only for browsers is not.
+    /// Returns `true` if the documents have it.
     pub fn is_documented(&self) -> bool {
         !self.answers().is_empty()
     }
 }
 
-/// Answers for programs, which anybody may keep.
+/// Answers to programs that anybody may cache.
 pub(super) const FOR_ALL: Form = Form {
     page: None,
     is_private: false,
@@ -232,7 +227,7 @@ pub(super) const FOR_ALL: Form = Form {
     payers_of: None,
 };
 
-/// A route without anything optional: entries say only what is different.
+/// A route with defaults. Entries say only what differs.
 pub(super) const PLAIN: Route = Route {
     operation: "",
     method: "GET",
@@ -252,7 +247,7 @@ pub(super) const PLAIN: Route = Route {
     handler: Handler::Open(|_| Box::pin(async { Err(Refusal::not_found("path").into()) })),
 };
 
-/// The same, and what it answers is for the caller alone.
+/// A route with private answers.
 pub(super) const PRIVATE: Route = Route {
     form: Form {
         is_private: true,
@@ -261,7 +256,7 @@ pub(super) const PRIVATE: Route = Route {
     ..PLAIN
 };
 
-/// The same, and pages of all sites may read it.
+/// A route whose answers pages of all sites may read.
 pub(super) const SHARED: Route = Route {
     form: Form {
         is_shared: true,
@@ -270,19 +265,19 @@ pub(super) const SHARED: Route = Route {
     ..PLAIN
 };
 
-/// A page, shown by itself only. It is for browsers, so it has no answers that the document could describe.
+/// A page without frames. Pages are for browsers, so the documents leave them out.
 pub(super) const PAGE: Route = page(Policy::ALONE);
 
-/// A page that a script fills: shown by itself only, and shows other pages of this service inside itself.
+/// A page that a script fills, and that frames other pages of this service.
 pub(super) const APP: Route = page(Policy::APP);
 
-/// A page on which an invoice is paid, which pages of other sites may show inside themselves.
+/// A checkout page, which other sites may frame.
 pub(super) const CHECKOUT_PAGE: Route = page_for(Policy::FRAMED, Payable::Invoice);
 
 /// A page of a payment link.
 pub(super) const LINK_PAGE: Route = page_for(Policy::LINK, Payable::Link);
 
-/// A page with this policy for those who pay, kept by nobody.
+/// Returns a page for paying customers, which caches must not store.
 const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {
     Route {
         form: Form {
@@ -294,7 +289,7 @@ const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {
     }
 }
 
-/// A page with this policy, kept by nobody.
+/// Returns a page that caches must not store.
 const fn page(policy: Policy<'static>) -> Route {
     Route {
         form: Form {

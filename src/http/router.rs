@@ -1,7 +1,6 @@
-//! Finds the route for a path and a method.
+//! Finds the route of a path and a method in a tree of path segments.
 //!
-//! What lives here: a tree of path segments made from the routes that a listener serves. What always holds: finding a route costs one look-up
-//! for each segment, however many routes there are.
+//! Invariant: the cost is one look-up for each segment, for any number of routes.
 
 use super::route::{FOR_ALL, Form, Route, Scope};
 use hyper::Method;
@@ -13,28 +12,28 @@ pub(super) struct Router {
     root: Node,
 }
 
-/// What may follow one segment.
+/// The possible next segments.
 #[derive(Default)]
 struct Node {
     literals: BTreeMap<&'static str, Node>,
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
-    /// What all answers here and below have in common.
+    /// Properties that all answers here and below have.
     common: Option<Form>,
 }
 
-/// What a path and a method lead to.
+/// Result of a search.
 pub(super) enum Found {
-    /// A route, its number among all, and the values of the path's parameters.
+    /// A route, its index, and the values of the path's parameters.
     Route(usize, &'static Route, Vec<String>),
-    /// The path exists with these methods only.
+    /// Another method: these methods exist.
     OtherMethods(String),
     /// No such path.
     Nothing,
 }
 
 impl Router {
-    /// Makes the tree of those that are served here.
+    /// Builds the tree of the routes that a listener serves.
     pub(super) fn new(routes: impl Iterator<Item = &'static Route>, scope: Scope) -> Router {
         let mut root = Node::default();
         let served = routes.enumerate().filter(|(_, route)| scope.has(route));
@@ -54,7 +53,7 @@ impl Router {
         Router { root }
     }
 
-    /// Finds the route of a request; HEAD is answered by GET's.
+    /// Finds the route of a request. HEAD is answered by GET's route.
     pub(super) fn find(&self, method: &Method, path: &str) -> Found {
         let Some((node, values)) = self.node(path) else {
             return Found::Nothing;
@@ -71,18 +70,17 @@ impl Router {
         }
     }
 
-    /// The methods of a path with commas between them, as `Allow` lists them; none where there is no such path.
+    /// Returns the methods of a path for `Allow`, separated by commas; empty without such a path.
     pub(super) fn methods(&self, path: &str) -> String {
         self.node(path)
             .map_or(String::new(), |(node, _)| node.methods())
     }
 
-    /// What a refusal is under a path that is no route's: what all answers are under the longest beginning of the path
-    /// that routes have too, with something after it.
+    /// Returns the form of an error for a path without a route: that of the longest known beginning of the path.
     pub(super) fn form(&self, path: &str) -> Form {
         let mut node = Some(&self.root);
         let mut form = None;
-        // What is asked of no path, as OPTIONS may be, is asked of no page.
+        // A request without a path, like `OPTIONS *`, is not for a page.
         let segments = path.strip_prefix('/').map(|path| path.split('/'));
         for segment in segments.into_iter().flatten() {
             let Some(here) = node else { break };
@@ -95,7 +93,7 @@ impl Router {
         of_route.or(form).unwrap_or(FOR_ALL)
     }
 
-    /// Where a path leads, and the values of its parameters.
+    /// Returns the node of a path, and the values of its parameters.
     fn node(&self, path: &str) -> Option<(&Node, Vec<String>)> {
         let mut values = Vec::new();
         let mut node = &self.root;
@@ -112,7 +110,7 @@ impl Router {
 }
 
 impl Node {
-    /// A route is here or below.
+    /// Adds a route at this node or below.
     fn holds(&mut self, route: &Route) {
         let common = self
             .common
@@ -129,7 +127,7 @@ impl Node {
     }
 }
 
-/// A segment that can be a parameter: not empty, and UTF-8 once decoded.
+/// Decodes a parameter segment, which must be non-empty UTF-8.
 fn decode(segment: &str) -> Option<String> {
     if !segment.contains('%') {
         return (!segment.is_empty()).then(|| segment.to_owned());

@@ -1,14 +1,12 @@
-//! ROUTES: every resource, and so every operation.
-//!
-//! What lives here: the list that feeds the router, the document, the metrics and the tests. What does not: operations,
-//! each of which stands beside its handler. What always holds: an operation that is not in it does not exist.
+//! ROUTES: every resource, and so every operation. The router, the documents, the metrics and the tests use this
+//! list.
 
 use super::auth::Auth;
 use super::route::{Resource, Route};
 use super::{checkout_events, files, operator, pages, probes, sandbox};
 use crate::api;
 
-/// Every resource, in the order of the document.
+/// Every resource, in the order of the documents.
 pub(super) static RESOURCES: &[&Resource] = &[
     &Resource {
         routes: &Route::all_of(api::invoices::OPERATIONS),
@@ -143,7 +141,7 @@ pub(super) static RESOURCES: &[&Resource] = &[
     },
 ];
 
-/// Every operation; those of the sandbox only where they exist.
+/// Returns every operation, with those of the sandbox on request.
 pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
     let routes = RESOURCES.iter().flat_map(|resource| resource.routes);
     routes.filter(move |route| sandbox || route.auth() != Auth::Sandbox)

@@ -1,7 +1,7 @@
-//! Connections: accepting them, limiting them, letting them end.
+//! Connections: accepting, limiting and draining them.
 //!
-//! What always holds: a client that neither sends nor reads loses its connection, and a stopping server finishes
-//! the requests that it has begun.
+//! Invariant: a client that neither sends nor reads loses its connection, and a stopping server finishes the requests
+//! that it has started.
 
 use super::connection::{Arriving, Pace, Socket, UnderWay};
 use super::dispatch::{Dispatcher, Dropped};
@@ -21,25 +21,25 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What connections may ask of the server.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once. Where all are taken, the one that has waited longest for its client makes place for the
-    /// next; where none waits, the next one does.
+    /// Connections at once. If all are taken, the one that has waited longest for its client is closed for the next
+    /// one. If none waits, the next one waits.
     pub connections_max: usize,
-    /// Has one client on this machine at most a quarter of the connections too, as others have? Proxies run here.
+    /// Whether clients on this machine, among them proxies, are limited to a quarter of the connections like others.
     pub loopback_is_limited: bool,
-    /// How long a header may take to arrive, also the wait between two requests.
+    /// Time limit of a header, and of the wait between two requests, in milliseconds.
     pub header_timeout_ms: u64,
-    /// How long a body may take to arrive.
+    /// Time limit of a body, in milliseconds.
     pub body_timeout_ms: u64,
-    /// The time over which it is judged whether a client takes its answers, counted while the server waits for it.
+    /// Time over which a client's reading is judged, in milliseconds, counted while the server waits for it.
     pub write_span_ms: u64,
-    /// What a client must take in that time.
+    /// Bytes that a client must read in that time.
     pub write_bytes_min: u64,
-    /// How long a stopping server waits for answers under way.
+    /// Time that a stopping server waits for answers in progress, in milliseconds.
     pub drain_timeout_ms: u64,
-    /// How long a stopping server waits for a client that has to send or to take something.
+    /// Time that a stopping server waits for a client to send or read, in milliseconds.
     pub drain_client_ms: u64,
 }
 
@@ -58,18 +58,17 @@ impl Default for Limits {
     }
 }
 
-/// What hyper buffers of a request; our own limit on headers is below it.
+/// Hyper's buffer for a request. Our limit on headers is lower.
 const BUFFER_BYTES_MAX: usize = 32 * 1024;
-/// How long to wait after accepting failed, for example because there are no more file descriptors.
+/// Pause after a failed accept, for example without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long a connection waits for a place before it is looked again whether another has become idle.
+/// Pause between two searches for a waiting connection while all slots are taken.
 const PLACE_PAUSE: Duration = Duration::from_millis(50);
-/// How often it is looked for clients that ask for nothing, within the time that they have: so they are cut off a tenth
-/// of it late at most.
+/// Searches for silent clients in their time limit: they are disconnected at most a tenth of it late.
 const SILENCE_LOOKS: u64 = 10;
-/// How often a stopping server looks, within the time that a client has.
+/// Searches of a stopping server in the time limit of a client.
 const DRAIN_LOOKS: u64 = 4;
-/// The longest pause between two such looks.
+/// Longest pause between two such searches.
 const DRAIN_PAUSE_MS: u64 = 250;
 
 /// A socket that is not served yet.
@@ -78,7 +77,7 @@ pub struct Listener {
     scope: Scope,
 }
 
-/// What serves connections.
+/// State for serving connections.
 struct Acceptor {
     dispatcher: Arc<Dispatcher>,
     limits: Limits,
@@ -88,16 +87,15 @@ struct Acceptor {
 }
 
 impl Listener {
-    /// Takes a socket that listens already, to serve these paths. To be called inside the runtime that is to serve it.
+    /// Takes a listening socket for these routes. Must be called inside the runtime that will serve it.
     ///
-    /// # Errors
-    /// The system's.
+    /// # Errors The system's.
     pub fn new(socket: std::net::TcpListener, scope: Scope) -> io::Result<Listener> {
         socket.set_nonblocking(true)?;
         TcpListener::from_std(socket).map(|inner| Listener { inner, scope })
     }
 
-    /// Serves until `stop` is true, then lets what has begun come to its end.
+    /// Serves until `stop` is true, then drains.
     pub async fn serve(self, front: Arc<Front>, limits: Limits, mut stop: watch::Receiver<bool>) {
         let dispatcher = Arc::new(Dispatcher::new(front, self.scope));
         let acceptor = Acceptor::new(dispatcher, limits);
@@ -116,7 +114,7 @@ impl Acceptor {
     fn new(dispatcher: Arc<Dispatcher>, limits: Limits) -> Acceptor {
         let places = Places::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
-        // Hyper's own limit on the time of a header would be a new timer for each request: `end_silent` is the limit.
+        // Hyper's own header timeout would create a timer for each request. `end_silent` is the limit.
         builder
             .header_read_timeout(None)
             .max_buf_size(BUFFER_BYTES_MAX);
@@ -129,7 +127,7 @@ impl Acceptor {
         }
     }
 
-    /// Takes one connection after the other, for ever.
+    /// Accepts connections for ever.
     async fn accept_from(&self, listener: &TcpListener) {
         loop {
             match listener.accept().await {
@@ -148,7 +146,7 @@ impl Acceptor {
         }
     }
 
-    /// Ends the connections on which no header comes in its time, for ever.
+    /// Closes connections without a timely header, for ever.
     async fn end_silent(&self) {
         let most_ms = self.limits.header_timeout_ms;
         let pause_ms = most_ms.div_euclid(SILENCE_LOOKS).max(1);
@@ -158,7 +156,7 @@ impl Acceptor {
         }
     }
 
-    /// A place for a connection from here, waited for where all are taken; nothing where this client has its share.
+    /// Waits for a slot for a peer. Returns `None` if the client has its share.
     async fn place_for(&self, peer: IpAddr) -> Option<Place> {
         let is_proxy = (self.dispatcher.front.trusted_proxy)(peer);
         let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
@@ -168,7 +166,7 @@ impl Acceptor {
                 Wish::Granted(place) => return Some(place),
                 Wish::TooMany => return None,
                 Wish::Full => {
-                    // One has ended, or it is time to look whether one has become idle.
+                    // A connection has ended, or it is time to search again.
                     let _ = tokio::time::timeout(PLACE_PAUSE, self.places.left()).await;
                 }
             }
@@ -177,7 +175,7 @@ impl Acceptor {
 
     /// Serves one connection in a task of its own.
     fn serve(&self, stream: TcpStream, peer: IpAddr, place: Place) {
-        // Small answers go out at once; where that cannot be set they are merely later.
+        // Small answers are sent at once. Without the option they are merely later.
         let _ = stream.set_nodelay(true);
         let (dispatcher, place) = (Arc::clone(&self.dispatcher), Arc::new(place));
         let (seat, handover) = (Arc::clone(&place.seat), Handover::default());
@@ -207,7 +205,7 @@ impl Acceptor {
         seat.served_by(task.abort_handle());
     }
 
-    /// Lets answers under way come to their end; whoever only waits for its client is not waited for.
+    /// Waits for answers in progress, but not for idle connections.
     async fn drain(self) {
         let client_ms = self.limits.drain_client_ms;
         let pause_ms = client_ms.div_euclid(DRAIN_LOOKS).clamp(1, DRAIN_PAUSE_MS);
@@ -219,7 +217,7 @@ impl Acceptor {
         };
         let most_ms = self.limits.drain_timeout_ms;
         tokio::select! {
-            // Live streams have left hyper, and have their places as long as they write their end.
+            // Live streams have left hyper, and hold their slots until they have written their end.
             () = async { tokio::join!(self.graceful.shutdown(), self.places.emptied()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {

@@ -1,7 +1,6 @@
-//! Bodies of answers: one piece, many that are made while they are sent, or one whenever something happens.
+//! Bodies of answers: whole, streamed, or live.
 //!
-//! What always holds: at most two pieces of a stream are in memory; when the caller has gone, or was cut off for
-//! reading too little, no more are made.
+//! Invariant: at most two pieces of a stream are in memory, and none is made after the caller has gone.
 
 use crate::service::Error;
 use http_body_util::Full;
@@ -11,21 +10,19 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// What an answer holds.
+/// Body of an answer.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// All of it.
     Whole(Full<Bytes>),
-    /// One piece after the other.
+    /// Pieces that are made during transmission.
     Stream(Receiver<Result<Bytes, Broken>>),
-    /// A piece whenever something happens: it is sent without hyper (`live`).
+    /// A piece for each event, sent without hyper (`live`).
     Live(Live),
 }
 
-/// The next piece, and what comes after it; nothing at the end.
+/// The next piece of a live stream with the rest of the stream, `None` at its end.
 pub(super) struct Live(pub(super) Pin<Box<Next>>);
 
-/// Waits for the next piece.
 type Next = dyn Future<Output = Option<(Bytes, Live)>> + Send;
 
 impl std::fmt::Debug for Live {
@@ -34,7 +31,7 @@ impl std::fmt::Debug for Live {
     }
 }
 
-/// A stream that could not be made to its end: the connection is closed, so that what came is not taken for all.
+/// A stream that failed before its end. The connection is closed, so that the client notices.
 #[derive(Debug)]
 pub(super) struct Broken;
 
@@ -46,18 +43,18 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Where the pieces of a stream go.
+/// Sender of the pieces of a stream.
 pub(super) struct Pieces(Sender<Result<Bytes, Broken>>);
 
 impl Pieces {
-    /// Hands one piece over; false where nobody is there any more to take it.
+    /// Sends a piece. Returns `false` if the receiver is gone.
     pub(super) async fn send(&self, piece: String) -> bool {
         self.0.send(Ok(piece.into())).await.is_ok()
     }
 }
 
 impl Outgoing {
-    /// A body whose pieces `make` sends; where that fails, the connection is broken off.
+    /// Returns a body whose pieces `make` sends. If it fails, the connection is closed.
     pub(super) fn stream<F>(make: impl FnOnce(Pieces) -> F + Send + 'static) -> Outgoing
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -77,7 +74,7 @@ impl Outgoing {
 }
 
 impl Outgoing {
-    /// All of it, where it is in one piece.
+    /// Returns the body if it is whole.
     pub(super) fn whole(&self) -> Option<Bytes> {
         let Outgoing::Whole(body) = self else {
             return None;
@@ -105,7 +102,7 @@ impl Body for Outgoing {
             Outgoing::Stream(pieces) => pieces
                 .poll_recv(context)
                 .map(|piece| piece.map(|piece| piece.map(Frame::data))),
-            // `live` sends it.
+            // Sent by `live`.
             Outgoing::Live(_) => Poll::Pending,
         }
     }

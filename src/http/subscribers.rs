@@ -1,26 +1,26 @@
-//! Who listens to an invoice: pages that are told when it changes.
+//! Listeners to invoices, like pages of checkouts.
 //!
-//! What lives here: waking them. What does not: what they are told (`checkout_events`). What always holds: a change that is
-//! committed after somebody began to listen wakes it; an invoice that nobody listens to takes no memory.
+//! Invariant: a change that is committed after a listener subscribed wakes it. An invoice without listeners uses no
+//! memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Everybody who listens, by the invoice's id.
+/// Listeners by the invoice's id.
 #[derive(Default)]
 pub struct Subscribers(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// One who listens to one invoice, until it is dropped.
+/// One listener to one invoice, until it is dropped.
 pub(super) struct Subscription {
-    /// Nothing only while it is dropped.
+    /// `None` only during the drop.
     changes: Option<watch::Receiver<()>>,
     subscribers: Arc<Subscribers>,
     invoice: String,
 }
 
 impl Subscribers {
-    /// Wakes those who listen to these invoices.
+    /// Wakes the listeners of these invoices.
     pub fn tell(&self, invoices: &[String]) {
         let by_invoice = self.lock();
         if by_invoice.is_empty() {
@@ -33,14 +33,14 @@ impl Subscribers {
         }
     }
 
-    /// Wakes everybody.
+    /// Wakes all listeners.
     pub fn tell_all(&self) {
         for changes in self.lock().values() {
             changes.send_replace(());
         }
     }
 
-    /// Begins to listen.
+    /// Subscribes to an invoice.
     pub(super) fn subscribe(self: &Arc<Self>, invoice: &str) -> Subscription {
         let mut by_invoice = self.lock();
         let changes = by_invoice
@@ -60,9 +60,9 @@ impl Subscribers {
 }
 
 impl Subscription {
-    /// Waits for the next change; several that came meanwhile are one.
+    /// Waits for the next change. Several changes count as one.
     pub(super) async fn changed(&mut self) {
-        // Its sender lives as long as somebody listens.
+        // The sender lives as long as a listener.
         if let Some(changes) = &mut self.changes {
             let _ = changes.changed().await;
         }
@@ -72,7 +72,7 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut by_invoice = self.subscribers.lock();
-        // Under the lock, so that of two that leave at once the second one is the last.
+        // Dropped under the lock, so that of two concurrent drops the second one is the last.
         self.changes = None;
         let is_left = |changes: &watch::Sender<()>| changes.receiver_count() == 0;
         if by_invoice.get(&self.invoice).is_some_and(is_left) {

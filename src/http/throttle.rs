@@ -1,8 +1,8 @@
-//! Slowing down who guesses passwords, codes of the second factor, or the set-up token.
+//! Throttling of guesses at passwords, second-factor codes and the set-up token.
 //!
-//! Invariant: guesses of one client keep no other client out, and guesses of many clients keep no known client out, even
-//! where they know the password. The file has the known clients. What is counted against a user is forgotten only by
-//! time, by a right password or by a new one. Time is the process's own, whatever the wall clock does.
+//! Invariant: guesses of one client do not lock out other clients, and guesses of many clients do not lock out a
+//! known client, even if they know the password. The file has the known clients. Failures are removed only by time, a
+//! right password or a new one. Time is the process's own, whatever the wall clock does.
 
 mod rate;
 mod target;
@@ -17,11 +17,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) use target::{Client, Target};
 
-/// Failures of one client at one email that cost nothing.
+/// Failures of one client at one email without a wait.
 const FREE: u32 = 5;
-/// Half the wait after the next one; each further failure doubles it.
+/// Half the wait after the next failure. Each further one doubles the wait.
 const WAIT_MS_MIN: i64 = SECOND_MS;
-/// The longest wait. After it, and as long again without a failure, the client starts anew.
+/// Longest wait. A client that then waits as long again without a failure starts anew.
 const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// Failures of one client at all emails: 30 at once, three more each minute.
@@ -29,24 +29,25 @@ const BY_CLIENT: Rate = Rate {
     burst: 30,
     cost_ms: 20 * SECOND_MS,
 };
-/// Failures remembered at emails that nobody has, and clients. Each has cost a hash, so that hashing 100 a second for as
-/// long as they are remembered would not reach it; past it, further ones at emails of nobody's are not counted.
+/// Number of remembered failures at unknown emails and by client. Each costs a hash, so 100 hashes a second do not
+/// reach it before they expire. Beyond it, failures at unknown emails are not counted.
 const REMEMBERED_MAX: usize = 100_000;
-/// Clients remembered that have guessed the set-up token, which is too long to be guessed.
+/// Number of remembered clients that guessed the set-up token, which is too long to guess.
 const SET_UP_MAX: usize = 10_000;
-/// How often what is over is removed.
+/// Pause between removals of expired entries.
 const SWEEP_MS: i64 = MINUTE_MS;
 
-/// What may be asked of the checking of passwords.
+/// Limits of password checks.
 #[derive(Clone, Copy, Debug)]
 pub struct PasswordLimits {
-    /// Passwords that may wait to be hashed; the next one is refused as overloaded.
+    /// Passwords that may wait to be hashed. The next one is refused as overloaded.
     pub waiting_max: usize,
-    /// Failed attempts remembered at emails that nobody has; those at users' are remembered all.
+    /// Remembered failures at unknown emails. Those at known users are all remembered.
     pub failures_remembered_max: usize,
-    /// Failures of all unknown clients at one email that cost nothing.
+    /// Failures of all unknown clients at one email without a wait.
     pub guesses_of_all_max: i64,
-    /// Half the wait after the sixth failure of a client at an email; it doubles with each further one.
+    /// Half the wait after the sixth failure of a client at an email, in milliseconds. Each further failure doubles
+    /// the wait.
     pub wait_ms_min: i64,
 }
 
@@ -61,7 +62,7 @@ impl Default for PasswordLimits {
     }
 }
 
-/// What stands for a target, a client, or both: it tells neither, and is short.
+/// Hash of a target, a client, or both.
 type Key = [u8; 16];
 
 /// Failed attempts.
@@ -81,7 +82,7 @@ struct Counts {
     next_sweep: Option<Time>,
 }
 
-/// Failures at one kind of target.
+/// Failed attempts at one kind of target.
 #[derive(Default)]
 struct Failures {
     /// By target and client.
@@ -90,7 +91,7 @@ struct Failures {
     loosely: HashMap<Key, Bucket>,
 }
 
-/// What one client has tried at one target.
+/// Failures of one client at one target.
 #[derive(Clone, Copy)]
 struct Failed {
     times: u32,
@@ -98,7 +99,7 @@ struct Failed {
 }
 
 impl Throttle {
-    /// Nobody has tried anything; the stopwatch has just been started.
+    /// Creates an empty throttle with a started stopwatch.
     pub(super) fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
         Throttle {
             since,
@@ -106,19 +107,17 @@ impl Throttle {
         }
     }
 
-    /// May this client try this now? Counts nothing.
+    /// Checks whether the client may try the target now, without counting.
     ///
-    /// # Errors
-    /// `too_many_attempts`.
+    /// # Errors `too_many_attempts`.
     pub(super) fn check(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let wait_ms = self.lock().wait_ms(target, client, self.now());
         allowed(wait_ms)
     }
 
-    /// Counts an attempt as failed, before it is known whether it is: attempts at the same moment count too.
+    /// Counts an attempt as failed before its result is known, so that concurrent attempts count.
     ///
-    /// # Errors
-    /// `too_many_attempts`: it must not be made at all.
+    /// # Errors `too_many_attempts`: the attempt must not be made.
     pub(super) fn begin(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let (now, mut counts) = (self.now(), self.lock());
         allowed(counts.wait_ms(target, client, now))?;
@@ -126,17 +125,17 @@ impl Throttle {
         Ok(())
     }
 
-    /// What was begun was right.
+    /// Marks an attempt as successful.
     pub(super) fn succeeded(&self, target: &Target, client: &str) {
         self.lock().succeeded(target, client);
     }
 
-    /// What was begun was answered to nobody: who hung up has learnt nothing, so it is not counted.
+    /// Undoes the count of an attempt whose answer nobody received.
     pub(super) fn take_back(&self, target: &Target, client: &str) {
         self.lock().take_back(target, client, self.now());
     }
 
-    /// Nobody has tried anything.
+    /// Removes all failures.
     pub(super) fn forget(&self) {
         let mut counts = self.lock();
         *counts = Counts::new(counts.limits);
@@ -159,7 +158,7 @@ impl Counts {
         }
     }
 
-    /// How long this client waits before it may try this.
+    /// Returns the time that the client must wait, in milliseconds.
     fn wait_ms(&self, target: &Target, client: &str, now: Time) -> i64 {
         let failures = match target {
             Target::User(..) => &self.users,
@@ -185,7 +184,6 @@ impl Counts {
         strictly.max(by_client).max(by_target)
     }
 
-    /// Counts one attempt.
     fn count(&mut self, target: &Target, client: &str, now: Time) {
         let limits = self.limits;
         let remembered_max = limits.failures_remembered_max;
@@ -225,7 +223,7 @@ impl Counts {
         }
     }
 
-    /// Takes back one attempt, which was let through: there is nothing to wait for but what came before it.
+    /// Undoes the count of an allowed attempt. Earlier failures remain.
     fn take_back(&mut self, target: &Target, client: &str, now: Time) {
         let together = target.together(client, &self.limits);
         let failures = self.failures(target);
@@ -247,8 +245,8 @@ impl Counts {
         }
     }
 
-    /// Takes back what this client has failed at this target, what all have, and this attempt of the client's; but not
-    /// what it has failed elsewhere, or a guesser's own account would let it guess on at those of others.
+    /// Removes the client's failures at this target, the failures of all clients there, and this attempt of the
+    /// client. Its failures elsewhere remain, or a guesser could reset them by its own account.
     fn succeeded(&mut self, target: &Target, client: &str) {
         let together = target.together(client, &self.limits);
         let failures = self.failures(target);
@@ -284,7 +282,7 @@ impl Counts {
         }
     }
 
-    /// Removes what is over, from time to time.
+    /// Removes expired entries from time to time.
     fn sweep(&mut self, now: Time) {
         if self.next_sweep.is_some_and(|next| now < next) {
             return;
@@ -305,13 +303,13 @@ impl Counts {
 }
 
 impl Failed {
-    /// Has it been left alone for so long that it starts anew?
+    /// Returns `true` if the client starts anew.
     fn is_over(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
     }
 }
 
-/// What is kept under this key; nothing where it is new and there are too many.
+/// Returns the entry of a key, `None` if it is new and the map is full.
 fn slot<T>(map: &mut HashMap<Key, T>, key: Key, fresh: T, max: usize) -> Option<&mut T> {
     if map.len() >= max && !map.contains_key(&key) {
         return None;
@@ -319,13 +317,13 @@ fn slot<T>(map: &mut HashMap<Key, T>, key: Key, fresh: T, max: usize) -> Option<
     Some(map.entry(key).or_insert(fresh))
 }
 
-/// What stands for a text.
+/// Hashes a text.
 fn key(text: &str) -> Key {
     let hash = apikey::hash(text);
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
 
-/// How long to wait after so many failures.
+/// Returns the wait after this many failures.
 fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
     match times.checked_sub(FREE) {
         None | Some(0) => 0,
@@ -335,7 +333,7 @@ fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
     }
 }
 
-/// 429 `too_many_attempts` where there is something to wait for.
+/// Returns `too_many_attempts` if there is a wait.
 fn allowed(wait_ms: i64) -> Result<(), Refusal> {
     if wait_ms <= 0 {
         return Ok(());

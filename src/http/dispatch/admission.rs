@@ -1,7 +1,4 @@
-//! Letting a request in: proves what its route asks for, and hands the proof to the handler.
-//!
-//! What lives here: one line for each kind of handler. What does not: the proofs (`auth`). What always holds: no
-//! handler runs without the proof that it takes.
+//! Admission of a request: authenticates as its route requires, and passes the proof to the handler.
 
 use crate::api::operation::{Context, Job, Outcome, Run};
 use crate::domain::refusal::Refusal;
@@ -18,7 +15,7 @@ use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use std::sync::Arc;
 
-/// A handler with what its caller has proved: it lacks nothing but the call.
+/// A handler with the proof that it takes.
 pub(super) enum Admitted {
     Open(fn(Call) -> Answering),
     Session(fn(Call, Member) -> Answering, Member),
@@ -28,11 +25,11 @@ pub(super) enum Admitted {
     Declared(&'static Route, Option<Asker>, Function),
 }
 
-/// Function of a declared operation, with what its caller has proved.
+/// Function of a declared operation, bound to its caller.
 type Function = Box<dyn FnOnce(&Context<'_>) -> Result<Job, Error> + Send>;
 
 impl Admitted {
-    /// Whose share of what is scarce it uses; nobody's where it asks neither for a key nor for a session.
+    /// Returns the caller whose quota is used, `None` without a key or a session.
     pub(super) fn asker(&self) -> Option<Asker> {
         match self {
             Admitted::Declared(_, asker, _) => *asker,
@@ -42,7 +39,7 @@ impl Admitted {
         }
     }
 
-    /// The handler at work.
+    /// Calls the handler.
     pub(super) fn answer(self, call: Call) -> Answering {
         match self {
             Admitted::Open(handler) => handler(call),
@@ -57,8 +54,7 @@ impl Admitted {
     }
 }
 
-/// Lets a request in or not; `limits` are headers for the answer, whichever it is. `body` is empty where it could not be
-/// read.
+/// Admits or refuses a request. `limits` receives headers for every answer. `body` is empty if it could not be read.
 pub(super) fn admit(
     front: &Front,
     route: &'static Route,
@@ -88,7 +84,7 @@ pub(super) fn admit(
     })
 }
 
-/// Lets a caller of a declared operation in or not.
+/// Admits or refuses the caller of a declared operation.
 fn declared(
     front: &Front,
     route: &'static Route,
@@ -140,7 +136,7 @@ fn declared(
     })
 }
 
-/// Authenticates a secret key, and counts the request against its rate where the route says so.
+/// Authenticates a secret key, and counts the request against its rate if the route requires it.
 fn caller(
     front: &Front,
     route: &Route,
@@ -154,7 +150,7 @@ fn caller(
     Ok(caller)
 }
 
-/// Refuses what is sensitive unless the password was given lately.
+/// Refuses sensitive requests without a recently confirmed password.
 fn ask_for_password(
     front: &Front,
     route: &Route,
@@ -167,7 +163,7 @@ fn ask_for_password(
     Ok(())
 }
 
-/// Counts one creation of a key.
+/// Counts a creation of a key.
 fn rate(
     front: &Front,
     key: &str,

@@ -1,6 +1,6 @@
-//! Answers to calls that meet a simulated fault of the sandbox.
+//! Answers to calls with a simulated fault of the sandbox.
 //!
-//! What always holds: such an answer has the form and the headers of a real refusal.
+//! Invariant: such an answer has the form and the headers of a real error.
 
 use super::refused;
 use crate::domain::refusal::{Code, Refusal};
@@ -11,7 +11,7 @@ use crate::http::{error, limit};
 use hyper::StatusCode;
 use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
 
-/// How a call of this route is answered that meets this status; `methods` are those of its path.
+/// Returns the answer of a route with this status. `methods` are those of its path.
 pub(super) fn answer(
     methods: &str,
     (route, status): (&Route, StatusCode),
@@ -42,8 +42,7 @@ pub(super) fn answer(
     }
 }
 
-/// The code of a status: the first of this operation's own refusals, else of all that it is refused with, else of all
-/// there are.
+/// Returns a code of the status: the first of the operation's own, else of all its codes, else of all codes.
 fn code(route: &Route, status: StatusCode) -> Code {
     let has_status = |code: &Code| error::status(*code) == status;
     let own = route.refusals.iter().copied().find(has_status);

@@ -1,7 +1,7 @@
-//! Telling a sandbox's listeners of a call and its answer.
+//! Notifies the sandbox's listeners of a call and its answer.
 //!
-//! What always holds: outside the sandbox nothing is done here; what pages load is not told, nor what tells of others, and no
-//! key that is not known anyway. What nobody should read of a path or a body is left out when it is told.
+//! Invariant: outside the sandbox nothing is done here. Calls of pages and of the stream itself are left out, and so
+//! are unknown keys and secrets.
 
 use crate::clock::Stopwatch;
 use crate::domain::refusal::Refusal;
@@ -16,13 +16,13 @@ use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
 
-/// Sent with a call that is not to be told: a sandbox's page reads so for itself.
+/// Header of a call to leave out: a sandbox's page uses it for its own calls.
 const UNTOLD: &str = "x-coffer-untold";
 
-/// How much of a key is told that nobody else knows.
+/// Number of shown characters of an unknown key.
 const KEY_END_CHARS: usize = 4;
 
-/// A call that is to be told of.
+/// A call to notify of.
 pub(super) struct Telling {
     stopwatch: Stopwatch,
     method: String,
@@ -33,7 +33,7 @@ pub(super) struct Telling {
 }
 
 impl Telling {
-    /// The call has come in; nothing where it is not to be told.
+    /// Starts the notification of a call, `None` for a call to leave out.
     pub(super) fn of(
         front: &Front,
         found: &Found,
@@ -68,7 +68,7 @@ impl Telling {
         })
     }
 
-    /// It was answered.
+    /// Completes the notification with the answer.
     pub(super) fn end(self, front: &Front, id: RequestId, reply: &Reply) {
         let Some(activity) = front.service.activity() else {
             return;
@@ -89,13 +89,13 @@ impl Telling {
     }
 }
 
-/// Is it a page, the stream itself, or an inbox, whose webhooks are told of where they are sent?
+/// Returns `true` for pages, the stream, and inboxes, whose webhooks are shown where they are sent.
 fn is_silent(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream
 }
 
-/// The key of a call: a known one as it is, of another its end.
+/// Returns the key of a call: a known one in full, else its last characters.
 fn key(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || {

@@ -1,7 +1,6 @@
-//! Simulated faults of calls: which calls are delayed, refused or not answered.
+//! Simulated faults: calls that are delayed, refused or not answered.
 //!
-//! What lives here: the faults that are still to be met, counted. What does not: setting them (`sandbox::faults`),
-//! and answering a call that meets one (`dispatch`). What always holds: the sandbox's own controls have no faults.
+//! Invariant: the sandbox's own controls have no faults.
 
 use super::Operation;
 use crate::domain::render::sandbox::{self, CallFaultView};
@@ -11,32 +10,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What the next calls meet.
+/// A fault of the next calls.
 #[derive(Clone)]
 pub(in crate::http) struct Fault {
-    /// Which operation; nothing: every one outside `/sandbox`.
+    /// Operation, `None` for every one outside `/sandbox`.
     pub(in crate::http) operation: Option<Operation>,
-    /// How it is answered instead of being done.
+    /// Status that is answered instead of the work.
     pub(in crate::http) status: Option<StatusCode>,
-    /// How long it waits first.
     pub(in crate::http) delay: Duration,
-    /// Is it done, and then not answered?
+    /// Whether the work is done and not answered.
     pub(in crate::http) drops_answer: bool,
-    /// How many more calls.
+    /// Number of further calls.
     pub(in crate::http) times: u64,
 }
 
-/// The faults that are still to be met, the oldest first.
+/// Faults that are still to come, oldest first.
 pub(in crate::http) struct FaultState {
-    /// The operations that can meet one: those outside `/sandbox`.
+    /// Operations that can have a fault: those outside `/sandbox`.
     operations: Vec<Operation>,
     faults: Mutex<Vec<Fault>>,
-    /// Is there one? Mostly there is none, which each call finds out without waiting for others.
+    /// Whether there is a fault. Calls read it without a lock.
     is_any: AtomicBool,
 }
 
 impl FaultState {
-    /// No fault of any of these operations.
+    /// Creates the state without faults for these operations.
     pub(super) fn new(operations: &[Operation]) -> FaultState {
         let operations = operations.iter().copied();
         FaultState {
@@ -48,14 +46,14 @@ impl FaultState {
         }
     }
 
-    /// The operation of a text like `POST /v1/invoices`, where it can meet a fault.
+    /// Returns the operation of a text like `POST /v1/invoices`, if it can have a fault.
     pub(in crate::http) fn operation(&self, text: &str) -> Option<Operation> {
         let mut operations = self.operations.iter();
         let found = operations.find(|operation| text == operation.to_string());
         found.copied()
     }
 
-    /// The fault that a call of this operation meets, counted.
+    /// Returns the fault of a call, and counts the call.
     pub(in crate::http) fn meet(&self, operation: Operation) -> Option<Fault> {
         if operation.is_control || !self.is_any.load(Ordering::SeqCst) {
             return None;
@@ -74,21 +72,19 @@ impl FaultState {
         Some(met)
     }
 
-    /// Ends all of them.
     pub(in crate::http) fn clear(&self) {
         let mut faults = self.lock();
         faults.clear();
         self.is_any.store(false, Ordering::SeqCst);
     }
 
-    /// One more.
     pub(in crate::http) fn add(&self, fault: Fault) {
         let mut faults = self.lock();
         faults.push(fault);
         self.is_any.store(true, Ordering::SeqCst);
     }
 
-    /// What is simulated, as `GET /sandbox` shows it.
+    /// Returns the simulated faults as `GET /sandbox` shows them.
     pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::FaultsView {
         let faults = self.lock();
         let calls = faults.iter().map(|fault| CallFaultView {

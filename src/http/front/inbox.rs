@@ -1,6 +1,6 @@
-//! Webhook receivers inside the sandbox: a test sends webhooks to one and reads back what came.
+//! Inboxes: webhook receivers inside the sandbox, from which a test reads the received requests.
 //!
-//! What always holds: an inbox is in memory only, and bounded.
+//! Invariant: inboxes are in memory only, and bounded.
 
 use crate::domain::json;
 use crate::domain::render::sandbox::InboxMessage;
@@ -10,41 +10,40 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Inboxes kept.
 const INBOXES_MAX: usize = 1000;
-/// Messages kept in one inbox; the oldest go first.
+/// Messages in one inbox. The oldest are removed first.
 const MESSAGES_MAX: usize = 10_000;
 
-/// A message that was received.
+/// A received message.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Header names in lower case, and their values.
     pub headers: BTreeMap<String, String>,
-    /// The raw text, exactly as it came, so that its signature can be checked.
+    /// Raw text, exactly as received, for verifying the signature.
     pub body: String,
-    /// When it came, by the sandbox's clock.
+    /// Time of the request, by the sandbox's clock.
     pub received_at: Time,
 }
 
-/// What an inbox answers with.
+/// Configured answer of an inbox.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct Behaviour {
-    /// The status.
+    /// HTTP status.
     pub(in crate::http) status: u16,
-    /// How long it takes.
+    /// Delay in milliseconds.
     pub(in crate::http) delay_ms: u64,
-    /// How many more times; nothing: always.
+    /// Number of further answers, `None` for all.
     pub(in crate::http) times: Option<u64>,
 }
 
-/// The behaviour of an inbox that was told nothing.
+/// Answer of an inbox without configuration.
 const OBLIGING: Behaviour = Behaviour {
     status: 200,
     delay_ms: 0,
     times: None,
 };
 
-/// Every inbox.
+/// All inboxes.
 pub struct InboxState {
     inboxes: Mutex<HashMap<String, Inbox>>,
     arrivals: watch::Sender<u64>,
@@ -66,7 +65,7 @@ impl Default for InboxState {
 }
 
 impl InboxState {
-    /// Keeps a message, and says how to answer it; nothing where there are too many inboxes.
+    /// Adds a message and returns the answer, `None` if there are too many inboxes.
     pub(in crate::http) fn receive(&self, name: &str, message: Message) -> Option<Behaviour> {
         let mut inboxes = self.lock();
         if inboxes.len() >= INBOXES_MAX && !inboxes.contains_key(name) {
@@ -84,7 +83,7 @@ impl InboxState {
         Some(behaviour)
     }
 
-    /// The messages of one event type, or all, oldest first.
+    /// Returns the messages of one event type, or all, oldest first.
     pub(in crate::http) fn messages(&self, name: &str, kind: Option<&str>) -> Vec<Message> {
         let inboxes = self.lock();
         let messages = inboxes
@@ -97,17 +96,17 @@ impl InboxState {
             .collect()
     }
 
-    /// Hears of arrivals, from now on.
+    /// Subscribes to new messages.
     pub(in crate::http) fn arrivals(&self) -> watch::Receiver<u64> {
         self.arrivals.subscribe()
     }
 
-    /// Sets how an inbox answers.
+    /// Configures the answer of an inbox.
     pub(in crate::http) fn behave(&self, name: &str, behaviour: Behaviour) {
         self.lock().entry(name.to_owned()).or_default().behaviour = Some(behaviour);
     }
 
-    /// Empties an inbox; it answers 200 again.
+    /// Empties an inbox, which then answers 200 again.
     pub(in crate::http) fn empty(&self, name: &str) {
         self.lock().remove(name);
     }
@@ -123,7 +122,7 @@ impl InboxState {
 }
 
 impl Inbox {
-    /// How to answer this time.
+    /// Returns the answer for this message.
     fn take_behaviour(&mut self) -> Behaviour {
         let Some(behaviour) = &mut self.behaviour else {
             return OBLIGING;
@@ -144,7 +143,7 @@ impl Inbox {
 }
 
 impl Message {
-    /// A message from what came; bytes that are no text are shown in hex.
+    /// Creates a message. Bytes that are no text are shown in hexadecimal.
     pub(in crate::http) fn new(
         headers: &hyper::HeaderMap,
         body: &[u8],
@@ -165,7 +164,7 @@ impl Message {
         }
     }
 
-    /// The message as `GET /sandbox/inbox/{name}` shows it.
+    /// Returns the message as `GET /sandbox/inbox/{name}` shows it.
     pub(in crate::http) fn view(&self) -> InboxMessage<'_> {
         InboxMessage {
             headers: &self.headers,
@@ -174,7 +173,7 @@ impl Message {
         }
     }
 
-    /// Is it an event of this type, in either body?
+    /// Returns `true` for an event of this type, in either format.
     fn is_of(&self, kind: &str) -> bool {
         let body = json::parse(self.body.as_bytes()).unwrap_or_default();
         ["type", "event"]

@@ -1,7 +1,6 @@
-//! What only a sandbox has: the handle on itself, the hosts that it answers to, its simulated faults.
+//! State of a sandbox: its controls, its hosts, its simulated faults.
 //!
-//! What lives here: their state, and who may reach the controls. What does not: the controls (`sandbox`). What
-//! always holds: outside `coffer sandbox` none of it exists.
+//! Invariant: it exists only under `coffer sandbox`.
 
 use super::faults::FaultState;
 use super::inbox::InboxState;
@@ -17,57 +16,57 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What is said to pages of other sites.
+/// Message for pages of other sites.
 pub(in crate::http) const NOT_FOR_PAGES: &str =
     "the sandbox's controls are not for pages of other sites";
-/// What the sandbox can do to itself: given by `app`, which alone knows clock, workers and file together.
+/// Controls of the whole sandbox. `app` provides them, because it alone knows clock, workers and file together.
 pub trait Control: Send + Sync {
-    /// Moves the clock forward, from due time to due time; answers when all that fell due is done.
+    /// Moves the clock from due time to due time. Returns after all due work is done.
     fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>>;
     /// Resets the state to the seed, and the clock to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
-    /// Keeps the whole state under a name.
+    /// Saves the whole state under a name.
     fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>>;
-    /// Restores the state that was kept under a name.
+    /// Restores the state that was saved under a name.
     fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>>;
-    /// Where inboxes are kept.
+    /// Returns the inboxes.
     fn inboxes(&self) -> &InboxState;
 }
 
-/// What makes a sandbox's front different.
+/// Settings of a sandbox.
 pub struct SandboxSettings {
-    /// Its handle on itself.
+    /// Its controls.
     pub control: Arc<dyn Control>,
-    /// The addresses it listens on.
+    /// Addresses it listens on.
     pub listen: Vec<IpAddr>,
-    /// Hosts that it answers to beside those it always does.
+    /// Further hosts that it accepts.
     pub allow_host: Vec<AllowedHost>,
-    /// May it be reached off loopback? Then every address is a host that it answers to.
+    /// Whether it accepts connections from other machines. Then every address is an accepted host.
     pub allow_remote: bool,
 }
 
-/// What is done to the clock.
+/// A change of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockStep {
-    /// So many milliseconds further.
+    /// Forward by this many milliseconds.
     Advance(i64),
-    /// To this moment, which must not be past.
+    /// Forward to this time, which must not be in the past.
     Set(Time),
-    /// Stand still, or run on.
+    /// Stopped, or running.
     Freeze(bool),
 }
 
-/// The sandbox's part of the front.
+/// State of a running sandbox.
 pub(in crate::http) struct Sandbox {
     pub(in crate::http) control: Arc<dyn Control>,
     pub(in crate::http) hosts: Hosts,
     pub(in crate::http) faults: FaultState,
-    /// Wakes who listens to what happens.
+    /// Wakes listeners to its activity.
     news: Arc<watch::Sender<()>>,
 }
 
 impl Sandbox {
-    /// A sandbox that is known by this url.
+    /// Creates the state of a sandbox with this URL.
     pub(super) fn new(
         settings: SandboxSettings,
         public_url: &str,
@@ -87,7 +86,7 @@ impl Sandbox {
         }
     }
 
-    /// Listens to what happens, from now on.
+    /// Subscribes to the activity from now on.
     pub(in crate::http) fn listen(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
         let news = Arc::clone(&self.news);
         if let Some(activity) = activity {
@@ -96,7 +95,7 @@ impl Sandbox {
         self.news.subscribe()
     }
 
-    /// Keeps pages of other sites out of the controls: browsers tell their `Origin`. Their `Host` is checked before.
+    /// Refuses pages of other sites, by the headers that browsers send. `Host` was checked before.
     pub(in crate::http) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
@@ -116,8 +115,8 @@ impl Sandbox {
         Ok(())
     }
 
-    /// The same for the forms of pages that tell nobody where they are: of those a browser says `Origin: null`, and by
-    /// `Sec-Fetch-Site` whether it is a page of this service.
+    /// Likewise for forms of pages without a referrer: for them browsers send `Origin: null`, and `Sec-Fetch-Site`
+    /// tells whether it is a page of this service.
     pub(in crate::http) fn admit_form(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let is = |name: &str, value: &str| headers.get(name).is_some_and(|sent| sent == value);
         match is("origin", "null") && is("sec-fetch-site", "same-origin") {

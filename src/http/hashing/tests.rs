@@ -1,4 +1,4 @@
-//! The queue by itself: its thread is held by a job that waits for the test.
+//! The queue by itself: a job that waits for the test holds its thread.
 
 use super::{Code, Error, Hashing};
 use std::future::Future;
@@ -6,7 +6,6 @@ use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Waker};
 
-/// Polls once.
 fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
@@ -14,7 +13,7 @@ fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
     }
 }
 
-/// A job that says when it has begun and waits until it may end.
+/// Returns a job that reports its start and waits until it may end.
 fn held() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
     let (begun, has_begun) = channel();
     let (end, may_end) = channel::<()>();
@@ -25,7 +24,7 @@ fn held() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
     (job, has_begun, end)
 }
 
-/// The code of a refusal, and after how many seconds it may be tried again.
+/// Returns the code of an error, and its `Retry-After`.
 fn code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
     match answer {
         Some(Err(Error::Refused(refusal))) => Some((refusal.code, refusal.wait_seconds)),
@@ -79,7 +78,7 @@ fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
             "there is a place for {client}"
         );
     }
-    // Also the one that is being served: its client may come again.
+    // The running job counts too: its client may come again.
     drop(first);
     let (last, was_last) = channel();
     let mut second = Box::pin(hashing.run("a", move |_| last.send(()), || ()));

@@ -1,6 +1,6 @@
-//! The answers in the OpenAPI document: statuses, headers, bodies, and links to the operations that follow.
+//! Responses in the OpenAPI documents: statuses, headers, bodies, and links to following operations.
 //!
-//! What always holds: a header that is called required is on every such answer.
+//! Invariant: a header that is called required is on every such answer.
 
 use super::{Subject, content, refused};
 use crate::domain::refusal::Code;
@@ -9,7 +9,7 @@ use crate::http::{error, public};
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// Every answer: what the route does, and every refusal, gathered by status.
+/// Returns every successful answer and every error, by status.
 pub(super) fn responses(route: &Route, subject: Subject) -> Value {
     let mut responses = Map::new();
     for answer in route.answers() {
@@ -61,7 +61,7 @@ pub(super) fn responses(route: &Route, subject: Subject) -> Value {
     Value::Object(responses)
 }
 
-/// The headers that answers have, by name.
+/// Returns the response headers by name.
 pub(super) fn headers() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let mut headers = json!({
@@ -84,7 +84,7 @@ pub(super) fn headers() -> Value {
     headers
 }
 
-/// The headers of one answer; `refused` is the status of a refusal.
+/// Returns the headers of one answer. `refused` is the status of an error.
 fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
     let mut names = vec!["X-Request-Id"];
     match refused {
@@ -110,7 +110,7 @@ fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
     Value::Object(headers)
 }
 
-/// Where to go on from what a POST has created: every operation on `/…/{id}` of the same kind of thing.
+/// Returns links from a created resource to every operation on `/…/{id}` of the same kind.
 fn links(route: &Route, subject: Subject) -> Map<String, Value> {
     let creates = route.method == "POST"
         && !route.path.contains('{')
@@ -127,7 +127,7 @@ fn links(route: &Route, subject: Subject) -> Map<String, Value> {
         .collect()
 }
 
-/// A stream of events. The document can say what the data of each is, and not how an event is written.
+/// Returns the content of a stream of events. A document can describe the data, but not the wire format.
 fn events(schema: &str) -> Value {
     let data = format!("#/components/schemas/{schema}");
     let about = format!("The data of each event is JSON as `{schema}` describes it.");

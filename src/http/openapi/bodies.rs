@@ -1,10 +1,10 @@
-//! The schemas of requests in the OpenAPI document: what all of them have in common.
+//! Request schemas in the OpenAPI documents.
 //!
-//! What always holds: a field that may be left out may be null too, which counts as leaving it out.
+//! Invariant: every optional field may be null, which counts as absent.
 
 use serde_json::{Value, json};
 
-/// Says of every optional field of an object, and of the objects in it, that it may be null.
+/// Lets every optional field of an object, and of nested objects, be null.
 pub(super) fn let_optional_be_null(schema: &mut Value) {
     let required: Vec<Value> = schema
         .get("required")
@@ -23,7 +23,7 @@ pub(super) fn let_optional_be_null(schema: &mut Value) {
     }
 }
 
-/// Says of a value that it may be null, unless it says so.
+/// Lets a value be null.
 fn let_be_null(schema: &mut Value) {
     let nothing = json!("null");
     let Some(fields) = schema.as_object_mut() else {

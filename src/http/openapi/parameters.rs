@@ -1,7 +1,6 @@
-//! The parameters in the OpenAPI document: of path, query and header.
+//! Path, query and header parameters in the OpenAPI documents.
 //!
-//! What lives here: their schemas. What does not: which a route has, which is said in ROUTES. What always holds: what
-//! can be listed in a path is the code's own list.
+//! Invariant: closed lists come from the code's own enumerations.
 
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::customer::REF_PATTERN;
@@ -12,12 +11,12 @@ use crate::http::sandbox::state::SNAPSHOT_PATTERN;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use serde_json::{Value, json};
 
-/// How a moment begins: none is before 1970.
+/// Beginning of a time: none is before 1970.
 const MOMENT_PATTERN: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
-/// What a span of time looks like.
+/// Form of a duration.
 const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
-/// Path, query and header parameters.
+/// Returns path, query and header parameters.
 pub(super) fn parameters(route: &Route) -> Vec<Value> {
     let braced = route
         .path
@@ -37,13 +36,13 @@ pub(super) fn parameters(route: &Route) -> Vec<Value> {
     of_path.chain(of_query).chain(idempotency).collect()
 }
 
-/// The schema of a parameter in the path.
+/// Returns the schema of a path parameter.
 fn path_schema(route: &Route, name: &str) -> Value {
     let one_of = |texts: Vec<String>| json!({ "type": "string", "enum": texts });
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     match name {
         "ref" => json!({ "type": "string", "pattern": REF_PATTERN }),
-        // No closed lists: they grow when a coin comes, and published clients must not break then.
+        // Not a closed list: it grows with new coins, and published clients must not break then.
         "chain" => json!({ "type": "string", "examples": Chain::TEXTS }),
         "asset" => json!({ "type": "string", "examples": Asset::ids() }),
         "pool" => one_of(owned(
@@ -64,7 +63,7 @@ fn path_schema(route: &Route, name: &str) -> Value {
     }
 }
 
-/// The schema of a query's parameter.
+/// Returns the schema of a query parameter.
 fn param_schema(param: &Param) -> Value {
     let text = |chars_max| json!({ "type": "string", "minLength": 1, "maxLength": chars_max });
     match &param.kind {

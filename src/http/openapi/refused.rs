@@ -1,6 +1,6 @@
-//! Examples of refusals in the OpenAPI documents: of each code that an operation can answer with, and no other.
+//! Examples of errors in the OpenAPI documents: one for each code of an operation.
 //!
-//! What always holds: a new code does not compile until it has its example.
+//! Invariant: a new code does not compile without an example.
 
 use crate::domain::refusal::Code;
 use crate::domain::second_factor;
@@ -12,11 +12,10 @@ use crate::http::request::Param;
 use crate::http::route::Route;
 use serde_json::{Map, Value, json};
 
-/// The id in examples.
+/// Request id in examples.
 const REQUEST_ID: &str = "req_5b24d10800000042";
 
-/// An example of each of these codes, as this route answers it, by the code's name; and one more where a sandbox refuses
-/// whoever calls it by a name that may be a stranger's.
+/// Returns an example of each code, by the code's name. Sandbox operations have one more, for a foreign `Host`.
 pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
     let mut examples = Map::new();
     let mut show = |name: &str, body: Value| {
@@ -31,7 +30,7 @@ pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
     Value::Object(examples)
 }
 
-/// The body of one refusal.
+/// Returns the body of one error.
 fn example(route: &Route, code: Code) -> Value {
     let (message, param) = match code {
         Code::InvalidRequest => invalid(route),
@@ -44,7 +43,6 @@ fn example(route: &Route, code: Code) -> Value {
     body(code, &message, param)
 }
 
-/// The body of a refusal that says this.
 fn body(code: Code, message: &str, param: Option<&str>) -> Value {
     let mut body = json!({ "error": code, "message": message, "requestId": REQUEST_ID });
     if let (Some(fields), Some(param)) = (body.as_object_mut(), param) {
@@ -53,7 +51,7 @@ fn body(code: Code, message: &str, param: Option<&str>) -> Value {
     body
 }
 
-/// What is wrong with a request of this route, and where: its body, else its query, else a header.
+/// Returns an example problem of a route: with its body, else its query, else a header.
 fn invalid(route: &Route) -> (String, Option<&'static str>) {
     let in_query = |param: &Param| {
         let problem = param
@@ -75,7 +73,7 @@ fn invalid(route: &Route) -> (String, Option<&'static str>) {
     }
 }
 
-/// What the last parameter of a path names, in words: `invoice` of `/v1/invoices/{id}`.
+/// Returns the name of the resource in a path: `invoice` of `/v1/invoices/{id}`.
 fn what_is_sought(route: &Route) -> String {
     let Some((before, _)) = route.path.rsplit_once("/{") else {
         return "invoice".to_owned();
@@ -88,11 +86,11 @@ fn what_is_sought(route: &Route) -> String {
     one.replace('-', " ")
 }
 
-/// What is said where the password was given too long ago.
+/// Message for an old password confirmation.
 const OLD_PASSWORD: &str = "your password must have been given in the last 15 minutes; send it to \
                             POST /dashboard/api/session/confirm and try again";
 
-/// What a refusal says, and of which field.
+/// Returns the message of an error, and its field.
 fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
     match code {
         Code::InvalidRequest => ("the body must be a JSON object", None),
@@ -163,7 +161,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// How to say who calls.
+/// Returns how a caller authenticates.
 const fn unauthorized(auth: Auth) -> &'static str {
     match auth {
         Auth::Session(_) => "sign in first: POST /dashboard/api/session",
@@ -175,7 +173,7 @@ const fn unauthorized(auth: Auth) -> &'static str {
     }
 }
 
-/// Why this caller may not.
+/// Returns the reason why a caller is forbidden.
 fn forbidden(route: &Route) -> &'static str {
     match route.auth() {
         Auth::Session(Role::Operator) => "only operators may do this",
@@ -191,7 +189,7 @@ fn forbidden(route: &Route) -> &'static str {
     }
 }
 
-/// What is said of a coin that cannot be had: by the field that it comes from.
+/// Returns the message of an unavailable coin, by the field that names it.
 fn coin_unavailable(route: &Route) -> (&'static str, Option<&'static str>) {
     if route.operation == "assignUnmatchedPayment" {
         ("BTC has no address available just now", Some("invoice"))

@@ -68,7 +68,7 @@ fn name(scheme: &str, response: &Value) -> String {
     name
 }
 
-/// Returns the name of a refusal: its codes, and what tells it from others of the same codes.
+/// Returns the name of an error: its codes, and a qualifier.
 fn refusal_name(scheme: &str, json: &Value) -> String {
     let examples = json.get("examples");
     let examples = examples.and_then(Value::as_object);

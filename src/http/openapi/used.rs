@@ -1,10 +1,8 @@
-//! Which components a document needs.
-//!
-//! What always holds: a component is kept if the document refers to it, or another kept component does.
+//! Components that a document needs: those that it, or another kept component, refers to.
 
 use serde_json::{Map, Value, json};
 
-/// The components that a document refers to, be it by way of others; security schemes by their names.
+/// Returns the components that a document refers to, directly or not, and the used security schemes.
 pub(super) fn of(document: &Value, components: Value) -> Value {
     let mut names = Vec::new();
     let mut wanted = Vec::new();
@@ -35,7 +33,7 @@ pub(super) fn of(document: &Value, components: Value) -> Value {
     Value::Object(kept)
 }
 
-/// Notes what a value refers to: components by their pointers, and the names in `security`.
+/// Collects references to components, and the names in `security`.
 fn find(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -1,6 +1,6 @@
-//! The webhooks in the OpenAPI document: each event, its bodies and its headers.
+//! Webhooks in the OpenAPI documents: each event with its bodies and headers.
 //!
-//! What always holds: every event type of the code is there, and no other.
+//! Invariant: every event type of the code is there, and no other.
 
 use crate::domain::event::{EventType, Format};
 use crate::domain::fields::Component;
@@ -11,10 +11,10 @@ use crate::domain::render::event::{EventView, LegacyEventView};
 use crate::domain::render::transfers::{PayoutView, RefundView};
 use serde_json::{Value, json};
 
-/// What webhooks are grouped by, as operations are by the tags of their routes, and a sentence about it.
+/// Tag of the webhooks, and its description.
 pub(super) const TAG: (&str, &str) = ("Webhooks", "Requests from Coffer to a shop's server.");
 
-/// The headers of a delivery: name, form, what it is.
+/// Headers of a delivery: name, pattern, description.
 const HEADERS: [(&str, &str, &str); 4] = [
     (
         "X-Service-Signature",
@@ -41,14 +41,14 @@ const HEADERS: [(&str, &str, &str); 4] = [
 /// Body of a webhook in the legacy format, to which no operation refers.
 pub(super) static LEGACY_EVENT: Component = LegacyEventView::COMPONENT;
 
-/// The `webhooks` of the document.
+/// Returns the `webhooks` of the document.
 pub(super) fn webhooks() -> Value {
     let each = EventType::ALL.iter();
     let each = each.map(|kind| (kind.as_str().to_owned(), webhook(*kind)));
     Value::Object(each.collect())
 }
 
-/// What is sent when an event of this type happens.
+/// Returns the webhook of an event type.
 fn webhook(kind: EventType) -> Value {
     let headers = HEADERS.map(|(name, pattern, about)| {
         let schema = json!({ "type": "string", "pattern": pattern });
@@ -81,14 +81,14 @@ fn webhook(kind: EventType) -> Value {
     } })
 }
 
-/// The word with its first letter as a capital.
+/// Capitalizes a word.
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// The body of an event, of the example of its object as it stands then.
+/// Returns an example of an event, made from the example of its object.
 fn example(kind: EventType) -> Value {
     let (subject, step) = kind.as_str().split_once('.').unwrap_or_default();
     let component = match subject {

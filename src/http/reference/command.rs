@@ -1,11 +1,11 @@
-//! An operation as a command that can be pasted into a shell.
+//! An operation as a command for a shell.
 //!
-//! What always holds: what stands in quotes ends where it should, whatever an example holds.
+//! Invariant: quotes are balanced for any example.
 
 use super::Server;
 use serde_json::Value;
 
-/// The command; `example` is a body.
+/// Returns the command. `example` is a body.
 pub(super) fn curl(
     server: &Server<'_>,
     (method, path): (&str, &str),
@@ -43,7 +43,7 @@ pub(super) fn curl(
     command
 }
 
-/// The header that a key is sent in.
+/// Returns the header with a key.
 fn shown(key: &str, is_sandbox: bool) -> &'static str {
     match (key, is_sandbox) {
         ("secret", true) => " -H 'X-API-Key: sk_test_sandbox'",
@@ -57,7 +57,7 @@ fn shown(key: &str, is_sandbox: bool) -> &'static str {
     }
 }
 
-/// JSON without the line breaks that are for people.
+/// Returns JSON without line breaks.
 fn on_one_line(json: &str) -> String {
     match serde_json::from_str::<Value>(json) {
         Ok(value) => value.to_string(),

@@ -1,26 +1,25 @@
-//! The fields of a schema, as a person reads them: names, types, ranges.
+//! Fields of a schema for the reference page: names, types, ranges.
 //!
-//! What always holds: a field of an object within an object is there under both names; an object that has a name of its
-//! own is named, not repeated.
+//! Invariant: a field of a nested object has both names. An object with a name of its own is linked, not repeated.
 
 use super::text;
 use crate::web::reference::Field;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Where an object that has a name is referred to.
+/// Prefix of a reference to an object.
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Every schema that has a name.
+/// Every named schema.
 pub(super) struct Schemas<'a>(pub(super) &'a Map<String, Value>);
 
-/// The name of the object that this is, where it has one.
+/// Returns the name of a referenced object.
 pub(super) fn object_of(schema: &Value) -> Option<&str> {
     let target = schema.get("$ref").and_then(Value::as_str)?;
     target.strip_prefix(REFERENCE)
 }
 
-/// Notes the name of every object that a schema refers to.
+/// Collects the names of all referenced objects.
 pub(super) fn name_all(schema: &Value, names: &mut BTreeSet<String>) {
     names.extend(object_of(schema).map(str::to_owned));
     match schema {
@@ -31,7 +30,7 @@ pub(super) fn name_all(schema: &Value, names: &mut BTreeSet<String>) {
 }
 
 impl<'a> Schemas<'a> {
-    /// The schema that is meant.
+    /// Follows a reference.
     pub(super) fn resolve<'s>(&self, schema: &'s Value) -> &'s Value
     where
         'a: 's,
@@ -41,14 +40,14 @@ impl<'a> Schemas<'a> {
             .unwrap_or(schema)
     }
 
-    /// The fields of an object; of a list, those of what is in it.
+    /// Returns the fields of an object, or of a list's items.
     pub(super) fn fields(&self, schema: &Value) -> Vec<Field> {
         let mut found = Vec::new();
         self.add(schema, "", &mut found);
         found
     }
 
-    /// The fields of an object, under the names of what it is in.
+    /// Adds the fields of an object, prefixed by the name of the outer field.
     fn add(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| {
@@ -72,7 +71,6 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// One field.
     pub(super) fn field(&self, name: String, schema: &Value, is_required: bool) -> Field {
         let mut kinds = Vec::new();
         let mut field = Field {
@@ -89,21 +87,21 @@ impl<'a> Schemas<'a> {
         };
         describe(schema, &mut kinds, &mut field);
         kinds.dedup();
-        // Null last: it is the exception.
+        // Null comes last.
         kinds.sort_by_key(|kind| kind == "null");
         field.kind = kinds.join(" or ");
         field
     }
 }
 
-/// What a schema may be instead.
+/// Returns the alternatives of a schema.
 fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
     let lists = ["oneOf", "anyOf", "allOf"].into_iter();
     let lists = lists.filter_map(|name| schema.get(name).and_then(Value::as_array));
     lists.flatten()
 }
 
-/// Notes the types of a schema, and its ranges.
+/// Collects the types and ranges of a schema.
 fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
     if let Some(name) = object_of(schema) {
         field.objects.push(name.to_owned());
@@ -148,7 +146,7 @@ fn types_are_missing(schema: &Value) -> bool {
     schema.get("type").is_none()
 }
 
-/// What is in a list of the schema.
+/// Adds the types of a list's items.
 fn lists(schema: &Value, field: &mut Field) {
     let values = [("enum", "one of"), ("examples", "such as")];
     for (name, said) in values {
@@ -166,7 +164,7 @@ fn lists(schema: &Value, field: &mut Field) {
     }
 }
 
-/// The ranges of a schema in words.
+/// Adds the ranges of a schema in words.
 fn ranges(schema: &Value, rules: &mut Vec<String>) {
     let number = |name: &str| schema.get(name).map(shown);
     for (least, most, unit) in [
@@ -186,7 +184,7 @@ fn ranges(schema: &Value, rules: &mut Vec<String>) {
     rules.extend(number("default").map(|value| format!("{value} where it is left out")));
 }
 
-/// A value as it is read: a text without its quotes.
+/// Returns a value for people: a text without quotes.
 fn shown(value: &Value) -> String {
     value
         .as_str()

@@ -9,7 +9,6 @@ use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use std::sync::Arc;
 
-/// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "sandboxAccount",
@@ -24,7 +23,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// PATCH /sandbox/account
 async fn account(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let input = SandboxAccount::read(&call.object()?)?;
     let service = &call.front.service;

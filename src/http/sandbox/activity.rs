@@ -1,8 +1,7 @@
-//! What happens in a sandbox, told as it happens: calls, events, attempts to deliver.
+//! `/sandbox/stream`: streams calls, events and attempts to deliver as they happen.
 //!
-//! What lives here: the stream, and what is said of each thing. What does not: what is kept (`service::activity`). What always
-//! holds: no password, key, secret or code is told (`masked`); a listener that is too slow for what is kept is told how much it has
-//! missed.
+//! Invariant: no password, key, secret or code is sent (`masked`). A listener that is too slow for the kept activity
+//! receives the number of missed items.
 
 use super::masked;
 use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView};
@@ -19,13 +18,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What browsers send when they come back: the id of the last event that they have had.
+/// Header in which a reconnecting browser sends the id of its last event.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// How much of a body is told.
+/// Longest part of a body that is sent.
 const BODY_BYTES_MAX: usize = 32 * 1024;
 
-/// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "sandboxStream",
@@ -47,15 +45,14 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// What one listener has heard.
+/// State of one listener.
 struct Listener {
     front: Arc<Front>,
     news: watch::Receiver<()>,
-    /// The number of the last that it was told of.
+    /// Number of the last item that was sent.
     last: u64,
 }
 
-/// GET /sandbox/stream
 async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let resumed = call.headers.get(LAST_EVENT_ID);
     let resumed = resumed.and_then(|last| last.to_str().ok());
@@ -100,7 +97,7 @@ impl Source for Listener {
     }
 }
 
-/// One thing as it is told; nothing where it is not there any more.
+/// Returns an item in its wire format, `None` if it does not exist any more.
 fn told(front: &Front, number: u64, happened: &Happened) -> Result<Option<String>, Error> {
     match happened {
         Happened::Call(call) => written(number, &ActivityView::Call(view(call))),
@@ -123,7 +120,6 @@ fn written(number: u64, activity: &ActivityView<'_>) -> Result<Option<String>, E
     Ok(Some(event(activity.kind(), &number.to_string(), &data)))
 }
 
-/// What is told of a call.
 fn view(call: &Answered) -> CallView<'_> {
     CallView {
         kind: "call",
@@ -140,7 +136,7 @@ fn view(call: &Answered) -> CallView<'_> {
     }
 }
 
-/// A body; what nobody should read is left out before a long one is cut off.
+/// Returns the shown part of a body. Secrets are hidden before a long body is cut.
 fn part(part: &Part) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);

@@ -1,4 +1,4 @@
-//! The sandbox's clock: moving it forward, stopping it, letting it run.
+//! The sandbox's clock: moved, stopped, restarted.
 
 use super::state::{STATE, answer_state};
 use crate::domain::fields::rule::{FlagRule, OrNull, described};
@@ -31,13 +31,12 @@ input! {
     }
 }
 
-/// Form of a span, which has at least one part.
+/// Form of a duration, which has at least one part.
 const SPAN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
 const MOMENT_OR_NULL: Schema =
     schema!({ "type": ["string", "null"], "format": "date-time", "maxLength": 40 });
 
-/// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "sandboxClock",
@@ -52,7 +51,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// POST /sandbox/clock
 async fn clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let SandboxClock {
         advance,

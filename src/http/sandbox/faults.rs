@@ -1,6 +1,6 @@
-//! Simulated faults, for seeing how a shop behaves then: setting and ending them.
+//! Simulated faults of the sandbox.
 //!
-//! Invariant: a body that is refused sets nothing.
+//! Invariant: a refused body sets nothing.
 
 use super::DONE;
 use super::state::{STATE, answer_state};
@@ -38,7 +38,6 @@ input! {
     }
 }
 
-/// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -65,7 +64,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     ],
 };
 
-/// POST /sandbox/faults
 async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let input = SandboxFault::read(&call.object()?)?;
     let names_state = input.pool.is_some() || input.rates.is_some();
@@ -84,14 +82,13 @@ async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-/// DELETE /sandbox/faults
 async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front.service.set_faults(Faults::default());
     sandbox.faults.clear();
     Ok(Reply::nothing())
 }
 
-/// Returns the fault of calls, `None` if the body asks for none.
+/// Returns the fault of calls, `None` if the body has none.
 fn fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {
         None => None,

@@ -1,4 +1,4 @@
-//! Webhook receivers inside the sandbox: what they received, and what they answer.
+//! Inboxes of the sandbox: received webhooks, and configured answers.
 
 use super::DONE;
 use crate::domain::event::EventType;
@@ -18,7 +18,6 @@ use serde_json::value::to_raw_value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest wait for a message.
 const WAIT_MS_MAX: i64 = 60_000;
 
 input! {
@@ -40,7 +39,6 @@ const MESSAGES: Component = Component::List {
     about_data: "The requests received, oldest first.",
 };
 
-/// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -53,7 +51,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 Answer::empty(200, "Received."),
                 Answer::empty(0, "Configured status."),
             ],
-            // Webhooks come to it by whatever name their endpoint has.
+            // Webhooks use the host name of their endpoint's URL.
             takes_any_host: true,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(receive(call, sandbox))),
             ..PLAIN
@@ -103,7 +101,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     ],
 };
 
-/// POST /sandbox/inbox/{name}
 async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let message = Message::new(&call.headers, &call.body, call.now);
     let behaviour = sandbox.control.inboxes().receive(call.id(), message);
@@ -118,7 +115,6 @@ async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     })
 }
 
-/// GET /sandbox/inbox/{name}
 async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let wait_ms = call.query.text("wait").map(parse_span_ms).transpose();
     let wait_ms = wait_ms
@@ -137,7 +133,7 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
         }
     };
     let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
-    // Nothing in time is an answer too: an empty list.
+    // An empty list is a valid answer after the time limit.
     let first_match = tokio::time::timeout(wait, first_match);
     call.front.unless_closed(first_match).await;
     let found = inboxes.messages(name, kind);
@@ -147,7 +143,6 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
 }
 
-/// PUT /sandbox/inbox/{name}
 async fn behave(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let input = SandboxInboxBehaviour::read(&call.object()?)?;
     let behaviour = Behaviour {
@@ -159,7 +154,6 @@ async fn behave(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// DELETE /sandbox/inbox/{name}
 async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.inboxes().empty(call.id());
     Ok(Reply::nothing())

@@ -1,8 +1,8 @@
-//! What is told of a body or a query: all of it but what nobody should read.
+//! Hides secrets in bodies and queries that a sandbox shows.
 //!
-//! What lives here: leaving out passwords, keys, secrets and codes, by the names of their fields and by what they look like.
-//! What always holds: a sandbox's own keys, which everybody knows, stay readable; a body that cannot be read as JSON is
-//! told only where it can hold none of these.
+//! Invariant: passwords, keys, secrets and codes are hidden by the names of their fields and by their form. A
+//! sandbox's own keys, which are public, stay readable. A body that is no JSON is shown only if it cannot contain a
+//! secret.
 
 use crate::domain::json;
 use crate::domain::wallet::{Secret, are_phrase};
@@ -11,12 +11,12 @@ use crate::service::sandbox::is_public;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Stands for what is left out.
+/// Text in place of a secret.
 const HIDDEN: &str = "(hidden)";
 
-/// Fields of these names are left out, however they are written.
+/// Names of hidden fields, in any case.
 const NAMES: [&str; 7] = ["key", "code", "codes", "seed", "wif", "qr", "import"];
-/// And fields in whose names one of these stands.
+/// Parts of names of hidden fields.
 const PARTS: [&str; 9] = [
     "password",
     "passphrase",
@@ -28,11 +28,11 @@ const PARTS: [&str; 9] = [
     "mnemonic",
     "seedphrase",
 ];
-/// Beginnings of keys, tokens and secrets of this service, and of what an authenticator app is given.
+/// Beginnings of keys, tokens and secrets of this service and of authenticator links.
 const BEGINNINGS: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
-/// Fields in whose names one of these stands hold 32 bytes in hexadecimal that are no key.
+/// Parts of names of fields with 32 bytes in hexadecimal that are no keys.
 const HASHES: [&str; 4] = ["txid", "hash", "block", "signature"];
-/// Sentences of the service's own: a phrase of twelve words in them is none of a wallet.
+/// Fields with sentences of the service, in which twelve words are not a wallet's phrase.
 const SENTENCES: [&str; 3] = ["message", "warnings", "error"];
 
 /// A body as it is told.
