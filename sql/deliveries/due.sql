@@ -5,5 +5,5 @@ select d.id, d.url, d.made_before + d.attempts as attempts, d.endpoint, n.secret
     when n.secret_old_until > :now then n.secret_old end as old_secret
 from deliveries d join events e on e.seq = d.event join accounts a on a.seq = e.account
   left join endpoints n on n.seq = d.endpoint
-where d.state = 'pending' and d.lane = :lane and d.next_attempt_at <= :now
+where d.state = 'pending' and d.lane = :queue and d.next_attempt_at <= :now
 order by d.next_attempt_at limit :limit

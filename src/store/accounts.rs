@@ -27,14 +27,21 @@ rows! {
             spread: rate_spread_bps, signer_max,
         })
     }
+
     BY_SEQ = select "from accounts where seq = :seq";
-    BY_ID = select "from accounts where id = :id";
-    ALL = select "from accounts order by seq";
+
+    /// The account with this id.
+    pub fn by_id(db, id: &str) -> Option<Account> = select "from accounts where id = :id";
+
+    /// Every account, oldest first.
+    pub fn all(db) -> Vec<Account> = select "from accounts order by seq";
 }
 
 values! {
-    ANOTHER_IS_ACTIVE(found: bool) =
+    /// Is there an active account besides this one?
+    pub fn another_is_active(db, seq: i64) -> (found: bool) =
         "select exists (select 1 from accounts where status = 'active' and seq <> :seq) as found";
+
     OLD_SECRET_UNTIL(legacy_secret_old_until: Option<Time>) =
         "select legacy_secret_old_until from accounts where seq = :seq";
 }
@@ -64,21 +71,6 @@ pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
         let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
         found.ok_or_else(|| StoreError::Failed(format!("account {seq} is missing")))
     })
-}
-
-/// The account with this id.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Account>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// Every account, oldest first.
-pub fn all(db: &Reader<'_>) -> Result<Vec<Account>, StoreError> {
-    ALL.all(db, &[])
-}
-
-/// Is there an active account besides this one?
-pub fn another_is_active(db: &Reader<'_>, seq: i64) -> Result<bool, StoreError> {
-    ANOTHER_IS_ACTIVE.only(db, named_params! { ":seq": seq })
 }
 
 /// Adds an account; its `seq`.
@@ -144,7 +136,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
         ":signer_max": account.signer_max,
     };
     tx.changes_value(ValueKind::Account, account.seq);
-    UPDATE.run(tx, params).map(drop)
+    UPDATE.run(tx, params)
 }
 
 /// Gives an account a new legacy secret; the one before signs beside it until then.
@@ -157,7 +149,7 @@ pub fn roll_legacy_secret(
     tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
     tx.changes_value(ValueKind::Account, seq);
-    ROLL_LEGACY_SECRET.run(tx, params).map(drop)
+    ROLL_LEGACY_SECRET.run(tx, params)
 }
 
 /// Until when the legacy secret before the present one signs, or signed; nothing where it was never rolled.
@@ -169,7 +161,5 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 /// Forgets the rolled legacy secrets whose time is up.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
-    FORGET_OLD_SECRETS
-        .run(tx, named_params! { ":now": now })
-        .map(drop)
+    FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })
 }

@@ -58,16 +58,22 @@ rows! {
 values! {
     SPARE(seq: i64, address: String, since: Time) = "select seq, address, imported_at as since from pool_addresses \
         where pool = :pool and state <> 'assigned'";
+
     /// One of the two is null.
     OF_OWNER(address: String) = "select address from addresses where invoice = :invoice and pool = :pool \
         union all \
         select address from addresses where customer = :customer and pool = :pool";
+
     LIVE(address: String) = "select address from addresses where mode = 'live' and pool = :pool \
         union all \
         select address from pool_addresses where pool = :pool";
-    IS_SENT_TO(found: bool) = "select exists ( \
-        select 1 from payout_addresses where address = :address \
-        union all select 1 from transfers where to_address = :address) as found";
+
+    /// Returns `true` if money is sent to an address, on whatever chain: it is a payout address, or a transfer goes there.
+    pub fn is_sent_to(db, address: &str) -> (found: bool) =
+        "select exists ( \
+            select 1 from payout_addresses where address = :address \
+            union all select 1 from transfers where to_address = :address) as found";
+
     OWNER(invoice: Option<i64>, customer: Option<i64>) =
         "select invoice, customer from addresses where mode = :mode and pool = :pool and address = :address";
 }
@@ -126,11 +132,6 @@ pub fn each_spare(
     each: impl FnMut((i64, String, Time)),
 ) -> Result<(), StoreError> {
     SPARE.each(db, named_params! { ":pool": chain.address_pool() }, each)
-}
-
-/// Returns `true` if money is sent to an address, on whatever chain: it is a payout address, or a transfer goes there.
-pub fn is_sent_to(db: &Reader<'_>, address: &str) -> Result<bool, StoreError> {
-    IS_SENT_TO.only(db, named_params! { ":address": address })
 }
 
 /// The address that somebody has on this chain.

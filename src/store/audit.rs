@@ -12,7 +12,6 @@ use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
 use crate::domain::progress::{Said, Tell, count};
 use crate::domain::time::Time;
-use rusqlite::named_params;
 
 /// Something that should not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +105,9 @@ rows! {
     ) -> Counts {
         Ok(Counts { invoices, payments, deposits, transfers, entries, events, deliveries, addresses })
     }
-    COUNTS = select "";
+
+    /// Counts what there is to check.
+    pub fn counts(db) -> Counts = select "";
 }
 
 rows! {
@@ -124,8 +125,11 @@ rows! {
 }
 
 values! {
+    /// The next invoices after this one.
     /// Every invoice in order, for judging each again.
-    INVOICES(seq: i64) = "select seq from invoices where seq > :after order by seq limit :limit";
+    pub fn invoices(db, after: i64, limit: u32) -> Vec<(seq: i64)> =
+        "select seq from invoices where seq > :after order by seq limit :limit";
+
     LAST_TICK(last_tick_at: Time) = "select last_tick_at from file where id = 1";
 }
 
@@ -257,18 +261,8 @@ pub fn sales_fees(db: &Reader<'_>, each: impl FnMut(SaleFee)) -> Result<(), Stor
     SALES_FEES.each(db, &[], each)
 }
 
-/// The next invoices after this one.
-pub fn invoices(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<i64>, StoreError> {
-    INVOICES.all(db, named_params! { ":after": after, ":limit": limit })
-}
-
 /// The latest moment at which a stored status was judged by time.
 pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
     let found = LAST_TICK.first(db, &[])?;
     Ok(found.unwrap_or(Time(0)))
-}
-
-/// Counts what there is to check.
-pub fn counts(db: &Reader<'_>) -> Result<Counts, StoreError> {
-    COUNTS.only(db, &[])
 }

@@ -50,12 +50,20 @@ rows! {
 }
 
 values! {
-    OF_ACTION(at: Time, detail: String) = "select at, detail from audit_log where action = :action order by seq";
-    WAS_TAKEN_AWAY(found: bool) = "select exists (select 1 from audit_log \
-        where account = :account and action = 'unmatched_payment.undo' \
-        and json_extract(detail, '$.from.invoice') = :invoice) as found";
-    LAST(actor: String, at: Time) = "select actor, at from audit_log \
-        where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
+    /// Every entry of an action, oldest first: its time and its detail.
+    pub fn of_action(db, action: &str) -> Vec<(at: Time, detail: String)> =
+        "select at, detail from audit_log where action = :action order by seq";
+
+    /// Returns `true` if a payment that a person gave to an invoice was taken away again.
+    pub fn was_taken_away(db, account: i64, invoice: &str) -> (found: bool) =
+        "select exists (select 1 from audit_log \
+            where account = :account and action = 'unmatched_payment.undo' \
+            and json_extract(detail, '$.from.invoice') = :invoice) as found";
+
+    /// Who did this to that thing of an account last, and when.
+    pub fn last(db, account: i64, object_id: &str, action: &str) -> Option<(actor: String, at: Time)> =
+        "select actor, at from audit_log \
+            where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
 }
 
 commands! {
@@ -77,32 +85,6 @@ pub fn page(
         ),
         None => PAGE.all(db, named_params! { ":before": before, ":limit": limit }),
     }
-}
-
-/// Who did this to that thing of an account last, and when.
-pub fn last(
-    db: &Reader<'_>,
-    account: i64,
-    object_id: &str,
-    action: &str,
-) -> Result<Option<(String, Time)>, StoreError> {
-    LAST.first(
-        db,
-        named_params! { ":account": account, ":object_id": object_id, ":action": action },
-    )
-}
-
-/// Every entry of an action, oldest first: its time and its detail.
-pub fn of_action(db: &Reader<'_>, action: &str) -> Result<Vec<(Time, String)>, StoreError> {
-    OF_ACTION.all(db, named_params! { ":action": action })
-}
-
-/// Returns `true` if a payment that a person gave to an invoice was taken away again.
-pub fn was_taken_away(db: &Reader<'_>, account: i64, invoice: &str) -> Result<bool, StoreError> {
-    WAS_TAKEN_AWAY.only(
-        db,
-        named_params! { ":account": account, ":invoice": invoice },
-    )
 }
 
 /// Adds an entry, with the hashes of the values that the transaction has changed.

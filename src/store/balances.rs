@@ -1,7 +1,7 @@
 //! The table `balances`: the running sums of the ledger.
 
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::{Balance, LedgerKind};
 use crate::domain::money::{Cents, Currency, Total};
@@ -14,7 +14,10 @@ rows! {
             pending: Total::ZERO,
         })
     }
-    OF_ACCOUNT = select "from balances where account = :account and mode = :mode";
+
+    /// The sums of an account in one mode, without `pending`; a currency nothing was booked in is left out.
+    pub fn of_account(db, account: i64, mode: Mode) -> Vec<Balance> =
+        select "from balances where account = :account and mode = :mode";
 }
 
 commands! {
@@ -55,7 +58,7 @@ pub(super) fn move_by(
         ":adjustments": adjustments,
     };
     // No upsert: the row that it would insert is checked first, and what puts a payout back is no sum of payouts.
-    if MOVE.run(tx, params)? == 0 {
+    if !MOVE.changes(tx, params)? {
         INSERT.run(tx, params)?;
     }
     Ok(())
@@ -70,16 +73,7 @@ pub fn reserve(
     amount: Cents,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":mode": mode, ":currency": currency, ":amount": amount };
-    match RESERVE.run(tx, params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "account {account} has no balance to reserve from"
-        ))),
-    }
-}
-
-/// The sums of an account in one mode, without `pending`; a currency nothing was booked in is left out.
-pub fn of_account(db: &Reader<'_>, account: i64, mode: Mode) -> Result<Vec<Balance>, StoreError> {
-    let params = named_params! { ":account": account, ":mode": mode };
-    OF_ACCOUNT.all(db, params)
+    RESERVE.change_one(tx, params, || {
+        format!("account {account} has no balance to reserve from")
+    })
 }

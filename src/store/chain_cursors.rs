@@ -4,7 +4,7 @@
 //! its network never changes.
 
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::following::Reached;
 use crate::domain::observation::Block;
@@ -43,22 +43,16 @@ rows! {
             head_height, head_time, stepped_at, stopped,
         })
     }
-    OF = select "from chain_cursors where chain = :chain";
-    ALL = select "from chain_cursors order by chain";
+
+    /// Where a chain has come to.
+    pub fn of(db, chain: Chain) -> Option<Cursor> = select "from chain_cursors where chain = :chain";
+
+    /// Where every chain has come to.
+    pub fn all(db) -> Vec<Cursor> = select "from chain_cursors order by chain";
 }
 
 commands! {
     PUT = file "sql/chain_cursors/put.sql";
-}
-
-/// Where a chain has come to.
-pub fn of(db: &Reader<'_>, chain: Chain) -> Result<Option<Cursor>, StoreError> {
-    OF.first(db, named_params! { ":chain": chain })
-}
-
-/// Where every chain has come to.
-pub fn all(db: &Reader<'_>) -> Result<Vec<Cursor>, StoreError> {
-    ALL.all(db, &[])
 }
 
 /// Keeps where a chain has come to; its network stays what it is.
@@ -76,11 +70,7 @@ pub fn put(tx: &Tx<'_>, cursor: &Cursor) -> Result<(), StoreError> {
         ":stepped_at": cursor.stepped_at,
         ":stopped": cursor.stopped,
     };
-    match PUT.run(tx, params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "{} is not followed on {}",
-            cursor.chain, cursor.network
-        ))),
-    }
+    PUT.change_one(tx, params, || {
+        format!("{} is not followed on {}", cursor.chain, cursor.network)
+    })
 }

@@ -3,7 +3,7 @@
 //! What always holds: what came of a claim is never changed.
 
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::claim::{Claim, ClaimOutcome};
 use crate::domain::observation::Observation;
@@ -16,65 +16,49 @@ rows! {
     ) -> Claim {
         Ok(Claim { seq, id, txid, asset, address, amount, ordinal, asked_by, asked_at, outcome, ended_at, reason })
     }
+
+    /// The claim of a chain whose turn it is.
     /// The one that has waited longest.
-    NEXT = select "from claims where chain = :chain and outcome is null order by seq limit 1";
-    BY_SEQ = select "from claims where seq = :seq";
-    NEWEST = select "from claims where chain = :chain order by seq desc limit :limit";
+    pub fn next(db, chain: Chain) -> Option<Claim> =
+        select "from claims where chain = :chain and outcome is null order by seq limit 1";
+
+    /// The claim with this `seq`.
+    pub fn by_seq(db, seq: i64) -> Option<Claim> = select "from claims where seq = :seq";
+
+    /// The newest claims of a chain.
+    pub fn newest(db, chain: Chain, limit: u32) -> Vec<Claim> =
+        select "from claims where chain = :chain order by seq desc limit :limit";
 }
 
 values! {
-    COUNT_OPEN(count: i64) = "select count(*) as count from claims where chain = :chain and outcome is null";
-    IS_OPEN(found: bool) = "select exists (select 1 from claims where chain = :chain and txid = :txid and asset = :asset \
-        and address = :address and amount = :amount and ordinal = :ordinal and outcome is null) as found";
+    /// How many claims of a chain wait for its node.
+    pub fn count_open(db, chain: Chain) -> (count: i64) =
+        "select count(*) as count from claims where chain = :chain and outcome is null";
+
+    /// Does the same claim wait already?
+    pub fn is_open(db, claim: &Claim) -> (found: bool) =
+        "select exists (select 1 from claims where chain = :chain and txid = :txid and asset = :asset \
+            and address = :address and amount = :amount and ordinal = :ordinal and outcome is null) as found"
+        with {
+            chain: claim.asset.chain, txid: claim.txid, asset: claim.asset.id, address: claim.address,
+            amount: claim.amount, ordinal: claim.ordinal,
+        };
+
     /// Those that were taken in as what this is, the one that a node has told of at this position first.
     TOLD(seq: i64, position: u32) = file "sql/claims/told.sql";
 }
 
 commands! {
-    INSERT = "insert into claims (id, chain, txid, asset, address, amount, ordinal, asked_by, asked_at) \
-        values (:id, :chain, :txid, :asset, :address, :amount, :ordinal, :asked_by, :asked_at)";
+    /// Adds a claim whose transaction is to be asked for.
+    pub fn insert(tx, claim: &Claim) = insert into claims {
+        id: claim.id, chain: claim.asset.chain, txid: claim.txid, asset: claim.asset.id, address: claim.address,
+        amount: claim.amount, ordinal: claim.ordinal, asked_by: claim.asked_by, asked_at: claim.asked_at,
+    };
+
     END = "update claims set outcome = :outcome, ended_at = :now, reason = :reason, observation = :observation \
         where seq = :seq and outcome is null";
+
     MEET = "update claims set met_position = :position where seq = :seq and met_position is null";
-}
-
-/// Adds a claim whose transaction is to be asked for.
-pub fn insert(tx: &Tx<'_>, claim: &Claim) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":id": claim.id, ":chain": claim.asset.chain, ":txid": claim.txid, ":asset": claim.asset.id,
-        ":address": claim.address, ":amount": claim.amount, ":ordinal": claim.ordinal, ":asked_by": claim.asked_by,
-        ":asked_at": claim.asked_at,
-    };
-    INSERT.insert(tx, params).map(drop)
-}
-
-/// The claim of a chain whose turn it is.
-pub fn next(db: &Reader<'_>, chain: Chain) -> Result<Option<Claim>, StoreError> {
-    NEXT.first(db, named_params! { ":chain": chain })
-}
-
-/// The claim with this `seq`.
-pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Option<Claim>, StoreError> {
-    BY_SEQ.first(db, named_params! { ":seq": seq })
-}
-
-/// The newest claims of a chain.
-pub fn newest(db: &Reader<'_>, chain: Chain, limit: u32) -> Result<Vec<Claim>, StoreError> {
-    NEWEST.all(db, named_params! { ":chain": chain, ":limit": limit })
-}
-
-/// How many claims of a chain wait for its node.
-pub fn count_open(db: &Reader<'_>, chain: Chain) -> Result<i64, StoreError> {
-    COUNT_OPEN.only(db, named_params! { ":chain": chain })
-}
-
-/// Does the same claim wait already?
-pub fn is_open(db: &Reader<'_>, claim: &Claim) -> Result<bool, StoreError> {
-    let params = named_params! {
-        ":chain": claim.asset.chain, ":txid": claim.txid, ":asset": claim.asset.id, ":address": claim.address,
-        ":amount": claim.amount, ":ordinal": claim.ordinal,
-    };
-    IS_OPEN.only(db, params)
 }
 
 /// Notes what came of a claim.
@@ -88,7 +72,7 @@ pub fn end(
     let params = named_params! {
         ":seq": seq, ":outcome": outcome, ":reason": reason, ":observation": observation, ":now": now,
     };
-    END.run(tx, params).map(drop)
+    END.run(tx, params)
 }
 
 /// The position at which a claim was taken in that is what a node tells of now; from now on it is that one.

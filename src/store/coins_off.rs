@@ -2,23 +2,19 @@
 
 use super::statement::{commands, values};
 use super::states::ValueKind;
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {
-    ALL(asset: &'static Asset, since: Time) = "select asset, since from coins_off order by asset";
+    /// Every coin that is off, and since when.
+    pub fn all(db) -> Vec<(asset: &'static Asset, since: Time)> = "select asset, since from coins_off order by asset";
 }
 
 commands! {
     INSERT = "insert into coins_off (asset, since) values (:asset, :since) on conflict (asset) do nothing";
     REMOVE = "delete from coins_off where asset = :asset";
-}
-
-/// Every coin that is off, and since when.
-pub fn all(db: &Reader<'_>) -> Result<Vec<(&'static Asset, Time)>, StoreError> {
-    ALL.all(db, &[])
 }
 
 /// Is a coin off on every chain that it is on?
@@ -31,12 +27,12 @@ pub fn everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
 pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
     let params = named_params! { ":asset": asset.id, ":since": since };
     tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
-    INSERT.run(tx, params).map(|rows| rows == 1)
+    INSERT.changes(tx, params)
 }
 
 /// Switches a coin on; false where it was on.
 pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
     let params = named_params! { ":asset": asset.id };
     tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
-    REMOVE.run(tx, params).map(|rows| rows == 1)
+    REMOVE.changes(tx, params)
 }

@@ -11,7 +11,11 @@ rows! {
     fn read(seq, account, mode, reference = "ref", created_at) -> Customer {
         Ok(Customer { seq, account, mode, reference, created_at })
     }
-    BY_REF = select "from customers where account = :account and mode = :mode and ref = :ref";
+
+    /// The account's customer with this reference.
+    pub fn by_ref(db, account: i64, mode: Mode, reference: &str) -> Option<Customer> =
+        select "from customers where account = :account and mode = :mode and ref = :reference";
+
     BY_SEQ = select "from customers where seq = :seq";
 }
 
@@ -37,17 +41,6 @@ pub fn insert(
         reference: reference.to_owned(),
         created_at: now,
     })
-}
-
-/// The account's customer with this reference.
-pub fn by_ref(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    reference: &str,
-) -> Result<Option<Customer>, StoreError> {
-    let params = named_params! { ":account": account, ":mode": mode, ":ref": reference };
-    BY_REF.first(db, params)
 }
 
 /// The customer that another row refers to.

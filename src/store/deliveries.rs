@@ -1,6 +1,6 @@
 //! The tables `deliveries` and `attempts`: what is to be sent, and what came of it.
 
-use super::statement::{commands, rows, values};
+use super::statement::{commands, rows, sql_limit, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::retry::SHOWN_MAX;
@@ -92,7 +92,10 @@ rows! {
     fn read_waiting(queue, due_at, was_tried) -> Waiting {
         Ok(Waiting { queue, due_at, was_tried })
     }
-    WAITING = file "sql/deliveries/waiting.sql";
+
+    /// Returns at most `limit` queues with something pending, by name and behind the name `after`.
+    pub fn waiting(db, after: &str, limit: usize) -> Vec<Waiting> =
+        file "sql/deliveries/waiting.sql" with { after, limit: sql_limit(limit) };
 }
 
 rows! {
@@ -107,7 +110,10 @@ rows! {
             legacy_secret, event, body, invoice, old_secret,
         })
     }
-    DUE = file "sql/deliveries/due.sql";
+
+    /// What of one queue is due, the longest overdue first.
+    pub fn due(db, queue: &str, now: Time, limit: usize) -> Vec<Due> =
+        file "sql/deliveries/due.sql" with { queue, now, limit: sql_limit(limit) };
 }
 
 rows! {
@@ -121,21 +127,36 @@ rows! {
 }
 
 values! {
-    MADE_BEFORE(made_before: u32) = "select made_before from deliveries where id = :id";
-    PLACE_AMONG_ALL(event: i64, rowid: i64) = "select event, rowid from deliveries where id = :id";
+    /// How many attempts of a delivery were made in the rounds before this one; nothing where it is not there any more.
+    pub fn made_before(db, id: &str) -> Option<(made_before: u32)> =
+        "select made_before from deliveries where id = :id";
+
+    /// The place of a delivery for [`newest`]; nothing where it is not there.
+    pub fn place_among_all(db, id: &str) -> Option<(event: i64, rowid: i64)> =
+        "select event, rowid from deliveries where id = :id";
 }
 
 commands! {
     INSERT = "insert into deliveries (id, event, endpoint, url, lane, state, attempts, next_attempt_at) \
         values (:id, :event, :endpoint, :url, :lane, 'pending', 0, :now)";
+
     UPDATE = file "sql/deliveries/update.sql";
+
     INSERT_ATTEMPT = file "sql/attempts/insert.sql";
-    GIVE_UP = "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
+
+    /// Gives a delivery up without an attempt.
+    pub fn give_up(tx, id: &str) =
+        "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
+
     BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
+
+    /// Removes attempts from before a moment, at most `limit`; how many.
     /// One whose answer a younger attempt shares goes with that.
-    PRUNE_ATTEMPTS = "delete from attempts where rowid in (select a.rowid from attempts a where a.at < :before \
-        and not exists (select 1 from attempts b where b.delivery = a.delivery and b.answer_of = a.number and b.at >= :before) \
-        order by a.at limit :limit)";
+    pub fn prune_attempts(tx, before: Time, limit: u32) -> usize =
+        "delete from attempts where rowid in (select a.rowid from attempts a where a.at < :before \
+            and not exists (select 1 from attempts b where b.delivery = a.delivery and b.answer_of = a.number and \
+            b.at >= :before) \
+            order by a.at limit :limit)";
 }
 
 /// Adds a delivery that is due at once.
@@ -152,25 +173,7 @@ pub fn insert(
     let params = named_params! {
         ":id": id, ":event": event, ":endpoint": endpoint, ":url": url, ":lane": queue, ":now": now
     };
-    INSERT.run(tx, params).map(drop)
-}
-
-/// Returns at most `limit` queues with something pending, by name and behind the name `after`.
-pub fn waiting(db: &Reader<'_>, after: &str, limit: usize) -> Result<Vec<Waiting>, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    WAITING.all(db, named_params! { ":after": after, ":limit": limit })
-}
-
-/// What of one queue is due, the longest overdue first.
-pub fn due(db: &Reader<'_>, queue: &str, now: Time, limit: usize) -> Result<Vec<Due>, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let params = named_params! { ":lane": queue, ":now": now, ":limit": limit };
-    DUE.all(db, params)
-}
-
-/// How many attempts of a delivery were made in the rounds before this one; nothing where it is not there any more.
-pub fn made_before(db: &Reader<'_>, id: &str) -> Result<Option<u32>, StoreError> {
-    MADE_BEFORE.first(db, named_params! { ":id": id })
+    INSERT.run(tx, params)
 }
 
 /// Keeps an attempt, by its number over all rounds, and what follows from it; false where the delivery is not there
@@ -193,7 +196,7 @@ pub fn record(
     let next = if delivered { None } else { next };
     let params =
         named_params! { ":id": id, ":state": state, ":number": number, ":next_attempt_at": next };
-    if UPDATE.run(tx, params)? == 0 {
+    if !UPDATE.changes(tx, params)? {
         return Ok(false);
     }
     let params = named_params! {
@@ -211,16 +214,11 @@ pub fn record(
     INSERT_ATTEMPT.run(tx, params).map(|_| true)
 }
 
-/// Gives a delivery up without an attempt.
-pub fn give_up(tx: &Tx<'_>, id: &str) -> Result<(), StoreError> {
-    GIVE_UP.run(tx, named_params! { ":id": id }).map(drop)
-}
-
 /// What is due later than `latest` is due now.
 pub fn bring_forward(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     let params = named_params! { ":now": now, ":latest": latest };
-    BRING_FORWARD.run(tx, params).map(drop)
+    BRING_FORWARD.run(tx, params)
 }
 
 /// The newest deliveries of all, newest first: at most `limit` that are older than the one at a place.
@@ -231,14 +229,4 @@ pub fn newest(
 ) -> Result<Vec<DeliveryRow>, StoreError> {
     let params = named_params! { ":event": event, ":row": row, ":limit": limit };
     NEWEST.all(db, params)
-}
-
-/// The place of a delivery for [`newest`]; nothing where it is not there.
-pub fn place_among_all(db: &Reader<'_>, id: &str) -> Result<Option<(i64, i64)>, StoreError> {
-    PLACE_AMONG_ALL.first(db, named_params! { ":id": id })
-}
-
-/// Removes attempts from before a moment, at most `limit`; how many.
-pub fn prune_attempts(tx: &Tx<'_>, before: Time, limit: u32) -> Result<usize, StoreError> {
-    PRUNE_ATTEMPTS.run(tx, named_params! { ":before": before, ":limit": limit })
 }

@@ -109,25 +109,31 @@ rows! {
             id, event, kind, object: object_id, endpoint, url, state, next_attempt_at, created_at,
         })
     }
+
     /// Of the events from :from on, in the order of the events and within one of the endpoints.
     PAGE = select "from events e cross join deliveries d on d.event = e.seq left join endpoints n on n.seq = d.endpoint \
         where e.account = :account and e.mode = :mode and e.seq >= :from and e.seq <= :event \
         and (e.seq < :event or ifnull(d.endpoint, 0) < :place) and (:state is null or d.state = :state) \
         order by e.seq desc, ifnull(d.endpoint, 0) desc limit :limit";
+
     /// The same by the index of what was not taken.
     PAGE_NOT_TAKEN = select "from deliveries d indexed by deliveries_not_taken cross join events e on e.seq = d.event \
         left join endpoints n on n.seq = d.endpoint \
         where d.state <> 'delivered' and d.state = :state and d.event >= :from and d.event <= :event \
         and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
         order by d.event desc, ifnull(d.endpoint, 0) desc limit :limit";
+
     /// The same by the index of the endpoint, which is told of an event once.
     PAGE_OF_ENDPOINT = select "from deliveries d cross join events e on e.seq = d.event \
         join endpoints n on n.seq = d.endpoint \
         where n.id = :endpoint and n.account = :account and e.account = :account and e.mode = :mode \
         and d.event >= :from and d.event < :event and (:state is null or d.state = :state) \
         order by d.event desc limit :limit";
-    BY_ID = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
-        where d.id = :id and e.account = :account and e.mode = :mode";
+
+    /// The delivery with this id, if it is the caller's.
+    pub fn by_id(db, account: i64, mode: Mode, id: &str) -> Option<Delivery> =
+        select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
+            where d.id = :id and e.account = :account and e.mode = :mode";
 }
 
 rows! {
@@ -138,24 +144,38 @@ rows! {
     ) -> Again {
         Ok(Again { id, url, endpoint, place: Place { event, endpoint: place }, is_removed, is_untold, tried })
     }
-    TO_RESEND = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
-        where d.id = :id and e.account = :account and e.mode = :mode";
+
+    /// The delivery with this id as one to be sent again, if it is the caller's.
+    pub fn to_resend(db, account: i64, mode: Mode, id: &str) -> Option<Again> =
+        select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
+            where d.id = :id and e.account = :account and e.mode = :mode";
+
+    /// The next deliveries behind a place that are to be sent again, oldest first.
     /// Of the events up to :until, but none whose endpoint is gone or does not tell of it, and none that was tried too often.
-    TO_RESEND_SINCE = select "from events e cross join deliveries d on d.event = e.seq \
-        left join endpoints n on n.seq = d.endpoint \
-        where e.account = :account and e.mode = :mode and e.created_at >= :since and e.seq >= :event and e.seq <= :until \
-        and (e.seq > :event or ifnull(d.endpoint, 0) > :place) \
-        and n.removed_at is null and (n.format is not 'legacy' or e.type not like 'account.%') \
-        and d.made_before + d.attempts < :tried_max and (:endpoint is null or n.id = :endpoint) \
-        order by e.seq, ifnull(d.endpoint, 0) limit :limit";
+    pub fn to_resend_since(db, account: i64, mode: Mode, which: &Since, after: Place, limit: u32) -> Vec<Again> =
+        select "from events e cross join deliveries d on d.event = e.seq \
+            left join endpoints n on n.seq = d.endpoint \
+            where e.account = :account and e.mode = :mode and e.created_at >= :since and e.seq >= :event and e.seq \
+            <= :until \
+            and (e.seq > :event or ifnull(d.endpoint, 0) > :place) \
+            and n.removed_at is null and (n.format is not 'legacy' or e.type not like 'account.%') \
+            and d.made_before + d.attempts < :tried_max and (:endpoint is null or n.id = :endpoint) \
+            order by e.seq, ifnull(d.endpoint, 0) limit :limit"
+        with {
+            account, mode, since: which.since, endpoint: which.endpoint, until: which.until,
+            event: after.event, place: after.endpoint, tried_max: TRIED_MAX, limit,
+        };
 }
 
 rows! {
     fn read_place(d.event, endpoint = "ifnull(d.endpoint, 0)") -> Place {
         Ok(Place { event, endpoint })
     }
-    PLACE = select "from deliveries d join events e on e.seq = d.event \
-        where d.id = :id and e.account = :account and e.mode = :mode";
+
+    /// Where the delivery with this id stands, if it is the caller's.
+    pub fn place(db, account: i64, mode: Mode, id: &str) -> Option<Place> =
+        select "from deliveries d join events e on e.seq = d.event \
+            where d.id = :id and e.account = :account and e.mode = :mode";
 }
 
 rows! {
@@ -174,8 +194,11 @@ rows! {
     fn read_source(e.body, e.invoice, n.format) -> Source {
         Ok(Source { body, invoice, format })
     }
-    SOURCE = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
-        where d.id = :id";
+
+    /// What a delivery's body is made of.
+    pub fn source(db, delivery: &str) -> Option<Source> =
+        select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
+            where d.id = :delivery";
 }
 
 commands! {
@@ -222,50 +245,12 @@ pub fn page(
     query.all(db, params.as_slice())
 }
 
-/// The delivery with this id, if it is the caller's.
-pub fn by_id(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    id: &str,
-) -> Result<Option<Delivery>, StoreError> {
-    let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    BY_ID.first(db, params)
-}
-
-/// Where the delivery with this id stands, if it is the caller's.
-pub fn place(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    id: &str,
-) -> Result<Option<Place>, StoreError> {
-    let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    PLACE.first(db, params)
-}
-
 /// The newest attempts of a delivery with their numbers, oldest first: [`SHOWN_MAX`] at most.
 pub fn attempts(db: &Reader<'_>, delivery: &str) -> Result<Vec<(u32, Attempt)>, StoreError> {
     let params = named_params! { ":delivery": delivery, ":limit": SHOWN_MAX };
     let mut newest = ATTEMPTS.all(db, params)?;
     newest.reverse();
     Ok(newest)
-}
-
-/// What a delivery's body is made of.
-pub fn source(db: &Reader<'_>, delivery: &str) -> Result<Option<Source>, StoreError> {
-    SOURCE.first(db, named_params! { ":id": delivery })
-}
-
-/// The delivery with this id as one to be sent again, if it is the caller's.
-pub fn to_resend(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    id: &str,
-) -> Result<Option<Again>, StoreError> {
-    let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    TO_RESEND.first(db, params)
 }
 
 /// Which deliveries are sent again.
@@ -279,25 +264,9 @@ pub struct Since {
     pub until: i64,
 }
 
-/// The next deliveries behind a place that are to be sent again, oldest first.
-pub fn to_resend_since(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    which: &Since,
-    after: Place,
-    limit: u32,
-) -> Result<Vec<Again>, StoreError> {
-    let params = named_params! {
-        ":account": account, ":mode": mode, ":since": which.since, ":endpoint": which.endpoint, ":until": which.until,
-        ":event": after.event, ":place": after.endpoint, ":tried_max": TRIED_MAX, ":limit": limit,
-    };
-    TO_RESEND_SINCE.all(db, params)
-}
-
 /// Begins a new round of attempts, due at once.
 pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     let params = named_params! { ":id": id, ":url": url, ":lane": queue, ":now": now };
-    RESEND.run(tx, params).map(drop)
+    RESEND.run(tx, params)
 }

@@ -25,18 +25,29 @@ rows! {
             fixed_at, gross, fee, status: state.into(), was_confirmed, created_at, confirmed_at,
         })
     }
-    BY_ID = select "from deposits d join customers c on c.seq = d.customer \
-        join observations o on o.seq = d.observation \
-        where d.id = :id";
-    OF_OBSERVATION = select "from deposits d join customers c on c.seq = d.customer \
-        join observations o on o.seq = d.observation \
-        where d.observation = :observation";
-    AFTER = select "from deposits d join customers c on c.seq = d.customer \
-        join observations o on o.seq = d.observation \
-        where d.seq > :after order by d.seq limit :limit";
+
+    /// The deposit with this id, whoever's it is: for those who act for no caller, or look whose it is.
+    pub fn by_id(db, id: &str) -> Option<Deposit> =
+        select "from deposits d join customers c on c.seq = d.customer \
+            join observations o on o.seq = d.observation \
+            where d.id = :id";
+
+    /// The deposit that an observation came to.
+    pub fn of_observation(db, observation: i64) -> Option<Deposit> =
+        select "from deposits d join customers c on c.seq = d.customer \
+            join observations o on o.seq = d.observation \
+            where d.observation = :observation";
+
+    /// The next deposits after this one, whoever's they are.
+    pub fn after(db, after: i64, limit: u32) -> Vec<Deposit> =
+        select "from deposits d join customers c on c.seq = d.customer \
+            join observations o on o.seq = d.observation \
+            where d.seq > :after order by d.seq limit :limit";
+
     LIST = select "from deposits d join customers c on c.seq = d.customer \
         join observations o on o.seq = d.observation \
         where d.account = :account and d.mode = :mode order by d.seq desc limit :limit";
+
     LIST_OF_CUSTOMER = select "from deposits d join customers c on c.seq = d.customer \
         join observations o on o.seq = d.observation \
         where d.account = :account and d.mode = :mode and c.account = :account and c.mode = :mode and c.ref = :ref \
@@ -44,35 +55,20 @@ rows! {
 }
 
 commands! {
-    INSERT = file "sql/deposits/insert.sql";
+    /// Adds a deposit that was just detected; its `seq`.
+    pub fn insert(tx, deposit: &Deposit) -> i64 =
+        file "sql/deposits/insert.sql"
+        with {
+            id: deposit.id, account: deposit.account, mode: deposit.mode, customer: deposit.customer,
+            observation: deposit.observation, rate: deposit.quoted.rate, rate_source: deposit.quoted.source,
+            rate_at: deposit.quoted.at, rate_spread_bps: deposit.quoted.spread,
+            rate_evidence: deposit.quoted.evidence, fixed_at: deposit.fixed_at, gross: deposit.gross,
+            fee: deposit.fee, created_at: deposit.created_at,
+        };
+
     FIX = file "sql/deposits/fix.sql";
+
     REMOVE = "delete from deposits where seq = :seq and was_confirmed = 0";
-}
-
-/// The next deposits after this one, whoever's they are.
-pub fn after(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<Deposit>, StoreError> {
-    AFTER.all(db, named_params! { ":after": after, ":limit": limit })
-}
-
-/// Adds a deposit that was just detected; its `seq`.
-pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
-    let params = named_params! {
-        ":id": deposit.id,
-        ":account": deposit.account,
-        ":mode": deposit.mode,
-        ":customer": deposit.customer,
-        ":observation": deposit.observation,
-        ":rate": deposit.quoted.rate,
-        ":rate_source": deposit.quoted.source,
-        ":rate_at": deposit.quoted.at,
-        ":rate_spread_bps": deposit.quoted.spread,
-        ":rate_evidence": deposit.quoted.evidence,
-        ":fixed_at": deposit.fixed_at,
-        ":gross": deposit.gross,
-        ":fee": deposit.fee,
-        ":created_at": deposit.created_at,
-    };
-    INSERT.insert(tx, params)
 }
 
 /// Notes at which rate and value a deposit is fixed, with which fee, and whether it has been confirmed; it must never have
@@ -84,23 +80,9 @@ pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
         ":was_confirmed": deposit.was_confirmed, ":rate_spread_bps": deposit.quoted.spread,
         ":rate_evidence": deposit.quoted.evidence,
     };
-    match FIX.run(tx, params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "deposit {} was confirmed before",
-            deposit.seq
-        ))),
-    }
-}
-
-/// The deposit with this id, whoever's it is: for those who act for no caller, or look whose it is.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Deposit>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// The deposit that an observation came to.
-pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Deposit>, StoreError> {
-    OF_OBSERVATION.first(db, named_params! { ":observation": observation })
+    FIX.change_one(tx, params, || {
+        format!("deposit {} was confirmed before", deposit.seq)
+    })
 }
 
 /// The newest deposits, of one customer where one is named.
@@ -125,11 +107,7 @@ pub fn list(
 
 /// Removes a deposit that was given to its customer; it must never have been confirmed.
 pub fn remove(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
-    match REMOVE.run(tx, named_params! { ":seq": deposit.seq })? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "deposit {} was confirmed before",
-            deposit.seq
-        ))),
-    }
+    REMOVE.change_one(tx, named_params! { ":seq": deposit.seq }, || {
+        format!("deposit {} was confirmed before", deposit.seq)
+    })
 }

@@ -98,14 +98,14 @@ pub fn update(tx: &Tx<'_>, endpoint: &Endpoint) -> Result<(), StoreError> {
         ":types": types_text(endpoint)?,
         ":enabled": endpoint.enabled,
     };
-    UPDATE.run(tx, params).map(drop)
+    UPDATE.run(tx, params)
 }
 
 /// Gives an endpoint a new secret; the one before signs beside it until then.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
-    ROLL_SECRET.run(tx, params).map(drop)
+    ROLL_SECRET.run(tx, params)
 }
 
 /// Removes an endpoint of an account, and gives up what was still to be sent to it.
@@ -128,7 +128,7 @@ pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError
 fn give_up_removed(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
     let params = named_params! { ":account": account };
     tx.note(|changes| changes.deliveries = true);
-    GIVE_UP_REMOVED.run(tx, params).map(drop)
+    GIVE_UP_REMOVED.run(tx, params)
 }
 
 /// Until when the secret before the present one signs, or signed; nothing where it was never rolled.
@@ -140,7 +140,5 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 /// Forgets the rolled secrets whose time is up.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
-    FORGET_OLD_SECRETS
-        .run(tx, named_params! { ":now": now })
-        .map(drop)
+    FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })
 }

@@ -41,19 +41,35 @@ pub struct Page<'a> {
 }
 
 values! {
-    LAST_SEQ(seq: i64) = "select ifnull(max(seq), 0) as seq from events";
+    /// The number of the last event; 0 where there is none.
+    pub fn last_seq(db) -> (seq: i64) = "select ifnull(max(seq), 0) as seq from events";
+
     LAST_BEFORE(seq: i64) = "select seq from events \
         where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
-    BODY(body: String) = "select body from events where id = :id and account = :account and mode = :mode";
-    BODY_OF_ANY(body: String) = "select body from events where id = :id";
-    NEWEST_BODY(body: String) = "select body from events \
-        where object_id = :object and account = :account order by seq desc limit 1";
-    SEQ_OF(seq: i64) = "select seq from events where id = :id and account = :account and mode = :mode";
+
+    /// The body of an event, if it is the caller's.
+    pub fn body(db, account: i64, mode: Mode, id: &str) -> Option<(body: String)> =
+        "select body from events where id = :id and account = :account and mode = :mode";
+
+    /// The body of an event, whosever it is.
+    pub fn body_of_any(db, id: &str) -> Option<(body: String)> = "select body from events where id = :id";
+
+    /// The body of the newest event about an object.
+    pub fn newest_body(db, account: i64, object: &str) -> Option<(body: String)> =
+        "select body from events \
+            where object_id = :object and account = :account order by seq desc limit 1";
+
+    /// Where an event stands, if it is the caller's.
+    pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
+        "select seq from events where id = :id and account = :account and mode = :mode";
+
     PAGE_BY_OBJECT(id: String, body: String) = "select id, body from events \
         where object_id = :object and account = :account and mode = :mode and (:type is null or type = :type) \
         and seq < :before order by seq desc limit :limit";
+
     PAGE_BY_TYPE(id: String, body: String) = "select id, body from events \
         where account = :account and mode = :mode and type = :type and seq < :before order by seq desc limit :limit";
+
     PAGE(id: String, body: String) = "select id, body from events \
         where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
 }
@@ -61,11 +77,6 @@ values! {
 commands! {
     INSERT = "insert into events (id, account, mode, type, object_id, created_at, body, invoice) \
         values (:id, :account, :mode, :type, :object_id, :created_at, :body, :invoice)";
-}
-
-/// The number of the last event; 0 where there is none.
-pub fn last_seq(db: &Reader<'_>) -> Result<i64, StoreError> {
-    LAST_SEQ.only(db, &[])
 }
 
 /// Where the newest event stands that is older than a moment; 0 where there is none.
@@ -94,42 +105,6 @@ pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
         ":invoice": event.invoice,
     };
     INSERT.insert(tx, params)
-}
-
-/// The body of an event, if it is the caller's.
-pub fn body(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    id: &str,
-) -> Result<Option<String>, StoreError> {
-    let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    BODY.first(db, params)
-}
-
-/// The body of an event, whosever it is.
-pub fn body_of_any(db: &Reader<'_>, id: &str) -> Result<Option<String>, StoreError> {
-    BODY_OF_ANY.first(db, named_params! { ":id": id })
-}
-
-/// The body of the newest event about an object.
-pub fn newest_body(
-    db: &Reader<'_>,
-    account: i64,
-    object: &str,
-) -> Result<Option<String>, StoreError> {
-    NEWEST_BODY.first(db, named_params! { ":object": object, ":account": account })
-}
-
-/// Where an event stands, if it is the caller's.
-pub fn seq_of(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    id: &str,
-) -> Result<Option<i64>, StoreError> {
-    let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    SEQ_OF.first(db, params)
 }
 
 /// Ids and bodies, newest first.

@@ -25,7 +25,9 @@ rows! {
     fn read(kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at) -> FileRow {
         Ok(FileRow { kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at })
     }
-    LOAD = select "from file where id = 1";
+
+    /// The row, once the file has been begun.
+    pub fn load(db) -> Option<FileRow> = select "from file where id = 1";
 }
 
 rows! {
@@ -40,15 +42,23 @@ rows! {
     ) -> CountsView {
         Ok(CountsView { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
     }
-    COUNTS = select "";
+
+    /// Counts rows.
+    pub fn counts(db) -> Option<CountsView> = select "";
 }
 
 values! {
     /// How often a server went on from an older copy.
     RESTORED(restored: i64) = "select restored from file";
-    CLOCK(last_tick_at: Time, clock_accepted: i64) = "select last_tick_at, clock_accepted from file where id = 1";
-    SETUP(setup_hash: [u8; 32], setup_expires_at: Time) =
+
+    /// The latest moment that the file has seen, and how often a person has accepted the wall clock.
+    pub fn clock(db) -> Option<(last_tick_at: Time, clock_accepted: i64)> =
+        "select last_tick_at, clock_accepted from file where id = 1";
+
+    /// The hash of that link, and its end.
+    pub fn setup(db) -> Option<(setup_hash: [u8; 32], setup_expires_at: Time)> =
         "select setup_hash, setup_expires_at from file where setup_hash is not null";
+
     SNAPSHOT_AT(snapshot_at: Option<Time>) = "select snapshot_at from file";
 }
 
@@ -57,85 +67,51 @@ pub(super) const RESET: &str = text!(file "sql/file/reset.sql");
 
 commands! {
     INSERT = "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)";
-    SET_CLOCK = "update file set clock_offset_ms = :offset_ms, clock_frozen_at = :frozen_at where id = 1";
-    SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
-    TICK = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
-    KEEP_CLOCK = "update file set last_tick_at = iif(:set_back, :now, max(last_tick_at, :now)), \
-        clock_ahead_ms = :ahead_ms where id = 1";
-    /// What was seen later than this was seen by a clock that was wrong.
-    ACCEPT_CLOCK = "update file set clock_accepted = clock_accepted + 1, clock_ahead_ms = null, \
-        last_tick_at = min(last_tick_at, :wall) where id = 1";
-    SET_SETUP = "update file set setup_hash = :hash, setup_expires_at = :expires_at";
-}
 
-/// The row, once the file has been begun.
-pub fn load(db: &Reader<'_>) -> Result<Option<FileRow>, StoreError> {
-    LOAD.first(db, &[])
+    /// Keeps the sandbox's clock.
+    pub fn set_clock(tx, offset_ms: i64, frozen_at: Option<Time>) =
+        "update file set clock_offset_ms = :offset_ms, clock_frozen_at = :frozen_at where id = 1";
+
+    SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
+
+    /// Keeps the latest moment at which a status was judged by time.
+    pub fn tick(tx, now: Time) = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
+
+    /// Keeps what the server's clock shows, also where that is earlier than before if it was `set_back`, and how far the
+    /// wall clock is ahead of it while it is not believed.
+    pub fn keep_clock(tx, now: Time, set_back: bool, ahead_ms: Option<i64>) =
+        "update file set last_tick_at = iif(:set_back, :now, max(last_tick_at, :now)), \
+            clock_ahead_ms = :ahead_ms where id = 1";
+
+    /// A person says that the wall clock is right.
+    /// What was seen later than this was seen by a clock that was wrong.
+    pub fn accept_clock(tx, wall: Time) =
+        "update file set clock_accepted = clock_accepted + 1, clock_ahead_ms = null, \
+            last_tick_at = min(last_tick_at, :wall) where id = 1";
+
+    SET_SETUP = "update file set setup_hash = :hash, setup_expires_at = :expires_at";
 }
 
 /// Begins a file.
 pub fn insert(tx: &Tx<'_>, kind: Kind, checkout_secret: &[u8]) -> Result<(), StoreError> {
     let params = named_params! { ":kind": kind, ":checkout_secret": checkout_secret };
     tx.changes_value(ValueKind::Maintenance, 1);
-    INSERT.run(tx, params).map(drop)
-}
-
-/// Keeps the sandbox's clock.
-pub fn set_clock(tx: &Tx<'_>, offset_ms: i64, frozen_at: Option<Time>) -> Result<(), StoreError> {
-    let params = named_params! { ":offset_ms": offset_ms, ":frozen_at": frozen_at };
-    SET_CLOCK.run(tx, params).map(drop)
+    INSERT.run(tx, params)
 }
 
 /// Pauses or resumes live invoices and payouts.
 pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError> {
     tx.changes_value(ValueKind::Maintenance, 1);
-    SET_MAINTENANCE
-        .run(tx, named_params! { ":maintenance": maintenance })
-        .map(drop)
-}
-
-/// Keeps the latest moment at which a status was judged by time.
-pub fn tick(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
-    TICK.run(tx, named_params! { ":now": now }).map(drop)
-}
-
-/// The latest moment that the file has seen, and how often a person has accepted the wall clock.
-pub fn clock(db: &Reader<'_>) -> Result<Option<(Time, i64)>, StoreError> {
-    CLOCK.first(db, &[])
-}
-
-/// Keeps what the server's clock shows, also where that is earlier than before if it was `set_back`, and how far the
-/// wall clock is ahead of it while it is not believed.
-pub fn keep_clock(
-    tx: &Tx<'_>,
-    now: Time,
-    set_back: bool,
-    ahead_ms: Option<i64>,
-) -> Result<(), StoreError> {
-    let params = named_params! { ":now": now, ":set_back": set_back, ":ahead_ms": ahead_ms };
-    KEEP_CLOCK.run(tx, params).map(drop)
-}
-
-/// A person says that the wall clock is right.
-pub fn accept_clock(tx: &Tx<'_>, wall: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":wall": wall };
-    ACCEPT_CLOCK.run(tx, params).map(drop)
+    SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
 }
 
 /// Keeps the hash of the link by which the first operator is made, and its end; nothing forgets it.
 pub fn set_setup(tx: &Tx<'_>, link: Option<(&[u8; 32], Time)>) -> Result<(), StoreError> {
     let (hash, expires_at) = (link.map(|(hash, _)| hash), link.map(|(_, end)| end));
-    SET_SETUP
-        .run(
-            tx,
-            named_params! { ":hash": hash, ":expires_at": expires_at },
-        )
-        .map(drop)
-}
-
-/// The hash of that link, and its end.
-pub fn setup(db: &Reader<'_>) -> Result<Option<([u8; 32], Time)>, StoreError> {
-    SETUP.first(db, &[])
+    SET_SETUP.run(
+        tx,
+        named_params! { ":hash": hash, ":expires_at": expires_at },
+    )
 }
 
 /// What the clock showed when this was kept as a snapshot.
@@ -147,11 +123,6 @@ pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
 /// How often a server went on from an older copy.
 pub fn restored(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
-}
-
-/// Counts rows.
-pub fn counts(db: &Reader<'_>) -> Result<Option<CountsView>, StoreError> {
-    COUNTS.first(db, &[])
 }
 
 /// Removes everything but the file's own row.

@@ -5,7 +5,7 @@
 //! than there are coins; and what a person gave to the invoice, when that is undone.
 
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::payment::PaymentState;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
@@ -23,18 +23,34 @@ rows! {
         };
         Ok(Step { at, what })
     }
-    OF_INVOICE = select "from invoice_steps where invoice = :invoice order by seq";
+
+    /// What happened to an invoice, oldest first.
+    pub fn of_invoice(db, invoice: i64) -> Vec<Step> =
+        select "from invoice_steps where invoice = :invoice order by seq";
 }
 
 commands! {
     PAYMENT = "insert into invoice_steps (invoice, at, payment, state) values (:invoice, :at, :payment, :state)";
+
     /// The pick of a quote, where only picks have happened since.
     PICKED_BEFORE = "delete from invoice_steps where invoice = :invoice and quote = :quote \
         and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
-    PICKED = "insert into invoice_steps (invoice, at, quote) values (:invoice, :at, :quote)";
-    REMOVE_PAYMENT = "delete from invoice_steps where payment = :payment";
-    REMOVE_QUOTE = "delete from invoice_steps where quote = :quote";
-    STATUS = "insert into invoice_steps (invoice, at, status) values (:invoice, :at, :status)";
+
+    /// A coin was picked that never was before: its quote is new.
+    pub fn picked_first(tx, invoice: i64, quote: i64, now: Time) = insert into invoice_steps {
+        invoice, at: now, quote,
+    };
+
+    /// Forgets a payment that was given to its invoice, as that is undone.
+    pub(super) fn remove_payment(tx, payment: i64) = "delete from invoice_steps where payment = :payment";
+
+    /// Forgets a quote that was made for such a payment.
+    pub(super) fn remove_quote(tx, quote: i64) = "delete from invoice_steps where quote = :quote";
+
+    /// The status changed.
+    pub fn status(tx, invoice: i64, status: InvoiceStatus, now: Time) = insert into invoice_steps {
+        invoice, at: now, status,
+    };
 }
 
 /// A payment of an invoice came into a state.
@@ -46,7 +62,7 @@ pub(super) fn payment(
 ) -> Result<(), StoreError> {
     let params =
         named_params! { ":invoice": invoice, ":at": now, ":payment": payment, ":state": state };
-    PAYMENT.run(tx, params).map(drop)
+    PAYMENT.run(tx, params)
 }
 
 /// A coin was picked. Where nothing but picks has happened since it was picked before, it was picked now only.
@@ -54,39 +70,4 @@ pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), St
     let before = named_params! { ":invoice": invoice, ":quote": quote };
     PICKED_BEFORE.run(tx, before)?;
     picked_first(tx, invoice, quote, now)
-}
-
-/// A coin was picked that never was before: its quote is new.
-pub fn picked_first(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":invoice": invoice, ":quote": quote, ":at": now };
-    PICKED.run(tx, params).map(drop)
-}
-
-/// Forgets a payment that was given to its invoice, as that is undone.
-pub(super) fn remove_payment(tx: &Tx<'_>, payment: i64) -> Result<(), StoreError> {
-    let params = named_params! { ":payment": payment };
-    REMOVE_PAYMENT.run(tx, params).map(drop)
-}
-
-/// Forgets a quote that was made for such a payment.
-pub(super) fn remove_quote(tx: &Tx<'_>, quote: i64) -> Result<(), StoreError> {
-    REMOVE_QUOTE
-        .run(tx, named_params! { ":quote": quote })
-        .map(drop)
-}
-
-/// The status changed.
-pub fn status(
-    tx: &Tx<'_>,
-    invoice: i64,
-    status: InvoiceStatus,
-    now: Time,
-) -> Result<(), StoreError> {
-    let params = named_params! { ":invoice": invoice, ":status": status, ":at": now };
-    STATUS.run(tx, params).map(drop)
-}
-
-/// What happened to an invoice, oldest first.
-pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Step>, StoreError> {
-    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
 }

@@ -38,11 +38,20 @@ rows! {
             under: under_bps, over: over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for,
         })
     }
-    BY_ID = select "from invoices where id = :id";
+
+    /// The invoice with this id, whoever's it is: for those who act for no caller.
+    pub fn by_id(db, id: &str) -> Option<Invoice> = select "from invoices where id = :id";
+
     BY_SEQ = select "from invoices where seq = :seq";
-    BY_ORDER = select "from invoices where account = :account and mode = :mode and order_id = :order_id";
+
+    /// The invoice with this reference of the merchant's.
+    pub fn by_order(db, account: i64, mode: Mode, order_id: &str) -> Option<Invoice> =
+        select "from invoices where account = :account and mode = :mode and order_id = :order_id";
+
     SEARCH = file "sql/invoices/search.sql";
+
     SEARCH_BY_STATUS = file "sql/invoices/search_by_status.sql";
+
     NAMED = file "sql/invoices/named.sql";
 }
 
@@ -123,29 +132,13 @@ pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
         ":cancelled_at": invoice.cancelled_at,
         ":waits_for": invoice.waits_for,
     };
-    UPDATE.run(tx, params).map(drop)
-}
-
-/// The invoice with this id, whoever's it is: for those who act for no caller.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Invoice>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
+    UPDATE.run(tx, params)
 }
 
 /// The invoice that another row refers to.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Invoice, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("invoice {seq} is missing")))
-}
-
-/// The invoice with this reference of the merchant's.
-pub fn by_order(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    order_id: &str,
-) -> Result<Option<Invoice>, StoreError> {
-    let params = named_params! { ":account": account, ":mode": mode, ":order_id": order_id };
-    BY_ORDER.first(db, params)
 }
 
 /// The ids of the newest invoices older than the one with this `seq`, of one status where one is given.

@@ -1,7 +1,7 @@
 //! The table `keys`.
 
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
@@ -69,69 +69,55 @@ rows! {
     fn read(id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at) -> KeyRow {
         Ok(KeyRow { id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at })
     }
-    ALL = select "from keys order by rowid";
-    OF_ACCOUNT = select "from keys where account = :account order by rowid";
-    BY_ID = select "from keys where id = :id";
+
+    /// Every key, oldest first.
+    pub fn all(db) -> Vec<KeyRow> = select "from keys order by rowid";
+
+    /// The keys of an account, oldest first.
+    pub fn of_account(db, account: i64) -> Vec<KeyRow> = select "from keys where account = :account order by rowid";
+
+    /// The key with this id, be it revoked.
+    pub fn by_id(db, id: &str) -> Option<KeyRow> = select "from keys where id = :id";
 }
 
 rows! {
     fn read_found(id, account, class, mode, last_used_at, expires_at) -> Key {
         Ok(Key { id, account, class, mode, last_used_at, expires_at })
     }
-    BY_HASH = select "from keys where hash = :hash and revoked_at is null";
+
+    /// The key with this hash, unless revoked; it may have expired.
+    pub fn by_hash(db, hash: &[u8; 32]) -> Option<Key> = select "from keys where hash = :hash and revoked_at is null";
 }
 
 values! {
-    EXISTS(found: bool) = "select exists (select 1 from keys where hash = :hash) as found";
-    ANY_LIVE(found: bool) = "select exists (select 1 from keys k join accounts a on a.seq = k.account \
-        where a.status = 'active' and k.mode = 'live' and k.revoked_at is null and ifnull(k.expires_at, :now + 1) > :now) \
-        as found";
-    COUNT_IN_USE(count: i64) = "select count(*) as count from keys \
-        where account = :account and revoked_at is null and (expires_at is null or expires_at > :now)";
+    /// Was there ever a key with this hash?
+    pub fn exists(db, hash: &[u8; 32]) -> (found: bool) =
+        "select exists (select 1 from keys where hash = :hash) as found";
+
+    /// Has an active account a key of live mode that works?
+    pub fn any_live(db, now: Time) -> (found: bool) =
+        "select exists (select 1 from keys k join accounts a on a.seq = k.account \
+            where a.status = 'active' and k.mode = 'live' and k.revoked_at is null and ifnull(k.expires_at, :now + \
+            1) > :now) \
+            as found";
+
+    /// How many keys of an account work now.
+    pub fn count_in_use(db, account: i64, now: Time) -> (count: i64) =
+        "select count(*) as count from keys \
+            where account = :account and revoked_at is null and (expires_at is null or expires_at > :now)";
 }
 
 commands! {
     INSERT = "insert into keys (id, account, class, mode, hash, last4, created_at) \
         values (:id, :account, :class, :mode, :hash, :last4, :created_at)";
-    TOUCH = "update keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :now)";
+
+    /// Notes that a key was used.
+    pub fn touch(tx, id: &str, now: Time) =
+        "update keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :now)";
+
     REVOKE = "update keys set revoked_at = :now where id = :id and revoked_at is null";
+
     EXPIRE = "update keys set expires_at = :expires_at where id = :id and revoked_at is null and expires_at is null";
-}
-
-/// Has an active account a key of live mode that works?
-pub fn any_live(db: &Reader<'_>, now: Time) -> Result<bool, StoreError> {
-    ANY_LIVE.only(db, named_params! { ":now": now })
-}
-
-/// The key with this hash, unless revoked; it may have expired.
-pub fn by_hash(db: &Reader<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreError> {
-    BY_HASH.first(db, named_params! { ":hash": hash })
-}
-
-/// Every key, oldest first.
-pub fn all(db: &Reader<'_>) -> Result<Vec<KeyRow>, StoreError> {
-    ALL.all(db, &[])
-}
-
-/// The keys of an account, oldest first.
-pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<KeyRow>, StoreError> {
-    OF_ACCOUNT.all(db, named_params! { ":account": account })
-}
-
-/// The key with this id, be it revoked.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<KeyRow>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// Was there ever a key with this hash?
-pub fn exists(db: &Reader<'_>, hash: &[u8; 32]) -> Result<bool, StoreError> {
-    EXISTS.only(db, named_params! { ":hash": hash })
-}
-
-/// How many keys of an account work now.
-pub fn count_in_use(db: &Reader<'_>, account: i64, now: Time) -> Result<i64, StoreError> {
-    let params = named_params! { ":account": account, ":now": now };
-    COUNT_IN_USE.only(db, params)
 }
 
 /// Adds a key.
@@ -147,30 +133,19 @@ pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
         ":created_at": key.created_at,
     };
     tx.changes_key(key.id);
-    INSERT.run(tx, params).map(drop)
-}
-
-/// Notes that a key was used.
-pub fn touch(tx: &Tx<'_>, id: &str, now: Time) -> Result<(), StoreError> {
-    TOUCH
-        .run(tx, named_params! { ":id": id, ":now": now })
-        .map(drop)
+    INSERT.run(tx, params)
 }
 
 /// Revokes a key; false where there is no such key in use.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
     tx.changes_key(id);
-    REVOKE
-        .run(tx, named_params! { ":id": id, ":now": now })
-        .map(|rows| rows == 1)
+    REVOKE.changes(tx, named_params! { ":id": id, ":now": now })
 }
 
 /// Lets a key work until then and no longer; false where there is no such key in use, or its end is set already.
 pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
     tx.changes_key(id);
-    EXPIRE
-        .run(tx, named_params! { ":id": id, ":expires_at": expires_at })
-        .map(|rows| rows == 1)
+    EXPIRE.changes(tx, named_params! { ":id": id, ":expires_at": expires_at })
 }

@@ -68,13 +68,19 @@ rows! {
     ) -> (i64, Entry) {
         Ok((payment, Entry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
     }
-    OF_INVOICE = select "from ledger \
-        where payment in (select seq from payments where invoice = :invoice) order by seq";
+
+    /// What the payments of an invoice booked, oldest first, each with its payment.
+    pub fn of_invoice(db, invoice: i64) -> Vec<(i64, Entry)> =
+        select "from ledger \
+            where payment in (select seq from payments where invoice = :invoice) order by seq";
 }
 
 values! {
     UNREVERSED(seq: i64, amount: Cents) = file "sql/ledger/unreversed.sql";
-    SEQ_OF(seq: i64) = "select seq from ledger where id = :id and account = :account and mode = :mode";
+
+    /// Where the entry with this id stands, if it is the caller's.
+    pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
+        "select seq from ledger where id = :id and account = :account and mode = :mode";
 }
 
 commands! {
@@ -150,11 +156,6 @@ pub fn adjust(
     balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 
-/// What the payments of an invoice booked, oldest first, each with its payment.
-pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<(i64, Entry)>, StoreError> {
-    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
-}
-
 /// What this row booked that nothing has taken back: `seq` and amount.
 pub fn unreversed(db: &Reader<'_>, source: Source) -> Result<Vec<(i64, Cents)>, StoreError> {
     let [payment, deposit, transfer] = source.columns();
@@ -162,17 +163,6 @@ pub fn unreversed(db: &Reader<'_>, source: Source) -> Result<Vec<(i64, Cents)>, 
         db,
         named_params! { ":payment": payment, ":deposit": deposit, ":transfer": transfer },
     )
-}
-
-/// Where the entry with this id stands, if it is the caller's.
-pub fn seq_of(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-    id: &str,
-) -> Result<Option<i64>, StoreError> {
-    let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    SEQ_OF.first(db, params)
 }
 
 /// Entries older than `before`, newest first.

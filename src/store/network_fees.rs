@@ -2,24 +2,21 @@
 
 use super::statement::{commands, values};
 use super::states::ValueKind;
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
 use rusqlite::named_params;
 
 values! {
-    OF_ASSET(fee: Units) = "select fee from network_fees where asset = :asset";
+    /// The fee that is set for a coin, in its base units.
+    pub fn of(db, asset: &Asset) -> Option<(fee: Units)> =
+        "select fee from network_fees where asset = :asset" with { asset: asset.id };
 }
 
 commands! {
     PUT = "insert into network_fees (asset, fee) values (:asset, :fee) \
         on conflict (asset) do update set fee = excluded.fee";
     REMOVE = "delete from network_fees where asset = :asset";
-}
-
-/// The fee that is set for a coin, in its base units.
-pub fn of(db: &Reader<'_>, asset: &Asset) -> Result<Option<Units>, StoreError> {
-    OF_ASSET.first(db, named_params! { ":asset": asset.id })
 }
 
 /// Sets the fee of a coin; `None` goes back to the program's.

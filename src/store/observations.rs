@@ -34,15 +34,25 @@ commands! {
         block_hash, spends) \
         values (:mode, :chain, :txid, :position, :asset, :address, :amount, 'seen', :seen_at, :block_height, \
         :block_hash, :spends)";
+
     /// An observation that is in no block any more has no block.
     UPDATE = "update observations set state = :state, confirmed_at = iif(:state = 'confirmed', :now, null), \
         unbookable_at = null, vanished_at = iif(:state = 'dropped', ifnull(vanished_at, :now), null), \
         block_height = iif(:state = 'confirmed', block_height, null), \
         block_hash = iif(:state = 'confirmed', block_hash, null) \
         where seq = :seq and state = :before";
-    CANNOT_BE_BOOKED = "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
-    GIVE_WAY = file "sql/observations/give_way.sql";
-    SEEN_EARLIER = "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
+
+    /// Notes that the next step of an observation cannot be booked; false where that was known.
+    pub fn cannot_be_booked(tx, seq: i64, now: Time) -> bool =
+        "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
+
+    /// Moves an observation away from its place, at which something else is now: behind all places that there are.
+    pub fn give_way(tx, seq: i64) = file "sql/observations/give_way.sql";
+
+    /// Notes that what was seen had been made before it was seen first.
+    pub fn seen_earlier(tx, seq: i64, seen_at: Time) =
+        "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
+
     PUT_IN_BLOCK = "update observations set block_height = :height, block_hash = :hash, vanished_at = null, \
         unbookable_at = null where seq = :seq";
 }
@@ -84,17 +94,6 @@ pub fn insert(tx: &Tx<'_>, seen: &Observation) -> Result<i64, StoreError> {
     INSERT.insert(tx, params)
 }
 
-/// Notes that the next step of an observation cannot be booked; false where that was known.
-pub fn cannot_be_booked(tx: &Tx<'_>, seq: i64, now: Time) -> Result<bool, StoreError> {
-    let params = named_params! { ":seq": seq, ":now": now };
-    Ok(CANNOT_BE_BOOKED.run(tx, params)? == 1)
-}
-
-/// Moves an observation away from its place, at which something else is now: behind all places that there are.
-pub fn give_way(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    GIVE_WAY.run(tx, named_params! { ":seq": seq }).map(drop)
-}
-
 /// Moves an observation from one state to the next; it must still be in `before`. Whatever could not be booked of it, now
 /// is.
 pub fn update(
@@ -105,18 +104,7 @@ pub fn update(
     now: Time,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":before": before, ":state": state, ":now": now };
-    match UPDATE.run(tx, params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "observation {seq} is not {before}"
-        ))),
-    }
-}
-
-/// Notes that what was seen had been made before it was seen first.
-pub fn seen_earlier(tx: &Tx<'_>, seq: i64, seen_at: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":seen_at": seen_at };
-    SEEN_EARLIER.run(tx, params).map(drop)
+    UPDATE.change_one(tx, params, || format!("observation {seq} is not {before}"))
 }
 
 /// Notes the block that an observation is in.

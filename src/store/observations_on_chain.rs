@@ -4,8 +4,8 @@
 //! and what gave its place to something else is not looked at any more.
 
 use super::observations::unreadable_spends;
-use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::statement::{commands, rows, sql_limit, values};
+use super::{Reader, StoreError};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::following::Open;
 use crate::domain::money::Cents;
@@ -64,49 +64,91 @@ rows! {
         let payer = invoice.map(Payer::Invoice).or(customer.map(Payer::Customer));
         Ok(Waiting { seq, txid, position, height, asset, payer })
     }
-    WAITING = file "sql/observations_on_chain/waiting.sql";
+
+    /// What is in a block up to this height, was taken in behind this one, and waits to be confirmed; the first of it.
+    pub fn waiting(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<Waiting> =
+        file "sql/observations_on_chain/waiting.sql"
+        with { chain, height, after, limit: sql_limit(limit) };
 }
 
 values! {
-    ABOVE(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
-        where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
-    GIVEN_UP(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
-        where mode = 'live' and chain = :chain and vanished_at < :before and state = 'seen' \
-        and block_height is null limit :limit";
+    /// What is confirmed in a block above this height.
+    pub fn confirmed_above(db, chain: Chain, height: u32) -> Vec<(txid: String, position: u32, state: PaymentState)> =
+        "select txid, position, state from observations \
+            where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
+
+    /// What vanished before this moment and has not been dropped.
+    pub fn given_up(db, chain: Chain, before: Time, limit: usize)
+        -> Vec<(txid: String, position: u32, state: PaymentState)> =
+        "select txid, position, state from observations \
+            where mode = 'live' and chain = :chain and vanished_at < :before and state = 'seen' \
+            and block_height is null limit :limit"
+        with { chain, before, limit: sql_limit(limit) };
+
     FIRST_SEEN_IN(position: u32) = "select position from observations where mode = 'live' and chain = :chain and txid = :txid \
         and state = 'seen' and block_height is null and asset = :asset and address = :address and position < 2147483648 \
         order by position limit 1";
-    UNBOOKED(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
-        where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
-        and block_height is null limit :limit";
-    CAME_TO(amount: Units) = "select amount from observations where mode = 'live' and chain = :chain \
-        and block_height <= :height and asset = :asset and address = :address and state <> 'dropped'";
-    ANY_SEEN(found: bool) = "select exists (select 1 from observations \
-        where mode = 'live' and chain = :chain and state = 'seen') as found";
+
+    /// What is in no block any more and is confirmed all the same, as that could not be taken back.
+    pub fn unbooked(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32, state: PaymentState)> =
+        "select txid, position, state from observations \
+            where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
+            and block_height is null limit :limit"
+        with { chain, limit: sql_limit(limit) };
+
+    /// What has come to an address in a coin, in blocks up to this height.
+    pub fn came_to(db, asset: &Asset, address: &str, height: u32) -> Vec<(amount: Units)> =
+        "select amount from observations where mode = 'live' and chain = :chain \
+            and block_height <= :height and asset = :asset and address = :address and state <> 'dropped'"
+        with { chain: asset.chain, asset: asset.id, address, height };
+
+    /// Is anything seen and not confirmed?
+    pub fn is_any_seen(db, chain: Chain) -> (found: bool) =
+        "select exists (select 1 from observations \
+            where mode = 'live' and chain = :chain and state = 'seen') as found";
+
     /// The larger of the price and of all that is unconfirmed.
     STAKE_OF_INVOICE(at_stake: Cents) = "select max(i.amount, (select coalesce(sum(p.value), 0) \
         from payments p join observations o on o.seq = p.observation where p.invoice = i.seq and o.state = 'seen')) \
         as at_stake from invoices i where i.seq = :invoice";
+
     STAKE_OF_CUSTOMER(at_stake: Cents) = "select coalesce(sum(d.gross), 0) as at_stake \
         from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
+
     OPEN_ADDRESSES(address: String) = "select address from observations \
         where mode = 'live' and chain = :chain and state = 'seen' \
         union \
         select address from observations where mode = 'live' and chain = :chain and block_height > :height";
-    COUNT_ABOVE(count: i64) = "select count(*) as count from observations \
-        where mode = 'live' and chain = :chain and block_height > :height";
+
+    /// How much is in blocks above this height.
+    pub fn count_above(db, chain: Chain, height: u32) -> (count: i64) =
+        "select count(*) as count from observations \
+            where mode = 'live' and chain = :chain and block_height > :height";
 }
 
 commands! {
-    TAKE_OUT_ABOVE = "update observations set block_height = null, block_hash = null, \
-        vanished_at = ifnull(vanished_at, :now) \
-        where mode = 'live' and chain = :chain and block_height > :height";
-    TAKE_OUT = "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
-        where mode = 'live' and chain = :chain and txid = :txid and position = :position and block_height is not null";
-    VANISH = "update observations set vanished_at = :now where mode = 'live' and chain = :chain and txid = :txid \
-        and state = 'seen' and block_height is null and vanished_at is null";
-    APPEAR = "update observations set vanished_at = null where mode = 'live' and chain = :chain and txid = :txid \
-        and state = 'seen' and vanished_at is not null";
+    /// Takes everything out of the blocks above this height.
+    pub fn take_out_above(tx, chain: Chain, height: u32, now: Time) =
+        "update observations set block_height = null, block_hash = null, \
+            vanished_at = ifnull(vanished_at, :now) \
+            where mode = 'live' and chain = :chain and block_height > :height";
+
+    /// Takes what is at a place out of its block.
+    pub fn take_out(tx, place: &Place, now: Time) =
+        "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
+            where mode = 'live' and chain = :chain and txid = :txid and position = :position and block_height is not \
+            null"
+        with { chain: place.chain, txid: place.txid, position: place.position, now };
+
+    /// Notes that a transaction is in no block and not in the mempool, unless that was known.
+    pub fn vanish(tx, chain: Chain, txid: &str, now: Time) =
+        "update observations set vanished_at = :now where mode = 'live' and chain = :chain and txid = :txid \
+            and state = 'seen' and block_height is null and vanished_at is null";
+
+    /// Notes that a transaction is there again.
+    pub fn appear(tx, chain: Chain, txid: &str) =
+        "update observations set vanished_at = null where mode = 'live' and chain = :chain and txid = :txid \
+            and state = 'seen' and vanished_at is not null";
 }
 
 /// Rows with what they spend.
@@ -138,21 +180,6 @@ pub fn in_blocks(
     whole(IN_BLOCKS.all(db, params)?)
 }
 
-/// What is in a block up to this height, was taken in behind this one, and waits to be confirmed; the first of it.
-pub fn waiting(
-    db: &Reader<'_>,
-    chain: Chain,
-    height: u32,
-    after: i64,
-    limit: usize,
-) -> Result<Vec<Waiting>, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let params = named_params! {
-        ":chain": chain, ":height": height, ":after": after, ":limit": limit,
-    };
-    WAITING.all(db, params)
-}
-
 /// What is at stake: of an invoice the larger of its price and of all that is unconfirmed, of a customer the latter.
 pub fn at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
     match payer {
@@ -161,32 +188,6 @@ pub fn at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
             STAKE_OF_CUSTOMER.only(db, named_params! { ":customer": customer })
         }
     }
-}
-
-/// Places, each with the state of what was seen there.
-type Places = Vec<(String, u32, PaymentState)>;
-
-/// What is confirmed in a block above this height.
-pub fn confirmed_above(db: &Reader<'_>, chain: Chain, height: u32) -> Result<Places, StoreError> {
-    ABOVE.all(db, named_params! { ":chain": chain, ":height": height })
-}
-
-/// What vanished before this moment and has not been dropped.
-pub fn given_up(
-    db: &Reader<'_>,
-    chain: Chain,
-    before: Time,
-    limit: usize,
-) -> Result<Places, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let params = named_params! { ":chain": chain, ":before": before, ":limit": limit };
-    GIVEN_UP.all(db, params)
-}
-
-/// What is in no block any more and is confirmed all the same, as that could not be taken back.
-pub fn unbooked(db: &Reader<'_>, chain: Chain, limit: usize) -> Result<Places, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    UNBOOKED.all(db, named_params! { ":chain": chain, ":limit": limit })
 }
 
 /// The first output of a transaction to an address in a coin that is seen and in no block.
@@ -201,24 +202,6 @@ pub fn first_seen_in(
     FIRST_SEEN_IN.first(db, params)
 }
 
-/// What has come to an address in a coin, in blocks up to this height.
-pub fn came_to(
-    db: &Reader<'_>,
-    asset: &Asset,
-    address: &str,
-    height: u32,
-) -> Result<Vec<Units>, StoreError> {
-    let params = named_params! {
-        ":chain": asset.chain, ":asset": asset.id, ":address": address, ":height": height,
-    };
-    CAME_TO.all(db, params)
-}
-
-/// Is anything seen and not confirmed?
-pub fn is_any_seen(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    ANY_SEEN.only(db, named_params! { ":chain": chain })
-}
-
 /// Each address at which something was seen and is not confirmed, or is in a block above this height.
 pub fn each_open_address(
     db: &Reader<'_>,
@@ -228,35 +211,4 @@ pub fn each_open_address(
 ) -> Result<(), StoreError> {
     let params = named_params! { ":chain": chain, ":height": height };
     OPEN_ADDRESSES.each(db, params, each)
-}
-
-/// How much is in blocks above this height.
-pub fn count_above(db: &Reader<'_>, chain: Chain, height: u32) -> Result<i64, StoreError> {
-    COUNT_ABOVE.only(db, named_params! { ":chain": chain, ":height": height })
-}
-
-/// Takes everything out of the blocks above this height.
-pub fn take_out_above(tx: &Tx<'_>, chain: Chain, height: u32, now: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":height": height, ":now": now };
-    TAKE_OUT_ABOVE.run(tx, params).map(drop)
-}
-
-/// Takes what is at a place out of its block.
-pub fn take_out(tx: &Tx<'_>, place: &Place, now: Time) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":chain": place.chain, ":txid": place.txid, ":position": place.position, ":now": now,
-    };
-    TAKE_OUT.run(tx, params).map(drop)
-}
-
-/// Notes that a transaction is in no block and not in the mempool, unless that was known.
-pub fn vanish(tx: &Tx<'_>, chain: Chain, txid: &str, now: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":txid": txid, ":now": now };
-    VANISH.run(tx, params).map(drop)
-}
-
-/// Notes that a transaction is there again.
-pub fn appear(tx: &Tx<'_>, chain: Chain, txid: &str) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":txid": txid };
-    APPEAR.run(tx, params).map(drop)
 }

@@ -3,7 +3,7 @@
 //! What always holds: a payment's state on its chain is in the row of its observation, and is read from there.
 
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx, invoice_steps, observations};
+use super::{StoreError, Tx, invoice_steps, observations};
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
@@ -24,22 +24,39 @@ rows! {
             value, on_time, state, was_confirmed, seen_at, confirmed_at,
         })
     }
-    OF_INVOICE = select "from payments p join observations o on o.seq = p.observation \
-        where p.invoice = :invoice order by p.seq";
-    NEWEST_SEEN = select "from payments p join observations o on o.seq = p.observation \
-        where p.invoice = :invoice and o.state = 'seen' order by p.seq desc limit :limit";
-    BY_ID = select "from payments p join observations o on o.seq = p.observation \
-        where p.id = :id";
-    OF_OBSERVATION = select "from payments p join observations o on o.seq = p.observation \
-        where p.observation = :observation";
+
+    /// The payments of an invoice, in the order they were recorded.
+    pub fn of_invoice(db, invoice: i64) -> Vec<Payment> =
+        select "from payments p join observations o on o.seq = p.observation \
+            where p.invoice = :invoice order by p.seq";
+
+    /// The newest payments of an invoice that are seen and not confirmed, newest first.
+    pub fn newest_seen(db, invoice: i64, limit: u32) -> Vec<Payment> =
+        select "from payments p join observations o on o.seq = p.observation \
+            where p.invoice = :invoice and o.state = 'seen' order by p.seq desc limit :limit";
+
+    /// The payment with this id.
+    pub fn by_id(db, id: &str) -> Option<Payment> =
+        select "from payments p join observations o on o.seq = p.observation \
+            where p.id = :id";
+
+    /// The payment that an observation came to.
+    pub fn of_observation(db, observation: i64) -> Option<Payment> =
+        select "from payments p join observations o on o.seq = p.observation \
+            where p.observation = :observation";
 }
 
 values! {
-    COUNTING(value: Cents) = "select p.value from payments p join observations o on o.seq = p.observation \
-        where p.invoice = :invoice and o.state <> 'dropped'";
-    PENDING(currency: Currency, value: Cents) = "select i.currency, p.value \
-        from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation \
-        where o.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'";
+    /// What each payment of an invoice is worth that counts.
+    pub fn counting(db, invoice: i64) -> Vec<(value: Cents)> =
+        "select p.value from payments p join observations o on o.seq = p.observation \
+            where p.invoice = :invoice and o.state <> 'dropped'";
+
+    /// The values of payments seen and not confirmed, of an account's invoices in `detected`.
+    pub fn pending(db, account: i64, mode: Mode) -> Vec<(currency: Currency, value: Cents)> =
+        "select i.currency, p.value \
+            from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation \
+            where o.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'";
 }
 
 commands! {
@@ -89,13 +106,9 @@ pub fn judge_again(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
         ":rate_source": payment.quoted.source, ":rate_at": payment.quoted.at, ":value": payment.value,
         ":rate_spread_bps": payment.quoted.spread, ":rate_evidence": payment.quoted.evidence,
     };
-    match JUDGE_AGAIN.run(tx, params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "payment {} was confirmed before",
-            payment.seq
-        ))),
-    }
+    JUDGE_AGAIN.change_one(tx, params, || {
+        format!("payment {} was confirmed before", payment.seq)
+    })
 }
 
 /// Notes that a payment came to a state, in which what was seen for it is already.
@@ -115,46 +128,7 @@ pub fn came_to(
 /// Removes a payment that was given to its invoice, with its steps; it must never have been confirmed.
 pub fn remove(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
     invoice_steps::remove_payment(tx, payment.seq)?;
-    match REMOVE.run(tx, named_params! { ":seq": payment.seq })? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "payment {} was confirmed before",
-            payment.seq
-        ))),
-    }
-}
-
-/// The payments of an invoice, in the order they were recorded.
-pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Payment>, StoreError> {
-    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
-}
-
-/// The newest payments of an invoice that are seen and not confirmed, newest first.
-pub fn newest_seen(db: &Reader<'_>, invoice: i64, limit: u32) -> Result<Vec<Payment>, StoreError> {
-    NEWEST_SEEN.all(db, named_params! { ":invoice": invoice, ":limit": limit })
-}
-
-/// What each payment of an invoice is worth that counts.
-pub fn counting(db: &Reader<'_>, invoice: i64) -> Result<Vec<Cents>, StoreError> {
-    COUNTING.all(db, named_params! { ":invoice": invoice })
-}
-
-/// The payment with this id.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Payment>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// The payment that an observation came to.
-pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Payment>, StoreError> {
-    OF_OBSERVATION.first(db, named_params! { ":observation": observation })
-}
-
-/// The values of payments seen and not confirmed, of an account's invoices in `detected`.
-pub fn pending(
-    db: &Reader<'_>,
-    account: i64,
-    mode: Mode,
-) -> Result<Vec<(Currency, Cents)>, StoreError> {
-    let params = named_params! { ":account": account, ":mode": mode };
-    PENDING.all(db, params)
+    REMOVE.change_one(tx, named_params! { ":seq": payment.seq }, || {
+        format!("payment {} was confirmed before", payment.seq)
+    })
 }

@@ -1,13 +1,14 @@
 //! The table `payout_addresses`: where an account's payouts go, one for each chain.
 
 use super::statement::{commands, values};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {
-    GET(address: String, changed_at: Time) =
+    /// The address and when it was set.
+    pub fn get(db, account: i64, chain: Chain) -> Option<(address: String, changed_at: Time)> =
         "select address, changed_at from payout_addresses where account = :account and chain = :chain";
 }
 
@@ -16,16 +17,6 @@ commands! {
         values (:account, :chain, :address, :changed_at) \
         on conflict (account, chain) do update set address = excluded.address, changed_at = excluded.changed_at";
     REMOVE = "delete from payout_addresses where account = :account and chain = :chain";
-}
-
-/// The address and when it was set.
-pub fn get(
-    db: &Reader<'_>,
-    account: i64,
-    chain: Chain,
-) -> Result<Option<(String, Time)>, StoreError> {
-    let params = named_params! { ":account": account, ":chain": chain };
-    GET.first(db, params)
 }
 
 /// Sets the address; its cooling starts at `changed_at`.
@@ -38,12 +29,12 @@ pub fn put(
 ) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":chain": chain, ":address": address, ":changed_at": changed_at };
     tx.changes_payout_address(account, chain.as_str());
-    PUT.run(tx, params).map(drop)
+    PUT.run(tx, params)
 }
 
 /// Removes the address.
 pub fn remove(tx: &Tx<'_>, account: i64, chain: Chain) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":chain": chain };
     tx.changes_payout_address(account, chain.as_str());
-    REMOVE.run(tx, params).map(drop)
+    REMOVE.run(tx, params)
 }

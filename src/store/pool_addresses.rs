@@ -27,22 +27,40 @@ rows! {
     ) -> Counts {
         Ok(Counts { free, assigned, retired })
     }
-    COUNTS = select "from pool_addresses where pool = :pool";
+
+    /// How many addresses of a chain's pool are in each state.
+    pub fn counts(db, chain: Chain) -> Counts =
+        select "from pool_addresses where pool = :pool" with { pool: chain.address_pool() };
 }
 
 values! {
     TAKE(address: String) = "update pool_addresses set state = 'assigned', account = :account, assigned_at = :now \
         where seq = (select seq from pool_addresses where pool = :pool and state = 'free' order by seq limit 1) \
         returning address";
-    TAKEN_SINCE(count: u32) = "select count(*) as count from pool_addresses \
-        where account = :account and pool = :pool and assigned_at >= :since";
-    LAST_IMPORT(imported_at: Option<Time>) =
-        "select max(imported_at) as imported_at from pool_addresses where pool = :pool";
+
+    /// How many addresses of a pool an account took at this time or later.
+    pub fn taken_since(db, chain: Chain, account: i64, since: Time) -> (count: u32) =
+        "select count(*) as count from pool_addresses \
+            where account = :account and pool = :pool and assigned_at >= :since"
+        with { pool: chain.address_pool(), account, since };
+
+    /// When addresses were last added to a pool.
+    pub fn last_import(db, chain: Chain) -> (imported_at: Option<Time>) =
+        "select max(imported_at) as imported_at from pool_addresses where pool = :pool"
+        with { pool: chain.address_pool() };
+
     FREE_UP_TO(count: u32) = "select count(*) as count from \
         (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
-    HAS(found: bool) = "select exists (select 1 from pool_addresses \
-        where pool = :pool and address = :address) as found";
-    IS_USED(found: bool) = "select exists (select 1 from pool_addresses where pool = :pool) as found";
+
+    /// Was this address imported?
+    pub fn has(db, chain: Chain, address: &str) -> (found: bool) =
+        "select exists (select 1 from pool_addresses \
+            where pool = :pool and address = :address) as found"
+        with { pool: chain.address_pool(), address };
+
+    /// Was anything ever imported for this chain?
+    pub fn is_used(db, chain: Chain) -> (found: bool) =
+        "select exists (select 1 from pool_addresses where pool = :pool) as found" with { pool: chain.address_pool() };
 }
 
 commands! {
@@ -72,44 +90,8 @@ pub fn take(
     TAKE.first(tx, params)
 }
 
-/// How many addresses of a pool an account took at this time or later.
-pub fn taken_since(
-    db: &Reader<'_>,
-    chain: Chain,
-    account: i64,
-    since: Time,
-) -> Result<u32, StoreError> {
-    let params =
-        named_params! { ":pool": chain.address_pool(), ":account": account, ":since": since };
-    TAKEN_SINCE.only(db, params)
-}
-
-/// When addresses were last added to a pool.
-pub fn last_import(db: &Reader<'_>, chain: Chain) -> Result<Option<Time>, StoreError> {
-    let params = named_params! { ":pool": chain.address_pool() };
-    LAST_IMPORT.only(db, params)
-}
-
 /// Are more addresses of a pool free than this?
 pub fn has_more_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
     let params = named_params! { ":pool": chain.address_pool(), ":limit": i64::from(count).saturating_add(1) };
     Ok(FREE_UP_TO.only(db, params)? > count)
-}
-
-/// Was anything ever imported for this chain?
-pub fn is_used(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    IS_USED.only(db, named_params! { ":pool": chain.address_pool() })
-}
-
-/// How many addresses of a chain's pool are in each state.
-pub fn counts(db: &Reader<'_>, chain: Chain) -> Result<Counts, StoreError> {
-    COUNTS.only(db, named_params! { ":pool": chain.address_pool() })
-}
-
-/// Was this address imported?
-pub fn has(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, StoreError> {
-    HAS.only(
-        db,
-        named_params! { ":pool": chain.address_pool(), ":address": address },
-    )
 }

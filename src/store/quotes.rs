@@ -1,7 +1,7 @@
 //! The table `quotes`.
 
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx, invoice_steps};
+use super::{StoreError, Tx, invoice_steps};
 use crate::domain::quote::Quote;
 use crate::domain::rate::Quoted;
 use rusqlite::named_params;
@@ -19,7 +19,9 @@ rows! {
             amount_expected, address, given, created_at,
         })
     }
-    OF_INVOICE = select "from quotes where invoice = :invoice order by seq";
+
+    /// The quotes of an invoice, oldest first.
+    pub fn of_invoice(db, invoice: i64) -> Vec<Quote> = select "from quotes where invoice = :invoice order by seq";
 }
 
 values! {
@@ -30,45 +32,23 @@ values! {
 }
 
 commands! {
-    INSERT = "insert into quotes (invoice, asset, rate, rate_source, rate_at, rate_spread_bps, rate_evidence, \
-        amount_expected, address, given, created_at) values (:invoice, :asset, :rate, :rate_source, :rate_at, \
-        :rate_spread_bps, :rate_evidence, :amount_expected, :address, :given, :created_at)";
-    BY_PERSON = "update quotes set by_person = :by_person where seq = :seq";
-    REMOVE = "delete from quotes where seq = :seq";
-}
+    /// Adds a quote; its `seq`.
+    pub fn insert(tx, invoice: i64, quote: &Quote) -> i64 = insert into quotes {
+        invoice, asset: quote.asset.id, rate: quote.quoted.rate, rate_source: quote.quoted.source,
+        rate_at: quote.quoted.at, rate_spread_bps: quote.quoted.spread, rate_evidence: quote.quoted.evidence,
+        amount_expected: quote.amount_expected, address: quote.address, given: quote.given,
+        created_at: quote.created_at,
+    };
 
-/// The quotes of an invoice, oldest first.
-pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Quote>, StoreError> {
-    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
+    /// Notes whether a quote is there only because a person gave its invoice what came.
+    pub fn by_person(tx, seq: i64, by_person: bool) = "update quotes set by_person = :by_person where seq = :seq";
+
+    REMOVE = "delete from quotes where seq = :seq";
 }
 
 /// The `seq` that the next quote gets.
 pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
     NEXT_SEQ.only(tx, &[])
-}
-
-/// Adds a quote; its `seq`.
-pub fn insert(tx: &Tx<'_>, invoice: i64, quote: &Quote) -> Result<i64, StoreError> {
-    let params = named_params! {
-        ":invoice": invoice,
-        ":asset": quote.asset.id,
-        ":rate": quote.quoted.rate,
-        ":rate_source": quote.quoted.source,
-        ":rate_at": quote.quoted.at,
-        ":rate_spread_bps": quote.quoted.spread,
-        ":rate_evidence": quote.quoted.evidence,
-        ":amount_expected": quote.amount_expected,
-        ":address": quote.address,
-        ":given": quote.given,
-        ":created_at": quote.created_at,
-    };
-    INSERT.insert(tx, params)
-}
-
-/// Notes whether a quote is there only because a person gave its invoice what came.
-pub fn by_person(tx: &Tx<'_>, seq: i64, by_person: bool) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":by_person": by_person };
-    BY_PERSON.run(tx, params).map(drop)
 }
 
 /// Removes a quote that a person's giving made, if nobody has asked for it and nothing was paid at it.

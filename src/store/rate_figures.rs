@@ -1,7 +1,7 @@
 //! The table `rate_figures`: what each source said last that a coin costs.
 
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::money::Currency;
 use crate::domain::rate::{Figure, Source, Told};
 use rusqlite::named_params;
@@ -10,19 +10,16 @@ rows! {
     fn read(source, rate, via, at) -> Figure {
         Ok(Figure { source, rate, via, at })
     }
-    OF_COIN = select "from rate_figures where coin = :coin and currency = :currency order by source";
+
+    /// What is said of a coin in a currency.
+    pub fn of_coin(db, coin: &str, currency: Currency) -> Vec<Figure> =
+        select "from rate_figures where coin = :coin and currency = :currency order by source";
 }
 
 commands! {
     FORGET = "delete from rate_figures where source = :source";
     INSERT = "insert into rate_figures (coin, currency, source, rate, via, at) \
         values (:coin, :currency, :source, :rate, :via, :at)";
-}
-
-/// What is said of a coin in a currency.
-pub fn of_coin(db: &Reader<'_>, coin: &str, currency: Currency) -> Result<Vec<Figure>, StoreError> {
-    let params = named_params! { ":coin": coin, ":currency": currency };
-    OF_COIN.all(db, params)
 }
 
 /// A source says this, and nothing that it said before.

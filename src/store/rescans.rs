@@ -3,7 +3,7 @@
 //! What always holds: at most one rescan of a chain is under way.
 
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -25,18 +25,21 @@ rows! {
     fn read(seq, from_height, next_height, last_hash) -> UnderWay {
         Ok(UnderWay { seq, from_height, next_height, last_hash })
     }
-    OF = select "from rescans where chain = :chain and ended_at is null";
+
+    /// The rescan of a chain that is under way.
+    pub fn of(db, chain: Chain) -> Option<UnderWay> = select "from rescans where chain = :chain and ended_at is null";
 }
 
 commands! {
     INSERT = "insert into rescans (chain, from_height, next_height, asked_at) values (:chain, :from, :from, :now)";
-    MOVE = "update rescans set next_height = :next, last_hash = :last_hash where seq = :seq and ended_at is null";
-    END = "update rescans set ended_at = :now where chain = :chain and ended_at is null";
-}
 
-/// The rescan of a chain that is under way.
-pub fn of(db: &Reader<'_>, chain: Chain) -> Result<Option<UnderWay>, StoreError> {
-    OF.first(db, named_params! { ":chain": chain })
+    /// Notes how far a rescan has come.
+    pub fn advance(tx, seq: i64, next: u32, last_hash: Option<&str>) =
+        "update rescans set next_height = :next, last_hash = :last_hash where seq = :seq and ended_at is null";
+
+    /// Ends the rescan of a chain that is under way.
+    pub fn end(tx, chain: Chain, now: Time) =
+        "update rescans set ended_at = :now where chain = :chain and ended_at is null";
 }
 
 /// Orders a rescan, in place of the one that is under way.
@@ -44,21 +47,4 @@ pub fn insert(tx: &Tx<'_>, chain: Chain, from: u32, now: Time) -> Result<(), Sto
     end(tx, chain, now)?;
     let params = named_params! { ":chain": chain, ":from": from, ":now": now };
     INSERT.insert(tx, params).map(drop)
-}
-
-/// Notes how far a rescan has come.
-pub fn advance(
-    tx: &Tx<'_>,
-    seq: i64,
-    next: u32,
-    last_hash: Option<&str>,
-) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":next": next, ":last_hash": last_hash };
-    MOVE.run(tx, params).map(drop)
-}
-
-/// Ends the rescan of a chain that is under way.
-pub fn end(tx: &Tx<'_>, chain: Chain, now: Time) -> Result<(), StoreError> {
-    END.run(tx, named_params! { ":chain": chain, ":now": now })
-        .map(drop)
 }

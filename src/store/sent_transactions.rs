@@ -2,7 +2,7 @@
 
 use super::observations::unreadable_spends;
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{Reader, StoreError};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::observation::Spent;
 use crate::domain::time::Time;
@@ -33,20 +33,46 @@ rows! {
 }
 
 commands! {
-    INSERT = "insert into sent_transactions (mode, chain, txid, state) values (:mode, :chain, :txid, 'unseen') \
-        on conflict (mode, chain, txid) do nothing";
-    UPDATE = "update sent_transactions set state = :state, block_height = :block_height, spends = :spends, nonce = :nonce, \
-        is_reverted = :is_reverted, first_seen_at = :first_seen_at, last_seen_at = :last_seen_at, gone_by = :gone_by, \
-        gone_height = :gone_height, is_read_back = :is_read_back, problem = :problem where seq = :seq";
-    ASKED = "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
-    ASK_AGAIN = "update sent_transactions set asked_at = 0, is_read_back = 0 \
-        where mode = :mode and chain = :chain and txid = :txid";
-    GIVE_UP = "update sent_transactions set state = iif(block_height > :height, 'absent', state), \
-        block_height = iif(block_height > :height, null, block_height), is_reverted = iif(block_height > :height, 0, is_reverted), \
-        gone_by = iif(gone_height > :height, null, gone_by), gone_height = iif(gone_height > :height, null, gone_height) \
-        where mode = 'live' and chain = :chain and (block_height > :height or gone_height > :height)";
-    TAKE_OUT = "update sent_transactions set state = 'absent', block_height = null, is_reverted = 0 \
-        where mode = 'live' and chain = :chain and txid = :txid and state = 'mined'";
+    /// Adds a transaction of which no node has told yet, unless it is there.
+    pub fn insert(tx, mode: Mode, chain: Chain, txid: &str) =
+        "insert into sent_transactions (mode, chain, txid, state) values (:mode, :chain, :txid, 'unseen') \
+            on conflict (mode, chain, txid) do nothing";
+
+    /// Saves what is known of a transaction.
+    pub fn update(tx, of: &AttachedTransaction) =
+        "update sent_transactions set state = :state, block_height = :block_height, spends = :spends, nonce = :nonce, \
+            is_reverted = :is_reverted, first_seen_at = :first_seen_at, last_seen_at = :last_seen_at, gone_by = \
+            :gone_by, \
+            gone_height = :gone_height, is_read_back = :is_read_back, problem = :problem where seq = :seq"
+        with {
+            seq: of.seq, state: of.state, block_height: of.block_height.filter(|_| of.state == SentState::Mined),
+            spends: spends_json(&of.spends)?, nonce: of.nonce.and_then(|nonce| i64::try_from(nonce).ok()),
+            is_reverted: of.is_reverted, first_seen_at: of.first_seen_at, last_seen_at: of.last_seen_at,
+            gone_by: of.gone_by, gone_height: of.gone_height, is_read_back: of.is_read_back, problem: of.problem,
+        };
+
+    /// Notes that a node was asked for a transaction.
+    pub fn asked(tx, chain: Chain, txid: &str, now: Time) =
+        "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
+
+    /// Has a node asked for a transaction whatever is known of it, as its outputs to one more destination are not.
+    pub fn ask_again(tx, mode: Mode, chain: Chain, txid: &str) =
+        "update sent_transactions set asked_at = 0, is_read_back = 0 \
+            where mode = :mode and chain = :chain and txid = :txid";
+
+    /// Takes transactions out of the blocks above this height, and forgets what took their places there.
+    pub fn give_up(tx, chain: Chain, height: u32) =
+        "update sent_transactions set state = iif(block_height > :height, 'absent', state), \
+            block_height = iif(block_height > :height, null, block_height), is_reverted = iif(block_height > \
+            :height, 0, is_reverted), \
+            gone_by = iif(gone_height > :height, null, gone_by), gone_height = iif(gone_height > :height, null, \
+            gone_height) \
+            where mode = 'live' and chain = :chain and (block_height > :height or gone_height > :height)";
+
+    /// Takes a transaction out of its block.
+    pub fn take_out(tx, chain: Chain, txid: &str) =
+        "update sent_transactions set state = 'absent', block_height = null, is_reverted = 0 \
+            where mode = 'live' and chain = :chain and txid = :txid and state = 'mined'";
 }
 
 fn whole(row: (AttachedTransaction, Option<String>)) -> Result<AttachedTransaction, StoreError> {
@@ -62,31 +88,6 @@ pub(super) fn spends_json(spends: &[Spent]) -> Result<Option<String>, StoreError
     let json = (!spends.is_empty()).then(|| serde_json::to_string(spends));
     let json = json.transpose();
     json.map_err(|error| StoreError::Failed(format!("json: {error}")))
-}
-
-/// Adds a transaction of which no node has told yet, unless it is there.
-pub fn insert(tx: &Tx<'_>, mode: Mode, chain: Chain, txid: &str) -> Result<(), StoreError> {
-    let params = named_params! { ":mode": mode, ":chain": chain, ":txid": txid };
-    INSERT.run(tx, params).map(drop)
-}
-
-/// Saves what is known of a transaction.
-pub fn update(tx: &Tx<'_>, of: &AttachedTransaction) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":seq": of.seq,
-        ":state": of.state,
-        ":block_height": of.block_height.filter(|_| of.state == SentState::Mined),
-        ":spends": spends_json(&of.spends)?,
-        ":nonce": of.nonce.and_then(|nonce| i64::try_from(nonce).ok()),
-        ":is_reverted": of.is_reverted,
-        ":first_seen_at": of.first_seen_at,
-        ":last_seen_at": of.last_seen_at,
-        ":gone_by": of.gone_by,
-        ":gone_height": of.gone_height,
-        ":is_read_back": of.is_read_back,
-        ":problem": of.problem,
-    };
-    UPDATE.run(tx, params).map(drop)
 }
 
 /// The transaction with this id.
@@ -108,29 +109,4 @@ pub fn to_ask(
 ) -> Result<Vec<AttachedTransaction>, StoreError> {
     let found = TO_ASK.all(db, named_params! { ":chain": chain, ":limit": limit })?;
     found.into_iter().map(whole).collect()
-}
-
-/// Notes that a node was asked for a transaction.
-pub fn asked(tx: &Tx<'_>, chain: Chain, txid: &str, now: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":txid": txid, ":now": now };
-    ASKED.run(tx, params).map(drop)
-}
-
-/// Has a node asked for a transaction whatever is known of it, as its outputs to one more destination are not.
-pub fn ask_again(tx: &Tx<'_>, mode: Mode, chain: Chain, txid: &str) -> Result<(), StoreError> {
-    let params = named_params! { ":mode": mode, ":chain": chain, ":txid": txid };
-    ASK_AGAIN.run(tx, params).map(drop)
-}
-
-/// Takes transactions out of the blocks above this height, and forgets what took their places there.
-pub fn give_up(tx: &Tx<'_>, chain: Chain, height: u32) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":height": height };
-    GIVE_UP.run(tx, params).map(drop)
-}
-
-/// Takes a transaction out of its block.
-pub fn take_out(tx: &Tx<'_>, chain: Chain, txid: &str) -> Result<(), StoreError> {
-    TAKE_OUT
-        .run(tx, named_params! { ":chain": chain, ":txid": txid })
-        .map(drop)
 }

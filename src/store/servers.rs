@@ -24,18 +24,32 @@ rows! {
             deletion_requested_at, deleted_at,
         })
     }
-    BY_ID = select "from servers where id = :id";
-    LIST = select "from servers where account = :account order by seq desc limit :limit";
+
+    /// The server with this id, whoever's it is.
+    pub fn by_id(db, id: &str) -> Option<Server> = select "from servers where id = :id";
+
+    /// An account's servers, newest first.
+    pub fn list(db, account: i64, limit: u32) -> Vec<Server> =
+        select "from servers where account = :account order by seq desc limit :limit";
+
     LIST_ALL = select "from servers order by seq desc limit :limit";
+
     LIST_BY_STATUS = select "from servers where status = :status order by seq desc limit :limit";
-    NEXT_TO_DO = select "from servers \
-        where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) and ordering is null \
-        order by seq limit 1";
-    RUNNING = select "from servers where ordering = 'running'";
+
+    /// The oldest order that a provisioner can begin with.
+    pub fn next_to_do(db) -> Option<Server> =
+        select "from servers \
+            where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) and ordering is \
+            null \
+            order by seq limit 1";
+
+    /// The order that a provisioner was started for and has not ended, if there is one.
+    pub fn running(db) -> Option<Server> = select "from servers where ordering = 'running'";
 }
 
 values! {
-    HELD(count: i64) =
+    /// How many servers an account has, or is about to have.
+    pub fn held(db, account: i64) -> (count: i64) =
         "select count(*) as count from servers where account = :account and status not in ('failed', 'deleted')";
 }
 
@@ -81,23 +95,9 @@ pub fn update(tx: &Tx<'_>, server: &Server, before: ServerState) -> Result<(), S
         ":status_before": before.status(),
         ":ordering_before": before.command(),
     };
-    match UPDATE.run(tx, params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "server {} was changed meanwhile",
-            server.id
-        ))),
-    }
-}
-
-/// The server with this id, whoever's it is.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Server>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// An account's servers, newest first.
-pub fn list(db: &Reader<'_>, account: i64, limit: u32) -> Result<Vec<Server>, StoreError> {
-    LIST.all(db, named_params! { ":account": account, ":limit": limit })
+    UPDATE.change_one(tx, params, || {
+        format!("server {} was changed meanwhile", server.id)
+    })
 }
 
 /// Everybody's servers, newest first; only of one status where that is given.
@@ -112,19 +112,4 @@ pub fn list_all(
             LIST_BY_STATUS.all(db, named_params! { ":status": status, ":limit": limit })
         }
     }
-}
-
-/// The oldest order that a provisioner can begin with.
-pub fn next_to_do(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
-    NEXT_TO_DO.first(db, &[])
-}
-
-/// The order that a provisioner was started for and has not ended, if there is one.
-pub fn running(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
-    RUNNING.first(db, &[])
-}
-
-/// How many servers an account has, or is about to have.
-pub fn held(db: &Reader<'_>, account: i64) -> Result<i64, StoreError> {
-    HELD.only(db, named_params! { ":account": account })
 }

@@ -6,15 +6,26 @@
 //! columns are those that its reader is written with, in their order. So values are read one after the other, without a
 //! look at the names, and each is still the one that was named.
 
+mod functions;
+mod macros;
 mod parameters;
+mod text;
 
 use super::{Reader, StoreError, Tx};
+pub(super) use functions::*;
+pub(super) use macros::*;
 pub(super) use parameters::Names;
 use rusqlite::types::ToSql;
 use rusqlite::{CachedStatement, Connection, Error, Row};
+pub(super) use text::*;
 
 /// Values, each with the name of its parameter: what [`rusqlite::named_params`] makes.
 pub(super) type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];
+
+/// Returns a number of rows as a parameter.
+pub(super) fn sql_limit(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}
 
 /// A statement, prepared once for each connection, with its values.
 fn bound<'c>(
@@ -53,15 +64,41 @@ impl Statement {
         self.sql
     }
 
-    /// Runs it in a transaction of the writer; the number of rows it changed.
-    pub(super) fn run(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<usize, StoreError> {
+    /// Runs the statement in a transaction of the writer.
+    pub(super) fn run(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<(), StoreError> {
+        self.count(tx, params).map(drop)
+    }
+
+    /// Runs the statement and returns the number of rows that it changed.
+    pub(super) fn count(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<usize, StoreError> {
         tx.told(|conn| self.execute(conn, params))
     }
 
-    /// Runs it where it inserts one row; the `seq` of that row.
+    /// Runs the statement and returns `true` if it changed a row.
+    pub(super) fn changes(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<bool, StoreError> {
+        self.count(tx, params).map(|rows| rows > 0)
+    }
+
+    /// Runs a statement that has to change one row.
     ///
     /// # Errors
-    /// [`StoreError`] where it inserted none, or several.
+    /// [`StoreError`] with the message of `otherwise` if it changes none, or several.
+    pub(super) fn change_one(
+        &self,
+        tx: &Tx<'_>,
+        params: Params<'_>,
+        otherwise: impl FnOnce() -> String,
+    ) -> Result<(), StoreError> {
+        match self.count(tx, params)? {
+            1 => Ok(()),
+            _ => Err(StoreError::Failed(otherwise())),
+        }
+    }
+
+    /// Runs a statement that inserts one row, and returns the `seq` of that row.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it inserts none, or several.
     pub(super) fn insert(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<i64, StoreError> {
         tx.told(|conn| match self.execute(conn, params)? {
             1 => Ok(conn.last_insert_rowid()),
@@ -69,7 +106,7 @@ impl Statement {
         })
     }
 
-    /// Runs it where it inserts one row, or finds it there already; the `seq` of the row where it was not.
+    /// Runs a statement that inserts one row unless the row exists, and returns the `seq` of a new row.
     pub(super) fn insert_unless_there(
         &self,
         tx: &Tx<'_>,
@@ -81,7 +118,7 @@ impl Statement {
         })
     }
 
-    /// Runs it on a connection that no server uses; the number of rows it changed.
+    /// Runs the statement on a connection that no server uses, and returns the number of rows that it changed.
     pub(super) fn execute(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<usize> {
         bound(conn, self.sql, self.names, params)?.raw_execute()
     }
@@ -196,182 +233,7 @@ impl<T> Query<T> {
     }
 }
 
-/// Statements that answer no rows: `NAME = "…";`, or `NAME = file "sql/…";` for a longer one.
-macro_rules! commands {
-    ($($(#[$about:meta])* $name:ident = $($file:ident)? $text:literal;)+) => { $(
-        $(#[$about])*
-        pub(super) const $name: $crate::store::statement::Statement =
-            $crate::store::statement::made!(Statement, $crate::store::statement::text!($($file)? $text));
-        $crate::store::statement::tested!($name, &[]);
-    )+ };
-}
-
-/// Queries of a few columns, which answer a tuple of them, or the value itself where there is one: `NAME(column: Type) = "…";`,
-/// or `NAME(column: Type) = file "sql/…";` for a longer one. The text names its columns so, too.
-macro_rules! values {
-    ($($(#[$about:meta])* $name:ident($($column:ident: $type:ty),+) = $($file:ident)? $text:literal;)+) => { $(
-        $(#[$about])*
-        pub(super) const $name: $crate::store::statement::Query<$crate::store::statement::one_or_tuple!($($type),+)> = {
-            fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<$crate::store::statement::one_or_tuple!($($type),+)> {
-                let mut next = $crate::store::row::Columns::of(row);
-                $(let $column: $type = next.take()?;)+
-                Ok(($($column),+))
-            }
-            $crate::store::statement::made!(Query, $crate::store::statement::text!($($file)? $text), read)
-        };
-        $crate::store::statement::tested!($name, &[$(stringify!($column)),+]);
-    )+ };
-}
-
-/// A reader with its queries. The reader names its columns once, each as SQL and Rust both call it: `column`, `table.column`,
-/// or `name = "expression"`; its body finds their values under these names. A query is what follows such a list
-/// (`NAME = select "from …";`), or has the list itself (`NAME = whole "select …";`, or `NAME = file "sql/…";`).
-macro_rules! rows {
-    (
-        $(#[$doc:meta])* $sight:vis fn $read:ident $columns:tt -> $row:ty $body:block
-        $($(#[$about:meta])* $name:ident = $kind:ident $text:literal;)+
-    ) => {
-        $(#[$doc])*
-        $sight fn $read(row: &rusqlite::Row<'_>) -> rusqlite::Result<$row> {
-            let mut next = $crate::store::row::Columns::of(row);
-            $crate::store::statement::bind_all!(next $columns);
-            $body
-        }
-        $(
-            $(#[$about])*
-            pub(super) const $name: $crate::store::statement::Query<$row> = $crate::store::statement::made!(
-                Query,
-                $crate::store::statement::text!($kind $columns $text),
-                $read
-            );
-            $crate::store::statement::tested!($name, $crate::store::statement::names!($columns));
-        )+
-    };
-}
-
-/// A statement of a text, with the names in it.
-macro_rules! made {
-    ($kind:ident, $text:expr $(, $read:expr)?) => {
-        $crate::store::statement::$kind::new(
-            $text,
-            const { &$crate::store::statement::Names::of($text) }
-            $(, $read)?
-        )
-    };
-}
-
-/// The type of what a row of these columns is read as.
-macro_rules! one_or_tuple {
-    ($type:ty) => {
-        $type
-    };
-    ($($type:ty),+) => {
-        ($($type),+)
-    };
-}
-
-/// The text of a statement.
-macro_rules! text {
-    ($text:literal) => {
-        $text
-    };
-    (file $text:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $text))
-    };
-    (whole $columns:tt $text:literal) => {
-        $text
-    };
-    (file $columns:tt $text:literal) => {
-        $crate::store::statement::text!(file $text)
-    };
-    (select $columns:tt $text:literal) => {
-        concat!("select ", $crate::store::statement::listed!($columns), " ", $text)
-    };
-}
-
-/// Columns as they are asked for.
-macro_rules! listed {
-    (
-        ($first:ident $(.$first_of:ident)? $(: $first_type:ty)? $(= $first_sql:literal)?
-        $(, $column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?)* $(,)?)
-    ) => {
-        concat!(
-            $crate::store::statement::listed_one!($first $(.$first_of)? $(= $first_sql)?),
-            $(", ", $crate::store::statement::listed_one!($column $(.$of)? $(= $sql)?)),*
-        )
-    };
-}
-
-/// One column as it is asked for.
-macro_rules! listed_one {
-    ($column:ident) => {
-        stringify!($column)
-    };
-    ($table:ident.$column:ident) => {
-        concat!(stringify!($table), ".", stringify!($column))
-    };
-    ($column:ident = $sql:literal) => {
-        concat!($sql, " as ", stringify!($column))
-    };
-}
-
-/// The names of columns.
-#[cfg(test)]
-macro_rules! names {
-    (($($column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?),+ $(,)?)) => {
-        &[$($crate::store::statement::name!($column $(.$of)?)),+]
-    };
-}
-
-/// The name of one column.
-#[cfg(test)]
-macro_rules! name {
-    ($column:ident) => {
-        stringify!($column)
-    };
-    ($table:ident.$column:ident) => {
-        stringify!($column)
-    };
-}
-
-/// Reads the columns of a row, each into a variable of its name.
-macro_rules! bind_all {
-    ($next:ident ($($column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?),+ $(,)?)) => {
-        $($crate::store::statement::bind!($next $column $(.$of)? $(: $type)?);)+
-    };
-}
-
-/// Reads the next column into a variable of its name.
-macro_rules! bind {
-    ($next:ident $table:ident.$column:ident $(: $type:ty)?) => {
-        let $column $(: $type)? = $next.take()?;
-    };
-    ($next:ident $column:ident $(: $type:ty)?) => {
-        let $column $(: $type)? = $next.take()?;
-    };
-}
-
-/// The test of a statement, in a module of its name.
-macro_rules! tested {
-    ($name:ident, $columns:expr) => {
-        #[cfg(test)]
-        #[expect(non_snake_case, reason = "the name of the statement")]
-        mod $name {
-            #[test]
-            fn is_prepared_and_answers_what_is_read() {
-                $crate::store::statement::check(super::$name.sql(), $columns);
-            }
-        }
-    };
-}
-
-pub(super) use {
-    bind, bind_all, commands, listed, listed_one, made, one_or_tuple, rows, tested, text, values,
-};
-#[cfg(test)]
-pub(super) use {name, names};
-
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(super) use tests::check;
+pub(super) use tests::{check, check_function};

@@ -23,11 +23,17 @@ rows! {
 }
 
 values! {
-    WITH_TXID(transfer: i64) = "select distinct p.transfer from transfer_proposals p join transfers t on t.seq = p.transfer \
-        where p.txid = :txid and t.mode = :mode and t.chain = :chain order by p.transfer";
-    HOLDS_SIGNER(found: bool) = "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
-        where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
-        and p.seen_at >= t.approved_at - t.approved_at % 1000) as found";
+    /// Transfers, by `seq`, that have a proposal of this transaction.
+    pub fn with_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<(transfer: i64)> =
+        "select distinct p.transfer from transfer_proposals p join transfers t on t.seq = p.transfer \
+            where p.txid = :txid and t.mode = :mode and t.chain = :chain order by p.transfer";
+
+    /// Returns `true` if a person has to decide on an arrival of exactly the amount before a signer sends the transfer.
+    pub fn holds_signer(db, transfer: i64) -> (found: bool) =
+        "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
+            where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
+            and p.seen_at >= t.approved_at - t.approved_at % 1000) as found";
+
     IS_DISMISSED(found: bool) = "select exists (select 1 from transfer_proposals \
         where transfer = :transfer and txid = :txid and position = :position and dismissed_at is not null) as found";
 }
@@ -38,14 +44,24 @@ commands! {
         on conflict (transfer, txid, position) do update set amount = excluded.amount, \
         block_height = excluded.block_height, block_hash = excluded.block_hash, \
         seen_at = min(seen_at, excluded.seen_at)";
+
     KEEP_NEWEST = "delete from transfer_proposals where transfer = :transfer and seq not in \
         (select seq from transfer_proposals where transfer = :transfer order by seq desc limit :limit)";
-    DISMISS = "update transfer_proposals set dismissed_at = ifnull(dismissed_at, :now) \
-        where transfer = :transfer and txid = :txid";
-    REMOVE = "delete from transfer_proposals where txid = :txid \
-        and transfer in (select seq from transfers where mode = :mode and chain = :chain)";
-    TAKE_OUT_ABOVE = "update transfer_proposals set block_height = null, block_hash = null where block_height > :height \
-        and transfer in (select seq from transfers where mode = 'live' and chain = :chain)";
+
+    /// Dismisses the proposals of a transaction for a transfer; the count.
+    pub fn dismiss(tx, transfer: i64, txid: &str, now: Time) -> usize =
+        "update transfer_proposals set dismissed_at = ifnull(dismissed_at, :now) \
+            where transfer = :transfer and txid = :txid";
+
+    /// Removes all proposals of a transaction: it is attached, or gone.
+    pub fn remove(tx, mode: Mode, chain: Chain, txid: &str) =
+        "delete from transfer_proposals where txid = :txid \
+            and transfer in (select seq from transfers where mode = :mode and chain = :chain)";
+
+    /// Takes proposals out of the blocks above this height.
+    pub fn take_out_above(tx, chain: Chain, height: u32) =
+        "update transfer_proposals set block_height = null, block_hash = null where block_height > :height \
+            and transfer in (select seq from transfers where mode = 'live' and chain = :chain)";
 }
 
 /// Most proposals that are kept of a transfer: the newest.
@@ -66,7 +82,7 @@ pub fn put(tx: &Tx<'_>, transfer: i64, arrival: &ProposedOutput) -> Result<(), S
     };
     PUT.run(tx, params)?;
     let params = named_params! { ":transfer": transfer, ":limit": PROPOSALS_MAX };
-    KEEP_NEWEST.run(tx, params).map(drop)
+    KEEP_NEWEST.run(tx, params)
 }
 
 /// Proposals of a transfer that nobody dismissed, the newest first.
@@ -82,24 +98,6 @@ pub fn of_transfer(db: &Reader<'_>, transfer: i64) -> Result<Vec<ProposedOutput>
     found.map(whole).collect()
 }
 
-/// Transfers, by `seq`, that have a proposal of this transaction.
-pub fn with_txid(
-    db: &Reader<'_>,
-    mode: Mode,
-    chain: Chain,
-    txid: &str,
-) -> Result<Vec<i64>, StoreError> {
-    WITH_TXID.all(
-        db,
-        named_params! { ":mode": mode, ":chain": chain, ":txid": txid },
-    )
-}
-
-/// Returns `true` if a person has to decide on an arrival of exactly the amount before a signer sends the transfer.
-pub fn holds_signer(db: &Reader<'_>, transfer: i64) -> Result<bool, StoreError> {
-    HOLDS_SIGNER.only(db, named_params! { ":transfer": transfer })
-}
-
 /// Returns `true` if a person dismissed an arrival for a transfer.
 pub fn is_dismissed(
     db: &Reader<'_>,
@@ -108,24 +106,4 @@ pub fn is_dismissed(
 ) -> Result<bool, StoreError> {
     let params = named_params! { ":transfer": transfer, ":txid": txid, ":position": position };
     IS_DISMISSED.only(db, params)
-}
-
-/// Dismisses the proposals of a transaction for a transfer; the count.
-pub fn dismiss(tx: &Tx<'_>, transfer: i64, txid: &str, now: Time) -> Result<usize, StoreError> {
-    DISMISS.run(
-        tx,
-        named_params! { ":transfer": transfer, ":txid": txid, ":now": now },
-    )
-}
-
-/// Removes all proposals of a transaction: it is attached, or gone.
-pub fn remove(tx: &Tx<'_>, mode: Mode, chain: Chain, txid: &str) -> Result<(), StoreError> {
-    let params = named_params! { ":mode": mode, ":chain": chain, ":txid": txid };
-    REMOVE.run(tx, params).map(drop)
-}
-
-/// Takes proposals out of the blocks above this height.
-pub fn take_out_above(tx: &Tx<'_>, chain: Chain, height: u32) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":height": height };
-    TAKE_OUT_ABOVE.run(tx, params).map(drop)
 }

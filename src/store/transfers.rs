@@ -33,79 +33,136 @@ rows! {
             dispatch,
         })
     }
-    BY_ID = select "from transfers t join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.id = :id";
+
+    /// The transfer with this id, whoever's it is: for those who act for no caller.
+    pub fn by_id(db, id: &str) -> Option<Transfer> =
+        select "from transfers t join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.id = :id";
+
     LIST = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.account = :account and t.mode = :mode and t.kind = :kind and t.seq < :before \
         order by t.seq desc limit :limit";
+
     LIST_BY_STATUS = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.account = :account and t.mode = :mode and t.kind = :kind and t.status = :status and t.seq < :before \
         order by t.seq desc limit :limit";
+
     /// An invoice has few.
     LIST_OF_INVOICE = select "from transfers t join accounts a on a.seq = t.account \
         join invoices i on i.seq = t.invoice \
         where i.id = :invoice and t.account = :account and t.mode = :mode and t.kind = :kind and t.seq < :before \
         and (:status is null or t.status = :status) order by t.seq desc limit :limit";
+
     OF_ALL = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.mode = :mode and t.kind = :kind and t.seq < :before order by t.seq desc limit :limit";
+
     OF_ALL_BY_STATUS = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.mode = :mode and t.kind = :kind and t.status = :status and t.seq < :before \
         order by t.seq desc limit :limit";
+
+    /// Live transfers that the signer is to send, oldest first: approved ones without an arrival of exactly their amount, and those
+    /// whose retry is due.
     /// With the words of the index, which SQLite does not find in `= 'approved'` alone.
-    TO_SEND = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \
-        and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) and t.txid is null \
-        and not exists (select 1 from transfer_proposals p where p.transfer = t.seq and p.dismissed_at is null \
-        and p.amount = t.amount_crypto and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq limit :limit";
+    pub fn to_send(db, now: Time, limit: u32) -> Vec<Transfer> =
+        select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \
+            and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) and \
+            t.txid is null \
+            and not exists (select 1 from transfer_proposals p where p.transfer = t.seq and p.dismissed_at is null \
+            and p.amount = t.amount_crypto and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq \
+            limit :limit";
+
+    /// Approved transfers of which it was not kept who sends them, oldest first.
     /// Approved before it was kept who sends a transfer.
-    WITHOUT_SENDER = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null order by t.seq";
-    AFTER = select "from transfers t join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.seq > :after order by t.seq limit :limit";
+    pub fn without_sender(db) -> Vec<Transfer> =
+        select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null order by \
+            t.seq";
+
+    /// The next transfers after this one, whoever's they are.
+    pub fn after(db, after: i64, limit: u32) -> Vec<Transfer> =
+        select "from transfers t join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.seq > :after order by t.seq limit :limit";
+
     BY_SEQ = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.seq = :seq";
+
+    /// Every transfer that leads to an address of a chain, oldest first.
     /// All transfers that lead to an address.
-    TO_ADDRESS = select "from transfers t join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
-    ATTACHED = select "from transfers t join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
-    PROCESSING = select "from transfers t join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.status = 'processing' and t.mode = :mode order by t.seq";
-    UNDATED = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.status in ('approved', 'processing') and t.chain = :chain and t.mode = 'live' \
-        and t.watched_from is null order by t.approved_at";
-    SENDING = select "from transfers t join accounts a on a.seq = t.account \
-        left join invoices i on i.seq = t.invoice \
-        where t.status = 'processing' and t.sending = 'running' order by t.seq";
+    pub fn to_address(db, mode: Mode, chain: Chain, address: &str) -> Vec<Transfer> =
+        select "from transfers t join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
+
+    /// Transfers that a transaction is attached to, oldest first.
+    pub fn attached(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Transfer> =
+        select "from transfers t join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
+
+    /// Transfers of a mode in `processing`, oldest first.
+    pub fn processing(db, mode: Mode) -> Vec<Transfer> =
+        select "from transfers t join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.status = 'processing' and t.mode = :mode order by t.seq";
+
+    /// Live transfers of a chain that are approved or processing and of which it is unknown from which block on they are watched,
+    /// by approval.
+    pub fn undated(db, chain: Chain) -> Vec<Transfer> =
+        select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.status in ('approved', 'processing') and t.chain = :chain and t.mode = 'live' \
+            and t.watched_from is null order by t.approved_at";
+
+    /// Transfers that a command was started for and has not answered, oldest first.
+    pub fn sending(db) -> Vec<Transfer> =
+        select "from transfers t join accounts a on a.seq = t.account \
+            left join invoices i on i.seq = t.invoice \
+            where t.status = 'processing' and t.sending = 'running' order by t.seq";
 }
 
 values! {
-    HAS_OPEN_PAYOUT(found: bool) = "select exists (select 1 from transfers \
-        where account = :account and kind = 'payout' and status in ('requested', 'approved', 'processing')) as found";
-    PAID_OUT(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
-        where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
-        and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
-    GIVEN_TO_SIGNER(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
-        where account = :account and currency = :currency and signer_at > :since and seq <> :seq \
-        and status not in ('failed', 'rejected', 'cancelled')";
-    WAITING_FOR_SIGNER(count: i64) = "select count(*) as count from transfers indexed by transfers_approved \
-        where status in ('approved', 'processing') and status = 'approved' and sent_by = 'signer'";
-    REFUNDS(count: u32) = "select count(*) as count from transfers where invoice = :invoice";
-    REFUNDED(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
-        where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
+    /// Has the account a payout that is neither sent nor put back, in either currency?
+    pub fn has_open_payout(db, account: i64) -> (found: bool) =
+        "select exists (select 1 from transfers \
+            where account = :account and kind = 'payout' and status in ('requested', 'approved', 'processing')) as \
+            found";
+
+    /// Payouts in a currency that were requested after `since` and not put back.
+    pub fn paid_out(db, account: i64, currency: Currency, since: Time) -> (sum: Cents) =
+        "select ifnull(sum(amount), 0) as sum from transfers \
+            where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
+            and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
+
+    /// Sum of what the signer was given of an account after `since`, besides this transfer, and that was not put back.
+    pub fn given_to_signer(db, transfer: &Transfer, since: Time) -> (sum: Cents) =
+        "select ifnull(sum(amount), 0) as sum from transfers \
+            where account = :account and currency = :currency and signer_at > :since and seq <> :seq \
+            and status not in ('failed', 'rejected', 'cancelled')"
+        with { account: transfer.account, currency: transfer.currency, since, seq: transfer.seq };
+
+    /// Count of the approved transfers that the signer is to send.
+    pub fn waiting_for_signer(db) -> (count: i64) =
+        "select count(*) as count from transfers indexed by transfers_approved \
+            where status in ('approved', 'processing') and status = 'approved' and sent_by = 'signer'";
+
+    /// How many refunds of an invoice were requested, whatever became of them.
+    pub fn refunds(db, invoice: i64) -> (count: u32) =
+        "select count(*) as count from transfers where invoice = :invoice";
+
+    /// Refunds of an invoice that were not put back.
+    pub fn refunded(db, invoice: i64) -> (sum: Cents) =
+        "select ifnull(sum(amount), 0) as sum from transfers \
+            where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
 }
 
 values! {
@@ -115,40 +172,31 @@ values! {
         and (status in ('approved', 'processing') or sending = 'restored' or finalized_at > (select last_tick_at from file) - :after_ms \
         and (status <> 'paid' or not exists (select 1 from sent_transactions s where s.mode = 'live' and s.chain = t.chain \
         and s.txid = t.txid and s.state = 'mined' and s.block_height <= :last)))";
-    ANY_PROCESSING(found: bool) = "select exists (select 1 from transfers \
-        where chain = :chain and status = 'processing' and mode = 'live') as found";
-    NEXT_RETRY(at: Option<Time>) = "select min(retry_at) as at from transfers indexed by transfers_approved \
-        where status in ('approved', 'processing') and sending = 'retry' and txid is null and retry_at > :now";
+
+    /// Returns `true` if a live transfer of a chain is being sent.
+    pub fn is_any_processing(db, chain: Chain) -> (found: bool) =
+        "select exists (select 1 from transfers \
+            where chain = :chain and status = 'processing' and mode = 'live') as found";
+
+    /// Time of the next retry of the signer after now: one that is due waits for what happens, not for a time.
+    pub fn next_retry(db, now: Time) -> (at: Option<Time>) =
+        "select min(retry_at) as at from transfers indexed by transfers_approved \
+            where status in ('approved', 'processing') and sending = 'retry' and txid is null and retry_at > :now";
 }
 
 commands! {
-    INSERT = file "sql/transfers/insert.sql";
+    /// Adds a transfer that was just requested; its `seq`.
+    pub fn insert(tx, transfer: &Transfer) -> i64 =
+        file "sql/transfers/insert.sql"
+        with {
+            id: transfer.id, kind: transfer.kind, account: transfer.account, mode: transfer.mode,
+            invoice: transfer.invoice.as_ref().map(|(seq, _)| *seq), status: transfer.status,
+            currency: transfer.currency, amount: transfer.amount, asset: transfer.asset.id,
+            chain: transfer.asset.chain, to_address: transfer.to_address, reason: transfer.reason,
+            requested_at: transfer.requested_at,
+        };
+
     UPDATE = file "sql/transfers/update.sql";
-}
-
-/// The next transfers after this one, whoever's they are.
-pub fn after(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<Transfer>, StoreError> {
-    AFTER.all(db, named_params! { ":after": after, ":limit": limit })
-}
-
-/// Adds a transfer that was just requested; its `seq`.
-pub fn insert(tx: &Tx<'_>, transfer: &Transfer) -> Result<i64, StoreError> {
-    let params = named_params! {
-        ":id": transfer.id,
-        ":kind": transfer.kind,
-        ":account": transfer.account,
-        ":mode": transfer.mode,
-        ":invoice": transfer.invoice.as_ref().map(|(seq, _)| *seq),
-        ":status": transfer.status,
-        ":currency": transfer.currency,
-        ":amount": transfer.amount,
-        ":asset": transfer.asset.id,
-        ":chain": transfer.asset.chain,
-        ":to_address": transfer.to_address,
-        ":reason": transfer.reason,
-        ":requested_at": transfer.requested_at,
-    };
-    INSERT.insert(tx, params)
 }
 
 /// Saves what can change of a transfer that was `before`.
@@ -183,18 +231,9 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
     if transfer.status == TransferStatus::Processing {
         chains::expect(tx, transfer.mode, transfer.asset.chain);
     }
-    match UPDATE.run(tx, params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Failed(format!(
-            "{} {} is not {before} any more",
-            transfer.kind, transfer.id
-        ))),
-    }
-}
-
-/// The transfer with this id, whoever's it is: for those who act for no caller.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Transfer>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
+    UPDATE.change_one(tx, params, || {
+        format!("{} {} is not {before} any more", transfer.kind, transfer.id)
+    })
 }
 
 /// Which transfers are asked for.
@@ -267,115 +306,10 @@ pub fn note_change(tx: &Tx<'_>) {
     tx.note(|changes| changes.transfers = true);
 }
 
-/// Has the account a payout that is neither sent nor put back, in either currency?
-pub fn has_open_payout(db: &Reader<'_>, account: i64) -> Result<bool, StoreError> {
-    HAS_OPEN_PAYOUT.only(db, named_params! { ":account": account })
-}
-
-/// Payouts in a currency that were requested after `since` and not put back.
-pub fn paid_out(
-    db: &Reader<'_>,
-    account: i64,
-    currency: Currency,
-    since: Time,
-) -> Result<Cents, StoreError> {
-    PAID_OUT.only(
-        db,
-        named_params! { ":account": account, ":currency": currency, ":since": since },
-    )
-}
-
-/// Sum of what the signer was given of an account after `since`, besides this transfer, and that was not put back.
-pub fn given_to_signer(
-    db: &Reader<'_>,
-    transfer: &Transfer,
-    since: Time,
-) -> Result<Cents, StoreError> {
-    GIVEN_TO_SIGNER.only(
-        db,
-        named_params! {
-            ":account": transfer.account, ":currency": transfer.currency, ":since": since, ":seq": transfer.seq,
-        },
-    )
-}
-
-/// Count of the approved transfers that the signer is to send.
-pub fn waiting_for_signer(db: &Reader<'_>) -> Result<i64, StoreError> {
-    WAITING_FOR_SIGNER.only(db, &[])
-}
-
-/// Approved transfers of which it was not kept who sends them, oldest first.
-pub fn without_sender(db: &Reader<'_>) -> Result<Vec<Transfer>, StoreError> {
-    WITHOUT_SENDER.all(db, &[])
-}
-
-/// Refunds of an invoice that were not put back.
-pub fn refunded(db: &Reader<'_>, invoice: i64) -> Result<Cents, StoreError> {
-    REFUNDED.only(db, named_params! { ":invoice": invoice })
-}
-
-/// How many refunds of an invoice were requested, whatever became of them.
-pub fn refunds(db: &Reader<'_>, invoice: i64) -> Result<u32, StoreError> {
-    REFUNDS.only(db, named_params! { ":invoice": invoice })
-}
-
-/// Live transfers that the signer is to send, oldest first: approved ones without an arrival of exactly their amount, and those
-/// whose retry is due.
-pub fn to_send(db: &Reader<'_>, now: Time, limit: u32) -> Result<Vec<Transfer>, StoreError> {
-    TO_SEND.all(db, named_params! { ":now": now, ":limit": limit })
-}
-
-/// Returns `true` if a live transfer of a chain is being sent.
-pub fn is_any_processing(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    ANY_PROCESSING.only(db, named_params! { ":chain": chain })
-}
-
-/// Time of the next retry of the signer after now: one that is due waits for what happens, not for a time.
-pub fn next_retry(db: &Reader<'_>, now: Time) -> Result<Option<Time>, StoreError> {
-    NEXT_RETRY.only(db, named_params! { ":now": now })
-}
-
 /// The transfer with this `seq`.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Transfer, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("transfer {seq} is missing")))
-}
-
-/// Every transfer that leads to an address of a chain, oldest first.
-pub fn to_address(
-    db: &Reader<'_>,
-    mode: Mode,
-    chain: Chain,
-    address: &str,
-) -> Result<Vec<Transfer>, StoreError> {
-    TO_ADDRESS.all(
-        db,
-        named_params! { ":mode": mode, ":chain": chain, ":address": address },
-    )
-}
-
-/// Transfers that a transaction is attached to, oldest first.
-pub fn attached(
-    db: &Reader<'_>,
-    mode: Mode,
-    chain: Chain,
-    txid: &str,
-) -> Result<Vec<Transfer>, StoreError> {
-    ATTACHED.all(
-        db,
-        named_params! { ":mode": mode, ":chain": chain, ":txid": txid },
-    )
-}
-
-/// Transfers of a mode in `processing`, oldest first.
-pub fn processing(db: &Reader<'_>, mode: Mode) -> Result<Vec<Transfer>, StoreError> {
-    PROCESSING.all(db, named_params! { ":mode": mode })
-}
-
-/// Live transfers of a chain that are approved or processing and of which it is unknown from which block on they are watched,
-/// by approval.
-pub fn undated(db: &Reader<'_>, chain: Chain) -> Result<Vec<Transfer>, StoreError> {
-    UNDATED.all(db, named_params! { ":chain": chain })
 }
 
 /// Destinations of live transfers of a chain that are watched; those that ended longer ago are not.
@@ -390,9 +324,4 @@ pub fn each_destination(
         named_params! { ":chain": chain, ":after_ms": after_ms, ":last": last },
         each,
     )
-}
-
-/// Transfers that a command was started for and has not answered, oldest first.
-pub fn sending(db: &Reader<'_>) -> Result<Vec<Transfer>, StoreError> {
-    SENDING.all(db, &[])
 }

@@ -3,12 +3,10 @@
 //!
 //! What does not live here: what is known to have come (`observations_on_chain`).
 
-use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::statement::{commands, rows, sql_limit, values};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::time::Time;
-use rusqlite::named_params;
 
 /// An address that has more than is known to have come to it.
 #[derive(Clone, Debug)]
@@ -29,63 +27,41 @@ rows! {
     fn read(asset, address, balance, known, height) -> Unexplained {
         Ok(Unexplained { asset, address, balance, known, height })
     }
-    OF = select "from unexplained where chain = :chain order by address limit :limit";
+
+    /// The addresses of a chain that have more than is known.
+    pub fn of(db, chain: Chain, limit: u32) -> Vec<Unexplained> =
+        select "from unexplained where chain = :chain order by address limit :limit";
 }
 
 values! {
-    WALK(address: String, looked_at: Time) = "select address, looked_at from balance_walks where chain = :chain";
-    NEXT(address: String) = "select address from addresses \
-        where mode = 'live' and pool = :pool and address > :after order by address limit :limit";
+    /// Up to which address the look has come, and when that was.
+    pub fn walk(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
+        "select address, looked_at from balance_walks where chain = :chain";
+
+    /// The next live addresses behind one, in the order of their texts.
+    pub fn next(db, chain: Chain, after: &str, limit: usize) -> Vec<(address: String)> =
+        "select address from addresses \
+            where mode = 'live' and pool = :pool and address > :after order by address limit :limit"
+        with { pool: chain.address_pool(), after, limit: sql_limit(limit) };
 }
 
 commands! {
-    PUT = "insert into unexplained (chain, address, asset, balance, known, height, seen_at) \
-        values (:chain, :address, :asset, :balance, :known, :height, :now) on conflict (chain, address) \
-        do update set balance = excluded.balance, known = excluded.known, height = excluded.height";
-    REMOVE = "delete from unexplained where chain = :chain and address = :address";
-    LOOKED = "insert into balance_walks (chain, address, looked_at) values (:chain, :address, :now) \
-        on conflict (chain) do update set address = excluded.address, looked_at = excluded.looked_at";
-}
+    /// Notes that an address has more than is known.
+    pub fn put(tx, found: &Unexplained, now: Time) =
+        "insert into unexplained (chain, address, asset, balance, known, height, seen_at) \
+            values (:chain, :address, :asset, :balance, :known, :height, :now) on conflict (chain, address) \
+            do update set balance = excluded.balance, known = excluded.known, height = excluded.height"
+        with {
+            chain: found.asset.chain, address: found.address, asset: found.asset.id, balance: found.balance,
+            known: found.known, height: found.height, now,
+        };
 
-/// The addresses of a chain that have more than is known.
-pub fn of(db: &Reader<'_>, chain: Chain, limit: u32) -> Result<Vec<Unexplained>, StoreError> {
-    OF.all(db, named_params! { ":chain": chain, ":limit": limit })
-}
+    /// Notes that an address has no more than is known.
+    pub fn remove(tx, chain: Chain, address: &str) =
+        "delete from unexplained where chain = :chain and address = :address";
 
-/// Up to which address the look has come, and when that was.
-pub fn walk(db: &Reader<'_>, chain: Chain) -> Result<Option<(String, Time)>, StoreError> {
-    WALK.first(db, named_params! { ":chain": chain })
-}
-
-/// The next live addresses behind one, in the order of their texts.
-pub fn next(
-    db: &Reader<'_>,
-    chain: Chain,
-    after: &str,
-    limit: usize,
-) -> Result<Vec<String>, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let params = named_params! { ":pool": chain.address_pool(), ":after": after, ":limit": limit };
-    NEXT.all(db, params)
-}
-
-/// Notes that an address has more than is known.
-pub fn put(tx: &Tx<'_>, found: &Unexplained, now: Time) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":chain": found.asset.chain, ":address": found.address, ":asset": found.asset.id, ":balance": found.balance,
-        ":known": found.known, ":height": found.height, ":now": now,
-    };
-    PUT.run(tx, params).map(drop)
-}
-
-/// Notes that an address has no more than is known.
-pub fn remove(tx: &Tx<'_>, chain: Chain, address: &str) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":address": address };
-    REMOVE.run(tx, params).map(drop)
-}
-
-/// Notes up to which address the look has come.
-pub fn looked(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":address": address, ":now": now };
-    LOOKED.run(tx, params).map(drop)
+    /// Notes up to which address the look has come.
+    pub fn looked(tx, chain: Chain, address: &str, now: Time) =
+        "insert into balance_walks (chain, address, looked_at) values (:chain, :address, :now) \
+            on conflict (chain) do update set address = excluded.address, looked_at = excluded.looked_at";
 }

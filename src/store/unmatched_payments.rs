@@ -31,49 +31,41 @@ rows! {
             invoice_id, seen_at, outcome, resolved_at, note, return_txid,
         })
     }
-    BY_ID = select "from unmatched_payments u join observations o on o.seq = u.observation \
-        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
-        where u.id = :id";
-    OF_OBSERVATION = select "from unmatched_payments u join observations o on o.seq = u.observation \
-        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
-        where u.observation = :observation and u.outcome is not 'assigned'";
+
+    /// The payment with this id.
+    pub fn by_id(db, id: &str) -> Option<Unmatched> =
+        select "from unmatched_payments u join observations o on o.seq = u.observation \
+            left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+            where u.id = :id";
+
+    /// The payment that an observation came to, where it matched nothing and was given to nobody.
+    pub fn of_observation(db, observation: i64) -> Option<Unmatched> =
+        select "from unmatched_payments u join observations o on o.seq = u.observation \
+            left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+            where u.observation = :observation and u.outcome is not 'assigned'";
+
     PAGE = select "from unmatched_payments u join observations o on o.seq = u.observation \
         left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
         where u.seq < :before order by u.seq desc limit :limit";
+
     PAGE_OF_OPEN = select "from unmatched_payments u join observations o on o.seq = u.observation \
         left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
         where u.resolved_at is null and u.seq < :before order by u.seq desc limit :limit";
 }
 
 commands! {
-    INSERT = "insert into unmatched_payments (id, observation, reason, account, invoice) \
-        values (:id, :observation, :reason, :account, :invoice)";
+    /// Adds a payment that matched nothing.
+    pub fn insert(tx, new: &NewUnmatched<'_>) = insert into unmatched_payments {
+        id: new.id, observation: new.observation, reason: new.reason, account: new.account, invoice: new.invoice,
+    };
+
     RESOLVE = "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
         return_txid = :return_txid where seq = :seq";
-    REOPEN = "update unmatched_payments set outcome = null, resolved_at = null, note = null, return_txid = null \
-        where seq = :seq";
-}
 
-/// Adds a payment that matched nothing.
-pub fn insert(tx: &Tx<'_>, new: &NewUnmatched<'_>) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":id": new.id,
-        ":observation": new.observation,
-        ":reason": new.reason,
-        ":account": new.account,
-        ":invoice": new.invoice,
-    };
-    INSERT.insert(tx, params).map(drop)
-}
-
-/// The payment with this id.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Unmatched>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// The payment that an observation came to, where it matched nothing and was given to nobody.
-pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Unmatched>, StoreError> {
-    OF_OBSERVATION.first(db, named_params! { ":observation": observation })
+    /// Nobody has made anything of it any more.
+    pub fn reopen(tx, seq: i64) =
+        "update unmatched_payments set outcome = null, resolved_at = null, note = null, return_txid = null \
+            where seq = :seq";
 }
 
 /// Those older than `before`, newest first; all, or only those nobody has looked at.
@@ -98,10 +90,5 @@ pub fn resolve(
     let params = named_params! {
         ":seq": seq, ":outcome": outcome, ":note": note, ":return_txid": return_txid, ":now": now,
     };
-    RESOLVE.run(tx, params).map(drop)
-}
-
-/// Nobody has made anything of it any more.
-pub fn reopen(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    REOPEN.run(tx, named_params! { ":seq": seq }).map(drop)
+    RESOLVE.run(tx, params)
 }

@@ -2,7 +2,7 @@
 
 use super::statement::{commands, rows, values};
 use super::states::ValueKind;
-use super::{Reader, StoreError, Tx};
+use super::{StoreError, Tx};
 use crate::domain::time::Time;
 use crate::domain::user::User;
 use rusqlite::named_params;
@@ -11,8 +11,12 @@ rows! {
     fn read(seq, id, email, role, account, created_at, disabled_at, second_factor_at) -> User {
         Ok(User { seq, id, email, role, account, created_at, disabled_at, second_factor_at })
     }
-    ALL = select "from users order by seq";
-    BY_ID = select "from users where id = :id";
+
+    /// Every user, oldest first.
+    pub fn all(db) -> Vec<User> = select "from users order by seq";
+
+    /// The user with this id.
+    pub fn by_id(db, id: &str) -> Option<User> = select "from users where id = :id";
 }
 
 rows! {
@@ -21,14 +25,20 @@ rows! {
     ) -> (User, String) {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
     }
-    BY_EMAIL = select "from users where email = :email";
+
+    /// The user with this email, in whatever case it is written, and the hash of the password.
+    pub fn by_email(db, email: &str) -> Option<(User, String)> = select "from users where email = :email";
 }
 
 values! {
-    HAS_OPERATOR(found: bool) =
+    /// Is there an operator who can sign in?
+    pub fn has_operator(db) -> (found: bool) =
         "select exists (select 1 from users where role = 'operator' and disabled_at is null) as found";
-    SECOND_FACTOR(second_factor_secret: [u8; 20]) = "select second_factor_secret from users \
-        where seq = :seq and second_factor_secret is not null";
+
+    /// What the user's authenticator app knows, too; also where the second factor was only begun.
+    pub fn second_factor(db, seq: i64) -> Option<(second_factor_secret: [u8; 20])> =
+        "select second_factor_secret from users \
+            where seq = :seq and second_factor_secret is not null";
 }
 
 commands! {
@@ -58,63 +68,36 @@ pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, Stor
     Ok(seq)
 }
 
-/// Every user, oldest first.
-pub fn all(db: &Reader<'_>) -> Result<Vec<User>, StoreError> {
-    ALL.all(db, &[])
-}
-
-/// The user with this id.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<User>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// The user with this email, in whatever case it is written, and the hash of the password.
-pub fn by_email(db: &Reader<'_>, email: &str) -> Result<Option<(User, String)>, StoreError> {
-    BY_EMAIL.first(db, named_params! { ":email": email })
-}
-
 /// Changes the password.
 pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":password_hash": password_hash };
     tx.changes_value(ValueKind::User, seq);
-    SET_PASSWORD.run(tx, params).map(drop)
+    SET_PASSWORD.run(tx, params)
 }
 
 /// Lets a user sign in again, or no longer.
 pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":disabled_at": since };
     tx.changes_value(ValueKind::User, seq);
-    SET_DISABLED.run(tx, params).map(drop)
-}
-
-/// Is there an operator who can sign in?
-pub fn has_operator(db: &Reader<'_>) -> Result<bool, StoreError> {
-    HAS_OPERATOR.only(db, &[])
-}
-
-/// What the user's authenticator app knows, too; also where the second factor was only begun.
-pub fn second_factor(db: &Reader<'_>, seq: i64) -> Result<Option<[u8; 20]>, StoreError> {
-    SECOND_FACTOR.first(db, named_params! { ":seq": seq })
+    SET_DISABLED.run(tx, params)
 }
 
 /// Begins a second factor, in place of one that was only begun; false where it is asked for already.
 pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
     tx.changes_value(ValueKind::User, seq);
-    BEGIN_SECOND_FACTOR.run(tx, params).map(|rows| rows == 1)
+    BEGIN_SECOND_FACTOR.changes(tx, params)
 }
 
 /// From now on the second factor is asked for. False where there is none that was only begun.
 pub fn turn_second_factor_on(tx: &Tx<'_>, seq: i64, at: Time) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":at": at };
     tx.changes_value(ValueKind::User, seq);
-    TURN_SECOND_FACTOR_ON.run(tx, params).map(|rows| rows == 1)
+    TURN_SECOND_FACTOR_ON.changes(tx, params)
 }
 
 /// Forgets the second factor, also where it was only begun.
 pub fn end_second_factor(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
     tx.changes_value(ValueKind::User, seq);
-    END_SECOND_FACTOR
-        .run(tx, named_params! { ":seq": seq })
-        .map(drop)
+    END_SECOND_FACTOR.run(tx, named_params! { ":seq": seq })
 }

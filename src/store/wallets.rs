@@ -82,9 +82,14 @@ pub struct Funded {
 values! {
     SIMULATED(seq: i64, next_index: i64) = "select seq, next_index from wallets \
         where mode = :mode and pool = :pool and network = 'simulated'";
-    HIGHEST(highest: Option<u32>) = "select max(wallet_index) as highest from addresses where wallet = :wallet";
+
+    /// The highest index that a wallet has handed out.
+    pub fn highest(db, wallet: &WalletRow) -> (highest: Option<u32>) =
+        "select max(wallet_index) as highest from addresses where wallet = :wallet" with { wallet: wallet.seq };
+
     HANDED_OUT(wallet_index: u32) =
         "select wallet_index from addresses where wallet = :wallet order by wallet_index";
+
     /// Which of its indexes something came to, in order.
     USED(wallet_index: u32) = file "sql/wallets/used.sql";
 }
@@ -101,12 +106,25 @@ rows! {
             stopped_index,
         })
     }
-    ALL = select "from wallets where id is not null order by seq";
-    BY_ID = select "from wallets where id = :id";
-    BY_SEQ = select "from wallets where seq = :seq and id is not null";
-    BY_KEY = select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code";
-    IN_USE = select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
-        order by added_at desc, seq desc";
+
+    /// Every wallet of live mode, retired ones too: they stay watched.
+    pub fn all(db) -> Vec<WalletRow> = select "from wallets where id is not null order by seq";
+
+    /// The wallet with this id.
+    pub fn by_id(db, id: &str) -> Option<WalletRow> = select "from wallets where id = :id";
+
+    /// The wallet with this `seq`.
+    pub fn by_seq(db, seq: i64) -> Option<WalletRow> = select "from wallets where seq = :seq and id is not null";
+
+    /// The wallet that has this key and chain code.
+    pub fn by_key(db, wallet: &Wallet) -> Option<WalletRow> =
+        select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code"
+        with { pool: wallet.chain.address_pool(), key: wallet.key.key, chain_code: wallet.key.chain_code };
+
+    fn in_use(db, chain: Chain) -> Vec<WalletRow> =
+        select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
+            order by added_at desc, seq desc"
+        with { pool: chain.address_pool() };
 }
 
 rows! {
@@ -119,15 +137,23 @@ rows! {
 
 commands! {
     INSERT_SIMULATED = "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
+
     TAKE = "update wallets set next_index = next_index + 1 where seq = :seq";
+
     INSERT = file "sql/wallets/insert.sql";
+
     RESUME = "update wallets set retired_at = null, network = :network, script = :script, name = ifnull(:name, name), \
         added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
         first_index = min(first_index, :next), next_index = :next, least_index = :least, stopped_at = null, \
         stopped_index = null where seq = :seq";
-    STOP = "update wallets set stopped_at = ifnull(stopped_at, :now), \
-        stopped_index = max(ifnull(stopped_index, 0), :index) where seq = :seq";
+
+    /// Stops a wallet: something came to an index that it had not handed out.
+    pub fn stop(tx, seq: i64, index: u32, now: Time) =
+        "update wallets set stopped_at = ifnull(stopped_at, :now), \
+            stopped_index = max(ifnull(stopped_index, 0), :index) where seq = :seq";
+
     KEEP_ABOVE = "update wallets set least_index = :index + 1 where seq = :seq and least_index <= :index";
+
     RETIRE = "update wallets set retired_at = :now where seq = :seq";
 }
 
@@ -193,38 +219,6 @@ pub fn stranger(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<WalletRow>, S
     Ok(in_use.into_iter().next().filter(|_| is_strange))
 }
 
-fn in_use(db: &Reader<'_>, chain: Chain) -> Result<Vec<WalletRow>, StoreError> {
-    IN_USE.all(db, named_params! { ":pool": chain.address_pool() })
-}
-
-/// Every wallet of live mode, retired ones too: they stay watched.
-pub fn all(db: &Reader<'_>) -> Result<Vec<WalletRow>, StoreError> {
-    ALL.all(db, &[])
-}
-
-/// The wallet with this id.
-pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<WalletRow>, StoreError> {
-    BY_ID.first(db, named_params! { ":id": id })
-}
-
-/// The wallet with this `seq`.
-pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Option<WalletRow>, StoreError> {
-    BY_SEQ.first(db, named_params! { ":seq": seq })
-}
-
-/// The wallet that has this key and chain code.
-pub fn by_key(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, StoreError> {
-    let params = named_params! {
-        ":pool": wallet.chain.address_pool(), ":key": wallet.key.key, ":chain_code": wallet.key.chain_code,
-    };
-    BY_KEY.first(db, params)
-}
-
-/// The highest index that a wallet has handed out.
-pub fn highest(db: &Reader<'_>, wallet: &WalletRow) -> Result<Option<u32>, StoreError> {
-    HIGHEST.only(db, named_params! { ":wallet": wallet.seq })
-}
-
 /// Adds a wallet.
 pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let wallet = new.wallet;
@@ -245,27 +239,21 @@ pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(
         ":name": new.name, ":now": now,
     };
     tx.changes_value(ValueKind::Wallet, seq);
-    RESUME.run(tx, params).map(drop)
+    RESUME.run(tx, params)
 }
 
 /// Lets a wallet hand out nothing more.
 pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":now": now };
     tx.changes_value(ValueKind::Wallet, seq);
-    RETIRE.run(tx, params).map(drop)
-}
-
-/// Stops a wallet: something came to an index that it had not handed out.
-pub fn stop(tx: &Tx<'_>, seq: i64, index: u32, now: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq, ":index": index, ":now": now };
-    STOP.run(tx, params).map(drop)
+    RETIRE.run(tx, params)
 }
 
 /// A wallet never goes back to this index, which is below its next one.
 pub fn keep_above(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index };
     tx.changes_value(ValueKind::Wallet, seq);
-    KEEP_ABOVE.run(tx, params).map(drop)
+    KEEP_ABOVE.run(tx, params)
 }
 
 /// The indexes of a wallet that are in `addresses`, in order, each handed to `tell`.

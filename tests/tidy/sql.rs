@@ -60,6 +60,9 @@ const MACROS: &[&str] = &["commands", "values", "rows"];
 const MAKERS: &[&str] = &["text!", "Query::new", "Statement::new"];
 const MAY_MAKE: &[&str] = &[
     "src/store/statement.rs",
+    "src/store/statement/functions.rs",
+    "src/store/statement/macros.rs",
+    "src/store/statement/text.rs",
     "src/store/exports.rs",
     "src/store/file.rs",
 ];

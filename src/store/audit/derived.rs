@@ -2,8 +2,6 @@
 
 use crate::domain::asset::Mode;
 use crate::store::statement::{rows, values};
-use crate::store::{Reader, StoreError};
-use rusqlite::named_params;
 
 /// An address that a wallet derived.
 pub struct DerivedAddress {
@@ -24,25 +22,17 @@ rows! {
         let index = u64::try_from(wallet_index).unwrap_or(u64::MAX);
         Ok(DerivedAddress { seq, wallet, index, address, script })
     }
-    DERIVED = select "from addresses where seq > :after and wallet is not null order by seq limit :limit";
+
+    /// The next addresses after this one.
+    pub fn page(db, after: i64, limit: u32) -> Vec<DerivedAddress> =
+        select "from addresses where seq > :after and wallet is not null order by seq limit :limit";
 }
 
 values! {
-    COUNT(count: i64) = "select count(*) as count from addresses where wallet is not null";
-    SIMULATED(seq: i64, mode: Mode, pool: String) = "select seq, mode, pool from wallets where network = 'simulated'";
-}
+    /// Number of addresses that wallets derived.
+    pub fn count(db) -> (count: i64) = "select count(*) as count from addresses where wallet is not null";
 
-/// Number of addresses that wallets derived.
-pub fn count(db: &Reader<'_>) -> Result<i64, StoreError> {
-    COUNT.only(db, &[])
-}
-
-/// The next addresses after this one.
-pub fn page(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<DerivedAddress>, StoreError> {
-    DERIVED.all(db, named_params! { ":after": after, ":limit": limit })
-}
-
-/// The simulated wallets: `seq`, mode and pool.
-pub fn simulated(db: &Reader<'_>) -> Result<Vec<(i64, Mode, String)>, StoreError> {
-    SIMULATED.all(db, &[])
+    /// The simulated wallets: `seq`, mode and pool.
+    pub fn simulated(db) -> Vec<(seq: i64, mode: Mode, pool: String)> =
+        "select seq, mode, pool from wallets where network = 'simulated'";
 }

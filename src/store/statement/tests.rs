@@ -1,7 +1,7 @@
 //! What every statement is held to, and how SQLite runs those that are asked most.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::Names;
+use super::{Names, commands};
 use crate::store::{
     accounts, addresses, balances, chains, customers, deliveries, deposits, endpoints, events,
     file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments, quotes,
@@ -35,6 +35,17 @@ pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
         .map(|number| statement.parameter_name(number).unwrap())
         .collect();
     assert_eq!(names, Names::of(sql).all(sql).collect::<Vec<_>>(), "{sql}");
+}
+
+/// [`check`], and its parameters are these.
+pub(in crate::store) fn check_function(sql: &str, columns: &[&str], params: &[&str]) {
+    check(sql, columns);
+    let names = Names::of(sql);
+    let mut names: Vec<_> = names.all(sql).collect();
+    let mut params = params.to_vec();
+    names.sort_unstable();
+    params.sort_unstable();
+    assert_eq!(names, params, "{sql}");
 }
 
 #[test]
@@ -79,35 +90,35 @@ fn no_statement_on_the_watchers_path_reads_a_whole_table() {
         customers::BY_SEQ.sql(),
         deliveries::INSERT.sql(),
         deposits::FIX.sql(),
-        deposits::INSERT.sql(),
-        deposits::OF_OBSERVATION.sql(),
+        deposits::insert::SQL,
+        deposits::of_observation::SQL,
         endpoints::OF_ACCOUNT.sql(),
         events::INSERT.sql(),
         invoice_steps::PAYMENT.sql(),
-        invoice_steps::STATUS.sql(),
+        invoice_steps::status::SQL,
         invoices::BY_SEQ.sql(),
         invoices::UPDATE.sql(),
         ledger::INSERT.sql(),
         ledger::UNREVERSED.sql(),
         observations::AT.sql(),
-        observations::CANNOT_BE_BOOKED.sql(),
-        observations::GIVE_WAY.sql(),
+        observations::cannot_be_booked::SQL,
+        observations::give_way::SQL,
         observations::INSERT.sql(),
         observations::OF_TRANSACTION.sql(),
         observations::PUT_IN_BLOCK.sql(),
-        observations::SEEN_EARLIER.sql(),
+        observations::seen_earlier::SQL,
         observations::UPDATE.sql(),
-        own_transfers::IS_DECLARED.sql(),
-        own_transfers::INSERT.sql(),
-        own_transfers::OF_OBSERVATION.sql(),
+        own_transfers::is_declared::SQL,
+        own_transfers::insert::SQL,
+        own_transfers::of_observation::SQL,
         payments::CONFIRM.sql(),
         payments::INSERT.sql(),
         payments::JUDGE_AGAIN.sql(),
-        payments::OF_INVOICE.sql(),
-        payments::OF_OBSERVATION.sql(),
-        quotes::OF_INVOICE.sql(),
-        unmatched_payments::INSERT.sql(),
-        unmatched_payments::OF_OBSERVATION.sql(),
+        payments::of_invoice::SQL,
+        payments::of_observation::SQL,
+        quotes::of_invoice::SQL,
+        unmatched_payments::insert::SQL,
+        unmatched_payments::of_observation::SQL,
     ] {
         reads_no_whole_table(sql);
     }
@@ -124,12 +135,12 @@ fn no_statement_on_the_watchers_path_reads_a_whole_table() {
 /// Those that the sender asks with every step.
 #[test]
 fn what_is_to_be_sent_is_found_by_an_index() {
-    let plan = plan(transfers::TO_SEND.sql());
+    let plan = plan(transfers::to_send::SQL);
     assert!(
         plan.first().unwrap().contains("transfers_approved"),
         "{plan:?}"
     );
-    reads_no_whole_table(transfers::SENDING.sql());
+    reads_no_whole_table(transfers::sending::SQL);
 }
 
 /// Those of an account, of which there may be many, and of all.
@@ -149,7 +160,7 @@ fn transfers_are_listed_without_a_look_at_those_that_do_not_fit() {
             transfers::OF_ALL_BY_STATUS.sql(),
             "mode=? AND kind=? AND status=? AND seq<?",
         ),
-        (transfers::REFUNDS.sql(), "invoice=?"),
+        (transfers::refunds::SQL, "invoice=?"),
     ] {
         let plan = plan(sql);
         let mut lines = plan.iter();

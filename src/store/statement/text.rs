@@ -1,0 +1,117 @@
+//! The text of a statement, and the names of its columns.
+
+/// A statement of a text, with the names in it.
+macro_rules! made {
+    ($kind:ident, $text:expr $(, $read:expr)?) => {
+        $crate::store::statement::$kind::new(
+            $text,
+            const { &$crate::store::statement::Names::of($text) }
+            $(, $read)?
+        )
+    };
+}
+
+/// The type of what a row of these columns is read as.
+macro_rules! one_or_tuple {
+    ($type:ty) => {
+        $type
+    };
+    ($($type:ty),+) => {
+        ($($type),+)
+    };
+}
+
+/// The text of a statement.
+macro_rules! text {
+    ($text:literal) => {
+        $text
+    };
+    (file $text:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $text))
+    };
+    (whole $columns:tt $text:literal) => {
+        $text
+    };
+    (file $columns:tt $text:literal) => {
+        $crate::store::statement::text!(file $text)
+    };
+    (select $columns:tt $text:literal) => {
+        concat!("select ", $crate::store::statement::listed!($columns), " ", $text)
+    };
+}
+
+/// The text of a statement that inserts a row.
+macro_rules! insert {
+    ($table:ident { $first:ident $(: $first_value:expr)? $(, $column:ident $(: $value:expr)?)* $(,)? }) => {
+        concat!(
+            "insert ", "into ", stringify!($table), " (", stringify!($first), $(", ", stringify!($column),)* ") values (:",
+            stringify!($first), $(", :", stringify!($column),)* ")"
+        )
+    };
+}
+
+/// Columns as they are asked for.
+macro_rules! listed {
+    (
+        ($first:ident $(.$first_of:ident)? $(: $first_type:ty)? $(= $first_sql:literal)?
+        $(, $column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?)* $(,)?)
+    ) => {
+        concat!(
+            $crate::store::statement::listed_one!($first $(.$first_of)? $(= $first_sql)?),
+            $(", ", $crate::store::statement::listed_one!($column $(.$of)? $(= $sql)?)),*
+        )
+    };
+}
+
+/// One column as it is asked for.
+macro_rules! listed_one {
+    ($column:ident) => {
+        stringify!($column)
+    };
+    ($table:ident.$column:ident) => {
+        concat!(stringify!($table), ".", stringify!($column))
+    };
+    ($column:ident = $sql:literal) => {
+        concat!($sql, " as ", stringify!($column))
+    };
+}
+
+/// The names of columns.
+#[cfg(test)]
+macro_rules! names {
+    (($($column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?),+ $(,)?)) => {
+        &[$($crate::store::statement::name!($column $(.$of)?)),+]
+    };
+}
+
+/// The name of one column.
+#[cfg(test)]
+macro_rules! name {
+    ($column:ident) => {
+        stringify!($column)
+    };
+    ($table:ident.$column:ident) => {
+        stringify!($column)
+    };
+}
+
+/// Reads the columns of a row, each into a variable of its name.
+macro_rules! bind_all {
+    ($next:ident ($($column:ident $(.$of:ident)? $(: $type:ty)? $(= $sql:literal)?),+ $(,)?)) => {
+        $($crate::store::statement::bind!($next $column $(.$of)? $(: $type)?);)+
+    };
+}
+
+/// Reads the next column into a variable of its name.
+macro_rules! bind {
+    ($next:ident $table:ident.$column:ident $(: $type:ty)?) => {
+        let $column $(: $type)? = $next.take()?;
+    };
+    ($next:ident $column:ident $(: $type:ty)?) => {
+        let $column $(: $type)? = $next.take()?;
+    };
+}
+
+pub(in crate::store) use {bind, bind_all, insert, listed, listed_one, made, one_or_tuple, text};
+#[cfg(test)]
+pub(in crate::store) use {name, names};
