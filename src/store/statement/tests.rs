@@ -7,7 +7,8 @@ use crate::store::{
     file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments, quotes,
     transfers, unmatched_payments,
 };
-use rusqlite::{Connection, StatementStatus, named_params};
+use rusqlite::fallible_iterator::FallibleIterator as _;
+use rusqlite::{Batch, Connection, StatementStatus, named_params};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The schema of a new file, made once for all tests.
@@ -25,10 +26,13 @@ fn fresh() -> MutexGuard<'static, Connection> {
 /// SQLite prepares it against the schema of a new file, and it answers these columns.
 pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
     let conn = fresh();
-    let statement = conn.prepare(sql);
-    let statement = statement
+    let mut statements = Batch::new(&conn, sql);
+    let statement = statements
+        .next()
         .map_err(|error| format!("{sql}: {error}"))
+        .unwrap()
         .unwrap();
+    assert!(statements.next().unwrap().is_none(), "two in one: {sql}");
     assert_eq!(statement.column_names(), columns, "{sql}");
     let numbers = 1..=statement.parameter_count();
     let names: Vec<_> = numbers
