@@ -41,13 +41,17 @@
 //! 5. Workers tick: a step is bounded and says when it wants the next, so a test can move the clock and wait for
 //!    everything that fell due.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod api;
 pub mod app;
 pub mod chain;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[expect(clippy::disallowed_methods, reason = "reads the clock")]
 pub mod clock;
 #[cfg(feature = "cli")]
+#[expect(clippy::disallowed_methods, reason = "reads the environment")]
 pub mod config;
 pub mod domain;
 pub mod http;

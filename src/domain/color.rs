@@ -2,6 +2,8 @@
 //!
 //! Invariant: a text in the chosen colour is readable (contrast of 4.5 or more by WCAG 2.2).
 
+#![expect(clippy::disallowed_types, reason = "a contrast is measured, not owed")]
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};

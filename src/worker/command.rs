@@ -139,6 +139,7 @@ impl Command {
     }
 
     /// Starts it.
+    #[expect(clippy::disallowed_methods, reason = "starts a process")]
     fn spawn(&self) -> std::io::Result<Child> {
         // What this process opens is closed in others by itself. What it was started with is not, nor what a library
         // may have opened.

@@ -88,6 +88,7 @@ struct Fifo {
 }
 
 impl Fifo {
+    #[expect(clippy::disallowed_methods, reason = "starts a process")]
     fn new() -> Fifo {
         let name = format!("coffer-command-{}", crate::domain::id::new(Time(0)));
         let path = std::env::temp_dir().join(name);

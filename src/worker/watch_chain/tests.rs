@@ -95,6 +95,10 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
 }
 
 /// Count of the histories of each kind, and the seed of the first, as the environment says.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the length of a test is no setting"
+)]
 fn asked() -> (u64, u64) {
     let number = |name| {
         std::env::var(name)
