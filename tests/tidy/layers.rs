@@ -1,335 +1,282 @@
-//! Who may use whom: the one table of it, held against every path that a file in src/ names.
+//! The table of who may use whom, held against every path that the program names, and no use in a circle.
 //!
-//! Code under `#[cfg(test)]` may use any crate, but no other room than the code beside it.
+//! Unit tests are left out: they may use everything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::names::names;
+use crate::names::{Names, Path};
 use crate::tree::{File, Tree};
 
-/// One room: the rooms and the crates (or parts of a crate) that it may name, besides itself.
-struct Layer {
-    room: &'static str,
-    rooms: &'static [&'static str],
-    crates: &'static [&'static [&'static str]],
-}
-
-const ANY: &str = "any room";
-/// Types that carry values between rooms.
-const VALUES: &[&str] = &["serde", "serde_json", "time", "uuid"];
-const RULES: &[&str] = &[
-    "base64",
-    "bech32",
-    "bs58",
-    "crc32fast",
-    "curve25519_dalek",
-    "hmac",
-    "k256",
-    "qrcodegen",
-    "ripemd",
-    "rust_decimal",
-    "sha2",
-    "sha3",
-    "totp_rs",
-];
-const HYPER: &[&str] = &[
-    "http_body_util",
-    "hyper",
-    "hyper_util",
-    "percent_encoding",
-    "tokio",
-];
-const SQLITE: &[&str] = &["rusqlite"];
-const POOL: &[&str] = &["r2d2", "r2d2_sqlite", "scheduled_thread_pool"];
-const LOG: &[&str] = &["log"];
-
-const LAYERS: &[Layer] = &[
-    Layer {
-        room: "domain",
-        rooms: &[],
-        crates: &[VALUES, RULES],
-    },
-    Layer {
-        room: "store",
-        rooms: &["domain"],
-        crates: &[VALUES, SQLITE, POOL, LOG, &["rustix", "tokio::sync"]],
-    },
-    Layer {
-        room: "service",
-        rooms: &["domain", "store"],
-        crates: &[VALUES, LOG, &["argon2", "getrandom"]],
-    },
-    Layer {
-        room: "api",
-        rooms: &["domain", "store", "service"],
-        crates: &[VALUES, &["percent_encoding"]],
-    },
-    Layer {
-        room: "http",
-        rooms: &["api", "service", "domain", "clock", "web"],
-        crates: &[VALUES, HYPER, LOG, &["askama::Template"]],
-    },
-    Layer {
-        room: "outbound",
-        rooms: &["domain"],
-        crates: &[VALUES, LOG, &["ureq"]],
-    },
-    Layer {
-        room: "chain",
-        rooms: &["domain", "outbound", "clock"],
-        crates: &[
-            VALUES,
-            LOG,
-            &[
-                "base64",
-                "rustls",
-                "rustls_native_certs",
-                "scrypt",
-                "sha2",
-                "ureq",
-                "webpki_roots",
-            ],
-        ],
-    },
-    Layer {
-        room: "worker",
-        rooms: &["service", "chain", "outbound", "domain", "clock"],
-        crates: &[VALUES, LOG, &["close_fds", "rustix", "tokio"]],
-    },
-    Layer {
-        room: "clock",
-        rooms: &["domain"],
-        crates: &[LOG, &["rustix::time", "time", "tokio"]],
-    },
-    Layer {
-        room: "web",
-        rooms: &["domain"],
-        crates: &[&["askama", "flate2"]],
-    },
-    Layer {
-        room: "config",
-        rooms: &["domain"],
-        crates: &[VALUES, LOG, &["clap"]],
-    },
-    Layer {
-        room: "app",
-        rooms: &[ANY],
-        crates: &[
-            VALUES,
-            RULES,
-            HYPER,
-            SQLITE,
-            LOG,
-            &["env_logger", "getrandom", "rustix", "ureq"],
-        ],
-    },
-    Layer {
-        room: "cli",
-        rooms: &[ANY],
-        crates: &[
-            VALUES,
-            LOG,
-            &[
-                "clap",
-                "clap_complete",
-                "env_logger",
-                "indicatif",
-                "rustix::termios",
-                "tokio",
-            ],
-        ],
-    },
-    // The map, and the face for in-process use.
-    Layer {
-        room: "lib",
-        rooms: &["app", "cli", "config", "domain"],
-        crates: &[],
-    },
-    Layer {
-        room: "main",
-        rooms: &["lib", "app", "cli", "config"],
-        crates: &[LOG, &["env_logger"]],
-    },
+/// Lists of crates that several rooms may use.
+const GROUPS: &[(&str, &str)] = &[
+    ("VALUES", "serde serde_json time uuid"),
+    (
+        "RULES",
+        "crc32fast hmac qrcodegen rust_decimal sha2 totp_rs",
+    ),
+    (
+        "ADDRESSES",
+        "base64 bech32 bs58 curve25519_dalek k256 ripemd sha3",
+    ),
+    (
+        "HYPER",
+        "http_body_util hyper hyper_util percent_encoding tokio",
+    ),
 ];
 
-impl Layer {
-    fn crates(&self) -> impl Iterator<Item = &'static str> {
-        self.crates.iter().copied().flatten().copied()
-    }
+/// Each room, the rooms that it may use, and the crates or parts of a crate that it may use.
+const LAYERS: &[&str] = &[
+    "domain | | VALUES RULES base64 bech32 bs58 curve25519_dalek k256 ripemd sha3",
+    "store | domain | VALUES log r2d2 r2d2_sqlite rusqlite rustix scheduled_thread_pool tokio::sync",
+    "service | domain store | VALUES argon2 getrandom log",
+    "api | domain store service | VALUES percent_encoding",
+    "http | api service domain clock web | VALUES HYPER askama::Template log",
+    "outbound | domain | VALUES log ureq",
+    "chain | domain outbound clock | VALUES base64 log rustls rustls_native_certs scrypt sha2 ureq webpki_roots",
+    "worker | service chain outbound domain clock | VALUES close_fds log rustix tokio",
+    "clock | domain | log rustix::time time tokio",
+    "web | domain | askama flate2",
+    "config | domain | VALUES clap log",
+    "app | ANY | VALUES RULES HYPER env_logger getrandom log rusqlite rustix ureq",
+    "cli | ANY | VALUES clap clap_complete env_logger indicatif log rustix::termios tokio",
+    "lib | app cli config domain |",
+    "main | lib app cli config | env_logger log",
+];
+
+/// Returns the parts of each row of LAYERS.
+pub fn rows() -> impl Iterator<Item = [&'static str; 3]> {
+    let part = |row: &'static str, at| row.split('|').nth(at).unwrap_or_default().trim();
+    LAYERS
+        .iter()
+        .map(move |row| [0, 1, 2].map(|at| part(row, at)))
 }
 
 pub fn layers(tree: &Tree) -> Vec<String> {
-    let mut found = tree.need(&["src/", "Cargo.toml"]);
-    let rooms: BTreeSet<&str> = tree.under("src/").map(File::room).collect();
-    let crates: BTreeSet<String> = tree
-        .dependencies()
-        .iter()
-        .map(|(name, _)| name.replace('-', "_"))
-        .collect();
+    let known: Vec<&str> = rows().map(|row| row[0]).collect();
+    let dependencies = tree.dependencies().join(" ").replace('-', "_");
+    let mut found = Vec::new();
     for file in tree.rust("src/") {
-        match LAYERS.iter().find(|layer| layer.room == file.room()) {
-            Some(layer) => found.extend(strays(file, layer, &rooms, &crates)),
-            None => found.push(file.at(1, &format!(
-                "`{}` is a room that no rule knows: give it a line in LAYERS (tests/tidy/layers.rs) and in src/lib.rs, or move this file into a room that is there",
-                file.room()
-            ))),
+        let names = Names::of(file);
+        let own = names.home.first().map_or("lib", String::as_str);
+        let Some([_, rooms, crates]) = rows().find(|row| row[0] == own) else {
+            found.push(file.at(1, "a room without a row in LAYERS (tests/tidy/layers.rs)"));
+            continue;
+        };
+        let mut seen = BTreeSet::new();
+        for (path, line) in names.used {
+            let (used, is_allowed) = if path[0] == "crate" {
+                // Items at the crate's root belong to lib.
+                let room = path.get(1).filter(|room| known.contains(&room.as_str()));
+                let room = room.map_or("lib", String::as_str);
+                let is_allowed = room == own || rooms == "ANY" || has(rooms, room);
+                (room.to_owned(), is_allowed)
+            } else {
+                let is_listed = |length: usize| has(crates, &path[..length].join("::"));
+                let is_allowed = (1..=path.len()).any(is_listed);
+                (path.join("::"), is_allowed || !has(&dependencies, &path[0]))
+            };
+            if !is_allowed && seen.insert(used.clone()) {
+                found.push(file.at(line, &format!(
+                    "`{own}` may not use `{used}`: have a room do it that may, or change LAYERS (tests/tidy/layers.rs)"
+                )));
+            }
         }
     }
     found
 }
 
-/// What a file names that its room may not, each once.
-fn strays(
-    file: &File,
-    layer: &Layer,
-    rooms: &BTreeSet<&str>,
-    crates: &BTreeSet<String>,
-) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let mut found = Vec::new();
-    for name in names(file) {
-        let Some(first) = name.path.first() else {
-            continue;
-        };
-        let second = name.path.get(1).map_or("", String::as_str);
-        let (what, fine, may) = if first == "crate" {
-            // What the crate's root itself holds is lib's.
-            let room = if rooms.contains(second) {
-                second
-            } else {
-                "lib"
-            };
-            let fine =
-                room == layer.room || layer.rooms.contains(&room) || layer.rooms.contains(&ANY);
-            (room.to_owned(), fine, layer.rooms.join(", "))
-        } else if crates.contains(first) {
-            let fine = name.test || layer.crates().any(|allowed| name.starts(allowed));
-            (
-                name.path[..name.path.len().min(2)].join("::"),
-                fine,
-                layer.crates().collect::<Vec<_>>().join(", "),
-            )
-        } else {
-            continue;
-        };
-        if !fine && seen.insert(what.clone()) {
-            found.push(file.at(name.line, &format!(
-                "`{}` may not use `{what}`, only [{may}]: have one of these do it and hand over the result, or, where the house itself changed, change LAYERS in tests/tidy/layers.rs and the map in src/lib.rs",
-                layer.room
-            )));
+/// Returns `true` if the list or one of its groups has the name.
+fn has(list: &str, name: &str) -> bool {
+    let names = |list: &str, name: &str| list.split(' ').any(|one| one == name);
+    let mut groups = GROUPS.iter().filter(|group| names(list, group.0));
+    names(list, name) || groups.any(|group| names(group.1, name))
+}
+
+/// A module, another one beside it that it uses, and the place where it does.
+type Uses = BTreeMap<(Path, Path), String>;
+
+/// Finds a circle between rooms or between modules inside `http`. A module and its children count as one.
+pub fn circles(tree: &Tree) -> Vec<String> {
+    let names = tree.rust("src/").map(|file| (file, Names::of(file)));
+    let names: Vec<(&File, Names)> = names.collect();
+    let modules: BTreeSet<&Path> = names.iter().map(|(_, names)| &names.home).collect();
+    let (mut uses, mut found) = (Uses::new(), Vec::new());
+    for (file, names) in &names {
+        let user = &names.home;
+        for (path, line) in names.used.iter().filter(|(path, _)| path[0] == "crate") {
+            let is_module = |length: &usize| modules.contains(&path[1..*length].to_vec());
+            let length = (1..=path.len()).rev().find(is_module).unwrap_or(1);
+            let used = &path[1..length];
+            let pairs = user.iter().zip(used);
+            let shared = pairs.take_while(|(one, other)| one == other).count();
+            let is_held = shared == 0 || user[0] == "http";
+            if is_held && shared < user.len().min(used.len()) {
+                let pair = (user[..=shared].to_vec(), used[..=shared].to_vec());
+                uses.entry(pair).or_insert(file.at(*line, ""));
+            } else if *used == ["http"] && user.len() > 1 && path.len() > 2 {
+                found.push(file.at(*line, "name the module inside http that has this item"));
+            }
         }
     }
+    let circle = |(user, _): &(Path, Path)| way(&uses, user, user, &mut BTreeSet::new());
+    let shortest = uses.keys().filter_map(circle).min_by_key(String::len);
+    let mend = "a circle of uses: pass what one needs as an argument, or move it below the others";
+    found.extend(shortest.map(|places| format!("{places}{mend}")));
     found
+}
+
+/// Returns the places of uses that lead from one module to another, if they do.
+fn way<'a>(
+    uses: &'a Uses,
+    from: &Path,
+    to: &Path,
+    seen: &mut BTreeSet<&'a Path>,
+) -> Option<String> {
+    let mut next = uses.iter().filter(|((user, _), _)| user == from);
+    next.find_map(|((_, used), place)| {
+        if used == to {
+            return Some(place.clone());
+        }
+        let rest = seen.insert(used).then(|| way(uses, used, to, seen))??;
+        Some(format!("{place}{rest}"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::layers;
+    use super::{circles, layers};
     use crate::tree::finds;
 
-    const CARGO: (&str, &str) = (
-        "Cargo.toml",
-        "[dependencies]\nhyper-util = \"1\"\nlog.version = \"1\"\nrusqlite = \"1\"\ntokio = \"1\"\nargon2 = \"1\"\n",
-    );
-    const LIB: (&str, &str) = (
-        "src/lib.rs",
-        "mod domain; pub mod store; pub use app::Server;",
-    );
+    const CARGO: &str = "\n[dependencies]\nhyper-util = \"1\"\nlog.version = \"1\"\nrusqlite = \"1\"\ntokio = \"1\"\n";
 
     #[track_caller]
-    fn holds(path: &str, source: &str, places: &[&str]) {
+    fn refused(path: &str, source: &str, lines: &[usize]) {
+        let places: Vec<String> = lines.iter().map(|line| format!("{path}:{line}")).collect();
+        let places: Vec<&str> = places.iter().map(String::as_str).collect();
         let rooms = [
-            CARGO,
-            LIB,
-            ("src/app.rs", ""),
-            ("src/domain/x.rs", ""),
-            ("src/store.rs", ""),
-            ("src/web/a.css", ""),
+            "src/app.rs",
+            "src/cli.rs",
+            "src/domain/x.rs",
+            "src/store.rs",
+            "src/web/a.css",
         ];
-        let files: Vec<(&str, &str)> = rooms
-            .into_iter()
-            .filter(|room| room.0 != path)
-            .chain([(path, source)])
-            .collect();
-        finds(layers, &files, places);
+        let rooms = rooms.map(|path| (path, ""));
+        finds(
+            layers,
+            &[&rooms[..], &[("Cargo.toml", CARGO), (path, source)]].concat(),
+            &places,
+        );
     }
 
     #[test]
     fn another_room_is_refused_however_it_is_named() {
-        holds(
-            "src/domain/money.rs",
+        let money = "src/domain/money.rs";
+        refused(
+            money,
             "use crate::domain::asset;\nuse crate::{store::row};",
-            &["src/domain/money.rs:2"],
+            &[2],
         );
-        holds(
-            "src/domain/money.rs",
-            "use super::asset;\nuse super::super::store;",
-            &["src/domain/money.rs:2"],
-        );
-        holds(
-            "src/http/api.rs",
+        refused(money, "use super::asset;\nuse super::super::store;", &[2]);
+        refused(
+            "src/http/a.rs",
             "fn f() {\n crate::store::open();\n crate::store::open() }",
-            &["src/http/api.rs:2"],
+            &[2],
         );
-        holds(
-            "src/http/api.rs",
-            "use coffer::Server;",
-            &["src/http/api.rs:1"],
-        );
-        holds(
-            "src/http/api.rs",
-            "// use crate::store;\nconst A: &str = r#\"crate::store::X\"#; use crate::web;",
+        refused("src/http/a.rs", "use coffer::Server;", &[1]);
+        refused(
+            "src/http/a.rs",
+            "// crate::store\nconst A: &str = \"crate::store::X\"; use crate::web;",
             &[],
         );
-        holds(
-            "src/store/row.rs",
-            "#[cfg(test)] mod tests { use crate::app; }",
-            &["src/store/row.rs:1"],
-        );
-        holds("src/main.rs", "fn main() { coffer::cli::run() }", &[]);
-        holds(
-            "src/lib.rs",
-            "pub mod store;\npub use store::Pool;",
-            &["src/lib.rs:2"],
-        );
+        refused("src/main.rs", "fn main() { coffer::cli::run() }", &[]);
+        refused("src/cellar/a.rs", "", &[1]);
     }
 
     #[test]
     fn a_crate_is_refused_outside_its_rooms() {
-        holds(
+        refused(
             "src/service/a.rs",
             "fn f(c: &rusqlite::Connection) {}",
-            &["src/service/a.rs:1"],
+            &[1],
         );
-        holds(
+        refused(
             "src/service/a.rs",
             "#[cfg(test)] mod tests { use rusqlite::Connection; }",
             &[],
         );
-        holds(
-            "src/store/row.rs",
+        refused(
+            "src/store/a.rs",
             "use tokio::sync::oneshot;\nuse tokio::{sync, time::sleep};",
-            &["src/store/row.rs:2"],
+            &[2],
         );
-        holds(
+        refused(
             "src/http/a.rs",
             "use hyper_util::rt::TokioIo; use log::info;",
             &[],
         );
-        holds(
-            "src/domain/a.rs",
-            "fn f() { log::info!(\"a\") }",
-            &["src/domain/a.rs:1"],
-        );
-        holds(
-            "src/domain/a.rs",
-            "use argon2::Argon2;",
-            &["src/domain/a.rs:1"],
-        );
+        refused("src/domain/a.rs", "fn f() { log::info!(\"a\") }", &[1]);
     }
 
     #[test]
-    fn a_room_without_a_line_is_refused() {
-        holds("src/cellar/a.rs", "", &["src/cellar/a.rs:1"]);
+    fn a_circle_of_rooms_is_found() {
+        let files = [
+            ("src/a.rs", "use crate::b::x;"),
+            ("src/b/x.rs", "use super::y;"),
+            ("src/b/y.rs", "use crate::c;"),
+            ("src/c.rs", "use crate::d;\nuse crate::a;"),
+            ("src/d.rs", ""),
+        ];
+        finds(circles, &files, &["src/a.rs:1"]);
+    }
+
+    #[test]
+    fn a_circle_inside_http_is_found_however_it_is_named() {
+        for used in [
+            "use super::routes::ROUTES;",
+            "use crate::http::{error, routes};",
+            "fn f() { crate::http::routes::all() }",
+            "use super as http; fn f() { http::routes::all() }",
+        ] {
+            let files = [
+                ("src/http/mod.rs", ""),
+                ("src/http/front.rs", used),
+                ("src/http/error.rs", ""),
+                ("src/http/routes.rs", "use super::api::events;"),
+                ("src/http/api/events.rs", "use crate::http::front::Front;"),
+            ];
+            finds(circles, &files, &["src/http/api/events.rs:1"]);
+        }
+        let files = [
+            ("src/http/api.rs", ""),
+            ("src/http/api/a.rs", "use super::b;"),
+            ("src/http/api/b.rs", "use crate::http::api::a::x;"),
+        ];
+        finds(circles, &files, &["src/http/api/a.rs:1"]);
+        let files = [
+            ("src/http/mod.rs", "pub use routes::all;"),
+            ("src/http/front.rs", "use super::all;"),
+        ];
+        finds(circles, &files, &["src/http/front.rs:1"]);
+    }
+
+    #[test]
+    fn a_module_and_its_children_are_one() {
+        let files = [
+            (
+                "src/http/pages.rs",
+                "mod link; use link::show; use super::reply;",
+            ),
+            (
+                "src/http/pages/link.rs",
+                "use super::Page; use crate::http::reply::Reply;",
+            ),
+            (
+                "src/http/reply.rs",
+                "#[cfg(test)] mod tests { use super::super::pages; }",
+            ),
+            ("src/domain/a.rs", "use super::b;"),
+            ("src/domain/b.rs", "use super::a;"),
+        ];
+        finds(circles, &files, &[]);
     }
 }

@@ -4,44 +4,38 @@ use std::path::Path;
 
 use crate::scan::{Kind, Token, scan};
 
-/// One file. Only a Rust file has tokens.
+/// A file. Only Rust and SQL files have tokens. Each line of SQL is one text.
 pub struct File {
     pub path: String,
     pub text: String,
     pub tokens: Vec<Token>,
 }
 
-/// What the rules look at: names on the top level, and the files they care about, by path.
+/// The names at the top level, and the files that rules read. The build script is none: it is no part of the program.
 pub struct Tree {
     pub top: Vec<String>,
     pub files: Vec<File>,
 }
 
-const FOLDERS: &[&str] = &[".ci", "src", "sql", "tests", "examples"];
-const PAGES: &[&str] = &["Cargo.toml", "README.md"];
+const READ: &[&str] = &["src", "sql", "tests", "examples", "Cargo.toml", "README.md"];
 
 impl Tree {
-    /// The tree of this package.
+    /// Returns the tree of this package.
     pub fn load() -> Tree {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut files = Vec::new();
-        for path in FOLDERS.iter().chain(PAGES) {
+        for path in READ {
             read(root, path, &mut files);
         }
-        Tree {
-            top: list(root),
-            files,
-        }
+        let top = list(root);
+        Tree { top, files }
     }
 
-    /// A made-up tree.
+    /// Returns a made-up tree.
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let top = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
-        let mut top: Vec<String> = files.iter().map(|(path, _)| top(path)).collect();
-        top.sort();
-        top.dedup();
         Tree {
-            top,
+            top: files.iter().map(|(path, _)| top(path)).collect(),
             files: files
                 .iter()
                 .map(|(path, text)| File::new(path, text))
@@ -53,57 +47,43 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
+    /// Returns the text of a file, empty if it is missing.
+    pub fn text(&self, path: &str) -> &str {
+        self.file(path).map_or("", |file| &file.text)
+    }
+
     pub fn under(&self, start: &str) -> impl Iterator<Item = &File> {
         self.files
             .iter()
             .filter(move |file| file.path.starts_with(start))
     }
 
-    /// Rust files below a path, except the build script, which is not part of the program.
     pub fn rust(&self, start: &str) -> impl Iterator<Item = &File> {
-        self.under(start)
-            .filter(|file| file.path.ends_with(".rs") && file.path != "src/build.rs")
+        self.under(start).filter(|file| file.path.ends_with(".rs"))
     }
 
-    /// A complaint for each of the starts of a path that no file has: no rule holds of nothing.
-    pub fn need(&self, starts: &[&str]) -> Vec<String> {
-        let missing = |start: &&&str| self.under(start).next().is_none();
-        let say = |start: &&str| {
-            format!(
-                "{start}: there is no such file yet, so this rule has nothing to hold; write it"
-            )
-        };
-        starts.iter().filter(missing).map(say).collect()
-    }
-
-    /// The names under `[dependencies]`, each with its line.
-    pub fn dependencies(&self) -> Vec<(String, usize)> {
-        let mut found = Vec::new();
-        let mut inside = false;
-        let text = self.file("Cargo.toml").map_or("", |file| &file.text);
-        for (line, said) in text.lines().enumerate() {
-            if let Some(section) = said.trim().strip_prefix('[') {
-                inside = section.trim_end_matches(']') == "dependencies";
-                if let Some(name) = section.strip_prefix("dependencies.") {
-                    found.push((name.trim_end_matches(']').to_owned(), line + 1));
-                }
-            } else if inside
-                && !said.starts_with('#')
-                && let Some((name, _)) = said.split_once(['=', '.'])
-            {
-                found.push((name.trim().to_owned(), line + 1));
-            }
-        }
-        found
+    /// Returns the names under `[dependencies]`.
+    pub fn dependencies(&self) -> Vec<&str> {
+        let section = self.text("Cargo.toml").split("\n[dependencies]\n").nth(1);
+        let section = section.and_then(|text| text.split("\n[").next());
+        let rows = section.unwrap_or_default().lines();
+        rows.filter(|row| !row.starts_with('#'))
+            .filter_map(|row| Some(row.split_once(['=', '.'])?.0.trim()))
+            .collect()
     }
 }
 
 impl File {
     fn new(path: &str, text: &str) -> File {
-        let tokens = if path.ends_with(".rs") {
-            scan(text)
-        } else {
-            Vec::new()
+        let line = |(at, text): (usize, &str)| Token {
+            kind: Kind::Text,
+            text: text.split("--").next().unwrap_or_default().to_owned(),
+            line: at + 1,
+        };
+        let tokens = match path.rsplit('.').next() {
+            Some("rs") => scan(text),
+            Some("sql") => text.lines().enumerate().map(line).collect(),
+            _ => Vec::new(),
         };
         File {
             path: path.to_owned(),
@@ -112,46 +92,18 @@ impl File {
         }
     }
 
-    /// The modules this file stands in: `src/http/api/invoices.rs` is http, api, invoices.
-    pub fn modules(&self) -> Vec<String> {
-        let path = self.path.strip_prefix("src/").unwrap_or(&self.path);
-        let mut parts: Vec<String> = path
-            .trim_end_matches(".rs")
-            .split('/')
-            .map(str::to_owned)
-            .collect();
-        if matches!(
-            parts.last().map(String::as_str),
-            Some("mod" | "lib" | "main")
-        ) {
-            parts.pop();
+    /// Returns the tokens without comments and, in `src`, without unit tests, which end a file.
+    pub fn program(&self) -> Vec<&Token> {
+        let is_code = |token: &&Token| token.kind != Kind::Comment;
+        let mut code: Vec<&Token> = self.tokens.iter().filter(is_code).collect();
+        if self.path.starts_with("src/") {
+            let text = |token: &&Token| token.text.clone();
+            let is_start = |here: &[&Token]| here.iter().map(text).eq(["mod", "tests", "{"]);
+            let end = code.windows(3).position(is_start).unwrap_or(code.len());
+            let is_apart = self.path.contains("/tests");
+            code.truncate(if is_apart { 0 } else { end });
         }
-        parts
-    }
-
-    /// `src/store/open.rs` and `src/store.rs` are both the room store.
-    pub fn room(&self) -> &str {
-        let path = self.path.strip_prefix("src/").unwrap_or(&self.path);
-        path.split(['/', '.']).next().unwrap_or_default()
-    }
-
-    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Token> {
-        self.tokens.iter().filter(move |token| token.kind == kind)
-    }
-
-    pub fn code(&self) -> Vec<&Token> {
-        self.of_kind(Kind::Code).collect()
-    }
-
-    /// The lines on which the code says this, however it is spaced and broken.
-    pub fn says(&self, code: &str) -> Vec<usize> {
-        let wanted = scan(code);
-        let same = |here: &[&Token]| here.iter().zip(&wanted).all(|(a, b)| a.text == b.text);
-        self.code()
-            .windows(wanted.len())
-            .filter(|here| same(here))
-            .map(|here| here[0].line)
-            .collect()
+        code
     }
 
     pub fn at(&self, line: usize, message: &str) -> String {
@@ -159,27 +111,20 @@ impl File {
     }
 }
 
-/// A rule finds exactly this in a made-up tree: these places, and nothing more.
+/// Asserts that a rule finds these places in a made-up tree, and nothing more.
 #[track_caller]
 pub fn finds(rule: fn(&Tree) -> Vec<String>, files: &[(&str, &str)], places: &[&str]) {
     let all = rule(&Tree::of(files));
-    let starts: Vec<&str> = all
+    let starts = all
         .iter()
-        .map(|one| one.split(": ").next().unwrap_or_default())
-        .collect();
-    assert_eq!(starts, places, "{}", all.join("\n"));
+        .map(|one| one.split(": ").next().unwrap_or_default());
+    assert_eq!(starts.collect::<Vec<_>>(), places, "{}", all.join("\n"));
 }
 
 fn list(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut names: Vec<String> = entries
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    entries.map(name).collect()
 }
 
 fn read(root: &Path, path: &str, files: &mut Vec<File>) {
@@ -188,7 +133,36 @@ fn read(root: &Path, path: &str, files: &mut Vec<File>) {
         for name in list(&place) {
             read(root, &format!("{path}/{name}"), files);
         }
-    } else if let Ok(bytes) = std::fs::read(&place) {
+    } else if let Ok(bytes) = std::fs::read(&place)
+        && path != "src/build.rs"
+    {
         files.push(File::new(path, &String::from_utf8_lossy(&bytes)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tree;
+
+    #[track_caller]
+    fn program(path: &str, source: &str, expected: &str) {
+        let tree = Tree::of(&[(path, source)]);
+        let texts: Vec<&str> = tree.files[0]
+            .program()
+            .iter()
+            .map(|token| token.text.as_str())
+            .collect();
+        assert_eq!(texts.join(" "), expected, "{source}");
+    }
+
+    #[test]
+    fn unit_tests_are_no_part_of_the_program() {
+        program(
+            "src/a.rs",
+            "a // b\n\"c\"\n#[cfg(test)]\nmod tests { d }",
+            "a c # [ cfg ( test ) ]",
+        );
+        program("src/a/tests.rs", "a", "");
+        program("tests/it/tests.rs", "a", "a");
     }
 }
