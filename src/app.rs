@@ -1,7 +1,6 @@
-//! Wiring: opens the parts of a server, starts them, and stops them in the reverse order.
+//! Opens the parts of a server, starts them, and stops them in the reverse order.
 //!
-//! What lives here: which part is given which other part. What does not: any rule. What always holds: a part stops
-//! before the parts that it needs.
+//! Invariant: a part stops before the parts that it needs.
 
 mod commits;
 mod control;
@@ -31,66 +30,67 @@ use temporary::Temporary;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How a server is set up.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The sandbox or the real thing.
+    /// Sandbox or production.
     pub kind: Kind,
-    /// The file; nothing: a temporary one that is removed at the end.
+    /// Path of the database. `None`: a temporary file that is removed when the server stops.
     pub file: Option<PathBuf>,
-    /// Where to listen; port 0 picks a free one.
+    /// Address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Where `/metrics` alone is served, and nowhere else; nothing: beside everything else.
+    /// Separate address that serves only `/metrics`. `None`: `/metrics` is served with everything else.
     pub metrics_listen: Option<SocketAddr>,
-    /// What `/metrics` asks for; nothing: it is open.
+    /// Token that `/metrics` requires. `None`: no token is required.
     pub metrics_token: Option<MetricsToken>,
-    /// What urls in answers begin with; nothing: the listening address.
+    /// Base of the URLs in responses. `None`: the listening address.
     pub public_url: Option<String>,
-    /// Invoices a key may make in a minute; 0: no limit.
+    /// Invoices that a key may create in a minute. 0: no limit.
     pub creations_per_minute: u32,
-    /// Invoices a client may make in a minute by payment links; 0: no limit.
+    /// Invoices that a client may create in a minute through payment links. 0: no limit.
     pub link_invoices_per_minute: u32,
-    /// Address ranges of proxies whose `X-Forwarded-For` is believed.
+    /// Address ranges of proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxy: Vec<Cidr>,
     /// Address ranges that webhooks may reach although they are not public.
     pub webhook_allow: Vec<Cidr>,
-    /// How long a webhook's receiver may take.
+    /// Timeout of a webhook request, in milliseconds.
     pub webhook_timeout_ms: u64,
-    /// How long a receiver that has refused twenty webhooks in a row is left alone between two attempts, in milliseconds
-    /// of real time; never in the sandbox.
+    /// Pause after twenty failed webhooks in a row to one receiver, in milliseconds of real time. Ignored in the
+    /// sandbox.
     pub webhook_pause_ms: u32,
-    /// May the sandbox listen off loopback?
+    /// `true` if the sandbox may listen on other addresses than loopback.
     pub allow_remote: bool,
-    /// Hosts that the sandbox answers to beside those that can only be this machine's.
+    /// Additional host names that the sandbox accepts in requests. It always accepts those of this machine.
     pub allow_host: Vec<AllowedHost>,
-    /// How large a server may be that a reseller orders.
+    /// Maximum size of a server that a reseller orders.
     pub server_limits: ServerLimits,
-    /// What makes and removes ordered servers; never in the sandbox.
+    /// Program that creates and removes ordered servers. Not used in the sandbox.
     pub provisioner: Option<Program>,
-    /// What sends approved payouts and refunds; never in the sandbox.
+    /// Program that sends approved payouts and refunds. Not used in the sandbox.
     pub signer: Option<Program>,
-    /// How long a command may take.
+    /// Timeout of a program, in milliseconds.
     pub command_timeout_ms: u64,
-    /// How long a command may go on when the server is stopping, beside the answers under way.
+    /// How long a program may continue while the server stops, in milliseconds. Responses in progress finish at the
+    /// same time.
     pub command_drain_ms: u64,
-    /// What connections may ask of the server.
+    /// Limits on connections and requests.
     pub limits: Limits,
-    /// What may be asked of the checking of passwords.
+    /// Limits on password checks.
     pub password_limits: PasswordLimits,
-    /// Where the rates of live mode come from; a sandbox has fixed ones.
+    /// Source of live rates. A sandbox has fixed rates.
     pub rates: RatesFrom,
-    /// How long a source of rates may take over one answer.
+    /// Timeout of one request to a rate source, in milliseconds.
     pub rates_timeout_ms: u64,
-    /// The nodes of the chains that are followed; never in the sandbox.
+    /// Nodes of the chains to follow. Not used in the sandbox.
     pub nodes: Nodes,
-    /// Where the time comes from; a sandbox goes by the system's.
+    /// Source of the time. A sandbox uses the system clock.
     pub time: TimeSource,
-    /// Who is told while a file of an older version is brought up to date.
+    /// Receives the progress of a migration from an older file format.
     pub tell: fn(Said<'_>),
 }
 
 impl Config {
-    /// A sandbox on a free port of loopback, in a temporary file.
+    /// Returns the configuration of a sandbox with a temporary file, on a free loopback port.
     pub fn sandbox() -> Config {
         Config {
             kind: Kind::Sandbox,
@@ -123,8 +123,8 @@ impl Config {
     }
 }
 
-/// A running server. Dropping it stops it: no new requests, those under way are answered, workers finish the job in
-/// hand, the writer commits, and a temporary file is removed.
+/// A running server. Dropping it stops it: responses in progress are completed, workers finish their current job and
+/// the writer commits. A temporary file is then removed.
 pub struct Server {
     url: String,
     listen: SocketAddr,
@@ -132,15 +132,15 @@ pub struct Server {
     setup_url: Option<String>,
     file: PathBuf,
     running: Option<(Runtime, Parts)>,
-    /// Where the file goes with the server. It is dropped last, after [`Drop`] has stopped what works on it.
+    /// Removes the temporary file. Dropped last, after [`Drop`] has stopped all users of the file.
     _temporary: Option<Temporary>,
 }
 
 impl Server {
-    /// Starts a server and returns once it answers.
+    /// Starts a server and returns when it accepts requests.
     ///
     /// # Errors
-    /// A text for a person: the file cannot be opened, the address cannot be bound.
+    /// The file cannot be opened, or the address cannot be bound.
     pub fn start(config: Config) -> Result<Server, Error> {
         let address = config.listen;
         let mut addresses = std::iter::once(address).chain(config.metrics_listen);
@@ -177,35 +177,35 @@ impl Server {
         Ok(server)
     }
 
-    /// The url it is known by, without `/v1`.
+    /// Returns the base URL, without `/v1`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The address it listens on, with the port that it was given where port 0 was asked for.
+    /// Returns the address it listens on, with the actual port if port 0 was requested.
     pub fn listen(&self) -> SocketAddr {
         self.listen
     }
 
-    /// The address on which `/metrics` alone is served, where it has one of its own.
+    /// Returns the separate address of `/metrics`, if there is one.
     pub fn metrics_listen(&self) -> Option<SocketAddr> {
         self.metrics_listen
     }
 
-    /// Where the first operator is made, while there is none: for one person's eyes only.
+    /// Returns the link that creates the first operator, while there is none. The link is a secret.
     pub fn setup_url(&self) -> Option<&str> {
         self.setup_url.as_deref()
     }
 
-    /// The file it works on.
+    /// Returns the path of the database.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Hears from now on when the process is asked to end, which it would otherwise be ended by at once.
+    /// Starts to handle termination signals, which would otherwise end the process at once.
     ///
     /// # Errors
-    /// The system's.
+    /// The system refuses a handler.
     pub fn hear_signals(&self) -> Result<Signals, Error> {
         let _runtime = self.running.as_ref().map(|(runtime, _)| runtime.enter());
         let hear = |kind| signal(kind).map_err(|error| Error::Failed(format!("signals: {error}")));
@@ -219,7 +219,7 @@ impl Server {
         })
     }
 
-    /// Runs until the process is asked to end, or `other` does.
+    /// Runs until a signal arrives or `other` completes.
     pub fn run_until_asked(&self, mut signals: Signals, other: impl Future<Output = ()>) {
         let Some((runtime, _)) = &self.running else {
             return;
@@ -235,11 +235,11 @@ impl Server {
     }
 }
 
-/// SIGTERM, SIGINT and SIGHUP, heard: the last one comes where the terminal is closed.
+/// Handlers of SIGTERM, SIGINT and SIGHUP. SIGHUP arrives when the terminal is closed.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// None where whoever started the process wants it to go on without its terminal, as `nohup` does.
+    /// `None` if the process must survive its terminal, for example under `nohup`.
     hangup: Option<Signal>,
 }
 
@@ -252,7 +252,7 @@ impl Signals {
     }
 }
 
-/// Was the process started to outlive its terminal? The mask of ignored signals tells: its lowest bit is SIGHUP's.
+/// Returns `true` if the process ignores SIGHUP: the lowest bit of the mask of ignored signals.
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

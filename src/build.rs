@@ -1,7 +1,7 @@
-//! The build script: compresses the files that the server sends and turns the guides into pages.
+//! Build script: compresses the files that the server sends, and renders the guides as pages.
 //!
-//! Invariant: the program holds a compressed file in no other form (`web::packed`). The path of an asset contains a
-//! version that changes with any byte of any asset, so a browser may cache it for ever.
+//! Invariant: the binary contains these files only in compressed form (`web::packed`). Asset paths contain a version
+//! that changes with any byte of any asset, so browsers may cache assets forever.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,26 +14,26 @@ use std::io::{Error, Write as _};
 use std::path::Path;
 use std::{env, fs};
 
-/// The files that pages load, in folders.
+/// Directories of the files that pages load.
 const ASSETS: &str = "src/web/assets";
 
-/// The files that have what customers read, one for each language.
+/// Texts of the customer pages, one file for each language.
 const LANGUAGES: &str = "src/web/languages";
 
-/// The guides, which readers find on a forge too.
+/// Guides in Markdown, which are also readable on a forge.
 const GUIDES: &str = "src/web/guides";
 
-/// Lists them, in the order in which they are shown.
+/// Lists the guides in the order in which they are shown.
 const README: &str = "README.md";
 
-/// Template around a guide, and the head of every page of the documentation.
+/// Template around a guide, and the head of every documentation page.
 const GUIDE: &str = "src/web/docs/guide.html";
 const HEAD: &str = "src/web/docs/head.html";
 
-/// Style that is written into every page.
+/// Style sheet inserted into every page.
 const STYLE: &str = "src/web/style.css";
 
-/// Digits of the version of all files together.
+/// Number of digits of the assets' common version.
 const VERSION_DIGITS: usize = 16;
 
 fn main() -> Result<(), Error> {
@@ -80,7 +80,7 @@ fn assets(root: &Path, out: &Path) -> Result<(), Error> {
     guides(root, out, version)
 }
 
-/// Writes what customers read, each language compressed for itself, to `OUT_DIR/<language>.txt.gz`.
+/// Compresses the texts of each language to `OUT_DIR/<language>.txt.gz`.
 fn languages(root: &Path, out: &Path) -> Result<(), Error> {
     println!("cargo::rerun-if-changed={LANGUAGES}");
     for file in names(&root.join(LANGUAGES))? {
@@ -96,7 +96,7 @@ fn compress(bytes: &[u8], to: &Path) -> Result<(), Error> {
     fs::write(to, encoder.finish()?)
 }
 
-/// The names in a folder, in order.
+/// Returns the file names in a directory, sorted.
 fn names(folder: &Path) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -111,7 +111,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A guide: its file without the end, its title, the sentence below that, all of it.
+/// A guide: file name without extension, title, the sentence below the title, and the whole text.
 struct Guide {
     name: String,
     title: String,
@@ -119,7 +119,7 @@ struct Guide {
     text: String,
 }
 
-/// Writes each guide as a page, compressed, and the table of them to `OUT_DIR/guides.rs`.
+/// Renders and compresses each guide, and writes the table of guides to `OUT_DIR/guides.rs`.
 fn guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
     for path in [GUIDES, README, GUIDE, HEAD] {
         println!("cargo::rerun-if-changed={path}");
@@ -154,7 +154,7 @@ fn guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
     fs::write(out.join("guides.rs"), text)
 }
 
-/// The guides in the order of the rows of the README that begin with a link to one.
+/// Reads the guides in the order of the README's table rows that begin with a link to a guide.
 fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     let readme = fs::read_to_string(root.join(README))?;
     let files = names(&root.join(GUIDES))?;
@@ -188,7 +188,7 @@ fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     }
 }
 
-/// The list of all guides, with the headings of the one that is shown.
+/// Renders the list of all guides, with the headings of the guide that is shown.
 fn contents(guides: &[Guide], shown: &Guide) -> String {
     let mut list = String::new();
     for guide in guides {
@@ -212,8 +212,8 @@ fn headings(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Markdown as HTML. Headings have names, links lead to pages, and the cells of a table say what column they are of: on a
-/// phone they stand below each other. What would be markup in it is a text.
+/// Converts Markdown to HTML. Headings get ids, and links lead to pages. Table cells name their column, because a phone
+/// shows the cells of a row below each other. Markup in the Markdown is escaped.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn html(text: &str) -> String {
     let events: Vec<Event<'_>> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
@@ -222,7 +222,7 @@ fn html(text: &str) -> String {
     let mut shown = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let markup = |markup: String| Event::Html(markup.into());
-        // The text from here to the end of this heading or cell.
+        // Text from here to the end of this heading or cell.
         let said = || -> String {
             let rest = events.iter().skip(at).take_while(|event| {
                 !matches!(event, Event::End(TagEnd::Heading(_) | TagEnd::TableCell))
@@ -284,7 +284,7 @@ fn html(text: &str) -> String {
             }
             Event::End(TagEnd::TableCell) => markup("</td>".to_owned()),
             Event::Html(text) | Event::InlineHtml(text) => Event::Text(text.clone()),
-            // A file that is no guide is on no page: its path is told.
+            // A linked file that is no guide has no page, so the path is shown instead of a link.
             Event::Start(Tag::Link { dest_url, .. }) if dest_url.starts_with("../") => {
                 let path = dest_url.trim_start_matches("../");
                 left_out.push(path.split('#').next().unwrap_or_default().to_owned());
@@ -311,7 +311,7 @@ fn html(text: &str) -> String {
     html
 }
 
-/// Returns the name of a heading in links, as forges name it.
+/// Returns the id of a heading for links, as forges build it.
 fn place(heading: &str) -> String {
     let heading = heading.to_lowercase();
     let kept = heading

@@ -1,7 +1,6 @@
-//! The commands: reads argv, runs one of them, and writes its output.
+//! The command line: parses the arguments, runs one command and prints its result.
 //!
-//! What lives here: the name of each command and what it prints. What does not: settings (`config`), and what a
-//! command does (`app`, `service`). What always holds: standard output has the command's result and nothing else.
+//! Invariant: standard output receives only the command's result.
 
 mod doctor;
 mod keeping;
@@ -31,7 +30,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use terminal::{Stream, Tone};
 
-/// Runs the command that these arguments name.
+/// Runs the command that the arguments name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some(refused) = wallets::refused(&args) {
@@ -52,19 +51,19 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The line that says why a command did nothing.
+/// Returns the line that explains why a command failed.
 fn problem(why: &str) -> String {
     format!("{} {why}", Stream::Err.paint(Tone::Bad, "coffer:"))
 }
 
-/// Prints help, or what is wrong with the arguments. Help goes to standard output with exit code 0, everything else to
-/// standard error with 2.
+/// Prints help or an argument error. Help goes to standard output with exit code 0. An error goes to standard error
+/// with exit code 2.
 fn explain(said: &clap::Error) -> ExitCode {
     let text = |stream: Stream| match stream.has_colours() {
         true => said.render().ansi().to_string(),
         false => said.render().to_string(),
     };
-    // Where nobody reads it, the exit code still says it.
+    // A failed write is ignored: the exit code reports the problem too.
     if said.use_stderr() {
         let _ = write!(std::io::stderr(), "{}", text(Stream::Err));
         return ExitCode::from(2);
@@ -73,7 +72,7 @@ fn explain(said: &clap::Error) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Every command with its settings.
+/// Returns the definition of all commands with their settings.
 fn command() -> Command {
     let with_settings = |name: &'static str, about: &'static str| {
         of_command(name).fold(Command::new(name).about(about), |command, setting| {
@@ -134,7 +133,7 @@ fn command() -> Command {
         .subcommand(completions_command())
 }
 
-/// `coffer openapi` with its flags.
+/// Returns the definition of `coffer openapi`.
 fn openapi_command() -> Command {
     Command::new("openapi")
         .about("Prints the OpenAPI document")
@@ -153,7 +152,7 @@ fn openapi_command() -> Command {
         )
 }
 
-/// `coffer completions` with its argument.
+/// Returns the definition of `coffer completions`.
 fn completions_command() -> Command {
     let shell = Arg::new("shell").value_name("SHELL").required(true);
     Command::new("completions")
@@ -161,7 +160,6 @@ fn completions_command() -> Command {
         .arg(shell.value_parser(value_parser!(Shell)).help("The shell"))
 }
 
-/// Runs one command.
 fn run(matches: &ArgMatches) -> Result<(), Error> {
     match matches.subcommand() {
         Some(("sandbox", matches)) => server::sandbox(matches),
@@ -190,7 +188,7 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
     }
 }
 
-/// Prints the completions of one shell.
+/// Prints the completion script for one shell.
 fn completions(matches: &ArgMatches) -> Result<(), Error> {
     let mut script = Vec::new();
     if let Some(shell) = matches.get_one::<Shell>("shell") {

@@ -1,4 +1,4 @@
-//! argv in, one command run, exit code out.
+//! The `coffer` binary.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! What a commit sets off in the other parts of a server.
+//! Notifies the other parts of a server about a commit.
 //!
-//! What always holds: it is done before whoever wrote hears that it is committed.
+//! Invariant: they are notified before the writer's caller learns of the commit.
 
 use super::following;
 use crate::chain::follow::Pools;
@@ -12,8 +12,8 @@ use crate::worker::Wakers;
 use crate::worker::watch_chain::ChainWakers;
 use std::sync::Arc;
 
-/// What a commit sets off: new addresses are watched, copies are dropped, workers are woken, pages that
-/// listen, and whoever follows a chain.
+/// Returns the function that runs after each commit. It watches new addresses, invalidates caches and wakes workers,
+/// live pages and chain followers.
 pub(super) fn on_commit(
     wakers: &Wakers,
     caches: &Arc<Caches>,

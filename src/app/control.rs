@@ -1,7 +1,7 @@
-//! What a sandbox can do to itself as a whole: move its clock, reset, snapshot, restore.
+//! Controls of a sandbox: moving the clock, reset, snapshot and restore.
 //!
-//! What always holds: while the clock is moved it stops at each due time in turn, so that every step sees exactly
-//! its own time; only one move runs at a time; and it runs to its end even if its caller no longer waits.
+//! Invariant: a moving clock stops at each due time, so that every step sees exactly its own time. Moves run one at a
+//! time, and each runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
@@ -14,28 +14,28 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
-/// The latest moment that the clock is moved to, 9000-01-01: what falls due after it can still be written.
+/// Latest time of the clock, 9000-01-01. Later deadlines can still be represented.
 const LATEST: Time = Time(221_845_392_000_000);
 
-/// The sandbox's handle on itself.
+/// Implementation of the sandbox controls.
 pub(super) struct SandboxControl {
     mover: Arc<Mover>,
     inboxes: InboxState,
 }
 
-/// Moves the clock.
+/// Performs the operations, one at a time.
 struct Mover {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
     file: PathBuf,
     one_at_a_time: Mutex<()>,
-    /// How often everything was put back, which ends a move at once.
+    /// Number of resets and restores. A change cancels a move in progress.
     resets: watch::Sender<u64>,
 }
 
 impl SandboxControl {
-    /// A handle on these parts.
+    /// Creates the controls of these parts.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -57,7 +57,7 @@ impl SandboxControl {
 }
 
 impl Mover {
-    /// Takes one step, after those that were asked for before.
+    /// Performs one step, after those requested earlier.
     async fn advance(&self, step: ClockStep) -> Result<(), Error> {
         let mut resets = self.resets.subscribe();
         let _alone = self.one_at_a_time.lock().await;
@@ -77,16 +77,16 @@ impl Mover {
         if let Some(target) = walk {
             tokio::select! {
                 () = self.walk_to(target) => {}
-                // What the clock shows now is the business of whoever puts everything back.
+                // The reset or restore sets the clock.
                 _ = resets.changed() => return Ok(()),
             }
         }
-        // Whoever sleeps sleeps by the old clock.
+        // Sleeping workers must see the new time.
         self.wakers.wake_all();
         self.keep_clock().await
     }
 
-    /// Does everything that is due up to `target`, each at its own time.
+    /// Performs everything due up to `target`, each at its own time.
     async fn walk_to(&self, target: Time) {
         let was_frozen = self.clock.frozen_at().is_some();
         self.stop_at(self.clock.now()).await;
@@ -103,7 +103,7 @@ impl Mover {
         }
     }
 
-    /// Stands still at this moment until all that is due is done.
+    /// Freezes the clock at this time until everything due is done.
     async fn stop_at(&self, at: Time) {
         self.clock.freeze(at);
         self.wakers.wake_all();
@@ -125,14 +125,14 @@ impl Mover {
         self.service.reset(self.clock.now()).await
     }
 
-    /// Keeps the whole state under a name.
+    /// Stores the whole state under a name.
     async fn snapshot(&self, name: String) -> Result<(), Error> {
         let _alone = self.one_at_a_time.lock().await;
         let (file, now) = (self.file.clone(), self.clock.now());
         blocking(move || snapshots::keep(&file, &name, now)).await
     }
 
-    /// Back to what was kept under a name.
+    /// Restores a named snapshot.
     async fn restore(&self, name: String) -> Result<(), Error> {
         self.resets
             .send_modify(|count| *count = count.wrapping_add(1));
@@ -159,7 +159,7 @@ impl Mover {
     }
 }
 
-/// A moment that the clock can be moved to.
+/// Checks that the clock can move to this time.
 fn reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     if (now..=LATEST).contains(&target) {
         Ok(target)
@@ -169,7 +169,7 @@ fn reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     }
 }
 
-/// Does what blocks, such as waiting for the disk, on a thread that may block.
+/// Runs blocking work, such as waiting for the disk, on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -178,7 +178,7 @@ async fn blocking<T: Send + 'static>(
         .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
 }
 
-/// Runs to its end, also where nobody waits for it any more.
+/// Runs `work` to its end, even if the caller no longer waits.
 async fn to_the_end(
     work: impl Future<Output = Result<(), Error>> + Send + 'static,
 ) -> Result<(), Error> {

@@ -1,6 +1,6 @@
-//! The chains that are followed: each by a thread of its own, through the nodes that the settings name.
+//! Follows the chains, each on its own thread, through the nodes that the settings name.
 //!
-//! What always holds: nobody waits for a node, neither at the start nor at the end.
+//! Invariant: neither start nor stop waits for a node.
 
 use crate::chain::follow::Pools;
 use crate::chain::setting::Nodes;
@@ -13,14 +13,14 @@ use crate::worker::watch_chain::{ChainWakers, Follower, Pace, Watch};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most of what was seen that one transaction takes in, so that others are not kept waiting.
+/// Maximum number of outputs stored in one transaction, so that other writers are not delayed.
 const OUTPUTS_MAX: usize = 200;
-/// How long it goes on taking in.
+/// Maximum duration of such a transaction, in milliseconds.
 const PART_MS_MAX: i64 = 50;
-/// How long all chains together have at the end to bring their steps to an end. What waits for a node loses nothing by it.
+/// How long the server waits at stop for all chain threads. A thread that waits for a node loses nothing.
 const END_WAIT: Duration = Duration::from_millis(300);
 
-/// Nodes and signer as live mode knows them.
+/// Returns the nodes and the signer for live mode.
 pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
@@ -30,7 +30,7 @@ pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
     Live::of(chains.collect(), nodes.test_networks).with_signer(has_signer)
 }
 
-/// What is watched hears of a commit, before anybody else does.
+/// Updates the watched addresses after a commit, before other parts are notified.
 pub(super) fn tell(pools: &Pools, changes: &Changes) {
     if changes.everything {
         pools.doubt();
@@ -40,7 +40,7 @@ pub(super) fn tell(pools: &Pools, changes: &Changes) {
     }
 }
 
-/// Starts to follow every chain that has a node.
+/// Starts a thread for every chain that has a node.
 pub(super) fn start(
     nodes: &Nodes,
     service: &Arc<Service>,
@@ -80,17 +80,17 @@ pub(super) fn start(
     nodes.of_chains.iter().map(start).collect()
 }
 
-/// Asks every chain to end, without waiting.
+/// Asks every chain thread to end, without waiting.
 pub(super) fn ask_to_stop(followers: &[Follower]) {
     followers.iter().for_each(Follower::ask_to_stop);
 }
 
-/// Gives each a moment to end.
+/// Waits a limited time for each thread.
 pub(super) fn wait(followers: &[Follower]) {
     let chains = u32::try_from(followers.len()).unwrap_or(u32::MAX);
     let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {
-        // One that does not holds no file, and loses nothing.
+        // A thread that continues holds no file and loses nothing.
         let _ = follower.has_ended(share);
     }
 }

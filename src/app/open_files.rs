@@ -1,13 +1,13 @@
 //! The limit on open files, which also limits connections.
 //!
-//! What always holds: the limit is only raised, and never above what the system allows.
+//! Invariant: the limit is only raised, and never above the system's maximum.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Open files besides connections, at most: the database, webhooks under way, pipes of commands.
+/// Maximum number of open files other than connections: the database, webhook requests, pipes of programs.
 const OTHERS: u64 = 1024;
 
-/// What is wrong where the system allows too few open files for this many connections.
+/// Returns the problem if the system allows too few open files for this many connections.
 #[cfg(feature = "cli")]
 pub(crate) fn lacking(connections: usize) -> Option<String> {
     let most = getrlimit(Resource::Nofile).maximum?;
@@ -19,7 +19,7 @@ pub(crate) fn lacking(connections: usize) -> Option<String> {
     })
 }
 
-/// Raises this process's limit as far as so many connections ask for it; how many there is room for then.
+/// Raises this process's limit for this many connections. Returns the number of connections that fit.
 pub(super) fn make_room(connections: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let wanted = files(connections);
@@ -47,14 +47,14 @@ pub(super) fn make_room(connections: usize) -> usize {
     fitting
 }
 
-/// Open files with so many connections.
+/// Returns the number of open files needed for this many connections.
 fn files(connections: usize) -> u64 {
     u64::try_from(connections)
         .unwrap_or(u64::MAX)
         .saturating_add(OTHERS)
 }
 
-/// How many of these connections there is room for in so many open files; where there are very few, half of them.
+/// Returns how many of these connections fit. With very few open files, connections get half of them.
 fn fitting(connections: usize, open: u64) -> usize {
     let room = open.saturating_sub(OTHERS).max(open / 2).max(1);
     usize::try_from(room).map_or(connections, |room| connections.min(room))

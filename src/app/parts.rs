@@ -1,6 +1,6 @@
-//! The parts of a running server: they start one after the other and stop in the reverse order.
+//! Starts the parts of a server one after the other, and stops them in the reverse order.
 //!
-//! What always holds: a part stops before the parts that it needs, and the last user of the file closes it.
+//! Invariant: a part stops before the parts that it needs, and the last user of the file closes it.
 
 mod watching;
 
@@ -37,9 +37,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What runs.
+/// The running tasks and threads of a server.
 pub(super) struct Parts {
-    /// What begins something because somebody else wants it: a request, a command.
+    /// Tasks that start work for others: the HTTP front ends and the program runners.
     fronts: Vec<JoinHandle<()>>,
     commands: Vec<JoinHandle<()>>,
     stop_beginning: watch::Sender<bool>,
@@ -48,36 +48,36 @@ pub(super) struct Parts {
     followers: Vec<Follower>,
 }
 
-/// A server that has just been started.
+/// A server that has just started.
 pub(super) struct Started {
     pub(super) runtime: Runtime,
     pub(super) parts: Parts,
-    /// The url by which it is known.
+    /// Base URL.
     pub(super) url: String,
-    /// The address it listens on.
+    /// Address it listens on.
     pub(super) listen: SocketAddr,
-    /// The address on which `/metrics` alone is served.
+    /// Separate address of `/metrics`.
     pub(super) metrics_listen: Option<SocketAddr>,
-    /// Where its first operator is made, while there is none.
+    /// Link that creates the first operator, while there is none.
     pub(super) setup_url: Option<String>,
 }
 
-/// What every part of one server is made with.
+/// State that all parts of one server share.
 struct Shared {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
     subscribers: Arc<Subscribers>,
     outbound: Outbound,
-    /// What is watched on the chains that are followed.
+    /// Addresses watched on the followed chains.
     pools: Arc<Pools>,
-    /// What wakes whoever follows a chain.
+    /// Wakers of the chain threads.
     chain_wakers: Arc<ChainWakers>,
-    /// How often a person has accepted the wall clock.
+    /// How many times a person has accepted the wall clock.
     clock_accepted: i64,
 }
 
-/// How a server opens its file.
+/// Returns the options for opening the file.
 fn opening(config: &Config, file: &Path, durability: Durability) -> Opening {
     Opening {
         path: file.to_owned(),
@@ -158,8 +158,8 @@ impl Parts {
         })
     }
 
-    /// Takes no more requests and starts no more commands. Answers under way and a running command have their time side
-    /// by side. Workers finish the job in hand after the last answer, which may wait for them.
+    /// Stops accepting requests and starting programs. Responses in progress and a running program finish at the same
+    /// time. Workers stop after the last response, because a response may wait for a worker.
     pub(super) async fn stop(self) {
         following::ask_to_stop(&self.followers);
         self.stop_beginning.send_replace(true);
@@ -171,7 +171,7 @@ impl Parts {
     }
 }
 
-/// Waits until these have ended.
+/// Waits until these tasks have ended.
 async fn ended(name: &str, parts: Vec<JoinHandle<()>>) {
     for part in parts {
         if let Err(error) = part.await {
@@ -181,7 +181,7 @@ async fn ended(name: &str, parts: Vec<JoinHandle<()>>) {
 }
 
 impl Shared {
-    /// Opens the file and puts the use cases on top of it; makes the runtime while the file is begun.
+    /// Opens the file and creates the service. The runtime is created while the file is opened.
     fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
         let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
         let subscribers = Arc::new(Subscribers::default());
@@ -240,16 +240,15 @@ impl Shared {
         Ok((shared, runtime))
     }
 
-    /// What has to be done before anything is begun: outside the sandbox, that what an earlier process began and did not
-    /// end is no longer under way; then a connection to read with. The token by which the first operator is made, while
-    /// there is none (the sandbox has one). False where nothing can be written: then the server starts to be read from, and
-    /// runs no command.
+    /// Prepares the file and returns the setup token, and `true` if programs may run. Outside the sandbox, it first
+    /// ends the work that an earlier process left unfinished. If the file cannot be written, the server starts
+    /// read-only and runs no programs.
     fn begin(&self, runtime: &Runtime, kind: Kind) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
             Kind::Sandbox => Ok(None),
             Kind::Production => self.begin_production(runtime),
         };
-        // Alone: two connections that read the schema at once wait for one another.
+        // Runs alone: two connections that read the schema at the same time would wait for each other.
         self.service.check_file()?;
         match begun {
             Err(error) if self.service.check_writes().is_err() => {
@@ -262,7 +261,7 @@ impl Shared {
         }
     }
 
-    /// Text that [`Shared::begin`] writes outside the sandbox.
+    /// Ends the work of an earlier process and returns the setup token, while there is no operator.
     fn begin_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         service.give_up_server_job(now)?;
@@ -271,7 +270,7 @@ impl Shared {
         service.begin_setup(now)
     }
 
-    /// What the front of a sandbox has besides; nothing outside the sandbox.
+    /// Returns the settings of the sandbox's HTTP routes, or `None` outside the sandbox.
     fn of_sandbox(
         &self,
         config: &Config,
@@ -293,7 +292,7 @@ impl Shared {
         })
     }
 
-    /// Starts what runs commands of the operator's: never in the sandbox.
+    /// Starts the workers that run the operator's programs. There are none in the sandbox.
     fn start_commands(
         &self,
         runtime: &Runtime,
@@ -321,7 +320,7 @@ impl Shared {
         provisioner.into_iter().chain(signer).collect()
     }
 
-    /// Starts the worker that runs a command for one job.
+    /// Starts the worker that runs one of the operator's programs.
     fn start_command<J: CommandJob>(
         &self,
         runtime: &Runtime,
@@ -355,7 +354,7 @@ impl Shared {
             service: Arc::clone(&service),
         };
         let prune = Prune::new(Arc::clone(&service), config.kind == Kind::Production);
-        // Moving the sandbox's clock waits for everything that falls due, so there nothing is put off.
+        // In a sandbox a clock move waits for everything due, so nothing is paused.
         let pause_ms = match config.kind {
             Kind::Sandbox => 0,
             Kind::Production => i64::from(config.webhook_pause_ms),
@@ -366,14 +365,14 @@ impl Shared {
         let expire = run(expire, Arc::clone(&clock), wakers.expire, stop());
         let deliver = run(deliver, Arc::clone(&clock), wakers.deliver, stop());
         let prune = run(prune, clock, wakers.prune, stop());
-        // They take turns in one task: all of them read by one connection.
+        // These workers take turns in one task, because they all read through one connection.
         runtime.spawn(async {
             tokio::join!(expire, deliver, prune);
         })
     }
 }
 
-/// The clock of a sandbox's file, which can be moved.
+/// Returns the clock stored in a sandbox's file. It can be moved.
 fn sandbox_clock(row: &FileRow) -> Clock {
     Clock::new(row.clock_offset_ms, row.clock_frozen_at)
 }

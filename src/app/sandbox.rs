@@ -1,15 +1,15 @@
 //! A sandbox inside a test's own process.
 //!
-//! What always holds: dropping its handle removes its file and its snapshots. It may be started and dropped
-//! anywhere, also inside an asynchronous runtime.
+//! Invariant: dropping the handle removes the file and its snapshots. A sandbox may be started and dropped anywhere,
+//! also inside an asynchronous runtime.
 
 use super::{Config, Server};
 use crate::service::{Error, sandbox};
 
-/// A throwaway service for a test: simulated chains, fixed rates, a clock that can be moved.
+/// A throwaway service for tests: simulated chains, fixed rates and a clock that can be moved.
 ///
-/// It answers HTTP as `coffer sandbox` does, on a free port of loopback. Each one is by itself: a test may have
-/// several, and tests that run at once do not meet. Dropping it stops it and removes its file.
+/// It answers HTTP as `coffer sandbox` does, on a free loopback port. Sandboxes are independent: a test may use
+/// several, and tests may run at the same time. Dropping the value stops the sandbox and removes its file.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,31 +32,31 @@ use crate::service::{Error, sandbox};
 /// # }
 /// ```
 pub struct Sandbox {
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     server: Option<Server>,
     url: String,
 }
 
 impl Sandbox {
-    /// The secret key of test mode.
+    /// Secret key of test mode.
     pub const SECRET_TEST: &str = sandbox::SECRET_TEST;
-    /// The secret key of live mode, which is simulated too.
+    /// Secret key of live mode, which is simulated too.
     pub const SECRET_LIVE: &str = sandbox::SECRET_LIVE;
-    /// The public key of test mode.
+    /// Public key of test mode.
     pub const PUBLIC_TEST: &str = sandbox::PUBLIC_TEST;
-    /// The public key of live mode.
+    /// Public key of live mode.
     pub const PUBLIC_LIVE: &str = sandbox::PUBLIC_LIVE;
-    /// A key of the older form; live mode.
+    /// Legacy key of live mode.
     pub const LEGACY: &str = sandbox::LEGACY;
-    /// The secret of webhook endpoints that name none.
+    /// Secret of webhook endpoints that were created without one.
     pub const WEBHOOK_SECRET: &str = sandbox::ENDPOINT_SECRET;
-    /// The secret of an invoice's own `webhookUrl`.
+    /// Secret of an invoice's own `webhookUrl`.
     pub const LEGACY_SECRET: &str = sandbox::LEGACY_SECRET;
 
-    /// Starts one and returns once it answers, which takes milliseconds.
+    /// Starts a sandbox and returns when it accepts requests, after a few milliseconds.
     ///
     /// # Errors
-    /// [`Error::Failed`] with a text for a person: no temporary file can be made, no address bound.
+    /// [`Error::Failed`] if no temporary file can be created or no address can be bound.
     pub fn start() -> Result<Sandbox, Error> {
         let server = by_itself(|| Server::start(Config::sandbox()))??;
         let url = server.url().to_owned();
@@ -66,7 +66,7 @@ impl Sandbox {
         })
     }
 
-    /// The url it is known by, without `/v1`.
+    /// Returns the base URL, without `/v1`.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -81,7 +81,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// Does something on a thread of its own: a server waits for its runtime, which a thread of another runtime must not.
+/// Runs `work` on its own thread: a thread of another runtime must not block on the server's runtime.
 fn by_itself<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, work);

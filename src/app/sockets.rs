@@ -1,6 +1,6 @@
-//! The sockets that a server listens on, and what is served on which.
+//! The sockets that a server listens on, and the routes that each serves.
 //!
-//! What always holds: with a socket for `/metrics` that path is served there and nowhere else.
+//! Invariant: a separate `/metrics` socket is the only one that serves that path.
 
 use crate::http::{Limits, Listener, Scope};
 use crate::service::Error;
@@ -8,13 +8,13 @@ use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpListener};
 use tokio::runtime::Runtime;
 
-/// What the system keeps of an answer for a client that is slow to take it.
+/// Size of a connection's send buffer in the system.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// Connections at once to the listener of `/metrics`.
+/// Maximum number of connections to the `/metrics` socket.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
-/// A socket that listens, and the address that it was given.
+/// Returns a listening socket with its actual address.
 pub(super) fn bind(
     address: SocketAddr,
     write_span_ms: u64,
@@ -26,7 +26,7 @@ pub(super) fn bind(
     Ok((socket, given))
 }
 
-/// What is served on which socket; with a socket for `/metrics` there and nowhere else.
+/// Returns the routes of each socket. With a separate `/metrics` socket, no other socket serves that path.
 pub(super) fn listeners(
     runtime: &Runtime,
     (socket, address): (TcpListener, SocketAddr),
@@ -50,10 +50,10 @@ pub(super) fn listeners(
     Ok(vec![(all, limits), (metrics, few)])
 }
 
-/// Lets the system keep little of what a client does not take, and forget it after this time, also of connections that
-/// have ended: its memory is everybody's. Connections have this from the socket that they come by.
+/// Limits the system memory that slow clients occupy. The system drops unsent data after this time, also that of closed
+/// connections. Connections inherit both settings from the listening socket.
 fn keep_little_for_others(socket: &TcpListener, within_ms: u64) {
-    // Where these cannot be set, the system has measures of its own.
+    // If the system refuses these settings, its own limits apply.
     let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
     let within_ms = u32::try_from(within_ms).unwrap_or(u32::MAX);
     #[cfg(target_os = "linux")]
@@ -62,7 +62,7 @@ fn keep_little_for_others(socket: &TcpListener, within_ms: u64) {
     let _ = within_ms;
 }
 
-/// The url of a listening address; one that means "every address" is called by loopback's.
+/// Returns the URL of a listening address. Loopback replaces the unspecified address.
 pub(super) fn url_of(address: SocketAddr) -> String {
     match address.ip() {
         ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),

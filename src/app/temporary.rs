@@ -1,43 +1,43 @@
-//! A sandbox's own file, in the system's folder for temporary files.
+//! The temporary file of a sandbox, in the system's temporary directory.
 //!
-//! What always holds: dropping its handle removes the file and everything beside it (log, lock, snapshots). What a
-//! killed process of the same user left is removed by a later process when that ends. Files in use, and files whose
-//! names are not exactly those of a sandbox, are left alone.
+//! Invariant: dropping the handle removes the file and the files beside it (log, lock, snapshots). It also removes
+//! older files left by killed processes of the same user. It never removes files in use, or files whose names no
+//! sandbox creates.
 
 use crate::service::{Error, random};
 use crate::store::left_behind::{self, Found};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What the names of temporary files begin with.
+/// Prefix of the names of temporary files.
 const PREFIX: &str = "coffer-sandbox-";
-/// How many hexadecimal digits follow.
+/// Number of hexadecimal digits after the prefix.
 const DIGITS: usize = 16;
-/// What the names of databases end with.
+/// Suffix of the names of databases.
 const ENDING: &str = ".db";
 
-/// The name of a file that nobody else has. Dropping it removes the file.
+/// A unique temporary file name. Dropping it removes the file.
 pub struct Temporary {
     path: PathBuf,
 }
 
 impl Temporary {
-    /// A new name. The file is not made.
+    /// Returns a new name. The file is not created.
     ///
     /// # Errors
-    /// [`Error::Failed`] where the system has no random numbers.
+    /// [`Error::Failed`] if the system has no random numbers.
     pub fn new() -> Result<Temporary, Error> {
         let name = crate::domain::signature::hex(&random::<8>()?);
         let path = std::env::temp_dir().join(format!("{PREFIX}{name}{ENDING}"));
         Ok(Temporary { path })
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes what processes that were killed left in this folder, and then our own.
+    /// Removes files that killed processes left in this directory, and then the files of this handle.
     fn sweep(&self, folder: &Path) {
         let mut databases: BTreeMap<PathBuf, Vec<Found>> = BTreeMap::new();
         for found in left_behind::own(folder, |name| database(name).is_some()) {
@@ -55,7 +55,7 @@ impl Temporary {
             }
         }
         for file in ours {
-            // What is gone already needs no removing.
+            // The file may be gone already.
             let _ = std::fs::remove_file(file.path);
         }
     }
@@ -69,7 +69,7 @@ impl Drop for Temporary {
     }
 }
 
-/// The name of the database that a file is, or is kept beside; nothing where no sandbox gives such a name.
+/// Returns the name of the database to which a file belongs, or `None` if no sandbox creates such a name.
 fn database(name: &str) -> Option<&str> {
     let (digits, beside) = name.strip_prefix(PREFIX)?.split_once(ENDING)?;
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -77,7 +77,7 @@ fn database(name: &str) -> Option<&str> {
     name.strip_suffix(beside).filter(|_| is_ours)
 }
 
-/// May this follow the name of a database: nothing, or what SQLite and Coffer keep beside one?
+/// Returns `true` if a file name may have this suffix after the database name: none, or one that SQLite or Coffer uses.
 fn is_kept_beside(suffix: &str) -> bool {
     if let Some(number) = suffix.strip_prefix("-new") {
         return matches!(
@@ -86,7 +86,7 @@ fn is_kept_beside(suffix: &str) -> bool {
         );
     }
     if let Some(name) = suffix.strip_prefix("-snapshot-") {
-        // The name that it was given, and what is kept beside it while it is made and read.
+        // The snapshot's name, or a suffix of a file that exists while the snapshot is created or read.
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         return !name.is_empty() && name.bytes().all(plain);
     }

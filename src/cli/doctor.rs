@@ -1,7 +1,5 @@
-//! `coffer doctor`: what is misconfigured, unreachable or stale, a line each, with what to do about it.
-//!
-//! What does not live here: what is looked up in the file (`store::doctor`), and whether the file is right (`coffer
-//! audit`).
+//! `coffer doctor`: checks the configuration, the file, the nodes and the rate sources. It prints one line per check,
+//! with a fix for each problem.
 
 use super::keeping::file;
 use super::live::of_server;
@@ -30,10 +28,10 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// What was checked, and what was found.
+/// One check: its name and the problems found.
 pub(super) type Checked = (String, Vec<Complaint>);
 
-/// The command with what is its own.
+/// Adds the arguments of `coffer doctor`.
 pub(super) fn command(command: Command) -> Command {
     let accept = Arg::new("accept-clock").long("accept-clock");
     let live = Arg::new("live").long("live").conflicts_with("accept-clock");
@@ -46,7 +44,7 @@ pub(super) fn command(command: Command) -> Command {
         ))
 }
 
-/// A log of so many bytes is read by somebody without end, or by Litestream no more.
+/// A WAL above this size means a reader that never ends, or a Litestream that no longer copies.
 const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Runs `coffer doctor`.
@@ -120,7 +118,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     report(&checked, accepted, as_json)
 }
 
-/// Prints what was checked, and fails where anything is wrong.
+/// Prints the checks. Returns an error if any of them found a problem.
 fn report(checked: &[Checked], accepted: Option<Time>, as_json: bool) -> Result<(), Error> {
     match as_json {
         true => {
@@ -139,14 +137,14 @@ fn report(checked: &[Checked], accepted: Option<Time>, as_json: bool) -> Result<
     Err(Error::Failed(format!("{count} to look after")))
 }
 
-/// What was checked, as a document has it.
+/// Renders a check as JSON.
 fn view((about, complaints): &Checked) -> Value {
     let shown = |complaint: &Complaint| json!({ "about": complaint.about, "mend": complaint.mend });
     let shown: Vec<Value> = complaints.iter().map(shown).collect();
     json!({ "about": about, "ok": complaints.is_empty(), "complaints": shown })
 }
 
-/// What was checked, in a line, or one for each thing that is wrong.
+/// Prints a check: one "ok" line, or one line for each problem.
 fn tell((about, complaints): &Checked) -> Result<(), Error> {
     let paint = |tone, word| Stream::Out.paint(tone, word);
     let harmless = |text| Stream::Out.harmless(text);
@@ -165,7 +163,7 @@ fn tell((about, complaints): &Checked) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says in the file that the wall clock is right; only a server outside the sandbox asks.
+/// Records in the file that the wall clock is right. Only servers outside the sandbox need this.
 fn accept(path: &Path, wall: Time) -> Result<(), Error> {
     let opened = open_beside(path, Some(Kind::Production), false, hear);
     let store = opened.map_err(|error| Error::Failed(format!("--accept-clock: {error}")))?;
@@ -173,7 +171,7 @@ fn accept(path: &Path, wall: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// What customers and receivers are told must be reachable by them, and not readable on the way.
+/// Checks that the public URL is set and uses HTTPS.
 fn of_url(public_url: Option<&str>) -> Checked {
     let complaint = match public_url {
         None => Some("no public url is set: checkout links lead to the listening address"),
@@ -190,7 +188,7 @@ fn of_url(public_url: Option<&str>) -> Checked {
     ("public url".to_owned(), complaint.into_iter().collect())
 }
 
-/// Whoever can read the file can read the secrets in it. Files that coffer makes are for their owner only.
+/// Checks file permissions. The file holds secrets, so only its owner may read it.
 fn of_modes(path: &Path) -> Checked {
     let names = ["", "-wal", "-shm", "-lock"].map(|suffix| with_suffix(path, suffix));
     let open = names.iter().filter_map(|name| {
@@ -203,7 +201,7 @@ fn of_modes(path: &Path) -> Checked {
     ("who can read the file".to_owned(), open.collect())
 }
 
-/// A log that nobody moves into the file grows.
+/// Checks the size of the WAL. It grows if nothing moves it into the database.
 fn of_log(path: &Path) -> Checked {
     let log = with_suffix(path, "-wal");
     let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
@@ -215,7 +213,7 @@ fn of_log(path: &Path) -> Checked {
     ("log".to_owned(), complaint.into_iter().collect())
 }
 
-/// Each connection is an open file.
+/// Checks the limit on open files. Each connection needs one.
 fn of_open_files(connections_max: usize) -> Checked {
     let complaint = open_files::lacking(connections_max).map(|about| Complaint {
         about,
@@ -225,7 +223,7 @@ fn of_open_files(connections_max: usize) -> Checked {
     ("open files".to_owned(), complaint.into_iter().collect())
 }
 
-/// The counters tell strangers how much is sold.
+/// Checks that `/metrics` is protected. Its counters reveal sales figures.
 fn of_metrics(values: &Values<'_>) -> Result<Checked, Error> {
     let address = metrics_listen(values)?.map_or_else(|| listen(values), Ok)?;
     let is_open = metrics_token(values)?.is_none() && !address.ip().is_loopback();
@@ -238,16 +236,16 @@ fn of_metrics(values: &Values<'_>) -> Result<Checked, Error> {
     Ok((about, complaint.into_iter().collect()))
 }
 
-/// SQLite keeps files beside the file, and so does a backup.
+/// Checks that files can be created beside the database, as SQLite and backups do.
 fn of_folder(path: &Path) -> Checked {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    // Nobody can have put a link there under a name that nobody can know.
+    // The random name prevents an attacker from placing a link there first.
     let name = random::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
     let probe = with_suffix(path, &format!("-{name}-doctor"));
-    // A full disk takes a new name, and not a byte.
+    // On a full disk a file can be created, but not written to.
     let written = File::create_new(&probe).and_then(|mut file| {
         file.write_all(b"\n")?;
         file.sync_all()
@@ -262,7 +260,7 @@ fn of_folder(path: &Path) -> Checked {
         }
         .to_owned(),
     });
-    // What was not made needs no removing.
+    // Removing fails if creating failed.
     let _ = std::fs::remove_file(&probe);
     ("folder".to_owned(), complaint.into_iter().collect())
 }

@@ -1,4 +1,4 @@
-//! `coffer backup` and `coffer audit`: keeping the file.
+//! `coffer backup` and `coffer audit`.
 
 use super::logging::log_to_stderr;
 use super::output::{print, show, wants_json};
@@ -14,10 +14,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Findings that are printed; a file that is wrong altogether has one for each row.
+/// Maximum number of findings printed. A corrupt file can have one finding for each row.
 const FINDINGS_PRINTED_MAX: usize = 1000;
 
-/// `--force`.
+/// Returns the `--force` argument.
 pub(super) fn force(help: &'static str) -> Arg {
     Arg::new("force")
         .long("force")
@@ -25,7 +25,7 @@ pub(super) fn force(help: &'static str) -> Arg {
         .help(help)
 }
 
-/// `coffer backup` with its arguments.
+/// Adds the arguments of `coffer backup`.
 pub(super) fn backup_command(command: Command) -> Command {
     let to = Arg::new("to")
         .value_name("DEST")
@@ -36,7 +36,7 @@ pub(super) fn backup_command(command: Command) -> Command {
         .arg(force("Replace a file that has this name already"))
 }
 
-/// `coffer audit` with its arguments.
+/// Adds the arguments of `coffer audit`.
 pub(super) fn audit_command(command: Command) -> Command {
     command.arg(
         Arg::new("skip-addresses")
@@ -54,7 +54,7 @@ pub(super) fn audit_command(command: Command) -> Command {
     )
 }
 
-/// The file that a command is about.
+/// Returns the path of the database that a command works on.
 pub(super) fn file(command: &'static str, matches: &ArgMatches) -> Result<PathBuf, Error> {
     let values = Values::new(command, matches);
     let text = |flag| values.text(flag).map_err(Error::Failed);
@@ -62,7 +62,7 @@ pub(super) fn file(command: &'static str, matches: &ArgMatches) -> Result<PathBu
     Ok(text("file")?.unwrap_or_default().into())
 }
 
-/// A path given as an argument.
+/// Returns a path argument.
 pub(super) fn path(matches: &ArgMatches, name: &str) -> PathBuf {
     matches
         .get_one::<String>(name)
@@ -70,7 +70,6 @@ pub(super) fn path(matches: &ArgMatches, name: &str) -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Runs `coffer backup`.
 pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("backup", matches)?;
     let (from, to) = (file("backup", matches)?, path(matches, "to"));
@@ -87,7 +86,6 @@ pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
     })
 }
 
-/// Runs `coffer audit`.
 pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("audit", matches)?;
     let file = file("audit", matches)?;
@@ -132,18 +130,18 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     Ok(())
 }
 
-/// Heads as a document has them.
+/// Renders chain heads for the JSON document.
 fn head_texts(heads: &[Head]) -> Vec<String> {
     heads.iter().map(Head::to_string).collect()
 }
 
-/// Heads for a person, one on each line.
+/// Renders chain heads as text, one on each line.
 fn head_lines(heads: &[Head]) -> String {
     let lines = heads.iter().map(|head| format!("head {head}\n"));
     lines.collect()
 }
 
-/// Summary of the checks, for a person.
+/// Renders the counts of the checks as text.
 fn summary(counts: &audit::Counts, findings: usize, derived: Option<(u64, i64)>) -> String {
     let found = match findings {
         0 => Stream::Out.paint(Tone::Good, "nothing found"),
@@ -171,7 +169,7 @@ fn summary(counts: &audit::Counts, findings: usize, derived: Option<(u64, i64)>)
     )
 }
 
-/// Findings: printed as they come, or kept for a document.
+/// Findings, printed as they arrive or collected for the JSON document.
 pub(super) struct Findings {
     as_json: bool,
     pub(super) count: usize,
@@ -199,7 +197,7 @@ impl Findings {
             return;
         }
         let line = Stream::Out.paint_start(Tone::Bad, &finding.to_string());
-        // Where nobody reads any more, the exit code still says it.
+        // A failed write is ignored: the exit code reports the findings too.
         let _ = show(&format!("{line}\n"));
     }
 }

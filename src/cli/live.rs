@@ -1,7 +1,6 @@
-//! `coffer doctor --live`: does the server that runs here take requests? Asked over its own address, as everybody asks.
+//! `coffer doctor --live`: asks a running server over HTTP whether it takes requests.
 //!
-//! What does not live here: what the server looks at before it says so (`http::probes`). What always holds: no file is
-//! opened, and an answer comes within seconds.
+//! Invariant: no file is opened, and the check ends within seconds.
 
 use super::doctor::Checked;
 use crate::service;
@@ -10,15 +9,15 @@ use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long a server may take for each step of an answer.
+/// Timeout of each step of the request.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// More than the first line of the answer has.
+/// Bytes read from the response: enough for its status line.
 const ANSWER_BYTES: usize = 256;
 
-/// Asks the server that listens on this address.
+/// Checks the server that listens on this address.
 ///
 /// # Errors
-/// A port that no server has.
+/// Port 0, which no server has.
 pub(super) fn of_server(listen: SocketAddr) -> Result<Checked, service::Error> {
     if listen.port() == 0 {
         let problem = "--listen must name the port of the server that is asked, not 0";
@@ -40,7 +39,7 @@ pub(super) fn of_server(listen: SocketAddr) -> Result<Checked, service::Error> {
     Ok((about, complaint.into_iter().collect()))
 }
 
-/// Where a server on this machine is reached that listens on this address: one that listens on all is on this one too.
+/// Returns a local address of a server that listens on this address. Loopback replaces the unspecified address.
 fn here(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -50,14 +49,14 @@ fn here(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// Is it ready, and what does it say?
+/// Returns `true` if the server is ready, with the status line of its response.
 fn ready(address: SocketAddr) -> Result<(bool, String), Error> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    // Its first bytes have the status. Waiting for the last ones would be waiting for as long as somebody likes.
+    // The first bytes contain the status. The rest of the response could take any length of time.
     let mut answer = [0; ANSWER_BYTES];
     let count = stream.read(&mut answer)?;
     let answer = String::from_utf8_lossy(answer.get(..count).unwrap_or_default());

@@ -1,7 +1,7 @@
-//! Where log lines go: to standard error, by way of a thread of their own.
+//! Writes log lines to standard error from a separate thread.
 //!
-//! What always holds: a thread that logs never waits. While nobody reads standard error, lines are dropped and
-//! counted, and the count is logged once somebody reads again.
+//! Invariant: a thread that logs never waits. While nothing reads standard error, lines are dropped and counted. The
+//! count is logged when reading resumes.
 
 use super::progress;
 use crate::clock::Clock;
@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
-/// Bytes that may wait to be written; a line more is dropped.
+/// Maximum bytes that wait to be written. Further lines are dropped.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// How long the end of the process waits for what was logged.
+/// How long the process waits at its end for pending log lines.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// Logs to standard error what the filter lets through, and panics.
+/// Logs records that pass the filter, and panics, to standard error.
 pub(super) fn log_to_stderr(filter: &str) {
     let Some(lines) = Lines::start() else {
         return;
@@ -31,7 +31,7 @@ pub(super) fn log_to_stderr(filter: &str) {
     let mut builder = Builder::new();
     builder.parse_filters(filter).target(target).format(format);
     for client in ["ureq", "ureq_proto"] {
-        // It would tell whole requests, with the logins and keys in them.
+        // These modules log whole requests, with the logins and keys in them.
         builder.filter_module(client, LevelFilter::Off);
     }
     let inner = builder.build();
@@ -40,7 +40,7 @@ pub(super) fn log_to_stderr(filter: &str) {
         inner,
         lines: lines.clone(),
     };
-    // A second logger in one process is not an error here: the first one stays.
+    // A second call in one process is not an error: the first logger stays.
     if log::set_boxed_logger(Box::new(logger)).is_err() {
         return;
     }
@@ -57,7 +57,7 @@ pub(super) fn log_to_stderr(filter: &str) {
     }));
 }
 
-/// Writes a record as one entry: UTC to the second, level, target, message. Further lines of a message are indented.
+/// Writes a record as one entry: UTC to the second, level, target, message. Indents further lines of the message.
 fn format(out: &mut Formatter, record: &Record<'_>) -> std::io::Result<()> {
     let time = Clock::new(0, None).real_now().to_string();
     let seconds = time.split('.').next().unwrap_or_default();
@@ -66,7 +66,7 @@ fn format(out: &mut Formatter, record: &Record<'_>) -> std::io::Result<()> {
     writeln!(out, "[{seconds}Z {level:<5} {target}] {message}")
 }
 
-/// Waits, but not for long, until what was logged is written; then says this to standard error.
+/// Waits a limited time for pending log lines, then prints `line` to standard error.
 pub(super) fn say_last(line: Option<String>) {
     log::logger().flush();
     let Some(line) = line else {
@@ -74,28 +74,28 @@ pub(super) fn say_last(line: Option<String>) {
     };
     let (written, hears) = sync_channel(1);
     std::thread::spawn(move || {
-        // Nothing can be done where even standard error is gone.
+        // A failed write is ignored: there is no other place to report it.
         let _ = writeln!(std::io::stderr(), "{line}");
         let _ = written.send(());
     });
     let _ = hears.recv_timeout(FLUSH_MAX);
 }
 
-/// What the thread is sent.
+/// A message to the log thread.
 enum Message {
     Line(Vec<u8>),
-    /// All that came before is written.
+    /// Reply once all earlier lines are written.
     Flush(SyncSender<()>),
 }
 
-/// What waits to be written, and what was not taken in.
+/// Counts of waiting bytes and of dropped lines.
 #[derive(Default)]
 struct Counts {
     waiting_bytes: AtomicUsize,
     dropped: AtomicU64,
 }
 
-/// The way to the thread.
+/// The sending side of the log thread's queue.
 #[derive(Clone)]
 struct Lines {
     messages: Sender<Message>,
@@ -103,7 +103,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Starts the thread. It has a descriptor of its own: standard error's lock would be held while it waits.
+    /// Starts the log thread. It duplicates the descriptor, because a wait on it must not hold the lock of
+    /// `std::io::stderr()`.
     fn start() -> Option<Lines> {
         let stderr = File::from(std::io::stderr().as_fd().try_clone_to_owned().ok()?);
         let (messages, queue) = channel();
@@ -116,7 +117,7 @@ impl Lines {
         Some(Lines { messages, counts })
     }
 
-    /// Takes a line in, or counts it as dropped.
+    /// Queues a line, or counts it as dropped.
     fn put(&self, line: &[u8]) {
         let counts = &self.counts;
         let waiting = counts
@@ -143,13 +144,13 @@ impl Write for Lines {
     }
 }
 
-/// Writes line after line, however long each takes.
+/// Writes lines in order. Each write may block.
 fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
     for message in queue {
         let line = match message {
             Message::Line(line) => line,
             Message::Flush(done) => {
-                // Who asked may have waited long enough.
+                // The caller may have stopped waiting.
                 let _ = done.send(());
                 continue;
             }
@@ -160,7 +161,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
         let waiting = counts
             .waiting_bytes
             .fetch_sub(line.len(), Ordering::Relaxed);
-        // Said where there is room to say it.
+        // Logs the count only while the queue has room for the line.
         if waiting < WAITING_BYTES_MAX / 2 {
             let dropped = counts.dropped.swap(0, Ordering::Relaxed);
             if dropped > 0 {
@@ -170,7 +171,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
     }
 }
 
-/// Formats with `env_logger`.
+/// Formats records with `env_logger` and queues the lines.
 struct Logger {
     inner: env_logger::Logger,
     lines: Lines,
@@ -188,7 +189,7 @@ impl Log for Logger {
     fn flush(&self) {
         let (done, hears) = sync_channel(1);
         if self.lines.messages.send(Message::Flush(done)).is_ok() {
-            // A reader that has stopped does not keep the process from its end.
+            // The timeout lets the process end if nothing reads standard error.
             let _ = hears.recv_timeout(FLUSH_MAX);
         }
     }

@@ -1,6 +1,6 @@
-//! The nodes of chains on the command line: the settings, `coffer rescan`, and what `coffer doctor` finds of each node.
+//! Chain nodes on the command line: their settings, `coffer rescan`, and the node checks of `coffer doctor`.
 //!
-//! Invariant: of a url scheme, host, port and place are printed, and nothing of a header.
+//! Invariant: only scheme, host, port and path of a node's URL are printed, and no headers.
 
 use super::doctor::Checked;
 use super::keeping::file;
@@ -33,19 +33,19 @@ use std::str::FromStr;
 use std::sync::RwLock;
 use std::time::Duration;
 
-/// So deep in the chain outputs are mostly spent: without an index a node does not find their transactions.
+/// Depth at which most outputs are spent. A node without a transaction index cannot look up their transactions.
 const INDEXED_DEPTH: u32 = 1000;
 
-/// How long `coffer doctor` waits for an answer, in milliseconds: somebody waits for it.
+/// Timeout of a node request in `coffer doctor`, in milliseconds.
 const ANSWER_MS_MAX: u64 = 10_000;
 
-/// How long between two looks how far a rescan is.
+/// Interval between two looks at the progress of a rescan.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// The most addresses that are told of which have more than is known.
+/// Maximum number of addresses reported for an unexplained balance.
 const UNEXPLAINED_MAX: u32 = 20;
 
-/// The nodes that the settings name.
+/// Returns the nodes that the settings name.
 pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, Error> {
     let keyed = |flag| values.keyed(flag).map_err(Error::Failed);
     let test_networks = values.switch("test-networks").map_err(Error::Failed)?;
@@ -53,7 +53,7 @@ pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, Error> {
     Nodes::read(&keyed("node")?, &headers, &tokens, test_networks).map_err(Error::Failed)
 }
 
-/// `coffer rescan` with what is its own.
+/// Adds the arguments of `coffer rescan`.
 pub(super) fn rescan_command(command: Command) -> Command {
     let chain = Arg::new("chain").value_name("CHAIN").required(true);
     let from = Arg::new("from").long("from").value_name("HEIGHT");
@@ -68,7 +68,6 @@ pub(super) fn rescan_command(command: Command) -> Command {
         )
 }
 
-/// Runs `coffer rescan`.
 pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
     let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
     let chain = Chain::from_str(&text("chain"))
@@ -129,7 +128,7 @@ fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
     }
 }
 
-/// Up to which block each chain of accounts was final when it was read for good.
+/// Returns the last final block read on each account-based chain.
 pub(super) fn finals(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error> {
     let mut cursors = chain_cursors::all(db)?;
     cursors.retain(|cursor| !cursor.chain.has_outputs());
@@ -139,7 +138,7 @@ pub(super) fn finals(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error> {
         .collect())
 }
 
-/// Asks the node at every url for its network, its newest block, and what was final.
+/// Checks the node at every URL: its network, its newest block, and its hash of the last final block.
 pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked> {
     let of_chain = |one| std::iter::repeat(one).zip(ChainNode::urls(one)).enumerate();
     let urls: Vec<(usize, (&ChainNode, &str))> =
@@ -166,7 +165,7 @@ pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked>
             }
         })
     };
-    // Each on a thread of its own: one that hangs holds up no other.
+    // Each node has its own thread, so a node that hangs delays no other.
     std::thread::scope(|scope| {
         let start = |one| scope.spawn(move || check(one));
         let started: Vec<_> = urls.into_iter().map(start).collect();
@@ -176,7 +175,7 @@ pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked>
     })
 }
 
-/// How often a node is asked a day, at these settings; nothing that could be wrong.
+/// Describes how many requests a day a node receives with these settings. Finds no problems.
 fn requests(node: &ChainNode) -> Checked {
     let chain = node.chain;
     let cost = node.cost();
@@ -199,7 +198,7 @@ fn requests(node: &ChainNode) -> Checked {
     (about, Vec::new())
 }
 
-/// The chains that have been followed.
+/// Checks the chains that have been followed.
 pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
     let mut complaints = Vec::new();
     for cursor in chain_cursors::all(db)? {
@@ -228,7 +227,7 @@ pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
     Ok(("chains".to_owned(), complaints))
 }
 
-/// Coins on offer, where a live key is there.
+/// Checks that coins are on offer if a live key exists.
 pub(super) fn of_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Checked, Error> {
     let why = match keys::any_live(db, now)? {
         true => live(nodes, false).nothing_on_offer(db, |_| Ok(None))?,
@@ -243,7 +242,7 @@ pub(super) fn of_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Chec
     Ok((about, complaint.into_iter().collect()))
 }
 
-/// An address that has more than anybody saw come.
+/// Describes an address with a higher balance than the known payments explain.
 fn unclaimed(found: &Unexplained) -> Complaint {
     let (asset, chain, address) = (found.asset, found.asset.chain, &found.address);
     let (balance, known) = (asset.text(found.balance), asset.text(found.known));
@@ -259,7 +258,7 @@ fn unclaimed(found: &Unexplained) -> Complaint {
     }
 }
 
-/// The wallets, retired ones too.
+/// Checks all wallets, including retired ones.
 pub(super) fn of_wallets(db: &Reader<'_>) -> Result<Checked, Error> {
     let all = wallets::all(db)?;
     let stopped = all.iter().filter_map(|row| {
@@ -272,7 +271,7 @@ pub(super) fn of_wallets(db: &Reader<'_>) -> Result<Checked, Error> {
     Ok(("wallets".to_owned(), stopped.collect()))
 }
 
-/// Its network and its newest block; or what is wrong, and what to do about it.
+/// Returns the node's network and newest block, or a problem with its fix.
 fn asked(
     node: &mut dyn Node,
     (chain, last): (Chain, Option<&Block>),
@@ -342,8 +341,8 @@ fn asked(
     ))
 }
 
-/// Refuses a node without an index, which shows in a block whose transactions are asked for one by one, and whose outputs
-/// are spent.
+/// Refuses a node without a transaction index. Reading a deep block shows this: its transactions are requested one by
+/// one, and its outputs are spent.
 fn has_index(node: &mut dyn Node, chain: Chain, height: u32) -> Result<(), (String, &'static str)> {
     let (nobody, known) = (RwLock::default(), Known::nothing(chain));
     let nobody = Looking::of(&nobody, &known);

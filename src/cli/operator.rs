@@ -1,4 +1,4 @@
-//! `coffer account` and `coffer key`: what operators do by scripts, also while a server is running.
+//! `coffer account` and `coffer key`: commands for operators' scripts. They also work while a server is running.
 
 use super::logging::log_to_stderr;
 use super::output::{list, print, wants_json};
@@ -18,12 +18,12 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::io::Read;
 
-/// What the audit log calls whoever uses the command line.
+/// Actor in the audit log for changes from the command line.
 const ACTOR: &str = "command line";
-/// The most that is read of a key on standard input.
+/// Maximum bytes read from standard input for a key.
 const KEY_BYTES_MAX: u64 = 1024;
 
-/// `coffer account` with its verbs.
+/// Adds the subcommands of `coffer account`.
 pub(super) fn account_command(command: Command) -> Command {
     let id = || {
         Arg::new("account")
@@ -66,7 +66,7 @@ pub(super) fn account_command(command: Command) -> Command {
         )
 }
 
-/// `coffer key` with its verbs.
+/// Adds the subcommands of `coffer key`.
 pub(super) fn key_command(command: Command) -> Command {
     let account = Arg::new("account")
         .value_name("ACCOUNT")
@@ -117,7 +117,7 @@ pub(super) fn key_command(command: Command) -> Command {
         )
 }
 
-/// The file, open beside whoever else has it open; only a command that begins something makes one.
+/// Opens the file, even if other processes use it. Creates the file only for commands that may start with a new one.
 pub(super) fn open(
     command: &'static str,
     matches: &ArgMatches,
@@ -125,7 +125,7 @@ pub(super) fn open(
 ) -> Result<Store, Error> {
     let changes = matches.subcommand_name() != Some("list");
     let kind = kind_of(command, matches)?;
-    // Settings may stand before or after the verb: its matches have both.
+    // Settings may come before or after the subcommand. The subcommand's matches include both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = Values::new(command, matches);
     log_to_stderr(
@@ -146,7 +146,7 @@ pub(super) fn open(
     )
 }
 
-/// The kind of file that a command changes.
+/// Returns the kind of file that a command changes.
 fn kind_of(command: &'static str, matches: &ArgMatches) -> Result<Kind, Error> {
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let is_sandbox = Values::new(command, matches).switch("sandbox");
@@ -157,7 +157,7 @@ fn kind_of(command: &'static str, matches: &ArgMatches) -> Result<Kind, Error> {
     })
 }
 
-/// Runs `coffer account …`.
+/// Runs `coffer account`.
 pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
     let create = matches.subcommand_name() == Some("create");
     let as_json = wants_json("account", matches)?;
@@ -190,7 +190,7 @@ pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
     }
 }
 
-/// Moves an account to a status.
+/// Changes the status of an account.
 fn decide(
     store: &Store,
     matches: &ArgMatches,
@@ -218,7 +218,7 @@ fn set_server_quota(store: &Store, matches: &ArgMatches, now: Time) -> Result<()
     print(&account_view(&account).to_string())
 }
 
-/// An account as the command line shows it.
+/// Renders an account for the command line.
 fn account_view(account: &Account) -> Value {
     json!({
         "id": account.id, "name": account.name, "status": account.status, "feeBps": account.fee.0,
@@ -226,7 +226,7 @@ fn account_view(account: &Account) -> Value {
     })
 }
 
-/// Runs `coffer key …`.
+/// Runs `coffer key`.
 pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("key", matches)?;
     let (store, kind) = (open("key", matches, false)?, kind_of("key", matches)?);
@@ -282,22 +282,22 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
     }
 }
 
-/// A key that was just made, with its text.
+/// Renders a new key with its secret text.
 fn made_view(made: &keys::Made) -> Value {
     json!({ "id": made.id, "class": made.class, "mode": made.mode, "key": made.text })
 }
 
-/// The mode that is asked for.
+/// Returns the mode argument.
 fn mode(matches: &ArgMatches) -> Result<Mode, Error> {
     text(matches, "mode").parse().map_err(unknown)
 }
 
-/// A text that the command line's own check has ruled out.
+/// Converts a parse error that clap's own check should have ruled out.
 fn unknown(error: UnknownText) -> Error {
     Error::Failed(error.to_string())
 }
 
-/// A key's text, which does not belong among the arguments: everybody on the machine can read those.
+/// Reads a key from standard input. Arguments are visible to every user of the machine.
 fn key_on_stdin() -> Result<String, Error> {
     let mut text = String::new();
     let read = std::io::stdin()
@@ -308,7 +308,7 @@ fn key_on_stdin() -> Result<String, Error> {
     Ok(text.trim().to_owned())
 }
 
-/// A required argument.
+/// Returns the value of a required argument.
 pub(super) fn text(matches: &ArgMatches, name: &str) -> String {
     matches.get_one::<String>(name).cloned().unwrap_or_default()
 }

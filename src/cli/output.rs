@@ -1,7 +1,7 @@
-//! Standard output: results, lists, documents.
+//! Writes results, lists and JSON documents to standard output.
 //!
-//! What always holds: it has the command's result and nothing else. A document of `--json` is written once it is whole;
-//! somebody who stops reading a list has read enough, and somebody who stops reading what was done is an error.
+//! Invariant: a `--json` document is written only when complete. A closed pipe ends a list without an error, but fails
+//! a command that reports a change.
 
 use super::progress;
 use crate::config::Values;
@@ -9,9 +9,9 @@ use crate::service::Error;
 use clap::ArgMatches;
 use std::io::{ErrorKind, Write};
 
-/// Is the result to be one JSON document? Nothing is shown of how far the command is then.
+/// Returns `true` if the result must be one JSON document. The progress line is switched off in that case.
 pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<bool, Error> {
-    // Settings may stand before or after the verb: its matches have both.
+    // Settings may come before or after the subcommand. The subcommand's matches include both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let wants = Values::new(command, matches).switch("json");
     let wants = wants.map_err(Error::Failed)?;
@@ -21,13 +21,13 @@ pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<
     Ok(wants)
 }
 
-/// Writes what was done, on a line of its own, to standard output; nothing else stands at the bottom of the terminal then.
+/// Ends the progress line and prints a line that reports a change.
 pub(super) fn print(line: &str) -> Result<(), Error> {
     progress::end();
     write(&format!("{line}\n")).map_err(failed)
 }
 
-/// Writes what was only read. Is there somebody yet who reads it?
+/// Prints text that was only read. Returns `false` if the reader has closed the pipe.
 pub(super) fn show(text: &str) -> Result<bool, Error> {
     match progress::beside(|| write(text)) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -35,7 +35,7 @@ pub(super) fn show(text: &str) -> Result<bool, Error> {
     }
 }
 
-/// Lists these, each of them JSON: one on each line, or all of them in one document.
+/// Prints JSON items, one on each line or all in one document.
 pub(super) fn list(
     all: impl Iterator<Item = Result<String, Error>>,
     as_json: bool,

@@ -1,6 +1,6 @@
-//! `coffer pool`: live addresses that the operator imports, also while a server is running.
+//! `coffer pool`: imports live addresses. It also works while a server is running.
 //!
-//! Invariant: a file is imported as a whole, or not at all.
+//! Invariant: a file is imported completely or not at all.
 
 use super::operator::open;
 use super::output::{list, print, wants_json};
@@ -18,12 +18,12 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 
-/// The most that is read, in bytes: more than ten thousand addresses.
+/// Maximum bytes read: enough for more than ten thousand addresses.
 const INPUT_BYTES_MAX: u64 = 1 << 20;
-/// The most addresses in a file.
+/// Maximum number of addresses in a file.
 const LINES_MAX: usize = 10_000;
 
-/// `coffer pool` with its verbs.
+/// Adds the subcommands of `coffer pool`.
 pub(super) fn command(command: Command) -> Command {
     let pool = Arg::new("pool").value_name("CHAIN").required(true);
     let file = Arg::new("addresses").value_name("FILE").required(true);
@@ -39,11 +39,11 @@ pub(super) fn command(command: Command) -> Command {
         )
 }
 
-/// Runs `coffer pool …`.
+/// Runs `coffer pool`.
 pub(super) fn pool(matches: &ArgMatches) -> Result<(), Error> {
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let text = |name: &str| of_verb.get_one::<String>(name).cloned().unwrap_or_default();
-    // What is wrong with the addresses is said before a file is made or opened.
+    // Addresses are validated before a file is created or opened.
     let read = match verb {
         "import" => {
             let chain = pools::imported(&text("pool"));
@@ -70,7 +70,7 @@ pub(super) fn pool(matches: &ArgMatches) -> Result<(), Error> {
     note_unwatched(&store, chain)
 }
 
-/// Reads a file, or standard input.
+/// Reads a file, or standard input for `-`.
 fn contents(path: &str) -> Result<String, Error> {
     let failed = |why: String| Error::Failed(format!("cannot read {path}: {why}"));
     let mut text = String::new();
@@ -90,7 +90,7 @@ fn contents(path: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Addresses in their canonical text, each with the number of its line. Blank lines are passed over.
+/// Returns the addresses in canonical form, each with its line number. Skips blank lines.
 fn addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Error> {
     refuse_secrets("addresses", text)?;
     let lines = (1_usize..).zip(text.lines().map(str::trim));

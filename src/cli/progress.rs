@@ -1,8 +1,7 @@
-//! How far a command is that takes long: one line at the bottom of the terminal, gone when the command ends.
+//! Shows the progress of a long command in the last line of the terminal.
 //!
-//! What lives here: showing it. What does not: counting (whoever does the work counts). What always holds: only a terminal
-//! on standard error is written to, and none that another program may use, to which standard output goes; no line is written into the middle of this one; and whenever the process ends, the
-//! terminal is as it was but for that line.
+//! Invariant: the line goes only to a terminal on standard error, and only if no other program reads standard output.
+//! Other output never breaks the line, and the line is gone when the process ends.
 
 use super::terminal::{Stream, Tone};
 use crate::config::wishes;
@@ -14,18 +13,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A terminal that is narrower has no room for it.
+/// Minimum width of the terminal, in columns.
 const COLUMNS_MIN: u16 = 40;
-/// How often the time that it took is written anew while nothing else changes.
+/// Interval at which the elapsed time is redrawn.
 const TICK: Duration = Duration::from_millis(100);
-/// What, how far, how much of how much, and how long that has taken.
+/// Name, bar, position, total and elapsed time.
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos}/{len} {elapsed}";
 
-/// What stands at the bottom of the terminal, of which a process has one.
+/// The progress line, of which a process has one.
 struct Line {
-    /// Nothing is shown, whatever is said.
+    /// `true` if nothing may be shown.
     is_off: bool,
-    /// What is counted, and its bar.
+    /// Name of the counted items, and their progress bar.
     shown: Option<(&'static str, ProgressBar)>,
 }
 
@@ -38,17 +37,17 @@ fn line() -> MutexGuard<'static, Line> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows nothing from now on: a program reads the output.
+/// Switches the progress line off, because a program reads the output.
 pub(super) fn off() {
     line().is_off = true;
 }
 
-/// Hears how far something is, or a note, and shows it.
+/// Shows progress or a note.
 pub(super) fn hear(said: Said<'_>) {
     match said {
         Said::Note(note) => {
             let mark = Stream::Err.paint(Tone::Marked, "coffer:");
-            // Where nobody reads it, it is done all the same.
+            // A failed write is ignored: the work continues without a reader.
             let _ = beside(|| writeln!(std::io::stderr(), "{mark} {note}"));
         }
         Said::Done { part, done, of } => show(part, done, of),
@@ -64,7 +63,7 @@ fn show(part: &'static str, done: u64, of: u64) {
         if *shown == part {
             bar.set_position(done);
             if done == of {
-                // Its end is seen, also of what takes no time.
+                // The finished bar is drawn even if the work took almost no time.
                 bar.force_draw();
             }
             return;
@@ -77,7 +76,7 @@ fn show(part: &'static str, done: u64, of: u64) {
     let bar = ProgressBar::with_draw_target(Some(of), ProgressDrawTarget::stderr())
         .with_message(part)
         .with_position(done);
-    // The default, where this template were wrong.
+    // An invalid template leaves the default style.
     if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
         bar.set_style(style.progress_chars("=> "));
     }
@@ -86,16 +85,17 @@ fn show(part: &'static str, done: u64, of: u64) {
     line.shown = Some((part, bar));
 }
 
-/// Is there a terminal that can show it, and nobody else's? One that does not tell its width is taken to be wide.
+/// Returns `true` if a wide enough terminal is there that no other program uses. An unknown width counts as wide
+/// enough.
 fn has_room() -> bool {
     let columns = tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
     let is_wide = columns == 0 || columns >= COLUMNS_MIN;
     Stream::Err.is_terminal() && !Stream::Out.is_piped() && wishes().is_able && is_wide
 }
 
-/// Does what writes to the terminal while the line is out of the way.
+/// Hides the progress line while `write` writes to the terminal.
 pub(super) fn beside<T>(write: impl FnOnce() -> T) -> T {
-    // The lock is let go of first: whoever reads the one stream or the other may let this wait for ever.
+    // The lock is released first: `write` may block forever if nothing reads the stream.
     let shown = line().shown.as_ref().map(|(_, bar)| bar.clone());
     match shown {
         Some(bar) => bar.suspend(write),
@@ -103,14 +103,14 @@ pub(super) fn beside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Takes the line away.
+/// Removes the progress line.
 pub(super) fn end() {
     if let Some((_, bar)) = line().shown.take() {
         bar.finish_and_clear();
     }
 }
 
-/// How many of some things are done that several threads do.
+/// A progress counter shared by several threads.
 pub(super) struct Several {
     part: &'static str,
     of: u64,
@@ -118,7 +118,7 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// None is done yet.
+    /// Starts at zero.
     pub(super) fn of(part: &'static str, of: usize) -> Several {
         let several = Several {
             part,
@@ -129,7 +129,7 @@ impl Several {
         several
     }
 
-    /// One more is done.
+    /// Counts one more finished item.
     pub(super) fn one_more(&self) {
         let before = self.done.fetch_add(1, Ordering::Relaxed);
         show(self.part, before.saturating_add(1), self.of);

@@ -1,7 +1,7 @@
-//! What `coffer doctor` finds of rates: it asks every source itself, once, and says what would follow.
+//! The rate check of `coffer doctor`: asks every source once and reports the resulting rates.
 //!
-//! What does not live here: what a running server goes by, which `GET /dashboard/api/rates` shows. What always holds:
-//! nothing is asked for that the service would not ask for.
+//! Invariant: it requests only rates that the service would request. Rates in use by a running server are at `GET
+//! /dashboard/api/rates`.
 
 use super::doctor::Checked;
 use super::progress::Several;
@@ -13,11 +13,11 @@ use crate::domain::time::Time;
 use crate::store::coins_off;
 use crate::store::doctor::Complaint;
 
-/// How long a source may take over one answer.
+/// Timeout of one request to a source, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;
 
-/// Every source, and every coin with its rate. Nothing is asked for where the coins that are off are not given: nobody
-/// needs rates then.
+/// Checks every source and the rate of every coin. `coins_off` is `None` if no account needs rates, and then no source
+/// is asked.
 pub(super) fn of_rates(
     from: &RatesFrom,
     coins_off: Option<&[(&'static Asset, Time)]>,
@@ -48,7 +48,7 @@ pub(super) fn of_rates(
         "see to the sources above; at least 2 must tell it and agree within 3 %"
     };
     for coin in symbols() {
-        // A file that can be read leaves out what it does not name.
+        // A valid file may omit coins that the operator does not offer.
         let is_left_out = |currency: &Currency| {
             let is_it = |told: &Told| told.coin == coin && told.currency == *currency;
             is_by_file && !told.is_empty() && !told.iter().any(is_it)
@@ -65,7 +65,7 @@ pub(super) fn of_rates(
     checked
 }
 
-/// Asks each source on a thread of its own, and waits for all.
+/// Asks all sources in parallel, each on its own thread.
 fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<Told>, Vec<Checked>) {
     let asker = Asker::new(TIMEOUT_MS);
     let answered = Several::of("sources of rates asked", upstreams.len());
@@ -113,7 +113,7 @@ fn complaint(source: Source, problem: &str) -> Complaint {
     }
 }
 
-/// What a coin costs in each of these currencies, by what was told, and what mends it where there is no rate.
+/// Checks the rate of a coin in each of these currencies. `mend` is the fix if a rate is missing.
 fn of_coin(coin: &str, currencies: &[Currency], told: &[Told], mend: &str, now: Time) -> Checked {
     let (mut rates, mut complaints) = (Vec::new(), Vec::new());
     for currency in currencies {

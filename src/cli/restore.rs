@@ -1,4 +1,4 @@
-//! `coffer restore`: going back to a copy, and the report of what was moved, held and left behind.
+//! `coffer restore`: restores a backup and reports what was moved, held and left behind.
 
 use super::keeping::{Findings, file, force, path};
 use super::output::{print, wants_json};
@@ -14,7 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// `coffer restore` with its arguments.
+/// Adds the arguments of `coffer restore`.
 pub(super) fn restore_command(command: Command) -> Command {
     let from = Arg::new("from")
         .value_name("SRC")
@@ -38,7 +38,6 @@ pub(super) fn restore_command(command: Command) -> Command {
         .arg(next_index)
 }
 
-/// Runs `coffer restore`.
 pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("restore", matches)?;
     let (to, from) = (file("restore", matches)?, path(matches, "from"));
@@ -65,7 +64,7 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads one `CHAIN=N`.
+/// Parses one `CHAIN=N`.
 fn next_index(text: &str) -> Result<NextIndex, Error> {
     let wrong = |problem: &str| Error::Failed(format!("--next-index {text}: {problem}"));
     let (chain, index) = text
@@ -80,7 +79,7 @@ fn next_index(text: &str) -> Result<NextIndex, Error> {
     })
 }
 
-/// The report, line by line.
+/// Renders the report as text lines.
 fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
     let held = &restored.held;
     let would = if wanted.dry_run { "would be " } else { "" };
@@ -116,7 +115,7 @@ fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
     lines
 }
 
-/// Line about the new index of a wallet.
+/// Renders the line about the new index of a wallet.
 fn wallet_line(dry_run: bool, restored: &Restored, moved: &Moved) -> String {
     let (go, is) = if dry_run {
         ("would go", "would be")
@@ -152,7 +151,7 @@ fn wallet_line(dry_run: bool, restored: &Restored, moved: &Moved) -> String {
     }
 }
 
-/// A transfer that went on after the copy.
+/// Describes a transfer that progressed after the backup.
 fn transfer_line(transfer: &LaterTransfer) -> String {
     let coin = transfer.asset;
     let amount_crypto = transfer
@@ -178,13 +177,13 @@ fn transfer_line(transfer: &LaterTransfer) -> String {
     )
 }
 
-/// A wallet, and how many unused addresses in a row its owner's program has to look past.
+/// Returns a wallet with its gap limit: how many unused addresses in a row its owner's program must scan.
 fn gap_limit<'a>(restored: &'a Restored, id: Option<&String>) -> Option<&'a (String, u32)> {
     let mut limits = restored.gap_limits.iter();
     limits.find(|(of, _)| Some(of) == id)
 }
 
-/// The report as one JSON document.
+/// Renders the report as one JSON document.
 fn document(wanted: &Restoring<'_>, restored: &Restored, findings: Findings) -> Value {
     let held = &restored.held;
     let indexes = held.indexes.iter().map(|moved| {
@@ -203,7 +202,7 @@ fn document(wanted: &Restoring<'_>, restored: &Restored, findings: Findings) -> 
     })
 }
 
-/// A transfer that went on after the copy, in the document.
+/// Renders a transfer that progressed after the backup as JSON.
 fn transfer_view(transfer: &LaterTransfer) -> Value {
     let amount_crypto = |amount: Units| transfer.asset.text(amount);
     json!({

@@ -24,12 +24,12 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Invoices that a client may make in a minute by payment links: nobody pays faster.
+/// Invoices a client may create in a minute through payment links. No person pays faster.
 const LINK_INVOICES_PER_MINUTE: u32 = 10;
 
-/// What a ready file begins with: the line of text, or the object of `--json`.
+/// Possible first bytes of a ready file: of the text line and of the `--json` object.
 const READY: [&[u8]; 2] = [b"coffer ready ", b"{\"url\":"];
-/// So many bytes of a file tell whether it is one.
+/// Bytes of a file to read to recognise a ready file.
 const READY_BYTES: u64 = 13;
 
 /// Runs a sandbox until it is asked to end.
@@ -72,7 +72,7 @@ pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
     serve_until_asked(&values, config, ready_line)
 }
 
-/// The programs that are run for the operator, and how long each may take.
+/// Reads the settings of the operator's programs and their time limits.
 fn commands(values: &Values<'_>, config: &mut Config) -> Result<(), Error> {
     config.provisioner = program(values, "provisioner")?;
     config.signer = program(values, "signer")?;
@@ -89,7 +89,7 @@ fn commands(values: &Values<'_>, config: &mut Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// A program, where the setting names one.
+/// Returns the program that a setting names.
 fn program(values: &Values<'_>, flag: &str) -> Result<Option<Program>, Error> {
     let text = values.text(flag).map_err(Error::Failed)?;
     let program = text.filter(|text| !text.is_empty()).map(|text| {
@@ -98,7 +98,7 @@ fn program(values: &Values<'_>, flag: &str) -> Result<Option<Program>, Error> {
     program.transpose()
 }
 
-/// How large servers may be that resellers order.
+/// Reads the maximum size of servers that resellers may order.
 fn server_limits(values: &Values<'_>) -> Result<ServerLimits, Error> {
     let most = |flag: &str, min: u32| -> Result<u32, Error> {
         let text = values
@@ -119,7 +119,7 @@ fn server_limits(values: &Values<'_>) -> Result<ServerLimits, Error> {
     })
 }
 
-/// The settings that both servers have.
+/// Reads the settings that both commands share.
 fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
     log_to_stderr(
         &values
@@ -143,7 +143,7 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// What a setting lists, with commas between them.
+/// Parses a comma-separated list.
 fn list<T: FromStr<Err = String>>(values: &Values<'_>, flag: &str) -> Result<Vec<T>, Error> {
     let text = values
         .text(flag)
@@ -160,7 +160,7 @@ fn list<T: FromStr<Err = String>>(values: &Values<'_>, flag: &str) -> Result<Vec
         .collect()
 }
 
-/// Starts, says that it is ready, runs, stops.
+/// Starts the server, reports that it is ready, and runs until it is asked to end.
 fn serve_until_asked(
     values: &Values<'_>,
     config: Config,
@@ -174,22 +174,23 @@ fn serve_until_asked(
     }
     let server = Server::start(config)?;
     progress::end();
-    // Before anybody is told that it is ready: whoever knows may ask it to end.
+    // Signals are handled before the ready report: a process that reads the report may send one at once.
     let signals = server.hear_signals()?;
     let line = line(&server);
     if let Some(url) = server.setup_url() {
-        // Not through the log, which others keep and read.
+        // Not logged, because other people keep and read the log.
         let _ = writeln!(
             std::io::stderr(),
             "make the first operator within the hour: {url}"
         );
     }
-    // First the file: whoever reads the line finds it, and who cannot write it prints no line.
+    // The file is written first: a process that reads the line can then read the file. If the file fails, no line is
+    // printed.
     if let Some(path) = &ready_file {
         write_ready_file(path, &line, server.file())?;
     }
     print(&line).inspect_err(|_| {
-        // Nobody finds a file of a server that is not there.
+        // A stopped server leaves no ready file.
         if let Some(path) = &ready_file {
             let _ = std::fs::remove_file(path);
         }
@@ -204,7 +205,7 @@ fn serve_until_asked(
     Ok(())
 }
 
-/// The line that says that it is ready. The file comes last: its name may have spaces.
+/// Returns the ready line. The file comes last, because its name may contain spaces.
 fn ready_line(server: &Server) -> String {
     format!(
         "coffer ready url={} listen={} file={}",
@@ -214,7 +215,7 @@ fn ready_line(server: &Server) -> String {
     )
 }
 
-/// The same as JSON, with every credential of the sandbox.
+/// Returns the ready report as JSON, with all credentials of the sandbox.
 fn json_line(server: &Server) -> String {
     json!({
         "url": server.url(),
@@ -233,18 +234,18 @@ fn json_line(server: &Server) -> String {
     .to_string()
 }
 
-/// What stands in the way of a ready file, with its name.
+/// Returns the error for a ready file that cannot be written.
 fn no_ready_file(path: &Path, why: impl Display) -> Error {
     Error::Failed(format!("--ready-file {}: {why}", path.display()))
 }
 
-/// May a ready file take the place of what has its name? Of a ready file of before, of an empty file, and of a link to
-/// a file, which is not followed. Asked before any database is open: to open and close one drops SQLite's locks.
+/// Checks that a ready file may replace the file at this path: an old ready file, an empty file, or a link to a file.
+/// Must run before a database is open: opening and closing a database file would drop SQLite's locks.
 fn check_replaced(path: &Path) -> Result<(), Error> {
     let Ok(found) = std::fs::symlink_metadata(path) else {
         return Ok(());
     };
-    // A device or a pipe would not be written to but replaced: /dev/null by a file, for every program on the machine.
+    // Renaming would replace a device or a pipe, such as /dev/null, for every program on the machine.
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(no_ready_file(path, "exists and is not a file"));
     }
@@ -263,51 +264,52 @@ fn check_replaced(path: &Path) -> Result<(), Error> {
     ))
 }
 
-/// Writes the ready line to a temporary file and renames that, so that whoever sees the file sees all of it.
+/// Writes the ready line to a temporary file and renames it, so that readers never see a partial file.
 fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Error> {
-    // Under this name there may have been nothing until the server made its file.
+    // The path may not have existed until the server created its file.
     let is = |path: &Path| std::fs::canonicalize(path).ok();
     if is(path).is_some_and(|found| is(database) == Some(found)) {
         return Err(no_ready_file(path, "is the server's file"));
     }
-    // Nobody can have put a link there under a name that nobody can know.
+    // The random name prevents an attacker from placing a link there first.
     let temporary = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
     let written = std::fs::File::create_new(&temporary).and_then(|mut file| {
         file.write_all(format!("{line}\n").as_bytes())?;
         std::fs::rename(&temporary, path)
     });
     if written.is_err() {
-        // What was not made needs no removing.
+        // Removing fails if creating failed.
         let _ = std::fs::remove_file(&temporary);
     }
     written.map_err(|error| no_ready_file(path, error))
 }
 
-/// Ends when standard input does. A thread reads it: the runtime would wait for its own read when it stops.
+/// Waits for the end of standard input. Uses a thread, because the runtime would wait for its own blocking read at
+/// shutdown.
 async fn input_closed() {
     let (closed, hears) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
-        // However it ends, the parent is gone.
+        // An error means the same as the end: the parent process is gone.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         let _ = closed.send(());
     });
     let _ = hears.await;
 }
 
-/// Where to listen.
+/// Returns the address to listen on.
 pub(super) fn listen(values: &Values<'_>) -> Result<SocketAddr, Error> {
     let text = values.text("listen").map_err(Error::Failed)?;
     address("listen", &text.unwrap_or_default())
 }
 
-/// Where `/metrics` alone is served.
+/// Returns the separate address for `/metrics`.
 pub(super) fn metrics_listen(values: &Values<'_>) -> Result<Option<SocketAddr>, Error> {
     let flag = "metrics-listen";
     let text = values.text(flag).map_err(Error::Failed)?;
     text.map(|text| address(flag, &text)).transpose()
 }
 
-/// What `/metrics` asks for. An empty text is refused: whoever sets it does not want the counters to be open.
+/// Returns the token that `/metrics` requires. An empty token is an error: the operator meant to protect the counters.
 pub(super) fn metrics_token(values: &Values<'_>) -> Result<Option<MetricsToken>, Error> {
     let flag = "metrics-token";
     let text = values.text(flag).map_err(Error::Failed)?;
@@ -316,7 +318,7 @@ pub(super) fn metrics_token(values: &Values<'_>) -> Result<Option<MetricsToken>,
         .map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
 }
 
-/// An address to listen on; names such as localhost are looked up.
+/// Resolves an address to listen on. Host names such as localhost are looked up.
 fn address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
     let found = text
         .to_socket_addrs()
@@ -329,7 +331,7 @@ fn address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
     })
 }
 
-/// An absolute url without a slash at its end, its scheme in lower case.
+/// Normalises an absolute URL: no slash at its end, scheme in lower case.
 fn public_url(text: &str) -> Result<String, Error> {
     let site = Site::parse(text).ok();
     let site = site.filter(|site| !site.rest().contains(['?', '#']));
@@ -342,7 +344,7 @@ fn public_url(text: &str) -> Result<String, Error> {
     Ok(format!("{}{path}", site.origin()))
 }
 
-/// Where the rates of live mode come from.
+/// Returns the source of live rates.
 pub(super) fn rates(values: &Values<'_>) -> Result<RatesFrom, Error> {
     let flag = "rates";
     let text = values
@@ -353,7 +355,7 @@ pub(super) fn rates(values: &Values<'_>) -> Result<RatesFrom, Error> {
         .map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
 }
 
-/// How many connections there may be at once.
+/// Returns the maximum number of connections.
 pub(super) fn connections_max(values: &Values<'_>) -> Result<usize, Error> {
     let flag = "connections-max";
     let text = values
@@ -367,7 +369,7 @@ pub(super) fn connections_max(values: &Values<'_>) -> Result<usize, Error> {
     range.contains(&most).then_some(most).ok_or_else(problem)
 }
 
-/// A value of a flag.
+/// Parses the value of a flag.
 fn parsed<T: FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
     text.parse()
         .map_err(|_| Error::Failed(format!("--{flag} {text}: must be {what}")))

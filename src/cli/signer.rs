@@ -1,4 +1,4 @@
-//! The signer in `coffer doctor`: what it may be given, and what waits for one that is not set.
+//! The signer checks of `coffer doctor`: limits, and transfers that wait for a signer that is not set.
 
 use super::doctor::Checked;
 use crate::chain::setting::Nodes;
@@ -11,7 +11,7 @@ use crate::service::transfers::to_review;
 use crate::store::doctor::Complaint;
 use crate::store::{Reader, accounts, transfers};
 
-/// The limit of each account.
+/// Reports the signer limit of each account.
 pub(super) fn of_limits(db: &Reader<'_>) -> Result<Checked, Error> {
     let limits = limits(&accounts::all(db)?);
     let about = if limits.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn of_limits(db: &Reader<'_>) -> Result<Checked, Error> {
     Ok((about, Vec::new()))
 }
 
-/// Each limit with the accounts that have it.
+/// Returns each limit with the accounts that have it.
 fn limits(accounts: &[Account]) -> Vec<String> {
     let mut of_limit: Vec<(Option<Cents>, Vec<&str>)> = Vec::new();
     for account in accounts {
@@ -45,7 +45,7 @@ fn limits(accounts: &[Account]) -> Vec<String> {
     said.collect()
 }
 
-/// Approved transfers that nobody sends.
+/// Checks for approved transfers that no signer sends.
 pub(super) fn of_signer(db: &Reader<'_>, has_signer: bool) -> Result<Checked, Error> {
     let waiting = match has_signer {
         true => 0,
@@ -59,7 +59,7 @@ pub(super) fn of_signer(db: &Reader<'_>, has_signer: bool) -> Result<Checked, Er
     Ok(("signer".to_owned(), complaint.into_iter().collect()))
 }
 
-/// Payouts and refunds that a person has to look at, by the nodes of the settings.
+/// Checks for payouts and refunds that a person must review.
 pub(super) fn of_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result<Checked, Error> {
     let has_node = |chain| nodes.of_chains.iter().any(|node| node.chain == chain);
     let found = to_review(db, now, Mode::Live, |chain| (true, has_node(chain)))?;

@@ -1,6 +1,6 @@
-//! Colours, where output goes to a terminal that knows them and whose user wants them.
+//! Coloured output for terminals.
 //!
-//! What always holds: a pipe or a file gets the same text without a code in it, whatever the environment says.
+//! Invariant: a pipe or a file receives plain text, whatever the environment says.
 
 use crate::config::wishes;
 use clap::builder::styling::{AnsiColor, Style};
@@ -9,24 +9,24 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
-/// Where text is written.
+/// A standard stream.
 #[derive(Clone, Copy)]
 pub(super) enum Stream {
     Out,
     Err,
 }
 
-/// What a word tells.
+/// Meaning of a word, shown by its colour.
 #[derive(Clone, Copy)]
 pub(super) enum Tone {
     Good,
     Bad,
-    /// Neither: it is to be found among the rest.
+    /// Neutral, but easy to find.
     Marked,
 }
 
 impl Stream {
-    /// Is it a terminal?
+    /// Returns `true` if the stream is a terminal.
     pub(super) fn is_terminal(self) -> bool {
         match self {
             Stream::Out => std::io::stdout().is_terminal(),
@@ -34,7 +34,8 @@ impl Stream {
         }
     }
 
-    /// Does another program read it, which may use the terminal itself, as a pager does?
+    /// Returns `true` if another program reads the stream. Such a program, a pager for example, may use the terminal
+    /// itself.
     pub(super) fn is_piped(self) -> bool {
         let file = match self {
             Stream::Out => std::io::stdout().as_fd().try_clone_to_owned(),
@@ -44,7 +45,7 @@ impl Stream {
         kind.is_ok_and(|found| found.file_type().is_fifo() || found.file_type().is_socket())
     }
 
-    /// The text without what a terminal would take for a code: a name may hold anything.
+    /// Replaces control characters if the stream is a terminal.
     pub(super) fn harmless(self, text: &str) -> String {
         match self.is_terminal() {
             true => text.replace(char::is_control, "\u{fffd}"),
@@ -52,12 +53,12 @@ impl Stream {
         }
     }
 
-    /// Are colours written to it?
+    /// Returns `true` if the stream shows colours.
     pub(super) fn has_colours(self) -> bool {
         self.is_terminal() && wishes().colours
     }
 
-    /// The text as it is written here.
+    /// Returns the text in the colour of the tone, if the stream shows colours.
     pub(super) fn paint(self, tone: Tone, text: &str) -> String {
         if !self.has_colours() {
             return text.to_owned();
@@ -71,7 +72,7 @@ impl Stream {
         format!("{style}{text}{style:#}")
     }
 
-    /// The line with its first word, up to and with the colon, in this tone; harmless.
+    /// Paints the start of the line up to the first colon. Replaces control characters.
     pub(super) fn paint_start(self, tone: Tone, line: &str) -> String {
         let line = &self.harmless(line);
         match line.split_once(": ") {

@@ -1,7 +1,6 @@
-//! `coffer user`: the users who may sign in, also while a server is running.
+//! `coffer user`: manages the users who may sign in. It also works while a server is running.
 //!
-//! What always holds: a password comes from standard input or a file, never from the arguments, which others can
-//! see.
+//! Invariant: a password comes from standard input or a file, never from arguments, which other users can see.
 
 use super::operator::{open, text};
 use super::output::{list, print, wants_json};
@@ -17,12 +16,12 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use std::io::Read;
 
-/// What the audit log calls whoever uses the command line.
+/// Actor in the audit log for changes from the command line.
 const ACTOR: &str = "command line";
-/// The most that is read of a password.
+/// Maximum bytes read for a password.
 const PASSWORD_BYTES_MAX: u64 = 4096;
 
-/// `coffer user` with its verbs.
+/// Adds the subcommands of `coffer user`.
 pub(super) fn command(command: Command) -> Command {
     let email = || {
         Arg::new("email")
@@ -65,7 +64,7 @@ pub(super) fn command(command: Command) -> Command {
         )
 }
 
-/// Runs `coffer user …`.
+/// Runs `coffer user`.
 pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("user", matches)?;
     let store = open("user", matches, false)?;
@@ -117,7 +116,7 @@ pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
     print(&view(&known))
 }
 
-/// The password: all of the file or of standard input, without the end of its line.
+/// Reads the password from a file or standard input, without the line end.
 fn password(matches: &ArgMatches) -> Result<String, Error> {
     let file = Values::new("user", matches).text("password-file");
     let mut text = String::new();
@@ -137,7 +136,7 @@ fn password(matches: &ArgMatches) -> Result<String, Error> {
     Ok(password.to_owned())
 }
 
-/// A user as the command line shows it.
+/// Renders a user for the command line.
 fn view((user, account): &Known) -> String {
     json!({
         "id": user.id, "email": user.email, "role": user.role, "account": account, "createdAt": user.created_at,

@@ -1,7 +1,7 @@
-//! `coffer wallet`: the extended public keys that live addresses are derived from, also while a server is running.
+//! `coffer wallet`: manages the extended public keys of live wallets. It also works while a server is running.
 //!
-//! What always holds: a key comes from standard input, never from the arguments, which others can see; and nothing that
-//! was read is repeated.
+//! Invariant: a key comes from standard input, never from arguments, which other users can see. Errors do not repeat
+//! input.
 
 use super::operator::open;
 use super::output::{list, print, show, wants_json};
@@ -28,17 +28,17 @@ use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 
-/// What the audit log calls whoever uses the command line.
+/// Actor in the audit log for changes from the command line.
 pub(super) const ACTOR: &str = "command line";
-/// The most that is read of standard input.
+/// Maximum bytes read from standard input.
 const INPUT_BYTES_MAX: u64 = 8192;
 
-/// An argument with a value. None is checked by clap, which would repeat a wrong one.
+/// Returns an argument with a value. Clap does not validate the value: its error would repeat it.
 fn value(name: &'static str, value_name: &'static str, help: String) -> Arg {
     Arg::new(name).long(name).value_name(value_name).help(help)
 }
 
-/// `coffer wallet` with its verbs.
+/// Adds the subcommands of `coffer wallet`.
 pub(super) fn command(command: Command) -> Command {
     let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
     let chain = |help: &'static str| {
@@ -88,12 +88,12 @@ pub(super) fn command(command: Command) -> Command {
         )
 }
 
-/// Why these arguments are not even parsed: one of them, or all together, hold something private, which an error of the
-/// parser would repeat.
+/// Returns the reason to reject arguments before parsing: they contain something private. A parser error would repeat
+/// it.
 pub(super) fn refused(args: &[OsString]) -> Option<Refusal> {
     let texts: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
     let is_wallet = texts.iter().skip(1).any(|text| text == "wallet");
-    // Of a file the name may well have such numbers in it, and a token of another command may be one.
+    // File names, and tokens of other commands, may look like a private key in hexadecimal.
     let is_name = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| texts.get(at));
         let named = texts
@@ -113,11 +113,11 @@ pub(super) fn refused(args: &[OsString]) -> Option<Refusal> {
     Some(Refusal::field("an argument", problem))
 }
 
-/// Runs `coffer wallet …`.
+/// Runs `coffer wallet`.
 pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let text = |name: &str| of_verb.get_one::<String>(name).cloned();
-    // What is wrong with the key is said before a file is made or opened.
+    // The key is validated before a file is created or opened.
     let added = match verb {
         "add" => {
             let mut input = input()?;
@@ -164,17 +164,18 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
     print(done.get())
 }
 
-/// Says on standard error that the addresses of a chain are not handed out yet, where no server has followed one of its pool.
+/// Prints a note on standard error if a chain's addresses are not given out yet, because no server has followed the
+/// chain.
 pub(super) fn note_unwatched(store: &Store, chain: Chain) -> Result<(), Error> {
     let Some(note) = store.read(|db| unwatched_note(db, chain))? else {
         return Ok(());
     };
-    // Where nobody reads it, what was done is done all the same.
+    // A failed write is ignored: the change is made.
     let _ = writeln!(std::io::stderr().lock(), "{note}");
     Ok(())
 }
 
-/// What is to be added.
+/// Reads the wallet to add.
 fn read(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let mut body = Map::new();
@@ -191,14 +192,14 @@ fn read(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> 
     }
     let key = line_of_input(input, true)?;
     if is_word(&key) {
-        // The first of them, one a line.
+        // A phrase with one word on each line is caught at its first word.
         return Err(Refusal::field("key", secret_problem(Secret::Phrase)).into());
     }
     body.insert("key".to_owned(), Value::from(key));
     Ok(Wanted::of(&body)?)
 }
 
-/// Standard input. What is no terminal is read as a whole: a phrase is one also where its words are on several lines.
+/// Returns standard input. Input from a pipe is read completely, because a phrase may be spread over several lines.
 fn input() -> Result<Box<dyn BufRead>, Error> {
     let stdin = std::io::stdin();
     let is_terminal = stdin.is_terminal();
@@ -213,8 +214,7 @@ fn input() -> Result<Box<dyn BufRead>, Error> {
     Ok(Box::new(Cursor::new(whole)))
 }
 
-/// The next line of standard input without what is blank around it; blank lines before it are passed over where it
-/// must be given.
+/// Returns the next line of standard input, trimmed. Skips blank lines if the line is required.
 fn line_of_input(input: &mut dyn BufRead, must_be_given: bool) -> Result<String, Error> {
     let mut line = String::new();
     loop {
@@ -229,7 +229,7 @@ fn line_of_input(input: &mut dyn BufRead, must_be_given: bool) -> Result<String,
     }
 }
 
-/// Shows the first addresses of a wallet that is to be added, and asks whether they are those of its owner's wallet.
+/// Shows the first addresses of a new wallet and asks whether they match the owner's wallet.
 fn confirm(
     store: &Store,
     wanted: &Wanted,
@@ -284,7 +284,7 @@ fn confirm(
         said.push_str("compare them with your own wallet: are they the same? yes or no: ");
     }
     let mut out = std::io::stderr().lock();
-    // Where nobody reads it, the answer decides all the same.
+    // A failed write is ignored: the answer decides.
     let _ = out.write_all(said.as_bytes()).and_then(|()| out.flush());
     if is_sure {
         return Ok(());
@@ -308,7 +308,7 @@ fn addresses(
         Some(id) => Ok(vec![wallets::find(db, id)?]),
         None => wallets::all(db),
     })?;
-    // On a terminal the addresses themselves show how far it is.
+    // On a terminal the printed addresses already show the progress.
     let is_shown = !Stream::Out.is_terminal();
     let of = rows.iter().map(|row| u64::from(row.next_index)).sum();
     let mut before = 0_u64;
@@ -341,7 +341,7 @@ fn addresses(
     Ok(())
 }
 
-/// An address and what came to it, as a document has it.
+/// Renders an address and its payments as JSON.
 fn address_view(wallet: &str, one: &Came) -> String {
     let came = one.came.as_ref();
     let view = json!({

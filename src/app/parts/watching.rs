@@ -1,4 +1,4 @@
-//! Watches the wall clock, the log and the sources of rates of a server in production.
+//! Starts the workers that watch the wall clock, the WAL and the rate sources in production.
 
 use super::{Config, Shared};
 use crate::store::Kind;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 impl Shared {
-    /// Starts what watches the wall clock and the size of the log: a sandbox goes by the clock as it stands.
+    /// Starts the workers that watch the wall clock and the size of the WAL. A sandbox has neither.
     pub(super) fn start_watching_clock(
         &self,
         runtime: &Runtime,
@@ -36,7 +36,7 @@ impl Shared {
         })
     }
 
-    /// Starts what asks for the rates of live mode: a sandbox has fixed ones.
+    /// Starts the worker that requests live rates. A sandbox has fixed rates.
     pub(super) fn start_asking_for_rates(
         &self,
         runtime: &Runtime,
