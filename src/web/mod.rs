@@ -1,8 +1,6 @@
-//! What a browser gets: pages, their style, the files that they load; real files, built into the binary.
+//! The files that browsers receive: pages, styles, scripts and images, built into the binary.
 //!
-//! What lives here: the files beside this one, and the table of those that are sent as they are: all of `assets`, which
-//! the build packs (`build.rs`). What does not: where the pages' contents come from (`http`). What always holds: only
-//! the files here have markup.
+//! Invariant: only the files in this directory contain markup. `http` fills the pages.
 
 pub mod guides;
 pub mod packed;
@@ -12,22 +10,22 @@ pub mod words;
 
 use packed::Packed;
 
-/// A file that is sent as it is. It is found at `/assets/{VERSION}/{folder}/{name}`.
+/// A static file, served at `/assets/{VERSION}/{folder}/{name}`.
 pub struct Asset {
-    /// The folder that it is in: what it is for.
+    /// Directory in `assets`, named for its purpose.
     pub folder: &'static str,
-    /// What it is called there; its end says what it is.
+    /// File name. Its extension determines the content type.
     pub name: &'static str,
-    /// What is in it.
+    /// Content.
     pub packed: Packed,
 }
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// The style that is written into every page, so that one request makes it readable.
+/// Style sheet inserted into every page, so that a page is readable after one request.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The file of this name in this folder.
+/// Returns the asset with this name in this directory.
 #[must_use]
 pub fn asset(folder: &str, name: &str) -> Option<&'static Asset> {
     ASSETS
@@ -36,7 +34,7 @@ pub fn asset(folder: &str, name: &str) -> Option<&'static Asset> {
 }
 
 impl Asset {
-    /// What it is, by the end of its name; `tests` knows that each has one.
+    /// Returns the content type for the file extension. A test checks that each file has one.
     #[must_use]
     pub fn content_type(&self) -> Option<&'static str> {
         match self.name.rsplit_once('.')?.1 {

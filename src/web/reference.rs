@@ -1,159 +1,158 @@
-//! The fields of the reference, `/docs`: every operation, webhook, error and object, as a reader sees them.
+//! The fields of the API reference, `/docs`. `http` fills them from the OpenAPI documents.
 //!
-//! What lives here: one type for each part of the page. What does not: markup, which is in `docs/`, and what is told,
-//! which `http` reads from the OpenAPI documents. What always holds: every field is escaped when it is put in.
+//! Invariant: every field is escaped when it is inserted.
 
 use askama::Template;
 
-/// Checks a signature by curl's neighbours in a shell.
+/// Shell example that checks a signature.
 pub const VERIFY_SHELL: &str = include_str!("docs/verify.sh");
-/// Checks a signature in Python.
+/// Python example that checks a signature.
 pub const VERIFY_PYTHON: &str = include_str!("docs/verify.py");
-/// Checks a signature in Node.
+/// Node example that checks a signature.
 pub const VERIFY_NODE: &str = include_str!("docs/verify.mjs");
 
-/// The page.
+/// The reference page.
 #[derive(Template)]
 #[template(path = "docs/reference.html", config = "src/web/askama.toml")]
 pub struct Reference {
-    /// The server's url.
+    /// Base URL of the server.
     pub url: String,
-    /// Is it a sandbox, whose keys everybody knows?
+    /// `true` for a sandbox, whose keys are public.
     pub is_sandbox: bool,
-    /// The operations, by what they are about.
+    /// Operations, grouped by topic.
     pub groups: Vec<Group>,
-    /// The headers of every webhook.
+    /// Headers of every webhook.
     pub webhook_headers: Vec<Field>,
-    /// The webhooks.
+    /// Webhooks.
     pub webhooks: Vec<Webhook>,
-    /// What may go wrong.
+    /// Error codes.
     pub refusals: Vec<Refusal>,
-    /// What operations are sent and answer with.
+    /// Objects in requests and responses.
     pub objects: Vec<Object>,
 }
 
-/// Operations about one thing.
+/// The operations of one topic.
 pub struct Group {
-    /// What it is called in the address of the page.
+    /// Fragment identifier on the page.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// A sentence about it.
+    /// Description in one sentence.
     pub about: String,
-    /// Its operations.
+    /// Operations.
     pub operations: Vec<Operation>,
 }
 
 /// One operation.
 pub struct Operation {
-    /// Its name, which is its place on the page.
+    /// Name, also the fragment identifier on the page.
     pub id: String,
-    /// GET, POST, PUT, PATCH or DELETE.
+    /// HTTP method: GET, POST, PUT, PATCH or DELETE.
     pub method: String,
-    /// Its path, parameters in braces.
+    /// Path, with parameters in braces.
     pub path: String,
-    /// One line about it.
+    /// Description in one line.
     pub summary: String,
-    /// What who calls it has to show.
+    /// Credential that the caller must present.
     pub caller: &'static str,
-    /// What of a sandbox's keys is sent with it: `secret`, `public`, `reseller`, `session` or nothing.
+    /// Sandbox credential sent by examples: `secret`, `public`, `reseller`, `session` or empty.
     pub key: &'static str,
-    /// What stands in its path, its query and its headers.
+    /// Parameters in path, query and headers.
     pub parameters: Vec<Field>,
-    /// What it is sent.
+    /// Request body.
     pub body: Option<Body>,
-    /// How it answers where it does what it is asked.
+    /// Successful responses.
     pub answers: Vec<Answer>,
-    /// Its refusals.
+    /// Error responses.
     pub refusals: Vec<Refused>,
-    /// It as a command.
+    /// Example as a curl command.
     pub curl: String,
 }
 
 /// A field of a body, or a parameter.
 pub struct Field {
-    /// Its name, with the names of what it is in.
+    /// Name, with the names of the enclosing objects.
     pub name: String,
-    /// Where a parameter stands: path, query or header; nothing for a field.
+    /// Location of a parameter: path, query or header. Empty for a field.
     pub place: String,
-    /// Its type in words.
+    /// Type in words.
     pub kind: String,
-    /// The objects that it may be.
+    /// Names of the object types that the field may have.
     pub objects: Vec<String>,
-    /// Must it be there?
+    /// `true` if the field is required.
     pub is_required: bool,
-    /// What it is.
+    /// Description.
     pub about: String,
-    /// Its range, its length, its form.
+    /// Range, length and format.
     pub rules: Vec<String>,
-    /// What stands before `values`.
+    /// Introduction to `values`.
     pub values_are: &'static str,
-    /// What it may be, where that is a list.
+    /// Allowed or known values, if they form a list.
     pub values: Vec<String>,
-    /// What it has to match.
+    /// Regular expression for the value.
     pub pattern: Option<String>,
 }
 
-/// The body of a request.
+/// A request body.
 pub struct Body {
-    /// What it is.
+    /// Description.
     pub about: String,
-    /// Must it be there?
+    /// `true` if the body is required.
     pub is_required: bool,
-    /// Its fields.
+    /// Fields.
     pub fields: Vec<Field>,
-    /// One, as JSON.
+    /// Example in JSON.
     pub example: String,
 }
 
-/// An answer.
+/// A response.
 pub struct Answer {
-    /// Its status.
+    /// HTTP status.
     pub status: String,
-    /// What it means.
+    /// Description.
     pub about: String,
-    /// What kind of thing is in it: nothing, JSON, CSV, text.
+    /// Kind of content: none, JSON, CSV or text.
     pub content: String,
-    /// The object in it.
+    /// Name of the object in the response.
     pub object: Option<String>,
-    /// One, as JSON.
+    /// Example in JSON.
     pub example: String,
 }
 
-/// Refusals of an operation that have one status.
+/// The errors of an operation with one status.
 pub struct Refused {
-    /// The status.
+    /// HTTP status.
     pub status: String,
-    /// The codes.
+    /// Error codes.
     pub codes: Vec<String>,
 }
 
 /// A webhook.
 pub struct Webhook {
-    /// The event's type.
+    /// Event type.
     pub name: String,
-    /// One line about it.
+    /// Description in one line.
     pub summary: String,
-    /// Its body, as JSON.
+    /// Example of the body, in JSON.
     pub example: String,
 }
 
-/// A code of an error.
+/// An error code.
 pub struct Refusal {
-    /// The code.
+    /// Error code.
     pub code: String,
-    /// The status that it goes with.
+    /// HTTP status.
     pub status: String,
-    /// What is said, for example.
+    /// Example of the message.
     pub message: String,
 }
 
-/// What operations are sent or answer with.
+/// An object in requests or responses.
 pub struct Object {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is.
+    /// Description.
     pub about: String,
-    /// Its fields.
+    /// Fields.
     pub fields: Vec<Field>,
 }

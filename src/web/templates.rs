@@ -1,8 +1,6 @@
-//! The fields of each page: one type for each template, checked against its file by the compiler.
+//! The fields of each page: one type for each template. The compiler checks the types against the `.html` files.
 //!
-//! What lives here: the fields of every page. What does not: markup, which is in the `.html` files beside this one, and
-//! where the fields come from (`http`). What always holds: every field is escaped when it is put in, and
-//! what stands as a url was read as one.
+//! Invariant: every field is escaped when it is inserted, and every URL was parsed as one.
 
 pub mod app;
 mod checkout;
@@ -20,121 +18,121 @@ pub use checkout::{
 };
 pub use link::{Link, LinkQr, LinkSvg, Price};
 
-/// A page: its body in its frame.
+/// A page: a body in its frame.
 #[derive(Template)]
 #[template(path = "page.html", config = "src/web/askama.toml")]
 pub struct Page<'a, Body: Template> {
-    /// What is around the body.
+    /// The parts around the body.
     pub frame: Frame<'a>,
-    /// One of the templates below.
+    /// One of the body templates.
     pub body: Body,
 }
 
-/// What every page has around its body.
+/// The parts that every page has around its body.
 #[derive(Default)]
 pub struct Frame<'a> {
-    /// What it is written in.
+    /// Language of the page.
     pub language: Language,
-    /// The page's title.
+    /// Title of the page.
     pub title: String,
-    /// From the page's path back to where all paths begin, like `../`.
+    /// Relative path to the root of the server, for example `../`.
     pub root: String,
-    /// The shop at the top of the page.
+    /// Shop shown at the top of the page.
     pub shop: Option<Shop<'a>>,
-    /// Is no real money meant?
+    /// `true` if no real money is involved.
     pub is_for_tests: bool,
-    /// The script that makes the page better, as `folder/name` among the assets; it is complete without.
+    /// Script of the page, as `folder/name` in the assets. The page also works without it.
     pub script: Option<&'static str>,
-    /// The origin of the page around this one that is told what happens here.
+    /// Origin of the embedding page that receives messages.
     pub parent: Option<String>,
-    /// Seconds after which the page loads itself again where no script does better.
+    /// Seconds until the page reloads itself if no script runs.
     pub refresh_seconds: Option<u32>,
-    /// The shop's own style: a text that is in the page's policy.
+    /// Style of the shop. Its hash is in the page's security policy.
     pub brand: Option<String>,
-    /// What else it can be read in; none: there is no choice.
+    /// Languages to choose from. Empty: there is no choice.
     pub languages: Vec<LanguageLink>,
 }
 
 impl Frame<'_> {
-    /// The texts of its language.
+    /// Returns the texts of the page's language.
     #[must_use]
     pub fn words(&self) -> &'static Words {
         Words::of(self.language)
     }
 }
 
-/// The same page in a language.
+/// A link to the same page in another language.
 pub struct LanguageLink {
-    /// Where it is.
+    /// Target of the link.
     pub href: String,
-    /// The language's tag, as in `lang` of HTML.
+    /// Language tag, as in the HTML attribute `lang`.
     pub tag: &'static str,
-    /// What the language calls itself.
+    /// Name of the language, in that language.
     pub name: &'static str,
-    /// Is it the one that the page is in?
+    /// `true` for the language of this page.
     pub is_current: bool,
 }
 
 /// A shop.
 pub struct Shop<'a> {
-    /// What it is called.
+    /// Name.
     pub name: &'a str,
-    /// Its picture.
+    /// Logo.
     pub logo: Option<Site<'a>>,
 }
 
-/// A link out of a page.
+/// A link that leaves the page.
 pub struct WayOut<'a> {
-    /// What it looks like: a class of the style.
+    /// CSS class.
     pub kind: &'static str,
-    /// Where it leads to: a site or an app.
+    /// Target: a website or an app.
     pub url: Destination<'a>,
-    /// What it says.
+    /// Text of the link.
     pub text: &'static str,
 }
 
-/// A moment, for machines and for people.
+/// A time, for machines and for people.
 pub struct Moment {
-    /// As it is in JSON.
+    /// Time as in JSON.
     pub moment: String,
-    /// As a person reads it.
+    /// Time as people read it.
     pub text: String,
 }
 
-/// What went wrong.
+/// An error page.
 #[derive(Template)]
 #[template(path = "error.html", config = "src/web/askama.toml")]
 pub struct Problem<'a> {
-    /// The texts of the reader's language.
+    /// Texts of the reader's language.
     pub words: &'static Words,
-    /// What kind of thing it is.
+    /// Kind of error.
     pub heading: &'a str,
-    /// What exactly.
+    /// Message about this error.
     pub message: String,
-    /// The request that it went wrong in.
+    /// Id of the failed request.
     pub request_id: &'a str,
-    /// Where the reader came from, as it is seen from this page.
+    /// Relative link to the page that the reader came from.
     pub back: Option<String>,
 }
 
-/// The first operator, to be made.
+/// The form that creates the first operator.
 #[derive(Template)]
 #[template(path = "setup/form.html", config = "src/web/askama.toml")]
 pub struct Setup<'a> {
-    /// What the set-up link carries.
+    /// Token of the set-up link.
     pub token: &'a str,
-    /// The address that was entered.
+    /// Email address that was entered.
     pub email: &'a str,
-    /// What was wrong with what was sent.
+    /// Problem with the submitted form.
     pub problem: Option<&'a str>,
-    /// The fewest characters of a password.
+    /// Minimum number of characters of a password.
     pub password_chars_min: usize,
 }
 
-/// The first operator, made.
+/// The page shown after the first operator was created.
 #[derive(Template)]
 #[template(path = "setup/done.html", config = "src/web/askama.toml")]
 pub struct SetupDone<'a> {
-    /// Who may sign in.
+    /// Email address of the new operator.
     pub email: &'a str,
 }

@@ -1,16 +1,16 @@
-//! What customers read, in each language: the files of `languages`, built into the binary and read at first use.
+//! Texts of the customer pages in each language, built into the binary from `languages` and parsed at first use.
 //!
-//! What does not live here: which language somebody is spoken to in (`domain::language`). What always holds: every language
+//! Invariant: every language has every text with the same fields. A test checks this.
 //! has every text, with the same fields to be put in; `tests` says so.
 
 use super::packed::Packed;
 use crate::domain::language::Language;
 use std::sync::OnceLock;
 
-/// Begins and ends a part of a line that is written from left to right, whatever is around it.
+/// Unicode marks around text that runs from left to right inside any line.
 const LEFT_TO_RIGHT: (char, char) = ('\u{2066}', '\u{2069}');
 
-/// Declares the texts: their names are those in the files.
+/// Declares the texts. Their names are the names in the files.
 macro_rules! texts {
     ($($name:ident)+) => {
         /// The texts of one language.
@@ -20,10 +20,10 @@ macro_rules! texts {
         )+ }
 
         impl Words {
-            /// The names of all texts.
+            /// Names of all texts.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
 
-            /// The texts of a file; one that is not there is empty.
+            /// Parses the texts of a file. A missing text becomes empty.
             fn read(file: &'static str) -> Words {
                 let line = |name: &str| {
                     let mut lines = file.lines().filter_map(|line| line.split_once(" = "));
@@ -49,7 +49,7 @@ texts! {
 }
 
 impl Words {
-    /// The texts of a language.
+    /// Returns the texts of a language.
     #[must_use]
     pub fn of(language: Language) -> &'static Words {
         macro_rules! read {
@@ -76,13 +76,13 @@ impl Words {
         }
     }
 
-    /// A plain decimal as the language writes it.
+    /// Formats a plain decimal in the language's notation.
     #[must_use]
     pub fn number(&self, decimal: &str) -> String {
         decimal.replace('.', self.decimal)
     }
 
-    /// So much of a coin or a currency, as the language writes it; it stays in its order where lines go from right to left.
+    /// Formats an amount with its unit. In right-to-left languages the amount still runs from left to right.
     #[must_use]
     pub fn sum(&self, decimal: &str, unit: &str) -> String {
         let sum = format!("{} {unit}", self.number(decimal));
@@ -93,7 +93,7 @@ impl Words {
     }
 }
 
-/// A text with what is put in; what is put in is looked at no further.
+/// Inserts values into the fields of a text. Inserted values are not searched for fields.
 #[must_use]
 pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut parts = text.split('{');
@@ -112,7 +112,7 @@ mod tests {
     use super::{Words, fill};
     use crate::domain::language::Language;
 
-    /// The fields of a text, in alphabetical order.
+    /// Returns the field names of a text, in alphabetical order.
     fn fields(text: &str) -> Vec<&str> {
         let fields = text.split('{').skip(1);
         let mut fields: Vec<_> = fields.filter_map(|part| part.split('}').next()).collect();
@@ -120,7 +120,7 @@ mod tests {
         fields
     }
 
-    /// The names and texts of a language's file.
+    /// Returns the names and texts of a language's file.
     fn file(language: Language) -> Vec<(String, String)> {
         let path = format!(
             "{}/src/web/languages/{language}.txt",

@@ -1,4 +1,4 @@
-//! Exports in the operator interface.
+//! CSV exports in the operator interface.
 
 use crate::api::params::{FROM, MODE, TO};
 use crate::domain::export::{Export, header};
@@ -13,7 +13,7 @@ use crate::service::{Error, Member, Scope, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "export",
@@ -52,7 +52,7 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Sends an export to its end, or until nobody takes it any more. Between two pieces it holds its place and nothing else.
+/// Streams an export until it is complete or the client disconnects. Between two pieces it holds only its position.
 async fn send(
     service: Arc<Service>,
     mut place: long_reads::Export,

@@ -1,6 +1,4 @@
-//! One's own second factor: turning it on and off.
-//!
-//! What does not live here: asking for it (`session`, `users`), and turning off another user's (`users`).
+//! Turns the second factor of the signed-in user on and off.
 
 use crate::domain::qr::Qr;
 use crate::domain::refusal::{Code, Refusal};
@@ -17,7 +15,7 @@ use hyper::StatusCode;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// Its operations.
+/// The operations on these paths.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -124,7 +122,7 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// The code of a body that has nothing else, and whose it is to be.
+/// Parses a body that contains only a code, and returns the code with the user's attempt.
 fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, CodeAttempt), Error> {
     let needed = || Refusal::of(Code::InvalidRequest, "code", NEEDED);
     let code = SecondFactorCode::read(&call.object()?)?.code;

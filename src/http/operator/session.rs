@@ -1,4 +1,4 @@
-//! Signing in and out of the operator interface.
+//! Signs users in to the operator interface and out of it.
 
 use crate::domain::refusal::Code;
 use crate::domain::render;
@@ -18,7 +18,7 @@ use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
 use std::sync::Arc;
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -106,7 +106,7 @@ async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing().with(SET_COOKIE, &clear))
 }
 
-/// The cookie for so many seconds.
+/// Returns the session cookie, valid for this many seconds.
 fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
     let name = cookie_name(public_url);
     let is_https = Site::parse(public_url).is_ok_and(|site| site.is_https());
@@ -118,7 +118,7 @@ fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
     format!("{name}={value}; {place}; Max-Age={seconds}; HttpOnly; SameSite=Strict")
 }
 
-/// Who is signed in.
+/// Returns the signed-in user's session.
 fn session(
     call: &Call,
     member: &Member,

@@ -1,4 +1,4 @@
-//! Users of the operator interface: the first operator, other users, one's own password.
+//! Users of the operator interface: the first operator, other users, and the user's own password.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
@@ -18,7 +18,7 @@ use hyper::StatusCode;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Its operations.
+/// The operations on these paths.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -126,7 +126,7 @@ async fn set_up(call: Call) -> Result<Reply, Error> {
     answer(StatusCode::CREATED, &made)
 }
 
-/// Makes the first operator of a body with `token`, `email` and `password`.
+/// Creates the first operator from a body with `token`, `email` and `password`.
 ///
 /// # Errors
 /// `invalid_request`, `forbidden`.
@@ -244,7 +244,7 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// Whoever is signed in is told which field is wrong.
+/// Reports a wrong password on its field: a signed-in user may learn which field is wrong.
 fn not_the_present_one(error: Error) -> Error {
     match error {
         Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
@@ -255,7 +255,7 @@ fn not_the_present_one(error: Error) -> Error {
     }
 }
 
-/// A user, as answered.
+/// Renders a user as JSON.
 fn view((user, account): &Known) -> Result<Json, Error> {
     Ok(render::operator::user(user, account.as_deref())?)
 }

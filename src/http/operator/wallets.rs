@@ -1,4 +1,4 @@
-//! Addresses of a wallet as CSV: the one operation of wallets that streams.
+//! Streams the addresses of a wallet as CSV.
 
 use crate::http::auth::Operator;
 use crate::http::long_reads;
@@ -11,7 +11,7 @@ use crate::service::{Error, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "exportWalletAddresses",
@@ -29,7 +29,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     }],
 };
 
-/// `funded` of an export.
+/// Query parameter `funded` of the export.
 const FUNDED: Param = Param {
     name: "funded",
     about: "Only addresses with payments; default all.",
@@ -42,7 +42,7 @@ async fn addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
     let place = call.front.long_reads.export(operator.asker())?;
-    // Whether the wallet is there is told by a status, not by a stream that ends.
+    // A missing wallet is reported by a status, so it must be found before the stream starts.
     let (place, first) = {
         let (service, id) = (Arc::clone(&service), id.clone());
         place
@@ -54,7 +54,7 @@ async fn addresses(call: Call, operator: Operator) -> Result<Reply, Error> {
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Sends the addresses to their end, or until nobody takes them any more.
+/// Streams the addresses until they are complete or the client disconnects.
 async fn send(
     service: Arc<Service>,
     mut place: long_reads::Export,

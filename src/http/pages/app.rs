@@ -1,7 +1,7 @@
-//! The page that the operator pages' script fills.
+//! The page of the operator interface, which a script fills.
 //!
-//! What lives here: the page, which says nothing of anybody and so is sent to everybody. What does not: what is shown in
-//! it, which the script asks the operator interface for. What always holds: nobody's data is in it.
+//! Invariant: the page contains no data. It is sent to everyone, and its script requests the data from the operator
+//! API.
 
 use super::with_policy;
 use crate::http::policy::Policy;
@@ -13,7 +13,7 @@ use crate::web::templates::app::App;
 use askama::Template;
 use hyper::StatusCode;
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "operatorPages",
@@ -36,10 +36,10 @@ async fn operator_pages(call: Call) -> Result<Reply, Error> {
     filled_by_script(call.policy, &page)
 }
 
-/// A page that its script fills, with its headers.
+/// Builds a page that its script fills, with its headers.
 ///
 /// # Errors
-/// [`Error::Failed`], which no field causes.
+/// [`Error::Failed`], which no field value causes.
 fn filled_by_script(policy: Policy<'_>, page: &App<'_>) -> Result<Reply, Error> {
     let page = page.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;

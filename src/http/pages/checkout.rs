@@ -1,7 +1,6 @@
-//! The checkout page: first a choice of coins, then the amount and the address, then the result.
+//! The checkout page: first a choice of coins, then amount and address, then the result.
 //!
-//! What does not live here: what stands on it (`view`). What always holds: it is complete without a script, and who has not
-//! the invoice's token sees nothing of it.
+//! Invariant: the page is complete without a script, and shows nothing to a reader without the invoice's token.
 
 mod phrases;
 mod view;
@@ -24,16 +23,16 @@ use askama::Template;
 use hyper::StatusCode;
 use view::View;
 
-/// Seconds after which a page on which a coin is to be chosen looks whether there is still time.
+/// Polling interval while the customer chooses a coin, in seconds.
 const CHOOSING_SECONDS: u32 = 60;
 
-/// Seconds after which a page that waits for a payment looks again.
+/// Polling interval while a payment is awaited, in seconds.
 const WAITING_SECONDS: u32 = 10;
 
-/// Seconds after which a page looks again on which nothing is left to do: what is on a chain can still change.
+/// Polling interval when nothing is left to do, in seconds. The chain can still change.
 const SETTLED_SECONDS: u32 = 60;
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -126,8 +125,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// The page of an invoice in this state. It looks again after so many seconds; where there are none, only its script does,
-/// and seldom.
+/// Renders the page of an invoice. Without `again`, the interval in seconds, only the script polls, at a long interval.
 fn page(
     call: &Call,
     view: &View<'_>,
@@ -167,7 +165,7 @@ async fn select(call: Call) -> Result<Reply, Error> {
     let is_over =
         |refusal: &Refusal| matches!(refusal.code, Code::PaymentInFlight | Code::InvoiceClosed);
     match picked {
-        // Where it is too late for a coin, the page says what became of the invoice.
+        // If it is too late to choose a coin, the page shows the outcome of the invoice.
         Err(Error::Refused(refusal)) if is_over(&refusal) => {}
         picked => picked?,
     }
@@ -181,7 +179,8 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let (now, id) = (call.now, call.id());
     let checkout = service.checkout(now, id, token)?;
-    // Anybody may make a test invoice by a payment link, and needs no key to pay it: as many as such invoices.
+    // Anyone may create a test invoice through a payment link and pay it without a key. Simulated payments have the
+    // same rate limit.
     if call.front.sandbox.is_none() {
         too_fast(&call)?;
     }
@@ -201,7 +200,7 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
     back_to_page(&call, &form)
 }
 
-/// Moves a sandbox's clock to the end of the time to pay.
+/// Moves a sandbox's clock to the invoice's deadline.
 async fn pass_deadline(call: &Call, form: &Form, checkout: &Checkout) -> Result<Reply, Error> {
     let sandbox = call.front.sandbox.as_ref();
     let is_test = checkout.invoice.mode == Mode::Test;
@@ -217,20 +216,20 @@ async fn pass_deadline(call: &Call, form: &Form, checkout: &Checkout) -> Result<
     back_to_page(call, form)
 }
 
-/// 303: back to the invoice's page.
+/// Redirects to the invoice's page with status 303.
 fn back_to_page(call: &Call, form: &Form) -> Result<Reply, Error> {
     let back = address(call.id(), form)?;
     Ok(see_other(&format!("../{back}")))
 }
 
-/// The way back to an invoice's page, as it is seen from the pages of all invoices, for who has sent a form of it.
+/// Returns the link back to an invoice's page, relative to `/checkout/`, after a form of that page was sent.
 pub(super) fn way_back(service: &Service, id: &str, body: &[u8]) -> Option<String> {
     let form = Form::parse(body).ok()?;
     let is_opened = service.opens_checkout(id, form.text("token").ok()?);
     is_opened.then(|| address(id, &form).ok()).flatten()
 }
 
-/// The invoice's page among those of all invoices, in the language that was picked and in the page that is around it.
+/// Returns the address of the invoice's page, with the chosen language and the embedding page.
 fn address(id: &str, form: &Form) -> Result<String, Refusal> {
     let token = form.text("token")?;
     let lang = super::picked(form.text("lang")?);
@@ -239,13 +238,13 @@ fn address(id: &str, form: &Form) -> Result<String, Refusal> {
     Ok(format!("{id}?token={token}{lang}{parent}"))
 }
 
-/// The origin that a text is, exactly as browsers write it; nothing where it is none.
+/// Returns the origin if the text is one in the exact form that browsers use.
 fn origin(text: &str) -> Option<String> {
     let origin = Site::parse(text).ok()?.origin();
     (origin == text && text.is_ascii()).then_some(origin)
 }
 
-/// What of a page's address names the page around it.
+/// Returns the query parameter that names the embedding page.
 fn of_parent(parent: Option<&str>) -> String {
     parent.map_or_else(String::new, |parent| format!("&parent={parent}"))
 }

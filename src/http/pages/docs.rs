@@ -1,7 +1,7 @@
-//! The pages of the documentation: the reference, `/docs`, and the guides, `/docs/{guide}`.
+//! The documentation pages: the reference, `/docs`, and the guides, `/docs/{guide}`.
 //!
-//! What always holds: the reference is made once, when it is first asked for, a guide when Coffer is built; all of them
-//! are complete without a script.
+//! Invariant: all pages are complete without a script. The reference is rendered once, at the first request. Guides are
+//! rendered at build time.
 
 use super::with_policy;
 use crate::domain::refusal::Refusal;
@@ -17,7 +17,7 @@ use askama::Template;
 use hyper::StatusCode;
 use hyper::body::Bytes;
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -59,7 +59,7 @@ async fn show_guide(call: Call) -> Result<Reply, Error> {
     ))
 }
 
-/// The page of this server.
+/// Renders the reference of this server.
 fn page(front: &Front) -> Result<Bytes, Error> {
     let is_sandbox = front.sandbox.is_some();
     let mut documents = vec![front.document()];

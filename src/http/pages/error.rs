@@ -1,8 +1,8 @@
-//! The page of an error: to who runs the service in English and exactly, to a shop's customer in the customer's language
-//! and without what only programs understand.
+//! Error pages. Operators receive the exact message in English. A shop's customer receives a text in the customer's
+//! language, without technical details.
 //!
-//! What always holds: it can be shown where the page that was asked for can be shown, however little of the request was
-//! looked at: inside pages of the origins that the account lists. Where no account is known it is shown by itself only.
+//! Invariant: an error page may be framed by the same origins as the requested page. If no account is known, it may not
+//! be framed.
 
 use super::form::Form;
 use super::{Speech, accepted, checkout, of_service, reply};
@@ -20,10 +20,10 @@ use crate::web::words::Words;
 use hyper::body::Bytes;
 use hyper::{HeaderMap, StatusCode, Uri};
 
-/// What is known of a request whatever becomes of it, for the page that says that it was refused.
+/// The parts of a request that an error page needs.
 pub(in crate::http) struct Asked<'a> {
     pub(in crate::http) front: &'a Front,
-    /// What answers there are to whoever gets them.
+    /// Response formats of the route.
     pub(in crate::http) form: route::Form,
     pub(in crate::http) uri: &'a Uri,
     pub(in crate::http) request_id: RequestId,
@@ -33,14 +33,14 @@ pub(in crate::http) struct Asked<'a> {
 /// A request of a shop's customer.
 struct Customer {
     pays: Payable,
-    /// The languages of the browser, as it lists them.
+    /// The browser's `Accept-Language` header.
     accepted: String,
-    /// What came with the request, if it came.
+    /// Request body, empty if none was read.
     body: Bytes,
 }
 
 impl<'a> Asked<'a> {
-    /// Of a request with these headers and this body.
+    /// Collects these parts from a request.
     pub(in crate::http) fn new(
         (front, request_id): (&'a Front, RequestId),
         form: route::Form,
@@ -62,12 +62,12 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The path's second part: the id of what is paid.
+    /// Returns the second part of the path: the id of the invoice or link.
     fn id(&self) -> &str {
         self.uri.path().split('/').nth(2).unwrap_or_default()
     }
 
-    /// From the path back to where all paths begin.
+    /// Returns the relative path to the root of the server.
     fn root(&self) -> String {
         let slashes = self.uri.path().matches('/').count();
         "../".repeat(slashes.saturating_sub(1))
@@ -75,7 +75,8 @@ impl<'a> Asked<'a> {
 }
 
 impl Customer {
-    /// Whose customer it is. The id is enough: with it nobody learns more than a language and who may frame the page.
+    /// Returns the account of the shop. The id is enough: it reveals only a language and the origins that may frame the
+    /// page.
     fn account(&self, asked: &Asked<'_>) -> Option<Account> {
         match self.pays {
             Payable::Invoice => asked.front.service.account_of_invoice(asked.id()),
@@ -83,7 +84,7 @@ impl Customer {
         }
     }
 
-    /// How the customer is spoken to: as was picked, in the address or in a form.
+    /// Returns the language for the customer, as chosen in the address or in a form.
     fn speech(&self, asked: &Asked<'_>, account: Option<&Account>) -> Speech {
         let query = Form::parse(asked.uri.query().unwrap_or_default().as_bytes()).ok();
         let form = Form::parse(&self.body).ok();
@@ -94,7 +95,7 @@ impl Customer {
         Speech::of(picked, setting, &self.accepted)
     }
 
-    /// The way back to the payment, for who has sent a form of its page.
+    /// Returns the link back to the payment, if a form of its page was sent.
     fn back(&self, asked: &Asked<'_>) -> Option<String> {
         let back = match self.pays {
             Payable::Invoice => checkout::way_back(&asked.front.service, asked.id(), &self.body)?,
@@ -104,7 +105,7 @@ impl Customer {
     }
 }
 
-/// The page of an error.
+/// Renders an error page.
 pub(in crate::http) fn error(asked: &Asked<'_>, error: Error) -> Reply {
     let request_id = &*asked.request_id.to_string();
     let customer = asked.customer.as_ref();
@@ -141,7 +142,7 @@ pub(in crate::http) fn error(asked: &Asked<'_>, error: Error) -> Reply {
     })
 }
 
-/// What a refusal means to a customer: a heading and what can be done.
+/// Returns the heading and the advice for a customer.
 fn told(refusal: &Refusal, status: StatusCode, words: &Words) -> (&'static str, &'static str) {
     match status {
         StatusCode::NOT_FOUND => (words.error_missing_title, words.error_missing_note),

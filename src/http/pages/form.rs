@@ -1,4 +1,4 @@
-//! Reading what a form sends: `application/x-www-form-urlencoded`.
+//! Parses form bodies: `application/x-www-form-urlencoded`.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::request::decode;
@@ -7,10 +7,10 @@ use crate::http::request::decode;
 pub(super) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads a body; fields nobody knows are of no concern.
+    /// Parses a body. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `invalid_request` where it is no text.
+    /// `invalid_request` if the body is not text.
     pub(super) fn parse(body: &[u8]) -> Result<Form, Refusal> {
         let wrong = || Refusal::new(Code::InvalidRequest, "the form must be sent as UTF-8");
         let text = str::from_utf8(body).map_err(|_| wrong())?;
@@ -23,18 +23,18 @@ impl Form {
         Ok(Form(fields))
     }
 
-    /// A field's value, spaces around it left out; empty where there is none.
+    /// Returns a field's value, trimmed, or an empty text if the field is missing.
     ///
     /// # Errors
-    /// `invalid_request` where it was sent twice.
+    /// `invalid_request` if the field was sent twice.
     pub(super) fn text(&self, name: &str) -> Result<&str, Refusal> {
         self.exact(name).map(str::trim)
     }
 
-    /// A field's value as it was sent; empty where there is none.
+    /// Returns a field's value as sent, or an empty text if the field is missing.
     ///
     /// # Errors
-    /// `invalid_request` where it was sent twice.
+    /// `invalid_request` if the field was sent twice.
     pub(super) fn exact(&self, name: &str) -> Result<&str, Refusal> {
         let mut found = self.0.iter().filter(|(known, _)| known == name);
         let value = found.next().map_or("", |(_, value)| value.as_str());

@@ -1,6 +1,6 @@
-//! Where all paths begin, `/`: a sandbox's own page; elsewhere the way to the operator pages.
+//! The root page, `/`: the sandbox's own page, or a redirect to the operator interface.
 //!
-//! What always holds: a sandbox shows its page to whom it shows its controls.
+//! Invariant: a sandbox shows this page only to clients that may use its controls.
 
 use super::{safely, with_policy};
 use crate::http::auth;
@@ -13,7 +13,7 @@ use askama::Template;
 use hyper::StatusCode;
 use hyper::header::LOCATION;
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "frontPage",

@@ -1,4 +1,4 @@
-//! A payment link's page: what is paid for, and the form that makes the invoice.
+//! The page of a payment link: a description of the purchase, and the form that creates the invoice.
 
 use super::form::Form;
 use super::{LANG, Speech, of_shop, reply, said, see_other, too_fast, with_policy};
@@ -16,10 +16,10 @@ use crate::web::words::{Words, fill};
 use askama::Template;
 use hyper::StatusCode;
 
-/// An amount, to say how one is written.
+/// Amount that shows the expected format.
 const EXAMPLE: &str = "19.99";
 
-/// Its operations.
+/// The operations on these paths.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -103,7 +103,7 @@ async fn picture(call: Call) -> Result<Reply, Error> {
     ))
 }
 
-/// A price of a link in words.
+/// Formats a price of a link.
 fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
     words.sum(&amount.to_string(), link.currency.as_str())
 }
@@ -147,7 +147,7 @@ async fn pay(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Many write the decimals after a comma; with two of them nothing else can be meant.
+/// Replaces a decimal comma by a point. With two decimals after it, the comma has no other meaning.
 fn with_point(text: &str) -> String {
     match text.split_once(',') {
         Some((whole, decimals)) if decimals.len() == 2 && !whole.contains('.') => {
@@ -157,7 +157,7 @@ fn with_point(text: &str) -> String {
     }
 }
 
-/// The page; `named` is the amount that the payer has entered, `problem` what was wrong with it.
+/// Renders the page. `named` is the amount that the payer entered, and `problem` is the error in it.
 fn page(
     call: &Call,
     opened: &OpenLink,

@@ -1,8 +1,6 @@
-//! The pages: complete HTML made here, without a script.
+//! HTML pages, complete without a script, with their headers.
 //!
-//! What lives here: what is put into every page, its headers, and what is said of times. What does not: the markup, which
-//! is in `web`, and what a browser lets a page do, which is its route's. What always holds: a page loads nothing from
-//! elsewhere but the shop's picture.
+//! Invariant: a page loads nothing from other origins except the shop's logo.
 
 pub(super) mod app;
 pub(super) mod checkout;
@@ -34,24 +32,24 @@ use hyper::{HeaderMap, StatusCode};
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// How a shop's customer is spoken to.
+/// The language settings for a shop's customer.
 #[derive(Clone, Copy)]
 struct Speech {
-    /// In this language.
+    /// Language of the page.
     language: Language,
-    /// The language that was picked on the page.
+    /// Language that the customer chose on the page.
     picked: Option<&'static str>,
-    /// Its texts.
+    /// Texts of the language.
     words: &'static Words,
 }
 
 impl Speech {
-    /// To who has picked this language, of those of the account's setting and the browser's.
+    /// Chooses the language from the customer's choice, the account's setting and the browser's languages.
     fn new(picked: Option<&str>, account: &Account, headers: &HeaderMap) -> Speech {
         Speech::of(picked, &account.checkout_lang, &accepted(headers))
     }
 
-    /// The same of any setting, and of what a browser accepts.
+    /// Chooses the language from a choice, a setting and an `Accept-Language` text.
     fn of(picked: Option<&str>, setting: &str, accepted: &str) -> Speech {
         let language = Language::choose(picked, setting, accepted);
         let picked = picked.and_then(Language::of_tag);
@@ -63,27 +61,27 @@ impl Speech {
     }
 }
 
-/// The languages that a browser accepts, as it lists them.
+/// Returns the browser's `Accept-Language` header.
 fn accepted(headers: &HeaderMap) -> String {
     let accepted = headers.get_all(ACCEPT_LANGUAGE).into_iter();
     let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
     accepted.join(",")
 }
 
-/// What the address of a page is given, after others, so that it is in the language that was picked.
+/// Returns the query parameter that keeps the chosen language. It follows other parameters.
 fn picked(lang: &str) -> String {
     let language = Language::of_tag(lang);
     language.map_or_else(String::new, |language| format!("&lang={language}"))
 }
 
-/// The parameter of a page that can be read in several languages.
+/// Query parameter of pages that exist in several languages.
 const LANG: Param = Param {
     name: "lang",
     about: "Language of the page.",
     kind: ParamKind::Any,
 };
 
-/// The frame of a page that belongs to a shop, which stands at its top; `query` is the page's own besides the language.
+/// Returns the frame of a shop's page. `query` contains the page's own parameters, without the language.
 fn of_shop<'a>(
     account: &'a Account,
     is_for_tests: bool,
@@ -118,7 +116,7 @@ fn of_shop<'a>(
     }
 }
 
-/// The frame of a page of the service itself, which stands where all paths begin.
+/// Returns the frame of a page of the service itself, at the root of the server.
 fn of_service(title: &str) -> Frame<'static> {
     Frame {
         title: title.to_owned(),
@@ -126,10 +124,10 @@ fn of_service(title: &str) -> Frame<'static> {
     }
 }
 
-/// A page with its headers.
+/// Renders a page with its headers.
 ///
 /// # Errors
-/// [`Error::Failed`], which no field causes.
+/// [`Error::Failed`], which no field value causes.
 fn reply(
     status: StatusCode,
     policy: Policy<'_>,
@@ -146,7 +144,7 @@ fn reply(
     Ok(with_policy(reply, policy, &text))
 }
 
-/// A page with the headers of its policy, and the text of its Content-Security-Policy.
+/// Adds the security headers of the policy. `text` is the Content-Security-Policy.
 fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
     let reply = safely(reply).with(CONTENT_SECURITY_POLICY, text);
     if policy.is_isolated {
@@ -156,14 +154,14 @@ fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
     }
 }
 
-/// What every answer here has: it is what it says it is, and its address is told to nobody.
+/// Adds the headers of all pages: no content sniffing and no referrer.
 fn safely(reply: Reply) -> Reply {
     reply
         .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
         .with(REFERRER_POLICY, "no-referrer")
 }
 
-/// A refusal's message as a sentence.
+/// Turns a refusal's message into a sentence.
 fn sentence(message: &str) -> String {
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase());
@@ -174,7 +172,7 @@ fn sentence(message: &str) -> String {
     )
 }
 
-/// 303: on to another page; `location` is seen from the page that was asked for.
+/// Redirects with status 303. `location` is relative to the requested page.
 fn see_other(location: &str) -> Reply {
     let reply = Reply {
         status: StatusCode::SEE_OTHER,
@@ -183,10 +181,10 @@ fn see_other(location: &str) -> Reply {
     safely(reply).with(hyper::header::LOCATION, location)
 }
 
-/// Counts what is made by payment links, which needs no key.
+/// Counts an invoice created through a payment link, which needs no key.
 ///
 /// # Errors
-/// `rate_limited` where this client, or a network that it is in, has made as much as it may.
+/// `rate_limited` if this client, or a network that contains it, has reached its limit.
 fn too_fast(call: &Call) -> Result<(), Error> {
     let networks = client::networks(call.client());
     let networks = networks.each_ref().map(String::as_str);
@@ -199,13 +197,13 @@ fn too_fast(call: &Call) -> Result<(), Error> {
     }
 }
 
-/// A link out of a page; none where it would lead anywhere but to a site or an app.
+/// Returns a link that leaves the page, if its target is a website or an app.
 fn way_out<'a>(url: Option<&'a str>, text: &'static str, kind: &'static str) -> Option<WayOut<'a>> {
     let url = Destination::parse(url?)?;
     Some(WayOut { kind, url, text })
 }
 
-/// A moment, also as a person reads it.
+/// Returns a time, also as people read it.
 fn moment(time: Time) -> Moment {
     let moment = time.to_string();
     let (day, hour) = (moment.get(..10), moment.get(11..16));
@@ -214,7 +212,7 @@ fn moment(time: Time) -> Moment {
     Moment { moment, text }
 }
 
-/// A text that is there: an empty one is none.
+/// Returns the text, or `None` if it is empty.
 fn said(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }

@@ -1,6 +1,6 @@
-//! The page of the set-up link: the first operator's email and password.
+//! The page of the set-up link: email and password of the first operator.
 //!
-//! What always holds: nobody sees the form without a link that can still be used.
+//! Invariant: the form is shown only with a valid link.
 
 use super::form::Form;
 use super::{of_service, reply, sentence};
@@ -16,7 +16,7 @@ use crate::web::templates::{Setup, SetupDone};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
-/// Its operations.
+/// The operations on this path.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -73,7 +73,7 @@ async fn finish(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// The form; `problem` is what was wrong with what was sent.
+/// Renders the form. `problem` is the error in the submitted form.
 fn form(call: &Call, token: &str, email: &str, problem: Option<&Refusal>) -> Result<Reply, Error> {
     let problem = problem.map(|refusal| sentence(&refusal.message));
     let status = match problem {

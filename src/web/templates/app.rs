@@ -1,6 +1,6 @@
-//! The page of what is made by a script: the operator pages, and those of a sandbox.
+//! The page that a script fills: the operator interface, and the sandbox pages.
 //!
-//! What always holds: without a script it says what it is and what it needs.
+//! Invariant: without a script the page says what it needs.
 
 use askama::Template;
 
@@ -8,13 +8,13 @@ use askama::Template;
 #[derive(Template)]
 #[template(path = "app.html", config = "src/web/askama.toml")]
 pub struct App<'a> {
-    /// The page's title.
+    /// Title of the page.
     pub title: &'a str,
-    /// From the page's path back to where all paths begin, like `../`.
+    /// Relative path to the root of the server, for example `../`.
     pub root: &'a str,
-    /// The script, as `folder/name` among the assets.
+    /// Script of the page, as `folder/name` in the assets.
     pub script: &'static str,
-    /// What somebody reads whose browser runs no scripts.
+    /// Text for browsers that run no scripts.
     pub without_script: &'a str,
 }
 

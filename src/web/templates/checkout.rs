@@ -1,6 +1,6 @@
-//! The fields of the checkout, state by state.
+//! The fields of the checkout page in each state.
 //!
-//! What always holds: its texts come whole, with everything put in, in the language of its words.
+//! Invariant: texts are complete, with all values inserted, in the language of the page.
 
 use super::{Moment, WayOut};
 use crate::domain::qr::Qr;
@@ -8,206 +8,206 @@ use crate::domain::url::Site;
 use crate::web::words::Words;
 use askama::Template;
 
-/// The state of an invoice, and what keeps it true while the page is open.
+/// The checkout page of an invoice, with the means to update it while it is open.
 #[derive(Template)]
 #[template(path = "checkout/live.html", config = "src/web/askama.toml")]
 pub struct Live<Body: Template> {
-    /// The texts of the page's language.
+    /// Texts of the page's language.
     pub words: &'static Words,
-    /// What the page is about now: when this changes, the reader is taken to the heading.
+    /// State of the page. When it changes, the script moves the focus to the heading.
     pub state: &'static str,
-    /// How the page learns of changes.
+    /// Means by which the page learns of changes.
     pub live: Updates,
-    /// What the buttons of a test invoice send.
+    /// Hidden fields of the buttons of a test invoice.
     pub hidden: Hidden,
-    /// The buttons of a test invoice.
+    /// Buttons of a test invoice.
     pub trial: Option<Trial>,
-    /// One of the templates below.
+    /// One of the body templates.
     pub body: Body,
 }
 
 /// How a page learns of changes.
 pub struct Updates {
-    /// Seconds after which it asks, whatever it was told.
+    /// Polling interval, in seconds.
     pub poll_seconds: u32,
-    /// Where it is told at once, seen from the page.
+    /// Relative URL of the event stream.
     pub events: Option<String>,
 }
 
-/// What the forms of a checkout send besides what they say.
+/// The hidden fields of the forms on the checkout page.
 #[derive(Clone)]
 pub struct Hidden {
-    /// What opens the checkout.
+    /// Token that opens the checkout.
     pub token: String,
-    /// The language that was picked.
+    /// Language that the customer chose.
     pub lang: Option<&'static str>,
-    /// The origin of the page around the checkout.
+    /// Origin of the page that embeds the checkout.
     pub parent: Option<String>,
 }
 
-/// The buttons by which a test invoice is paid.
+/// The buttons that simulate payments of a test invoice.
 pub struct Trial {
-    /// The invoice.
+    /// Invoice id.
     pub invoice_id: String,
-    /// What each button sends, and says.
+    /// Value and label of each button.
     pub cases: Vec<(&'static str, &'static str)>,
 }
 
-/// The time that is left.
+/// The time left to pay.
 pub struct Left {
-    /// In seconds.
+    /// Seconds.
     pub seconds: i64,
-    /// As a person reads it.
+    /// Time as people read it.
     pub text: String,
 }
 
-/// The coins that one can be picked of.
+/// The coins to choose from.
 pub struct Coins<'a> {
-    /// The invoice.
+    /// Invoice id.
     pub invoice_id: &'a str,
-    /// What its form sends besides.
+    /// Hidden fields of the form.
     pub hidden: Hidden,
-    /// One for each coin.
+    /// Coins.
     pub coins: Vec<Coin>,
 }
 
-/// One coin to be picked.
+/// A coin to choose.
 pub struct Coin {
-    /// Its id.
+    /// Asset id.
     pub id: &'static str,
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Its symbol.
+    /// Symbol.
     pub symbol: &'static str,
-    /// The file of its picture, without its end.
+    /// File name of the logo, without extension.
     pub logo: String,
-    /// The network that it is sent on.
+    /// Network of the coin.
     pub network: String,
-    /// The same as a phrase.
+    /// Network as a phrase.
     pub network_text: String,
-    /// Is it one of a test network?
+    /// `true` for a coin of a test network.
     pub is_for_tests: bool,
-    /// How much of it would be due.
+    /// Amount due in this coin.
     pub due: String,
 }
 
-/// An invoice without a coin.
+/// The checkout page before a coin is chosen.
 #[derive(Template)]
 #[template(path = "checkout/choose.html", config = "src/web/askama.toml")]
 pub struct Choose<'a> {
-    /// The texts of the page's language.
+    /// Texts of the page's language.
     pub words: &'static Words,
-    /// The price.
+    /// Heading: the price.
     pub heading: String,
-    /// What is paid for.
+    /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// How long it can be paid.
+    /// Time left to pay.
     pub left: Option<Left>,
-    /// What it can be paid with; there may be none.
+    /// Coins to choose from. There may be none.
     pub coins: Coins<'a>,
-    /// The way back.
+    /// Link back to the shop.
     pub way_out: Option<WayOut<'a>>,
 }
 
-/// An invoice with a coin: how much is to be sent, where to, until when.
+/// The checkout page with amount, address and deadline.
 #[derive(Template)]
 #[template(path = "checkout/pay.html", config = "src/web/askama.toml")]
 pub struct Pay<'a> {
-    /// The texts of the page's language.
+    /// Texts of the page's language.
     pub words: &'static Words,
-    /// The invoice.
+    /// Invoice id.
     pub invoice_id: &'a str,
-    /// The price.
+    /// Price.
     pub price: String,
-    /// What is paid for.
+    /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// How much is to be sent.
+    /// Heading: the amount to send.
     pub heading: String,
-    /// How long it can be paid.
+    /// Time left to pay.
     pub left: Option<Left>,
-    /// How much has come, where that is less than was due.
+    /// Amount received so far, if it is less than the amount due.
     pub received: Option<String>,
-    /// What was seen and is not confirmed.
+    /// Payments that are not confirmed.
     pub unconfirmed: Vec<Unconfirmed<'a>>,
-    /// The picture that a wallet reads.
+    /// QR code for a wallet.
     pub qr: Option<Qr>,
-    /// What is in it.
+    /// Text alternative of the QR code.
     pub qr_label: String,
-    /// What it is good for.
+    /// Instruction beside the QR code.
     pub scan: &'static str,
-    /// What a wallet is opened by.
+    /// Payment URI that opens a wallet.
     pub uri: Option<String>,
-    /// How much of the coin is to be sent, as the language writes it.
+    /// Amount to send, in the format of the language.
     pub due: String,
-    /// The same as a wallet reads it.
+    /// Amount to send, in the format that wallets read.
     pub exact: String,
-    /// The coin's symbol.
+    /// Symbol of the coin.
     pub symbol: &'static str,
-    /// Where it is to be sent to.
+    /// Address to pay to.
     pub address: &'a str,
-    /// That it is this coin on this network, and no other.
+    /// Warning to send only this coin on this network.
     pub only_network: String,
-    /// How it is done, for who has never done it.
+    /// Instructions for a first payment.
     pub steps: [String; 3],
-    /// What one of the coin is worth.
+    /// Exchange rate of the coin.
     pub rate: String,
-    /// How long it can be paid.
+    /// Deadline of the payment.
     pub until: Moment,
-    /// The other coins, where one may still be picked.
+    /// Other coins, if the customer may still change the coin.
     pub other_coins: Option<Coins<'a>>,
-    /// The way back.
+    /// Link back to the shop.
     pub way_out: Option<WayOut<'a>>,
 }
 
-/// What became of an invoice, in one look.
+/// The outcome of an invoice, shown by an icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is paid.
+    /// Paid.
     Good,
-    /// It will be.
+    /// Payment in progress.
     Waits,
-    /// It is not.
+    /// Not paid.
     Bad,
 }
 
-/// An invoice on which nothing is left to do.
+/// The checkout page when nothing is left to do.
 #[derive(Template)]
 #[template(path = "checkout/state.html", config = "src/web/askama.toml")]
 pub struct State<'a> {
-    /// The texts of the page's language.
+    /// Texts of the page's language.
     pub words: &'static Words,
-    /// The invoice.
+    /// Invoice id.
     pub invoice_id: &'a str,
-    /// What it is in one look.
+    /// Icon.
     pub kind: Kind,
-    /// What became of it.
+    /// Heading about the outcome.
     pub heading: &'static str,
-    /// The same in a sentence.
+    /// Sentence about the outcome.
     pub message: &'static str,
-    /// What is paid for.
+    /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// Terms, and what they are here.
+    /// Labels and values.
     pub facts: Vec<(&'static str, String)>,
-    /// What was seen and is not confirmed.
+    /// Payments that are not confirmed.
     pub unconfirmed: Vec<Unconfirmed<'a>>,
-    /// Is there something to say to who has sent money and does not see it?
+    /// `true` if the page has advice for a customer who sent money that is not shown.
     pub asks_for_sent: bool,
-    /// The way on, or back.
+    /// Link to the shop.
     pub way_out: Option<WayOut<'a>>,
 }
 
-/// A payment that was seen and is not confirmed.
+/// A payment that was seen but is not confirmed.
 pub struct Unconfirmed<'a> {
-    /// How much of which coin.
+    /// Amount and coin.
     pub amount: String,
-    /// How far it has come.
+    /// Number of confirmations in words.
     pub depth: String,
-    /// The same as numbers: so many of so many.
+    /// Confirmations so far, and confirmations required.
     pub progress: Option<(u32, u32)>,
-    /// How long the rest usually takes.
+    /// Usual time until it is confirmed.
     pub wait: Option<String>,
-    /// The transaction.
+    /// Transaction id.
     pub txid: &'a str,
-    /// Where a person looks it up.
+    /// Link to a block explorer.
     pub explorer: Option<Site<'a>>,
 }

@@ -1,67 +1,67 @@
-//! The fields of a payment link: its page, and its QR code for a counter.
+//! The fields of a payment link's page, and of its QR code to print.
 
 use crate::domain::qr::Qr;
 use crate::web::words::Words;
 use askama::Template;
 
-/// A payment link.
+/// The page of a payment link.
 #[derive(Template)]
 #[template(path = "link/link.html", config = "src/web/askama.toml")]
 pub struct Link<'a> {
-    /// The texts of the page's language.
+    /// Texts of the page's language.
     pub words: &'static Words,
-    /// The language that was picked.
+    /// Language that the customer chose.
     pub lang: Option<&'static str>,
-    /// Its id.
+    /// Id of the link.
     pub id: &'a str,
-    /// What it is called.
+    /// Name.
     pub name: &'a str,
-    /// What is paid for.
+    /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// What was wrong with what was sent.
+    /// Problem with the submitted form.
     pub problem: Option<&'a str>,
-    /// What the field of an amount is called.
+    /// Label of the amount field.
     pub amount_label: String,
-    /// What an amount looks like.
+    /// Example of an amount.
     pub example: String,
-    /// Its price.
+    /// Price.
     pub price: Price<'a>,
 }
 
 /// The price of a payment link.
 pub enum Price<'a> {
-    /// It is this.
+    /// A fixed price.
     Fixed(String),
-    /// The payer names it, and has entered this.
+    /// A price that the payer chooses, with the amount entered so far.
     Named(&'a str),
 }
 
-/// The QR code of a payment link, to be printed.
+/// The QR code of a payment link, to print.
 #[derive(Template)]
 #[template(path = "link/poster.html", config = "src/web/askama.toml")]
 pub struct LinkQr<'a> {
-    /// The texts of the page's language.
+    /// Texts of the page's language.
     pub words: &'static Words,
-    /// The language that was picked.
+    /// Language that the customer chose.
     pub lang: Option<&'static str>,
-    /// Its id.
+    /// Id of the link.
     pub id: &'a str,
-    /// What it is called.
+    /// Name.
     pub name: &'a str,
-    /// Its price, where it has one.
+    /// Price, if it is fixed.
     pub price: Option<String>,
-    /// The code.
+    /// QR code.
     pub qr: Option<Qr>,
-    /// What is in it.
+    /// Text alternative of the QR code.
     pub qr_label: String,
-    /// Where the link leads.
+    /// Target of the link.
     pub url: String,
 }
 
-/// The same code as a picture by itself.
+/// The QR code as an SVG image.
 #[derive(Template)]
 #[template(path = "link/qr.svg", config = "src/web/askama.toml", escape = "html")]
 pub struct LinkSvg {
-    /// The code.
+    /// QR code.
     pub qr: Qr,
 }

@@ -1,29 +1,29 @@
-//! The page of a sandbox: its keys, and the lines of the first payment.
+//! The page of a sandbox: its keys, and the commands for a first payment.
 //!
-//! What always holds: it is made in a sandbox only, whose keys everybody knows.
+//! Invariant: only sandboxes show it, because their keys are public.
 
 use askama::Template;
 
-/// A sandbox's page; its script adds what happens, and buttons.
+/// A sandbox's page. Its script adds activity and buttons.
 #[derive(Template)]
 #[template(path = "sandbox/page.html", config = "src/web/askama.toml")]
 pub struct SandboxPage<'a> {
-    /// The server's url.
+    /// Base URL of the server.
     pub url: &'a str,
-    /// The secret key of test mode.
+    /// Secret key of test mode.
     pub secret_test: &'a str,
-    /// The secret key of live mode.
+    /// Secret key of live mode.
     pub secret_live: &'a str,
-    /// The public key of test mode.
+    /// Public key of test mode.
     pub public_test: &'a str,
-    /// The public key of live mode.
+    /// Public key of live mode.
     pub public_live: &'a str,
-    /// The key of the older form.
+    /// Legacy key.
     pub legacy: &'a str,
-    /// The token of the reseller interface.
+    /// Token of the reseller API.
     pub reseller: &'a str,
-    /// What signs webhooks to endpoints that name no secret.
+    /// Secret that signs webhooks to endpoints created without one.
     pub webhook_secret: &'a str,
-    /// Who may sign in.
+    /// Email address of the operator.
     pub operator: &'a str,
 }

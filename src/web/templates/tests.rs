@@ -1,4 +1,4 @@
-//! What is put into a page is a text wherever it stands.
+//! Tests that pages show inserted text as text, never as markup.
 
 use super::{
     Choose, Coin, Coins, Frame, Hidden, Kind, LanguageLink, Left, Link, LinkQr, Live, Moment, Page,
@@ -11,11 +11,11 @@ use crate::web::STYLE;
 use crate::web::words::Words;
 use askama::Template;
 
-/// What would end an attribute or a text, begin an element, or be filled in once more.
+/// Characters that could end an attribute or a text, begin an element, or act as a template field.
 const HOSTILE: &str = "{{x}}{%x%}\"'><script>&";
 const ESCAPED: &str = "{{x}}{%x%}&#34;&#39;&#62;&#60;script&#62;&#38;";
 
-/// What a url may have of it.
+/// The part of the hostile text that a URL may contain.
 const URL: &str = "https://shop.example/{{x}}?'&";
 const ESCAPED_URL: &str = "\"https://shop.example/{{x}}?&#39;&#38;\"";
 
@@ -68,10 +68,10 @@ fn coins() -> Coins<'static> {
     }
 }
 
-/// The texts of a coin in the list, and of its form.
+/// Occurrences of the hostile text in the list of two coins and its form.
 const COINS: usize = 2 * 8 + 4;
 
-/// Asserts that the page shows the hostile text so often, and that it is a text wherever it is shown.
+/// Asserts that the page shows the hostile text this many times, always escaped.
 #[track_caller]
 fn shows(body: impl Template, times: usize) {
     let shop = Shop {
@@ -98,7 +98,7 @@ fn shows(body: impl Template, times: usize) {
     let found = page.matches(ESCAPED).count();
     assert_eq!(found, in_frame.saturating_add(times), "{page}");
     assert!(page.contains(ESCAPED_URL), "{page}");
-    // The one text of ours that has fields is filled in by the script.
+    // One of Coffer's own texts contains a field that the script fills.
     let ours = [STYLE, ESCAPED, "{time}"];
     let rest = page.replace(ESCAPED_URL, "\"\"");
     let rest = ours.iter().fold(rest, |rest, part| rest.replace(part, ""));

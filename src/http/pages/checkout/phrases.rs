@@ -1,6 +1,6 @@
-//! What is said on the checkout page that depends on numbers: times, depths, networks; and what each status means.
+//! Texts of the checkout page that depend on numbers or on the status.
 //!
-//! What always holds: each is a function of its arguments alone.
+//! Invariant: each is a pure function of its arguments.
 
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 use crate::web::templates::Kind;
 use crate::web::words::{Words, fill};
 
-/// How far a payment has come; nothing once it is confirmed, or gone.
+/// Describes the confirmations of a payment. Returns `None` if it is confirmed or no longer on the chain.
 pub(super) fn depth(on_chain: &OnChain, words: &Words) -> Option<String> {
     let count = on_chain.confirmations?.to_string();
     Some(match on_chain.confirmations_needed? {
@@ -22,7 +22,7 @@ pub(super) fn depth(on_chain: &OnChain, words: &Words) -> Option<String> {
     })
 }
 
-/// About how long it takes, in whole minutes, rounded up.
+/// Formats an approximate duration in whole minutes, rounded up.
 pub(super) fn about(seconds: u32, words: &Words) -> String {
     match seconds.div_ceil(60) {
         0 | 1 if seconds < 60 => words.wait_soon.to_owned(),
@@ -30,13 +30,13 @@ pub(super) fn about(seconds: u32, words: &Words) -> String {
     }
 }
 
-/// Whole seconds from one moment to another, begun ones counted; 0 where it is past.
+/// Returns the seconds between two times, rounded up, or 0 if the later time has passed.
 pub(super) fn seconds_between(now: Time, then: Time) -> i64 {
     let ms = then.0.saturating_sub(now.0).max(0);
     ms.saturating_add(999).checked_div(1000).unwrap_or_default()
 }
 
-/// Seconds as a clock shows them: `4:05`, `1:00:00`.
+/// Formats seconds as a clock does: `4:05`, `1:00:00`.
 pub(super) fn clock(seconds: i64) -> String {
     let part = |unit: i64| seconds.checked_div(unit).unwrap_or_default();
     let rest = |unit: i64| part(unit).checked_rem(60).unwrap_or_default();
@@ -48,15 +48,14 @@ pub(super) fn clock(seconds: i64) -> String {
     }
 }
 
-/// What people call the network of a chain.
+/// Returns the common name of a chain's network.
 pub(super) fn network(chain: Chain) -> String {
     let mut letters = chain.as_str().chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// What a status means to who pays: a look, a heading and a sentence. Where nothing counts though money was `seen`, that
-/// came too late.
+/// Returns icon, heading and sentence for a status. If money was `seen` but none counts, it arrived too late.
 pub(super) fn told(
     status: InvoiceStatus,
     seen: bool,

@@ -1,7 +1,6 @@
-//! What stands on the checkout page, state by state.
+//! The content of the checkout page in each state.
 //!
-//! What does not live here: which state it is, and the routes. What always holds: a text comes from the language's words,
-//! an amount that is copied has a point before its decimals.
+//! Invariant: texts come from the language's words, and amounts to copy have a decimal point.
 
 use super::phrases::{about, clock, depth, network, seconds_between, told};
 use crate::domain::asset::{Asset, Mode};
@@ -22,18 +21,18 @@ use crate::web::templates::{
 };
 use crate::web::words::{Words, fill};
 
-/// An invoice as its customer sees it at one moment.
+/// An invoice as its customer sees it at one time.
 pub(super) struct View<'a> {
-    /// All that is known of it.
+    /// The invoice with its coins and payments.
     pub(super) checkout: &'a Checkout,
-    /// What opens it.
+    /// Token that opens the checkout.
     pub(super) token: &'a str,
-    /// How the customer is spoken to.
+    /// Language of the customer.
     pub(super) speech: Speech,
-    /// The origin of the page around it that is told what happens.
+    /// Origin of the embedding page that receives messages.
     pub(super) parent: Option<String>,
     now: Time,
-    /// Is there a clock that can be moved?
+    /// `true` if the server has a clock that can be moved.
     has_controls: bool,
 }
 
@@ -63,26 +62,26 @@ impl<'a> View<'a> {
         &self.checkout.invoice
     }
 
-    /// The page's title.
+    /// Returns the title of the page.
     pub(super) fn title(&self) -> String {
         let (amount, shop) = (self.price(), &self.checkout.account.name);
         let title = self.words().page_title;
         fill(title, &[("amount", &amount), ("shop", shop)])
     }
 
-    /// The price.
+    /// Formats the price.
     fn price(&self) -> String {
         let invoice = self.invoice();
         let (amount, currency) = (invoice.amount.to_string(), invoice.currency.as_str());
         self.words().sum(&amount, currency)
     }
 
-    /// So much of a coin.
+    /// Formats an amount of a coin.
     fn sum(&self, asset: &Asset, amount: Units) -> String {
         self.words().sum(&asset.text(amount), asset.symbol)
     }
 
-    /// What its forms send besides.
+    /// Returns the hidden fields of the page's forms.
     pub(super) fn hidden(&self) -> Hidden {
         Hidden {
             token: self.token.to_owned(),
@@ -91,7 +90,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How the page learns of changes. What is paid seldom changes: its page keeps no stream.
+    /// Returns how the page learns of changes. A paid invoice rarely changes, so its page opens no event stream.
     pub(super) fn updates(&self, poll_seconds: u32) -> Updates {
         let (id, token, version) = (&self.invoice().id, self.token, &self.checkout.version);
         let events = format!("../v1/public/checkouts/{id}/events?token={token}&since={version}");
@@ -101,7 +100,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Is there money under way?
+    /// Returns `true` if a payment is in progress.
     pub(super) fn waits(&self) -> bool {
         let (invoice, is_seen) = (self.invoice(), !self.checkout.unconfirmed.is_empty());
         is_seen
@@ -119,7 +118,7 @@ impl<'a> View<'a> {
             }
     }
 
-    /// The buttons by which a test invoice is paid that waits for money.
+    /// Returns the buttons that simulate payments, if a test invoice waits for money.
     pub(super) fn trial(&self) -> Option<Trial> {
         let (invoice, words) = (self.invoice(), self.words());
         let payable = match invoice.status {
@@ -155,7 +154,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The time that is left.
+    /// Returns the time left to pay.
     fn left(&self) -> Option<Left> {
         let seconds = seconds_between(self.now, self.invoice().terms().deadline());
         (seconds > 0).then(|| Left {
@@ -164,7 +163,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// No coin yet.
+    /// Renders the choice of coins.
     pub(super) fn choose(&self) -> Choose<'a> {
         let invoice = self.invoice();
         Choose {
@@ -177,7 +176,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The coins to pick one of, all but `picked`.
+    /// Returns the coins to choose from, except the one already `picked`.
     fn coins(&self, picked: Option<&Coin>) -> Coins<'a> {
         let others = self.checkout.coins.iter();
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
@@ -193,7 +192,7 @@ impl<'a> View<'a> {
         let network = network(asset.chain);
         templates::Coin {
             id: asset.id,
-            // The network stands beside it.
+            // The network is shown separately.
             name: asset.name.split(" on ").next().unwrap_or_default(),
             symbol: asset.symbol,
             logo: asset.symbol.to_ascii_lowercase(),
@@ -204,7 +203,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A coin is picked, nothing was seen.
+    /// Renders the chosen coin before any payment was seen.
     pub(super) fn pay(&self, coin: &'a Coin) -> Pay<'a> {
         let others = self.coins(Some(coin));
         Pay {
@@ -213,7 +212,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Less has come than was due, or is under way, and there is time for the rest.
+    /// Renders the request for the rest of an underpaid invoice, if there is still time.
     pub(super) fn top_up(&self, coin: &'a Coin, rest: Units) -> Pay<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
@@ -230,7 +229,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How much of the coin is to be sent, where to and until when; `title` says how much.
+    /// Renders the amount, address and deadline of a payment. `title` contains the amount.
     fn send(&self, coin: &'a Coin, due: Units, title: &str) -> Pay<'a> {
         let (invoice, words, asset) = (self.invoice(), self.words(), coin.asset);
         let network = network(asset.chain);
@@ -276,7 +275,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Something came, or nothing will.
+    /// Renders the outcome of an invoice.
     pub(super) fn state(&self) -> State<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let (kind, heading, message) =
@@ -314,7 +313,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The time to pay is over, and what was sent in time may still be found: nothing more is to be sent.
+    /// Renders the page after the deadline: the customer must send nothing more, and earlier payments may still be
+    /// found.
     pub(super) fn over(&self) -> State<'a> {
         let words = self.words();
         let mut state = self.state();
@@ -326,19 +326,19 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Is the time to pay over?
+    /// Returns `true` if the deadline has passed.
     pub(super) fn is_over(&self) -> bool {
         self.now >= self.invoice().terms().deadline()
     }
 
-    /// The payments that are not confirmed.
+    /// Returns the payments that are not confirmed.
     fn all_unconfirmed(&self) -> Vec<Unconfirmed<'a>> {
         let all = self.checkout.unconfirmed.iter();
         all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain))
             .collect()
     }
 
-    /// A payment that is not confirmed, where it is known how deep it is.
+    /// Returns a payment that is not confirmed, if its confirmations are known.
     fn unconfirmed(&self, payment: &'a Payment, on_chain: &'a OnChain) -> Option<Unconfirmed<'a>> {
         let (asset, words) = (payment.asset, self.words());
         let explorer = on_chain.explorer_url.as_deref();
@@ -356,7 +356,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The way back for who does not pay.
+    /// Returns the link for a customer who does not pay.
     fn back(&self) -> Option<WayOut<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
         let text = if invoice.status.is_open() && !self.is_over() {
