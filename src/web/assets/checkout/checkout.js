@@ -1,24 +1,24 @@
-// Makes the checkout better: it shows what happens when it happens, counts the time down, copies, and finds coins.
+// Improves the checkout page: live updates, countdown, copy buttons and a search for coins.
 //
-// What always holds: every text and every amount comes from the server. The page is asked for again and put in place of
-// itself, so there is nothing here that could say something else than the server does.
+// Invariant: every text and amount comes from the server. An update replaces the content with a new version from the
+// server.
 
-/** The page asks again so many milliseconds after it could not. */
+/** Delay before the page repeats a failed request, in milliseconds. */
 const RETRY_MS = 5_000;
-/** So long a button says that it has copied. */
+/** How long a button confirms that it has copied, in milliseconds. */
 const COPIED_MS = 2_500;
 
 /** @param {string} id */
 const byId = (id) => document.getElementById(id);
-/** What is on a page that may change. @param {Document} page */
+/** Returns the part of the page that may change. @param {Document} page */
 const contentOf = (page) => page.getElementById('checkout');
-/** What a listener is told once. @param {string} text */
+/** Announces a text to screen readers once. @param {string} text */
 function say(text) {
   const said = byId('said');
   if (said) said.textContent = text;
 }
 
-/** A page's content without what is different each time that it is asked for. @param {Element} content */
+/** Returns a page's content without the parts that differ in each response. @param {Element} content */
 function essence(content) {
   const copy = /** @type {Element} */ (content.cloneNode(true));
   for (const left of copy.querySelectorAll('[data-seconds-left]')) left.remove();
@@ -30,9 +30,9 @@ function essence(content) {
   return copy.innerHTML;
 }
 
-// The time that is left.
+// Countdown.
 
-/** When the time to pay is over, on this page's own clock in milliseconds; nothing where it does not run. */
+/** Deadline on this page's clock, in milliseconds. Null if no countdown runs. */
 let endsAt = /** @type {number | null} */ (null);
 let secondsShown = -1;
 
@@ -46,7 +46,7 @@ function readClock() {
   secondsShown = Number(left.dataset.secondsLeft);
 }
 
-/** As a clock shows it. @param {number} seconds */
+/** Formats seconds as a clock does. @param {number} seconds */
 function clock(seconds) {
   const two = (/** @type {number} */ part) => String(part).padStart(2, '0');
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
@@ -67,7 +67,7 @@ function tick() {
   if (seconds === 0) refresh();
 }
 
-// What happens to the invoice.
+// Updates.
 
 /** @type {EventSource | null} */
 let stream = null;
@@ -75,7 +75,7 @@ let timer = 0;
 let isAsking = false;
 let isAskedAgain = false;
 
-/** Asks the server for this page, and shows it where it is another. */
+/** Requests this page and shows it if it has changed. */
 async function refresh() {
   if (isAsking) {
     isAskedAgain = true;
@@ -101,26 +101,26 @@ async function refresh() {
   }
 }
 
-/** Says quietly that there is no connection, as long as there is none. @param {boolean} is */
+/** Shows a quiet note while there is no connection. @param {boolean} is */
 function connected(is) {
   const note = byId('offline');
   const text = is ? '' : (note?.dataset.text ?? '');
   if (note && note.textContent !== text) note.textContent = text;
 }
 
-/** Asks again after so long; after the server's own time where nothing is said. @param {number | null} [wait] */
+/** Schedules the next request, by default at the server's interval. @param {number | null} [wait] */
 function schedule(wait) {
   clearTimeout(timer);
   const { pollSeconds, events } = contentOf(document)?.dataset ?? {};
-  // Nobody looks, and it is settled: it is asked for when somebody comes back.
+  // A hidden page without an event stream is settled. It requests nothing until it is shown.
   if (!pollSeconds || (!events && document.visibilityState === 'hidden')) return;
   timer = setTimeout(refresh, wait ?? Number(pollSeconds) * 1000);
 }
 
-/** Listens for changes while there can be some. */
+/** Listens to the event stream while the page may change. */
 function listen() {
   const address = contentOf(document)?.dataset.events;
-  // A browser has few connections to a host: a page that nobody looks at keeps none of them.
+  // A browser allows few connections to a host, so a hidden page keeps none.
   if (!address || document.visibilityState === 'hidden') {
     stream?.close();
     stream = null;
@@ -128,18 +128,18 @@ function listen() {
     stream = new EventSource(address);
     stream.addEventListener('invoice', refresh);
     stream.addEventListener('open', () => connected(true));
-    // It comes back by itself and then tells what was missed; whether there is a connection at all is seen by asking.
+    // The stream reconnects by itself and replays missed events. A request tells whether there is a connection.
     stream.addEventListener('error', () => schedule(RETRY_MS * Math.random()));
   }
 }
 
-/** What the reader is told: when this is another, the heading is read to them. @param {HTMLElement} content */
+/** Returns the text that is read to the customer when it changes. @param {HTMLElement} content */
 function toldBy(content) {
   const told = [...content.querySelectorAll('h1, .message, .problem')].map((one) => one.textContent?.trim());
   return [content.dataset.state, ...told].join();
 }
 
-/** Shows the content of a page that the server has made. @param {Document} page */
+/** Shows the content of a new version of the page. @param {Document} page */
 function show(page) {
   const [now, next] = [contentOf(document), contentOf(page)];
   if (!now || !next) return;
@@ -170,7 +170,7 @@ function show(page) {
     if (count) say(count);
   } else {
     const heading = now.querySelector('h1');
-    // Inside a page of the shop the focus stays where the reader has it.
+    // In an embedded page the focus stays in the shop's page.
     if (window.top === window || document.hasFocus()) focus(heading);
     const text = [heading, now.querySelector('.message, .problem')].map((one) => one?.textContent?.trim() ?? '');
     say(text.filter(Boolean).join('. '));
@@ -178,13 +178,13 @@ function show(page) {
   listen();
 }
 
-/** Takes the reader there, be it a heading. @param {Element | null} element */
+/** Moves the focus to an element, even to a heading. @param {Element | null} element */
 function focus(element) {
   if (element?.tagName === 'H1') element.setAttribute('tabindex', '-1');
   if (element instanceof HTMLElement) element.focus();
 }
 
-/** Remembers what the reader has done on the page; what comes back does it again. @param {Element} content */
+/** Remembers the customer's changes to the page. The returned function restores them. @param {Element} content */
 function keep(content) {
   const focused = document.activeElement;
   const path = focused && content.contains(focused) ? selector(focused) : null;
@@ -202,7 +202,7 @@ function keep(content) {
   };
 }
 
-/** What finds an element in the same content made anew. @param {Element} element */
+/** Returns a selector for the same element in new content. @param {Element} element */
 function selector(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
   if (element instanceof HTMLButtonElement && element.value) return `button[value="${CSS.escape(element.value)}"]`;
@@ -213,7 +213,7 @@ function selector(element) {
   return element.tagName === 'H1' ? 'h1' : null;
 }
 
-// Copying.
+// Copy buttons.
 
 /** @param {HTMLElement} button */
 async function copy(button) {
@@ -237,19 +237,23 @@ async function copy(button) {
   say(`${done}: ${text}`);
 }
 
-/** Is the text copied? Where it cannot be, the field is selected. @param {string} text @param {HTMLElement} field */
+/**
+ * Copies a text, or selects the field if copying fails. Returns true if copied.
+ * @param {string} text
+ * @param {HTMLElement} field
+ */
 async function write(text, field) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Not allowed here, or no such thing without https: the older way needs a selection.
+    // The clipboard API is not allowed, or missing without https. The older method needs a selection.
     getSelection()?.selectAllChildren(field);
     return document.execCommand('copy');
   }
 }
 
-// Finding a coin.
+// Search for coins.
 
 /** @param {HTMLInputElement} find */
 function filter(find) {
@@ -267,7 +271,7 @@ function filter(find) {
   none.hidden = found > 0;
 }
 
-/** Shows what works only with this script. */
+/** Shows the controls that need this script. */
 function improve() {
   for (const hidden of document.querySelectorAll('.copy, .search')) hidden.removeAttribute('hidden');
   readClock();
@@ -281,11 +285,11 @@ document.addEventListener('input', (event) => {
   if (event.target instanceof HTMLInputElement && event.target.id === 'find') filter(event.target);
 });
 document.addEventListener('keydown', (event) => {
-  // Enter in the search picks nothing by accident.
+  // Enter in the search field must not choose a coin by accident.
   if (event.key === 'Enter' && event.target instanceof HTMLInputElement && event.target.id === 'find')
     event.preventDefault();
 });
-// What is selected by hand is copied as a wallet reads it, however the language writes it.
+// A selected amount is copied in the format that wallets read, not in the language's format.
 document.addEventListener('copy', (event) => {
   const node = getSelection()?.anchorNode;
   const element = node instanceof Element ? node : node?.parentElement;
@@ -298,7 +302,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible' && contentOf(document)) refresh();
   listen();
 });
-// A page that the browser had put aside shows what was true then.
+// A page restored by the browser shows an old state.
 addEventListener('pageshow', (event) => {
   if (event.persisted) refresh();
 });

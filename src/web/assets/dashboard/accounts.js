@@ -1,4 +1,4 @@
-// Accounts: the merchants of this Coffer.
+// Accounts: the merchants of this service.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, empty, h, table, to, toast, when } from '../shared/dom.js';
@@ -8,7 +8,10 @@ import { confirmed } from './webhooks.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["AccountSettings"]} Account */
 
-/** What follows which status, and what it does. @type {Record<string, [string, string, string][]>} */
+/**
+ * Decisions possible in each status: new status, label and consequence.
+ * @type {Record<string, [string, string, string][]>}
+ */
 const decisions = {
   pending: [
     ['active', 'Approve', 'It may take live payments.'],

@@ -1,4 +1,4 @@
-// Approving a payout or a refund: what an approval would fix, what a person may say of it, and insisting on it.
+// The approval of a payout or a refund: its terms, the fields of the form, and overriding a refusal.
 
 import { ApiError, field } from '../shared/api.js';
 import { h, money, when, words } from '../shared/dom.js';
@@ -7,7 +7,7 @@ import { h, money, when, words } from '../shared/dom.js';
 /** @typedef {Schemas["DashboardPayoutDetail"] | Schemas["DashboardRefundDetail"]} Detail */
 /** @typedef {Schemas["TransferApproval"]} Approval */
 
-/** Sources of a network fee, for a person. */
+/** Names of the sources of a network fee. */
 export const feeSources = /** @type {Record<string, string>} */ ({
   given: 'given at approval',
   estimate: 'estimated by the node',
@@ -15,10 +15,10 @@ export const feeSources = /** @type {Record<string, string>} */ ({
   default: 'the built-in fee',
 });
 
-/** Senders, for a person. */
+/** Names of the senders. */
 export const senders = /** @type {Record<string, string>} */ ({ hand: 'A person, by hand', signer: 'The signer' });
 
-/** The amount in coin and the fee, in one line. @param {Detail} each @param {Approval} approval */
+/** Formats coin amount and fee in one line. @param {Detail} each @param {Approval} approval */
 function line(each, approval) {
   const amount = money(each.amount, each.currency);
   if (approval.amountCrypto === null)
@@ -28,14 +28,18 @@ function line(each, approval) {
   return `${amount} = ${money(approval.amountCrypto, each.assetSymbol)}, fee ${fee}${worth}`;
 }
 
-/** The terms that an approval would fix. @param {Detail} each @returns {import("../shared/dom.js").Child} */
+/** Shows the terms that an approval would fix. @param {Detail} each @returns {import("../shared/dom.js").Child} */
 export function proposal(each) {
   return each.approval
     ? h('p', { class: 'note' }, h('strong', { class: 'proposal' }, line(each, each.approval)))
     : null;
 }
 
-/** Rate, fee and sender behind it. @param {Detail} each @returns {[string, import("../shared/dom.js").Child][]} */
+/**
+ * Returns rate, fee and sender of the terms.
+ * @param {Detail} each
+ * @returns {[string, import("../shared/dom.js").Child][]}
+ */
 export function basis(each) {
   const { approval } = each;
   if (!approval) return [];
@@ -62,7 +66,7 @@ export function basis(each) {
 }
 
 /**
- * The fields of an approval, and what is sent of them. A person can insist on a rate or a fee once it was refused.
+ * Creates the fields of an approval. The user can override a refused rate or fee.
  * @param {Detail} each
  */
 export function approvalForm(each) {
@@ -103,12 +107,12 @@ export function approvalForm(each) {
       { element: insist.networkFee.element },
       ...sender,
     ],
-    /** The flags of a person's insistence. @returns {Record<string, boolean>} */
+    /** Returns the overrides that the user has checked. @returns {Record<string, boolean>} */
     insistence: () => ({
       ...(insist.rate.value() === true ? { acceptRate: true } : {}),
       ...(insist.networkFee.value() === true ? { acceptFee: true } : {}),
     }),
-    /** Offers to insist on what was refused. @param {unknown} error */
+    /** Offers to override a refusal. @param {unknown} error */
     refused: (error) => {
       const param = error instanceof ApiError ? error.param : null;
       if (param === 'rate' || param === 'networkFee') insist[param].element.hidden = false;

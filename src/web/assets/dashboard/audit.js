@@ -1,4 +1,4 @@
-// The audit log: who did what.
+// The audit log.
 
 import { operator } from '../shared/api.js';
 import { empty, h, when } from '../shared/dom.js';

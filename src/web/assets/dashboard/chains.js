@@ -1,4 +1,4 @@
-// Chains: how far each has been read, what is wrong, and claims of payments that a node does not tell of.
+// Chains: how far each has been read, its problems, and claims of payments that a node does not report.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, table, toast, when, words } from '../shared/dom.js';

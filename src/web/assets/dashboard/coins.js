@@ -1,4 +1,4 @@
-// Coins: which are offered, what each costs, how many confirmations its payments need, and what sending costs.
+// Coins: which are on offer, their rates, required confirmations and network fees.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, h, money, table, toast, when, words } from '../shared/dom.js';

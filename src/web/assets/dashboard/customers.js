@@ -1,4 +1,4 @@
-// Customers with addresses of their own, and what came to them.
+// Customers with their own addresses, and the payments to these addresses.
 
 import { operator } from '../shared/api.js';
 import { badge, copyButton, empty, fill, h, money, table, to, when, words } from '../shared/dom.js';

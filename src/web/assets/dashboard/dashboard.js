@@ -1,7 +1,7 @@
-// The operator pages: who is signed in, which account and mode is looked at, and which page that is.
+// The frame of the operator interface: session, account, mode and navigation. Each page is a separate module, loaded
+// when it is opened.
 //
-// What lives here: the frame around every page, and the one table of pages. What does not: pages, each a module of its
-// own that is loaded when it is gone to. What always holds: the mode that is looked at, live or test, is in sight.
+// Invariant: the current mode, live or test, is always visible.
 
 import { hooks, operator, problemNote } from '../shared/api.js';
 import { fill, h, place, router, to } from '../shared/dom.js';
@@ -14,7 +14,8 @@ import { signIn } from './sign_in.js';
  *   user: Schemas["Session"]["user"], isOperator: boolean, account: Schemas["AccountSettings"] | null,
  *   accounts: Schemas["AccountSettings"][], mode: Mode, parts: string[], query: URLSearchParams,
  *   path: (rest: string) => string, reload: () => void, refresh: () => Promise<void>,
- * }} Context what a page is given: `path` is that of the account's operations, `parts` what is behind the page's name
+ * }} Context passed to a page: `path` prefixes the account's operations, `parts` are the path segments after the page's
+ * name
  * @typedef {(context: Context) => Promise<Element>} Show
  * @typedef {{
  *   name: string, text: string, group: string, load: () => Promise<{ show: Show }>,
@@ -22,7 +23,7 @@ import { signIn } from './sign_in.js';
  * }} Page
  */
 
-/** @type {Page[]} every page; `name` is the first part of its place. */
+/** @type {Page[]} all pages; `name` is the first part of a page's path */
 const pages = [
   { name: '', text: 'Home', group: '', load: () => import('./home.js') },
   { name: 'start', text: 'First steps', group: '', load: () => import('./start.js') },
@@ -70,8 +71,8 @@ const logo = import.meta.resolve('../shared/coffer.svg');
 const state = { user: null, accounts: [], shown: 0 };
 
 /**
- * What was chosen in this tab; in a new one, what was chosen last. What another tab chooses changes nothing here.
- * @param {string} name @param {string} [value] to be kept
+ * Returns a choice made in this tab, or the latest choice of any tab in a new tab. Other tabs do not change it later.
+ * @param {string} name @param {string} [value] new choice to store
  */
 function kept(name, value) {
   const key = `coffer.${name}`;
@@ -85,20 +86,24 @@ function kept(name, value) {
   }
 }
 
-/** The account that is looked at. */
+/** Returns the current account. */
 function account() {
   const wanted = place().query.get('account') ?? kept('account');
   return state.accounts.find(({ id }) => id === wanted) ?? state.accounts[0] ?? null;
 }
 
-/** The mode that is looked at: what was chosen; before that live, and test where the account is not active yet. */
+/** Returns the current mode: the user's choice, by default live, or test if the account is not active yet. */
 function mode() {
   const wanted = place().query.get('mode') ?? kept('mode');
   if (wanted === 'live' || wanted === 'test') return wanted;
   return account()?.status === 'active' ? 'live' : 'test';
 }
 
-/** Looks at another account, or mode, from the page's first place on. @param {string} name @param {string} value */
+/**
+ * Switches to another account or mode, and opens the first part of the page.
+ * @param {string} name
+ * @param {string} value
+ */
 function choose(name, value) {
   kept(name, value);
   const { path } = place();
@@ -108,7 +113,7 @@ function choose(name, value) {
   else location.hash = next;
 }
 
-/** The pages that stand under another one in the navigation. @type {Record<string, string>} */
+/** Pages shown under another page in the navigation. @type {Record<string, string>} */
 const under = { deliveries: 'webhooks', events: 'webhooks', signature: 'webhooks' };
 
 async function signOut() {
@@ -127,7 +132,7 @@ function signedOut() {
   document.querySelector('input')?.focus();
 }
 
-/** Reads who is signed in, and their accounts. */
+/** Reads the session and its accounts. */
 async function read() {
   const session = await operator('GET', 'session');
   state.user = session.user;
@@ -138,7 +143,7 @@ async function read() {
       : [await operator('GET', `accounts/${session.user.account}`)];
 }
 
-/** Reads who is signed in and builds all of the page anew; where that fails, the page says why. */
+/** Reads the session and builds the whole interface. If reading fails, the page shows the error. */
 async function begin() {
   try {
     await read();
@@ -151,11 +156,11 @@ async function begin() {
   await show();
 }
 
-/** Builds what is around every page. */
+/** Builds the frame around every page. */
 function frame() {
   const user = state.user;
   if (!user) return;
-  // What is shown stays until it is shown anew, and what was said stays as long as it may.
+  // The page stays until the new one is rendered, and messages stay for their full time.
   const said = document.querySelector('body > .toasts');
   const content = document.getElementById('content') ?? h('main', { class: 'content', id: 'content', tabindex: '-1' });
   const side = h('nav', { class: 'side', id: 'side', 'aria-label': 'Pages' });
@@ -216,13 +221,13 @@ function frame() {
   }
 }
 
-/** May whoever is signed in go there? @param {Page} page */
+/** Returns true if the user may open the page. @param {Page} page */
 function isOpen(page) {
   if (page.for === 'operators') return state.user?.role === 'operator';
   return page.for !== 'account' || account() !== null;
 }
 
-/** Fills the navigation; says which account and mode it is. @param {Page | undefined} now */
+/** Fills the navigation and shows the current account and mode. @param {Page | undefined} now */
 function mark(now) {
   const side = document.getElementById('side');
   if (!side) return;
@@ -267,7 +272,7 @@ function mark(now) {
 }
 
 /**
- * Shows the page of this place. `again`: it is what is shown already, and stays in sight until it is read anew.
+ * Shows the page of the current place. With `again`, the old content stays visible until the new content is read.
  * @param {{ again?: boolean }} [options]
  */
 async function show({ again = false } = {}) {
@@ -311,7 +316,7 @@ async function show({ again = false } = {}) {
   document.title = `${heading?.textContent ?? 'Coffer'} · Coffer`;
   if (turn > 1) {
     scrollTo(0, 0);
-    // The focus stays where the user has moved it while the page loaded.
+    // The focus stays if the user moved it while the page loaded.
     if ([focused, document.body].includes(document.activeElement)) content.focus();
   }
 }
@@ -329,7 +334,7 @@ function missing() {
 function context(parts, query) {
   const user = state.user;
   if (!user) throw new Error('Nobody is signed in.');
-  // What a page does is done to the account that it shows.
+  // A page's actions apply to the account that the page shows.
   const shown = account();
   return {
     user,

@@ -1,4 +1,4 @@
-// Webhook deliveries: what was sent where, each attempt with its request and its answer, and sending again.
+// Webhook deliveries: their attempts with request and response, and sending them again.
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, to, toast, when } from '../shared/dom.js';
@@ -185,7 +185,7 @@ async function detail(context, id) {
   );
 }
 
-/** What an attempt sent besides the body. @param {string} body @param {Record<string, string> | undefined} headers */
+/** Shows headers and body of an attempt. @param {string} body @param {Record<string, string> | undefined} headers */
 function sent(body, headers) {
   if (!headers)
     return h(
@@ -225,7 +225,7 @@ function sent(body, headers) {
   );
 }
 
-/** Where the object of a delivery is shown. @param {Delivery} one */
+/** Returns the link to the object of a delivery. @param {Delivery} one */
 function place(one) {
   const [kind] = one.type.split('.');
   const pages = /** @type {Record<string, string>} */ ({

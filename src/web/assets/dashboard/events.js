@@ -1,4 +1,4 @@
-// Events: everything that happened, in the bodies of their webhooks.
+// Events, with the bodies of their webhooks.
 
 import { operator } from '../shared/api.js';
 import { empty, h, to, when } from '../shared/dom.js';
@@ -44,7 +44,10 @@ export async function show(context) {
   );
 }
 
-/** Ids of one second begin alike: this is the end of it. @param {string} id */
+/**
+ * Creates a link to an event. Shows the end of the id, because ids of one second have the same start.
+ * @param {string} id
+ */
 function eventLink(id) {
   return h('a', { class: 'mono', href: to('/deliveries', { event: id }), title: id }, `…${id.slice(-8)}`);
 }

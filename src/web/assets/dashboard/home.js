@@ -1,4 +1,4 @@
-// Home: what needs a hand, what was sold, what the account has.
+// Home: tasks, sales and balances.
 
 import { operator } from '../shared/api.js';
 import { dayName, empty, facts, h, money, s, to, when, words } from '../shared/dom.js';
@@ -7,7 +7,7 @@ import { head } from './list.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
-/** Free addresses of a pool below which it is low: what the pools' page says too. */
+/** Minimum number of free addresses in a pool. The pools' page warns below the same number. */
 export const POOL_LOW = 20;
 
 /** @param {Context} context */
@@ -108,7 +108,7 @@ function sales(summary) {
   );
 }
 
-/** Bars of 30 days. @param {Schemas["DailySales"]} sales */
+/** Draws a bar chart of 30 days. @param {Schemas["DailySales"]} sales */
 function chart(sales) {
   const [width, height, bottom] = [600, 140, 2];
   const step = width / sales.days.length;
@@ -201,7 +201,7 @@ function invoices(context, summary) {
 }
 
 /**
- * What needs a hand.
+ * Lists the tasks for the user.
  * @param {Context} context
  * @param {Schemas["AccountSummary"] | null} summary
  * @param {Schemas["Summary"] | null} all

@@ -1,4 +1,4 @@
-// One invoice, with all that happened to it: payments, refunds, webhooks, events; and what can be done to it.
+// One invoice with its payments, refunds, webhooks and events, and its actions.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, facts, h, money, table, timed, to, toast, when, words } from '../shared/dom.js';
@@ -7,7 +7,7 @@ import { act, coinName, coins, idLink, once, pretty, transaction } from './list.
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
-/** What each status means, in a sentence. @type {Record<string, string>} */
+/** Meaning of each status. @type {Record<string, string>} */
 const meaning = {
   created: 'The customer has not picked a coin yet.',
   awaiting_payment: 'A coin is picked, and nothing has come yet.',
@@ -139,7 +139,7 @@ export async function detail(context, id) {
   );
 }
 
-/** What becomes of an invoice of which a part was paid. @param {Schemas["Invoice"]} invoice */
+/** Explains what happens to a partly paid invoice. @param {Schemas["Invoice"]} invoice */
 const rest = (invoice) => [
   ' Until ',
   when(invoice.expiresAt),
@@ -219,7 +219,7 @@ function steps(entries) {
 }
 
 /**
- * Its text as a sentence, its times as people here read them; the status, which a badge tells, is not said twice.
+ * Formats an entry as a sentence with local times. Omits the status, which a badge shows.
  * @param {Schemas["TimelineEntry"]} entry
  */
 function sentence(entry) {

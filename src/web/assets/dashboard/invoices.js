@@ -1,4 +1,4 @@
-// Invoices: searching them; one of them has a page of its own (`invoice`).
+// The search for invoices. Each invoice has its own page (`invoice`).
 
 import { operator } from '../shared/api.js';
 import { badge, empty, h, money, when, words } from '../shared/dom.js';

@@ -1,4 +1,4 @@
-// API keys: made, shown once, rolled, revoked.
+// API keys: creating, rolling and revoking them.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, empty, h, secret, table, toast, when } from '../shared/dom.js';
@@ -8,7 +8,7 @@ import { confirmed } from './webhooks.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
-/** What each class opens. @type {Record<string, string>} */
+/** Permissions of each class. @type {Record<string, string>} */
 const classes = {
   secret: 'Secret: for your server',
   public: 'Public: for pages, reads only',
@@ -149,11 +149,11 @@ export function showKey(made) {
 }
 
 /**
- * Shows what is never shown again, until somebody says to have it: Escape alone does not lose it.
+ * Shows a secret that is never shown again, until the user confirms that it is stored. Escape does not close it.
  * @param {string} title
- * @param {string} name what it is: “key”
+ * @param {string} name kind of secret, such as “key”
  * @param {string} text
- * @param {string} [where] where it may be kept
+ * @param {string} [where] where to store it
  */
 export async function showOnce(title, name, text, where) {
   const show = () =>

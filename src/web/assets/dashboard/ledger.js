@@ -1,4 +1,4 @@
-// The ledger: every booking on a balance, corrections of it, and files for bookkeeping.
+// The ledger: entries, corrections, and export files.
 
 import { form, operator, queryText } from '../shared/api.js';
 import { ask, empty, h, money, to, toast, when, words } from '../shared/dom.js';
@@ -7,7 +7,7 @@ import { address, download, filters, head, ofDays, once, pages } from './list.js
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
-/** Where what an entry refers to is shown. @type {Record<string, string>} */
+/** Paths of the objects that entries refer to. @type {Record<string, string>} */
 const places = { invoice: '/invoices/', payout: '/payouts/', refund: '/refunds/' };
 
 /** @param {Context} context */
@@ -84,7 +84,7 @@ export async function show(context) {
   );
 }
 
-/** Links to files of the days that are chosen now. @param {Context} context @param {HTMLFormElement} chosen */
+/** Creates links to the export files of the chosen days. @param {Context} context @param {HTMLFormElement} chosen */
 function files(context, chosen) {
   const path = (/** @type {string} */ file) => {
     const [from, until] = ['from', 'to'].map((name) => String(new FormData(chosen).get(name) ?? ''));

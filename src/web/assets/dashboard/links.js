@@ -1,4 +1,4 @@
-// Payment links: pages on which whoever opens them makes an invoice and pays it.
+// Payment links: pages on which anyone can create an invoice and pay it.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, h, money, toast, when } from '../shared/dom.js';

@@ -1,4 +1,4 @@
-// Lists that are read page by page, filters, and links between what belongs together.
+// Building blocks of the pages: paged lists, filters, headings, tabs, links and buttons.
 
 import { busy, field, operator, problemText } from '../shared/api.js';
 import { fill, h, place, root, table, to, toast } from '../shared/dom.js';
@@ -8,7 +8,7 @@ import { inLines, source } from '../shared/json.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 
 /**
- * A list that is read page by page, with a button for what is older. `none` stands where there is nothing.
+ * Creates a list that loads page by page, with a button for older entries. `none` is its empty state.
  * @template Row
  * @param {{ label: string, columns: import("../shared/dom.js").Column<Row>[], none: Child,
  *   load: (before: string | null) => Promise<{ data: Row[], hasMore?: boolean, nextBefore?: string | null }> }} options
@@ -52,7 +52,7 @@ export async function pages(options) {
 }
 
 /**
- * A form of filters, which are in the page's address.
+ * Creates a form of filters. Their values are in the page's address.
  * @param {string} path
  * @param {(import("../shared/api.js").Field & { wide?: boolean })[]} fields
  */
@@ -84,7 +84,7 @@ export function filters(path, fields) {
 }
 
 /**
- * The head of a page: its title, a sentence, and what can be done.
+ * Creates the heading of a page with a sentence and actions.
  * @param {string} title
  * @param {Child} text
  * @param {...Child} actions
@@ -99,9 +99,9 @@ export function head(title, text, ...actions) {
 }
 
 /**
- * Tabs between pages that belong together.
+ * Creates tabs between related pages.
  * @param {string} label
- * @param {[string, string][]} entries the path and the text of each
+ * @param {[string, string][]} entries path and text of each tab
  */
 export function tabs(label, entries) {
   const { path } = place();
@@ -115,8 +115,8 @@ export function tabs(label, entries) {
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * The moments that days of UTC begin and end at, as the server takes them: `from` counts, `to` does not, so the last
- * day does. What is no day is left to the server, which refuses it.
+ * Returns the UTC times at which a range of days begins and ends. `from` is inclusive and `to` exclusive, so the last
+ * day is included. An invalid day is left unchanged, so that the server refuses it.
  * @param {string | null} from
  * @param {string | null} until
  */
@@ -128,7 +128,7 @@ export function ofDays(from, until) {
 }
 
 /**
- * A link to a file that the server sends.
+ * Creates a link to a file from the server.
  * @param {string} path below /dashboard/api/
  * @param {string} text
  * @param {string} [name]
@@ -146,11 +146,11 @@ export function download(path, text, name) {
   );
 }
 
-/** Where an operation of these pages is. @param {string} path below /dashboard/api/ */
+/** Returns the URL of an operation of the operator API. @param {string} path below /dashboard/api/ */
 export const address = (path) => new URL(`dashboard/api/${path}`, root).href;
 
 /**
- * Where a person looks a transaction up; the transaction alone where there is no explorer.
+ * Creates a link to a block explorer, or shows only the transaction id if there is no explorer.
  * @param {string | null} url
  * @param {string} txid
  */
@@ -166,13 +166,13 @@ export function transaction(url, txid) {
     : text;
 }
 
-/** A short form of an id, which is a link. @param {string} path @param {string} id */
+/** Creates a link with the short form of an id. @param {string} path @param {string} id */
 export function idLink(path, id) {
   return h('a', { href: to(`${path}/${encodeURIComponent(id)}`), class: 'mono', title: id }, `${id.slice(0, 8)}…`);
 }
 
 /**
- * A coin by what people call it, and by its id where that says more.
+ * Returns a coin's symbol, with its asset id if that says more.
  * @param {string | null} symbol
  * @param {string} asset
  */
@@ -181,7 +181,7 @@ export function coinName(symbol, asset) {
 }
 
 /**
- * Does one thing at the press of a button, says so, and shows the page anew.
+ * Creates a button that runs `work`, confirms it and reloads the page.
  * @param {Context} context
  * @param {string} text
  * @param {string} done
@@ -206,18 +206,18 @@ export function act(context, text, done, work, kind = '') {
   return button;
 }
 
-/** A key that makes a request one request, however often it is sent. */
+/** Creates an idempotency key. */
 export function once() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return { 'Idempotency-Key': [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
-/** JSON as it came, in lines that people can read. @param {unknown} json */
+/** Formats received JSON in indented lines. @param {unknown} json */
 export function pretty(json) {
   return h('pre', { tabindex: '0' }, inLines(source(json)));
 }
 
-/** Every coin. @returns {Promise<import("openapi").components["schemas"]["Coin"][]>} */
+/** Reads all coins. @returns {Promise<import("openapi").components["schemas"]["Coin"][]>} */
 export async function coins() {
   return (await operator('GET', 'coins')).data;
 }

@@ -1,4 +1,4 @@
-// One's own user: the password, and the second factor.
+// The signed-in user: password and second factor.
 
 import { form, operator } from '../shared/api.js';
 import { facts, h, toast } from '../shared/dom.js';

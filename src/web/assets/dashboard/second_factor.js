@@ -1,6 +1,6 @@
-// One's own second factor: turning it on, with its recovery codes, and off.
+// The user's own second factor: turning it on and off.
 //
-// What always holds: recovery codes are told once, and stay in sight until one says to have kept them.
+// Invariant: recovery codes are shown once, and stay visible until the user confirms that they are stored.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, h, qrCode, secret } from '../shared/dom.js';
@@ -11,10 +11,10 @@ import { act } from './list.js';
 
 const path = 'session/second-factor';
 
-/** Of so many recovery codes some more are worth having. */
+/** Number of remaining recovery codes at which the page suggests new ones. */
 const FEW = 3;
 
-/** What the page of one's own user has of it. @param {Context} context @param {Schemas["Session"]} session */
+/** Shows the second factor on the user's page. @param {Context} context @param {Schemas["Session"]} session */
 export function secondFactor(context, session) {
   const { enabled, recoveryCodesLeft: left } = session.secondFactor;
   const button = enabled
@@ -84,12 +84,12 @@ async function turnOn(context) {
     }),
   ]);
   if (!codes) return false;
-  // Also where the dialog was closed by Escape: these are told once.
+  // Repeats if Escape closed the dialog, because the codes are shown only once.
   while (!(await showCodes(context, codes)));
   return true;
 }
 
-/** Shows recovery codes, until they are kept. @param {Context} context @param {string[]} codes */
+/** Shows recovery codes until the user confirms. @param {Context} context @param {string[]} codes */
 function showCodes(context, codes) {
   const text = [
     `Recovery codes of ${context.user.email} for Coffer at ${location.host}`,

@@ -1,4 +1,4 @@
-// Servers of all accounts: deciding about orders.
+// Servers of all accounts, and decisions about orders.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, toast, when, words } from '../shared/dom.js';

@@ -1,4 +1,4 @@
-// The whole service: maintenance.
+// Maintenance of the service.
 
 import { operator } from '../shared/api.js';
 import { badge, h } from '../shared/dom.js';

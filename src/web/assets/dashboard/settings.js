@@ -1,4 +1,4 @@
-// The settings of an account: its checkout with a preview, its terms, where payouts go.
+// The settings of an account: checkout with a preview, terms, and payout addresses.
 
 import { form, operator } from '../shared/api.js';
 import { ask, copyButton, empty, fill, h, table, toast, when, words } from '../shared/dom.js';
@@ -52,9 +52,9 @@ export async function show(context) {
 }
 
 /**
- * Saves what is different, and shows it: other pages know the account as it is now, too.
+ * Saves the changed settings. Other pages then show the new settings too.
  * @param {Context} context
- * @param {Account} account as it was loaded
+ * @param {Account} account the account as loaded
  * @param {Record<string, unknown>} body
  */
 async function save(context, account, body) {
@@ -139,7 +139,7 @@ function checkoutForm(context, account, coins) {
   });
 }
 
-/** The checkout of the newest test invoice, as customers see it. @param {Context} context @param {HTMLElement} frame */
+/** Shows the checkout of the newest test invoice. @param {Context} context @param {HTMLElement} frame */
 async function preview(context, frame) {
   const [newest] = (await operator('GET', context.path('invoices'), undefined, { mode: 'test', limit: 1 })).data;
   if (!newest) {
@@ -252,7 +252,7 @@ async function setAddress(context) {
   await context.reload();
 }
 
-/** What operators alone change. @param {Context} context @param {Account} account */
+/** Creates the form of the settings that only operators change. @param {Context} context @param {Account} account */
 function terms(context, account) {
   const numbers = /** @type {[string, string, number][]} */ ([
     ['feeBps', 'Fee, in basis points (100 are 1 %)', account.feeBps],

@@ -1,10 +1,10 @@
-// Signing in.
+// The sign-in page.
 
 import { call, form } from '../shared/api.js';
 import { h } from '../shared/dom.js';
 
 /**
- * The page on which one signs in.
+ * Creates the sign-in page.
  * @param {string} logo
  * @param {() => Promise<void>} done
  */

@@ -1,16 +1,16 @@
-// Checking the signature of a webhook by hand.
+// A form that verifies the signature of a webhook.
 //
-// What always holds: body, headers and secret stay in the browser; nothing is sent.
+// Invariant: body, headers and secret stay in the browser.
 
 import { form } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
 import { head, tabs } from './list.js';
 import { webhookTabs } from './webhooks.js';
 
-/** How far a signature's time may be from now, in seconds, as receivers check it. */
+/** Maximum difference between a signature's time and now, in seconds. Receivers check the same. */
 const TOLERANCE_SECONDS = 300;
 
-/** What is to be checked next: an attempt of a delivery that was looked at. */
+/** Values to verify next, taken from a delivery attempt. */
 export const toCheck = { body: '', headers: '' };
 
 export async function show() {
@@ -68,7 +68,7 @@ export async function show() {
 }
 
 /**
- * Does a signature fit?
+ * Verifies a signature.
  * @param {string} body
  * @param {string} headers
  * @param {string} secret

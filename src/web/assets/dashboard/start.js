@@ -1,6 +1,6 @@
-// First steps: from nothing to a paid test invoice, with the webhook that tells of it.
+// First steps: from a new account to a paid test invoice and its webhook.
 //
-// What always holds: the key that is made here is kept in this page's memory only, and gone with it.
+// Invariant: the key created here is kept only in this page's memory.
 
 import { ApiError, busy, call, form, operator, problemText } from '../shared/api.js';
 import { badge, copyButton, fill, h, money, to, toast, words } from '../shared/dom.js';
@@ -15,7 +15,7 @@ import { edit } from './webhooks.js';
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
 /**
- * What was made here, of which account.
+ * Objects created on this page, and their account.
  * @type {{ account: string | null, key: string | null, invoice: Schemas["Invoice"] | null }}
  */
 const made = { account: null, key: null, invoice: null };
@@ -47,7 +47,7 @@ export async function show(context) {
   );
 }
 
-/** The invoice as it is now; nothing where it is gone, or its key works no more. */
+/** Returns the current invoice, or null if it is gone or its key no longer works. */
 async function madeInvoice() {
   try {
     made.invoice = made.invoice && made.key ? await shop('GET', `v1/invoices/${made.invoice.id}`) : null;
@@ -145,7 +145,7 @@ function step(title, isDone, text, action, isOptional = false) {
 }
 
 /**
- * What a shop asks. A key that works no more is forgotten.
+ * Sends a request with the created key. Forgets a key that no longer works.
  * @param {string} method
  * @param {string} path
  * @param {unknown} [body]
@@ -160,7 +160,7 @@ async function shop(method, path, body) {
 }
 
 /**
- * A button that does one step.
+ * Creates a button that performs a step.
  * @param {Context} context
  * @param {string} text
  * @param {() => Promise<unknown>} work
@@ -240,7 +240,7 @@ function pay(context, invoice) {
   });
 }
 
-/** What came of it. @param {Context} context @param {Schemas["Invoice"]} invoice */
+/** Shows the result of the payment. @param {Context} context @param {Schemas["Invoice"]} invoice */
 async function done(context, invoice) {
   const events = (
     await operator('GET', context.path('events'), undefined, { mode: 'test', object: invoice.id, limit: 20 })

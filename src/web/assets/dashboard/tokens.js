@@ -1,4 +1,4 @@
-// Reseller tokens of an account, and the servers that were ordered with them.
+// Reseller tokens of an account, and the servers ordered with them.
 
 import { operator } from '../shared/api.js';
 import { badge, empty, h, table, when } from '../shared/dom.js';

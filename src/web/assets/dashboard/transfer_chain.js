@@ -1,4 +1,4 @@
-// The sending of a payout or a refund: the signer, the hold of a restore, its chain, proposals and reviews.
+// The sending of a payout or a refund: signer, hold after a restore, chain state, proposals and reviews.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, facts, h, money, table, when, words } from '../shared/dom.js';
@@ -11,7 +11,7 @@ import { confirmed } from './webhooks.js';
 /** @typedef {import("./transfer_steps.js").Transfer} Transfer */
 /** @typedef {import("./transfer_steps.js").Kind} Kind */
 
-/** Words for each `sending`, and the tone of its badge. @type {Record<string, [string, string]>} */
+/** Label and tone of the badge for each `sending`. @type {Record<string, [string, string]>} */
 const sendings = {
   running: ['Signer is running', 'info'],
   unknown: ['Signer left it unknown', 'warn'],
@@ -20,14 +20,14 @@ const sendings = {
   restored: ['On hold since a restore', 'warn'],
 };
 
-/** The state of the signer, or the hold of a restore, as a badge. @param {Transfer} each */
+/** Creates a badge for the signer's state or a hold. @param {Transfer} each */
 export function sendingBadge(each) {
   if (!each.sending) return null;
   const [text, tone] = sendings[each.sending] ?? [each.sending, ''];
   return h('span', { class: `badge ${tone}` }, text);
 }
 
-/** The way on for a transfer that a restore holds, where it was sent. @param {Transfer} each */
+/** Explains how to continue a held transfer that was sent. @param {Transfer} each */
 function wasSent(each) {
   if (each.status === 'requested')
     return 'If it was sent, release it, approve it as sent by hand, begin to send it, and enter its transaction.';
@@ -37,7 +37,7 @@ function wasSent(each) {
     : 'If it was sent, release it, begin to send it, and enter its transaction.';
 }
 
-/** What each `sending` asks of a person, and its heading. @param {Transfer} each @returns {[string, string[]]} */
+/** Returns heading and advice for each `sending`. @param {Transfer} each @returns {[string, string[]]} */
 function advice(each) {
   const lookFirst = 'Nobody knows whether this was sent. Look for it on the chain first.';
   const enter = 'If it is there, enter its transaction. If it is not, and never can be, mark it as failed.';
@@ -64,7 +64,7 @@ function advice(each) {
 }
 
 /**
- * Note about `sending` for a person: the state, and the step to take. Nothing where it is null.
+ * Creates the note about `sending`: its state and the next step. Null if `sending` is null.
  * @param {Context} context
  * @param {Transfer} each
  */
@@ -84,7 +84,7 @@ export function sendingNote(context, each) {
   );
 }
 
-/** Confirmations so far, and how many are needed; null while none are counted. @param {Transfer} each */
+/** Formats the confirmations so far and the required ones. Null while none are counted. @param {Transfer} each */
 export function confirmations(each) {
   const { confirmations: count, confirmationsNeeded: needed } = each.onChain;
   if (count === null) return null;
@@ -92,14 +92,14 @@ export function confirmations(each) {
   return `${count}${needed === null ? '' : total}`;
 }
 
-/** A badge where a person has to look, with the confirmations of the others. @param {Transfer} each */
+/** Creates a badge if a person must look, or shows the confirmations otherwise. @param {Transfer} each */
 export function chainBadge(each) {
   if (each.onChain.state === 'needs_review') return badge('needs_review', 'warn');
   const count = confirmations(each);
   return count === null ? null : h('span', { class: 'quiet' }, `Confirmations: ${count}`);
 }
 
-/** Sentence for a state on the chain. @param {Transfer} each */
+/** Describes the state on the chain. @param {Transfer} each */
 function stateText(each) {
   const { state } = each.onChain;
   const waiting = each.txid ? 'The chain has not told of the transaction yet.' : 'No transaction is known yet.';
@@ -114,7 +114,7 @@ function stateText(each) {
 }
 
 /**
- * State on the chain, proposals and reviews; nothing before there is any.
+ * Shows state on the chain, proposals and reviews. Null if there are none.
  * @param {Context} context
  * @param {Kind} kind
  * @param {Transfer} each
@@ -234,12 +234,12 @@ function reviewTable(context, kind, each) {
 }
 
 /**
- * Asks for the reason that ends a review.
+ * Asks for the reason and ends a review.
  * @param {Kind} kind
  * @param {Transfer} each
  * @param {Schemas["TransferReview"]} review
  * @param {'resolve' | 'adjust'} action
- * @returns {Promise<boolean>} whether it has ended
+ * @returns {Promise<boolean>} true if the review has ended
  */
 async function endReview(kind, each, review, action) {
   const amount = money(each.amount, each.currency);

@@ -1,4 +1,4 @@
-// The steps of a payout or a refund: its buttons, their dialogs, and the calls that they make.
+// The steps of a payout or a refund: buttons, dialogs and requests.
 
 import { ApiError, field, form, operator } from '../shared/api.js';
 import { ask, facts, h, money, toast, words } from '../shared/dom.js';
@@ -11,12 +11,12 @@ import { act } from './list.js';
 /** @typedef {import("./approve.js").Detail} Detail */
 /** @typedef {"payouts" | "refunds"} Kind */
 
-/** Of one kind, one word for it. @param {Kind} kind */
+/** Returns the singular of a kind. @param {Kind} kind */
 export const one = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
 
-/** What can be done to it now. @param {Context} context @param {Kind} kind @param {Transfer} each */
+/** Creates the buttons of the possible steps. @param {Context} context @param {Kind} kind @param {Transfer} each */
 export function actions(context, kind, each) {
-  // While the signer runs, every step is refused.
+  // While the signer runs, the server refuses every step.
   if (each.sending === 'running') return [];
   const thing = one(kind);
   const isSigners = each.sentBy === 'signer';
@@ -48,7 +48,7 @@ export function actions(context, kind, each) {
   });
 }
 
-/** What a step does, said before it is done. @param {string} action @param {Kind} kind @param {Transfer} each */
+/** Describes the consequence of a step. @param {string} action @param {Kind} kind @param {Transfer} each */
 function consequence(action, kind, each) {
   const what = `${money(each.amount, each.currency)}`;
   switch (action) {
@@ -86,11 +86,11 @@ function consequence(action, kind, each) {
   }
 }
 
-/** The steps after which nothing is sent any more. */
+/** Steps that end a transfer without sending it. */
 const ends = ['fail', 'reject', 'cancel'];
 
 /**
- * The fields of a step besides approval.
+ * Returns the fields of a step other than approval.
  * @param {string} action
  * @param {Transfer} each
  * @param {boolean} isTest
@@ -120,7 +120,7 @@ function asked(action, each, isTest) {
 }
 
 /**
- * Checkboxes that appear once a step was refused for the lack of them, by the parameter that the refusal names.
+ * Creates checkboxes that override a refusal. Each appears when a refusal names its parameter.
  * @param {string} action
  */
 function insistence(action) {
@@ -133,7 +133,7 @@ function insistence(action) {
   return {
     fields: boxes.map(({ element }) => ({ element })),
     values: () => Object.fromEntries(boxes.filter((box) => box.value() === true).map((box) => [box.name, true])),
-    /** Offers to insist on what was refused. @param {unknown} error */
+    /** Offers to override a refusal. @param {unknown} error */
     refused: (error) => {
       const box = boxes.find(({ name }) => error instanceof ApiError && error.param === name);
       if (box) box.element.hidden = false;
@@ -141,7 +141,12 @@ function insistence(action) {
   };
 }
 
-/** The title of a step's dialog, and its button. @param {string} action @param {Kind} kind @param {Transfer} each */
+/**
+ * Returns title and button text of a step's dialog.
+ * @param {string} action
+ * @param {Kind} kind
+ * @param {Transfer} each
+ */
 function wording(action, kind, each) {
   const thing = one(kind);
   const isSigners = each.sentBy === 'signer';
@@ -165,14 +170,14 @@ function wording(action, kind, each) {
 }
 
 /**
- * Asks for what a step needs, says what it will do, and does it.
+ * Opens the dialog of a step, which explains its consequence, and performs the step.
  * @param {Context} context
  * @param {Kind} kind
  * @param {Transfer} each
  * @param {string} action
  */
 async function step(context, kind, each, action) {
-  // What an approval would fix changes with the market.
+  // The terms of an approval change with the market, so they are read now.
   const path = context.path(`${kind}/${encodeURIComponent(each.id)}`);
   const detail = /** @type {Detail | null} */ (
     action === 'approve' ? await operator('GET', path, undefined, { mode: context.mode }) : null
@@ -180,7 +185,7 @@ async function step(context, kind, each, action) {
   const approval = detail ? approvalForm(detail) : null;
   const boxes = insistence(action);
   const [title, submit] = wording(action, kind, each);
-  // Somebody else has moved it meanwhile: the page then shows it as it is.
+  // Becomes true if somebody else has changed the transfer. The page then reloads.
   let isOther = false;
   const done = await ask(title, (/** @type {(answer: string | null) => void} */ close) => [
     h('p', null, consequence(action, kind, each)),

@@ -1,4 +1,4 @@
-// Payouts and refunds: asking for them, and their whole life.
+// Payouts and refunds: lists, requests and details.
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
@@ -15,7 +15,7 @@ import { actions, one } from './transfer_steps.js';
 
 const statuses = ['requested', 'approved', 'processing', 'paid', 'failed', 'rejected', 'cancelled'];
 
-/** What each status means, and who is to do what. @type {Record<string, string>} */
+/** Meaning of each status, and the next step. @type {Record<string, string>} */
 const meaning = {
   requested: 'The amount has left the balance. An operator approves or rejects it.',
   approved: 'Rate, network fee and amount are fixed. An operator or the signer sends it.',
@@ -130,7 +130,7 @@ async function list(context, kind) {
   );
 }
 
-/** Where one is shown: in its account. @param {Kind} kind @param {Transfer} each */
+/** Returns the link to a transfer in its account. @param {Kind} kind @param {Transfer} each */
 const place = (kind, each) => to(`/${kind}/${each.id}`, { account: each.account });
 
 /** @param {Context} context */
@@ -261,13 +261,13 @@ async function detail(context, kind, id) {
   );
 }
 
-/** Whether a person sends it now, or is to begin. @param {Context} context @param {Detail} each */
+/** Returns true if a person must send it now. @param {Context} context @param {Detail} each */
 function isToSend(context, each) {
   const isByHand = !each.sending && each.sentBy !== 'signer' && each.txid === null;
   return context.isOperator && isByHand && ['approved', 'processing'].includes(each.status);
 }
 
-/** The network fee, and where it comes from. @param {Transfer} each */
+/** Describes the network fee and its source. @param {Transfer} each */
 function networkFee(each) {
   if (!each.networkFeeCrypto) return null;
   const source = each.networkFeeFrom ? `, ${feeSources[each.networkFeeFrom]}` : '';
@@ -275,7 +275,7 @@ function networkFee(each) {
 }
 
 /**
- * How it is sent from a wallet: from when on, who does, then what the wallet is given.
+ * Shows how to send the transfer: when, by whom, and the values for the wallet.
  * @param {Context} context
  * @param {Detail} each
  */
@@ -301,7 +301,7 @@ function toSend(context, each) {
   );
 }
 
-/** What a wallet is given. @param {Detail} each */
+/** Shows the values to enter in a wallet. @param {Detail} each */
 function toWallet(each) {
   const text =
     each.status === 'approved'

@@ -1,4 +1,4 @@
-// Money that matched nothing: giving it to whom it is for, paying it back, leaving it, and undoing that.
+// Unmatched payments: assigning, returning and dismissing them, and undoing that.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, toast, when, words } from '../shared/dom.js';
@@ -9,7 +9,7 @@ import { confirmed } from './webhooks.js';
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["UnmatchedPayment"]} Unmatched */
 
-/** Why it matched nothing. @type {Record<string, string>} */
+/** Reasons why a payment is unmatched. @type {Record<string, string>} */
 const reasons = {
   unknown_address: 'The address is nobody’s: it was given out by the wallet, and not by Coffer.',
   unquoted_coin: 'The invoice was quoted in another coin.',
@@ -100,7 +100,7 @@ function buttons(context, one) {
   );
 }
 
-/** What a payment is. @param {Unmatched} one */
+/** Describes a payment. @param {Unmatched} one */
 const about = (one) =>
   facts(
     ['Amount', money(one.amountCrypto, one.assetSymbol)],

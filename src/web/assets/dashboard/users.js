@@ -1,4 +1,4 @@
-// The team: who may sign in, and as what.
+// Users and their roles.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, h, table, toast, when } from '../shared/dom.js';

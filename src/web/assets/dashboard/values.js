@@ -1,11 +1,11 @@
-// What forms send: whole numbers as they were typed, and what is different from what was loaded.
+// Values of forms: whole numbers and changed fields.
 //
-// What always holds: what is no number is refused here, so that nothing else is sent in its place.
+// Invariant: an invalid number is refused here, so that no other value is sent instead.
 
 import { ApiError } from '../shared/api.js';
 
 /**
- * The whole number in a field; null where that is empty.
+ * Returns the whole number in a field, or null if the field is empty.
  * @param {Record<string, string>} values
  * @param {string} name
  */
@@ -19,7 +19,7 @@ export function whole(values, name) {
 }
 
 /**
- * Of what a form has, what is different from what was loaded: what somebody else has changed since then stays.
+ * Returns the fields that differ from the loaded ones. Unchanged fields are not sent, so other users' changes stay.
  * @param {Record<string, any>} before
  * @param {Record<string, any>} after
  */
@@ -39,5 +39,5 @@ export function changed(before, after) {
   return different;
 }
 
-/** The same text for what is the same; the order of a list says nothing. @param {unknown} value */
+/** Returns an equal text for equal values. The order of a list does not matter. @param {unknown} value */
 const text = (value) => JSON.stringify(Array.isArray(value) ? [...value].sort() : value);

@@ -1,4 +1,4 @@
-// Wallets that live addresses come from, pools of imported addresses, and addresses declared as our own.
+// Wallets that live addresses are derived from, pools of imported addresses, and the operator's own addresses.
 
 import { busy, form, operator, problemText } from '../shared/api.js';
 import { ask, badge, empty, facts, fill, h, table, toast, when, words } from '../shared/dom.js';
@@ -150,7 +150,7 @@ function card(context, one) {
   );
 }
 
-/** Reads a key, shows its addresses, and adds it only then. @param {Context} context */
+/** Reads a key, shows its addresses and adds it after confirmation. @param {Context} context */
 export async function addWallet(context) {
   const added = await ask('Add a wallet', (/** @type {(answer: any) => void} */ close) => {
     const place = h('div', { class: 'stack' });

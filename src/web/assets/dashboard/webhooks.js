@@ -1,4 +1,4 @@
-// Webhook endpoints: making and changing them, their secrets, what they were sent last.
+// Webhook endpoints: creating and changing them, their secrets and latest deliveries.
 
 import { field, form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, secret, table, to, toast, when, words } from '../shared/dom.js';
@@ -9,7 +9,7 @@ import { changed } from './values.js';
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["Endpoint"]} Endpoint */
 
-/** The pages about webhooks. @type {[string, string][]} */
+/** Pages about webhooks. @type {[string, string][]} */
 export const webhookTabs = [
   ['/webhooks', 'Endpoints'],
   ['/deliveries', 'Deliveries'],
@@ -17,7 +17,7 @@ export const webhookTabs = [
   ['/signature', 'Check a signature'],
 ];
 
-/** Every type of event. @type {Schemas["Event"]["type"][]} */
+/** All event types. @type {Schemas["Event"]["type"][]} */
 export const eventTypes = [
   'invoice.created',
   'invoice.detected',
@@ -135,7 +135,7 @@ function buttons(context, one) {
 }
 
 /**
- * Asks whether something is meant.
+ * Asks the user to confirm an action.
  * @param {string} title
  * @param {import("../shared/dom.js").Child} text
  * @param {string} verb
@@ -243,7 +243,7 @@ export async function edit(context, endpoint) {
   return made;
 }
 
-/** The secret of deliveries to addresses that invoices name themselves. @param {Context} context */
+/** Shows the secret of webhooks to an invoice's own address. @param {Context} context */
 function legacy(context) {
   return h(
     'details',

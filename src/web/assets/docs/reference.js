@@ -1,13 +1,13 @@
-// The reference: its search, and in a sandbox a form below each operation that sends it.
+// The reference's search, and in a sandbox a form below each operation that sends it.
 //
-// What always holds: without this the page is complete; what comes from the server is shown as text.
+// Invariant: the page is complete without this script, and server data is shown as text.
 
 import { offerTrying } from './try.js';
 
 const field = /** @type {HTMLInputElement} */ (document.getElementById('find'));
 const found = /** @type {HTMLElement} */ (document.getElementById('found'));
 const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.operation')]);
-/** What each article says beside its examples, read when it is first searched. @type {Map<HTMLElement, string>} */
+/** Searchable text of each article without its examples, read at the first search. @type {Map<HTMLElement, string>} */
 const said = new Map();
 
 /** @param {HTMLElement} article */
@@ -21,7 +21,7 @@ function text(article) {
   return read;
 }
 
-/** Shows what has all of these words, and hides the rest. */
+/** Shows the articles that contain all searched words, and hides the others. */
 function search() {
   const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   let count = 0;
@@ -49,7 +49,7 @@ function search() {
         : `${count} of ${articles.length} entries have ${words.length === 1 ? 'this word' : 'all of these words'}.`;
 }
 
-/** What a link leads to is shown, whatever is searched for. */
+/** Shows the target of a link even if the search hides it. */
 function reveal() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target?.closest('[hidden]')) return;

@@ -1,18 +1,18 @@
-// Trying an operation out in a sandbox: a form for what it takes, and the answer.
+// The form that sends an operation to the sandbox and shows its response.
 //
-// What always holds: it is sent to this sandbox only, with its own keys, and the answer is shown as text.
+// Invariant: requests go only to this sandbox, with its own keys, and responses are shown as text.
 
 import { fill, h, root } from '../shared/dom.js';
 import { inLines } from '../shared/json.js';
 
-/** What of the sandbox's keys is sent with an operation. */
+/** Headers with the sandbox's credentials, by kind of credential. */
 const headers = /** @type {Record<string, Record<string, string>>} */ ({
   secret: { 'X-API-Key': 'sk_test_sandbox' },
   public: { 'X-API-Key': 'pk_test_sandbox' },
   reseller: { Authorization: 'Bearer rt_sandbox' },
 });
 
-/** Puts a button below each operation. @param {HTMLElement[]} articles */
+/** Adds a button below each operation. @param {HTMLElement[]} articles */
 export function offerTrying(articles) {
   for (const article of articles) {
     const { method, path, key } = article.dataset;
@@ -30,7 +30,7 @@ export function offerTrying(articles) {
 }
 
 /**
- * The form of an operation.
+ * Creates the form of an operation.
  * @param {HTMLElement} article
  * @param {string} method
  * @param {string} path
@@ -121,11 +121,11 @@ function form(article, method, path, key) {
   return made;
 }
 
-/** How much of an answer is shown, and how long one that goes on is waited for. */
+/** Maximum characters of a response to show, and maximum time to wait for a streamed one. */
 const CHARACTERS_MAX = 100_000;
 const WAIT_MS = 3000;
 
-/** The answer, or its start where it is long or goes on. @param {Response} response */
+/** Returns a response, or its start if the response is long or streamed. @param {Response} response */
 async function start(response) {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (!reader) return '';

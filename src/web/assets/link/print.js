@@ -1,4 +1,4 @@
-// The button that prints a payment link's QR code; without a script the browser's own way of printing does it.
+// The button that prints a payment link's QR code.
 
 const button = document.querySelector('.print');
 if (button instanceof HTMLElement) {

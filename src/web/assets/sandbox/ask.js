@@ -1,11 +1,10 @@
-// What the sandbox is asked: its controls, which take no key, and the merchant's interface with the sandbox's keys.
+// Requests to the sandbox: its controls, which need no key, and the merchant API with the sandbox's keys.
 //
-// What always holds: a refusal is an error whose message is the server's; what the page reads for itself is not told
-// among what happens.
+// Invariant: an error has the server's message. Requests by the page itself do not appear in the activity list.
 
 import { root, toast } from '../shared/dom.js';
 
-/** Sent with what is not to be told among what happens. */
+/** Header of requests that do not appear in the activity list. */
 const UNTOLD = { 'X-Coffer-Untold': '1' };
 
 export const keys = /** @type {const} */ ({ test: 'sk_test_sandbox', live: 'sk_live_sandbox' });
@@ -30,7 +29,7 @@ export async function ask(method, path, { body, key, isOwn = false } = {}) {
 }
 
 /**
- * A button that does something, and cannot be pressed again until it is done; what goes wrong is said.
+ * Runs `work` while the button is disabled, and shows its errors.
  * @param {HTMLButtonElement} button
  * @param {() => Promise<unknown>} work
  */

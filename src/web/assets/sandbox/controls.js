@@ -1,4 +1,4 @@
-// The sandbox's own controls: its clock, where webhooks go, faults of calls, and the reset.
+// The sandbox's controls: clock, webhook target, faults and reset.
 
 import { ask as dialog, copyButton, fill, h, root, toast, when } from '../shared/dom.js';
 import { ask, doing } from './ask.js';
@@ -8,7 +8,7 @@ import { ask, doing } from './ask.js';
 /** @type {((state: State) => void)[]} */
 const listeners = [];
 
-/** What the sandbox is now. */
+/** Current state of the sandbox. */
 export const state = {
   /** @returns {Promise<State>} */
   async get() {
@@ -36,7 +36,7 @@ function card(name, hint, ...children) {
   );
 }
 
-/** The clock, which only goes forward. */
+/** Controls of the clock, which only moves forward. */
 export function clock() {
   const shown = h('p', { class: 'number' }, '–');
   const freeze = h(
@@ -83,7 +83,7 @@ export function clock() {
   );
 }
 
-/** Where webhooks go. */
+/** Controls of the webhook target. */
 export function webhooks() {
   const inbox = new URL('sandbox/inbox/page', root).href;
   const list = h('ul', { class: 'made' });
@@ -139,7 +139,7 @@ export function webhooks() {
   );
 }
 
-/** What goes wrong with the next calls. */
+/** Controls of the faults for the next requests. */
 export function faults() {
   const routes = [
     'any call',
@@ -218,7 +218,7 @@ export function faults() {
   );
 }
 
-/** Back to the beginning. */
+/** Control that resets the sandbox. */
 export function reset() {
   const button = h(
     'button',

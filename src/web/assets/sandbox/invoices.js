@@ -1,6 +1,6 @@
-// The invoices made so far, and what can be done to each: pay it, in every way; make its payment vanish or come back.
+// The latest invoices with their actions: pay in several ways, drop a payment, or restore it.
 //
-// What always holds: an amount is computed exactly, on its digits.
+// Invariant: amounts are computed exactly, on their digits.
 
 import { badge, fill, h, money, toast } from '../shared/dom.js';
 import { ask, doing, keys } from './ask.js';
@@ -9,7 +9,7 @@ import { state } from './controls.js';
 /** @typedef {import("openapi").components["schemas"]["Invoice"]} Invoice */
 
 const SHOWN_MAX = 20;
-/** The payments that were made here, by their invoice; the newest last. @type {Map<string, string[]>} */
+/** Payments made on this page by invoice, the newest last. @type {Map<string, string[]>} */
 const payments = new Map();
 
 export function invoices() {
@@ -97,7 +97,7 @@ export function invoices() {
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-focus="${CSS.escape(focused)}"]`))?.focus();
   }
 
-  /** Reads them again; what is asked for meanwhile is one more time. */
+  /** Reads the invoices again. Requests during a read cause one more read. */
   function refresh() {
     if (reading) {
       isStale = true;
@@ -127,7 +127,7 @@ function keyOf(isLive) {
 }
 
 /**
- * An invoice, with what can be done to it.
+ * Creates the entry of an invoice with its actions.
  * @param {Invoice} invoice
  * @param {() => Promise<void>} refresh
  */
@@ -196,7 +196,7 @@ function item(invoice, refresh) {
 }
 
 /**
- * Pays a part of what is due, and confirms it; a coin is picked first where there is none.
+ * Pays a fraction of the amount due and confirms it. Chooses a coin first if the invoice has none.
  * @param {Invoice} invoice
  * @param {bigint} times
  * @param {bigint} parts
@@ -213,7 +213,7 @@ async function pay(invoice, times, parts) {
   await ask('POST', `sandbox/payments/${seen.id}`, { body: { state: 'confirmed' } });
 }
 
-/** Lets the deadline pass, and pays then. @param {Invoice} invoice */
+/** Pays after the deadline. @param {Invoice} invoice */
 async function payLate(invoice) {
   let due = invoice;
   if (!due.asset)
@@ -226,14 +226,14 @@ async function payLate(invoice) {
   await pay(due, 1n, 1n);
 }
 
-/** What becomes of the newest payment that was made here. @param {Invoice} invoice @param {string} next */
+/** Changes the newest payment made on this page. @param {Invoice} invoice @param {string} next */
 async function step(invoice, next) {
   const newest = payments.get(invoice.id)?.at(-1);
   if (newest) await ask('POST', `sandbox/payments/${newest}`, { body: { state: next } });
 }
 
 /**
- * An amount `times` over, in `parts`.
+ * Multiplies an amount by `times` and divides it by `parts`.
  * @param {string} amount
  * @param {bigint} times
  * @param {bigint} parts

@@ -1,6 +1,6 @@
-// What happens in the sandbox, as it happens: calls, events, webhooks.
+// The live activity of the sandbox: requests, events and webhooks.
 //
-// What always holds: at most so many entries are on the page, and each shows what came as text.
+// Invariant: the list has a maximum length, and received data is shown as text.
 
 import { badge, fill, h, root } from '../shared/dom.js';
 import { inLines, parse, source } from '../shared/json.js';
@@ -12,9 +12,9 @@ const ENTRIES_MAX = 300;
 const kinds = /** @type {const} */ ({ all: 'All', call: 'Calls', event: 'Events', delivery: 'Webhooks' });
 
 /**
- * Fills the part of the page, and listens.
+ * Fills the activity list and listens for entries.
  * @param {HTMLElement} place
- * @param {(kind: Activity['kind']) => void} happened is told of each thing
+ * @param {(kind: Activity['kind']) => void} happened called for each entry
  */
 export function live(place, happened) {
   const list = h('ol', { class: 'list', tabindex: '0', 'aria-labelledby': 'live-name' });
@@ -124,7 +124,7 @@ export function live(place, happened) {
   none();
 }
 
-/** One entry. @param {Activity} activity */
+/** Creates an entry. @param {Activity} activity */
 function entryOf(activity) {
   if (activity.kind === 'missed') {
     return h(
@@ -135,7 +135,7 @@ function entryOf(activity) {
   }
   const [summary, inside] = parts(activity);
   const details = h('details', null, h('summary', null, summary));
-  // What is inside is made when it is first looked at.
+  // The details are created when they are first opened.
   details.addEventListener('toggle', () => {
     if (details.open && details.children.length === 1) details.append(h('div', { class: 'inside' }, inside()));
   });
@@ -217,7 +217,7 @@ function body(name, { text, cut }) {
   return [h('h3', null, cut ? `${name}, the start of it` : name), h('pre', { tabindex: '0' }, inLines(text))];
 }
 
-/** The type of the event in a body. @param {string} text */
+/** Returns the type of the event in a body. @param {string} text */
 function type(text) {
   try {
     const { type, event } = JSON.parse(text);

@@ -1,7 +1,5 @@
-// The sandbox's page: what happens in it as it happens, and buttons for what can be made to happen.
-//
-// What lives here: putting the parts together. What does not: the parts. What always holds: without this the page still
-// has the keys and the lines of the first payment.
+// The sandbox's page: live activity and controls. Without this script the page still shows the keys and the commands of
+// a first payment.
 
 import { copyButton } from '../shared/dom.js';
 import { live } from './live.js';

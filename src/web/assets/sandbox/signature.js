@@ -1,12 +1,12 @@
-// Checks a webhook's signature as its receiver would: by the endpoint's secret and the bytes that were sent.
+// Verifies a webhook signature as its receiver would, with the endpoint's secret and the sent bytes.
 
 import { state } from './controls.js';
 
-/** What signs what goes to an invoice's own webhookUrl in a sandbox. */
+/** Secret that signs webhooks to an invoice's own webhookUrl in a sandbox. */
 const LEGACY_SECRET = 'legacy_sandbox';
 
 /**
- * Is it signed with a secret of this sandbox? And that in a sentence.
+ * Returns true if a secret of this sandbox made the signature, and a sentence about it.
  * @param {Extract<import("controls").components["schemas"]["SandboxActivity"], { kind: 'delivery' }>} delivery
  * @returns {Promise<[boolean, string]>}
  */

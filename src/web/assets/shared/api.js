@@ -1,17 +1,17 @@
-// How pages talk to the server: JSON, refusals as errors that name their field, forms that show them there.
+// Requests to the server, forms, and the display of errors.
 //
-// What always holds: a refusal is shown beside the field that it names, with its request id; where the session is over,
-// or a recent password is asked for, it is asked for in a dialog over what was typed, and the call is made again.
+// Invariant: an error appears beside the field that it names, with its request id. If the session has ended or a recent
+// password is required, a dialog asks for the password, keeps the form's input, and repeats the request.
 
 import { ask, h, root, timed } from './dom.js';
 import { parse } from './json.js';
 
 /** @typedef {import("./dom.js").Child} Child */
 
-/** A call that was refused, or that nobody answered. */
+/** An error response, or a request without a response. */
 export class ApiError extends Error {
   /**
-   * @param {number} status 0 where there was no answer
+   * @param {number} status 0 if there was no response
    * @param {{ error?: string, message?: string, param?: string, requestId?: string }} body
    */
   constructor(status, body) {
@@ -28,16 +28,16 @@ export class ApiError extends Error {
   }
 }
 
-/** Whose page it is, and what it does where nobody is signed in any more. */
+/** The signed-in user's email address, and the function to call when the session has ended. */
 export const hooks = { email: /** @type {string | null} */ (null), signedOut: () => {} };
 
 /**
- * Asks the server. `path` is below where its paths begin, without a slash before it.
+ * Sends a request. `path` is relative to the root of the server, without a slash at its start.
  * @param {string} method
  * @param {string} path
  * @param {unknown} [body] sent as JSON
  * @param {Record<string, string>} [headers]
- * @returns {Promise<any>} what it answered, as JSON; null where that was nothing
+ * @returns {Promise<any>} the JSON response, or null if the response is empty
  */
 export async function call(method, path, body, headers = {}) {
   let answer;
@@ -71,13 +71,13 @@ export async function call(method, path, body, headers = {}) {
   throw refusal;
 }
 
-/** That dialog, while it is open: several calls may find at once that the session is over. */
+/** The open sign-in dialog, shared by all requests that find the session ended. */
 let signingIn = /** @type {Promise<boolean | null> | null} */ (null);
 
 /**
- * Asks whose page it is for the password, where the session is over.
+ * Asks the user for the password after the session has ended.
  * @param {string} email
- * @returns {Promise<boolean | null>} are they back? Null: not yet, and what was typed stays
+ * @returns {Promise<boolean | null>} true if signed in again; null if postponed, which keeps the form's input
  */
 function signInAgain(email) {
   signingIn ??= ask('Sign in again', (/** @type {(isBack: boolean) => void} */ close) => [
@@ -100,7 +100,7 @@ function signInAgain(email) {
 }
 
 /**
- * The same of the operator interface; `query` is put behind the path, but what is empty in it.
+ * Calls an operation of the operator API. Adds the values of `query` that are not empty.
  * @param {string} method
  * @param {string} path below /dashboard/api/
  * @param {unknown} [body]
@@ -112,7 +112,7 @@ export function operator(method, path, body, query = {}, headers = {}) {
 }
 
 /**
- * A query with its question mark; nothing where it is empty.
+ * Returns a query string with its question mark, or an empty text.
  * @param {Record<string, string | number | null | undefined>} query
  */
 export function queryText(query) {
@@ -120,10 +120,10 @@ export function queryText(query) {
   return there.length === 0 ? '' : `?${new URLSearchParams(there.map(([name, value]) => [name, String(value)]))}`;
 }
 
-/** The dialog that asks for the password again, while it is open: one answer serves every call that waits for it. */
+/** The open password dialog, shared by all requests that wait for it. */
 let confirming = /** @type {Promise<boolean | null> | null} */ (null);
 
-/** Asks for one's own password once more. @returns {Promise<boolean>} was it given? */
+/** Asks for the user's password again. @returns {Promise<boolean>} true if it was confirmed */
 async function confirmPassword() {
   confirming ??= ask('Confirm with your password', (/** @type {(given: boolean) => void} */ close) => [
     h('p', null, 'What you are about to do is sensitive. It asks for your password again, for the next 15 minutes.'),
@@ -143,8 +143,8 @@ async function confirmPassword() {
 }
 
 /**
- * Makes a call again with a code of the second factor, which is asked for.
- * @param {ApiError} refusal thrown where none is given
+ * Asks for a code of the second factor and repeats a request with it.
+ * @param {ApiError} refusal thrown if the user enters no code
  * @param {string} method
  * @param {string} path
  * @param {unknown} body
@@ -174,7 +174,7 @@ async function withCode(refusal, method, path, body, headers) {
 }
 
 /**
- * One field of a form. `type`: that of an input, or `select`, `textarea`, `checkbox`, `none` (`element` only).
+ * A field of a form. `type` is that of an input, or `select`, `textarea`, `checkbox` or `none` (`element` only).
  * @typedef {{
  *   name: string, label: string, type?: string, value?: string | boolean | null, hint?: Child, required?: boolean,
  *   options?: [string, string][], placeholder?: string, autocomplete?: string, inputmode?: string, rows?: number,
@@ -185,7 +185,7 @@ async function withCode(refusal, method, path, body, headers) {
 let counter = 0;
 
 /**
- * One field with its label, its hint and the place for what is wrong with it.
+ * Creates a field with its label, its hint and a place for its error.
  * @param {Field} field
  */
 export function field(field) {
@@ -235,7 +235,7 @@ export function field(field) {
     name: field.name,
     /** @returns {string | boolean} */
     value: () => (input instanceof HTMLInputElement && input.type === 'checkbox' ? input.checked : input.value.trim()),
-    /** @returns {string | boolean} as it was typed: a password */
+    /** @returns {string | boolean} the untrimmed value, for passwords */
     exact: () => (input instanceof HTMLInputElement && input.type === 'checkbox' ? input.checked : input.value),
     /** @param {string | null} message */
     say: (message) => {
@@ -247,13 +247,13 @@ export function field(field) {
   };
 }
 
-/** Is every character of it meant, also one at its end? @param {Element} input */
+/** Returns true if spaces at the ends of an input's value count. @param {Element} input */
 const isExact = (input) =>
   input instanceof HTMLTextAreaElement || (input instanceof HTMLInputElement && input.type === 'password');
 
 /**
- * A form. `send` is given the values by name; what it throws is shown: beside the field that it names, or above the
- * button.
+ * Creates a form. `send` receives the values by name. An error of `send` appears beside the field that it names, or
+ * above the button.
  * @param {{
  *   fields: (Field | { element: HTMLElement })[], submit: string, danger?: boolean, cancel?: () => void,
  *   cancelText?: string, send: (values: Record<string, any>) => Promise<unknown>, class?: string, label?: string,
@@ -318,7 +318,7 @@ export function form(options) {
 }
 
 /**
- * Does something while a button shows that it is being done.
+ * Runs `work` while the button shows that it is busy.
  * @param {HTMLButtonElement} button
  * @param {() => Promise<unknown>} work
  */
@@ -334,20 +334,20 @@ export async function busy(button, work) {
   }
 }
 
-/** What went wrong, as a sentence. @param {unknown} error */
+/** Returns an error's message as a sentence. @param {unknown} error */
 export function told(error) {
   const text = error instanceof Error ? error.message : String(error);
   const sentence = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
-/** What went wrong, with the request that it went wrong in. @param {unknown} error */
+/** Returns an error's message with its request id. @param {unknown} error */
 export function problemText(error) {
   const id = error instanceof ApiError ? error.requestId : null;
   return h('div', null, h('p', null, timed(told(error))), id ? h('p', { class: 'quiet' }, `Request ${id}`) : null);
 }
 
-/** A page's place for what went wrong. @param {unknown} error */
+/** Creates a note that shows an error. @param {unknown} error */
 export function problemNote(error) {
   return h('div', { class: 'note bad', role: 'alert' }, problemText(error));
 }

@@ -1,14 +1,14 @@
-// What pages that a script fills are built of: elements, a small router, and how things are written for people.
+// Building blocks of pages that a script fills: elements, a small router, and formats for people.
 //
-// What always holds: what comes from the server is put in as text, never as markup; an address is linked to only where
-// it is of this service, of the web, or opens an app; nothing here computes with money: an amount is the server's text.
+// Invariant: server data is inserted as text, never as markup. Links lead only to this service, to websites or to known
+// apps. Scripts do not compute with money: amounts are the server's texts.
 
 /** @typedef {Node | string | number | null | undefined | false | readonly unknown[]} Child a list is of children */
 /** @typedef {Record<string, unknown>} Props */
 
 /**
- * An element. A property beginning with `on` that is a function listens; `true` is an attribute without a value;
- * `false`, `null` and `undefined` are none; `value`, `checked` and `selected` are set as properties.
+ * Creates an element. A function property whose name begins with `on` is an event listener. `true` is an attribute
+ * without a value; `false`, `null` and `undefined` add none. `value`, `checked` and `selected` are set as properties.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
  * @param {Props | null} [props]
@@ -35,7 +35,7 @@ export function h(tag, props, ...children) {
 }
 
 /**
- * An element of SVG.
+ * Creates an SVG element.
  * @param {string} tag
  * @param {Props | null} [props]
  * @param {...Child} children
@@ -47,11 +47,11 @@ export function s(tag, props, ...children) {
   return element;
 }
 
-/** What leads to an app: an authenticator, a wallet. */
+/** URL schemes that open authenticators and wallets. */
 const apps = ['otpauth:', 'bitcoin:', 'litecoin:', 'dogecoin:', 'ethereum:', 'solana:'];
 
 /**
- * Does it lead to a place of this service, of the web, or to an app that is meant? `javascript:` does not.
+ * Returns true if a URL leads to this service, a website or a known app. `javascript:` URLs do not.
  * @param {string} url
  */
 export function isSafe(url) {
@@ -63,7 +63,7 @@ export function isSafe(url) {
 }
 
 /**
- * Appends; what is nothing is left out, a list is flattened.
+ * Appends children. Skips empty ones and flattens lists.
  * @param {Node} element
  * @param {Child[]} children
  */
@@ -76,7 +76,7 @@ export function add(element, children) {
 }
 
 /**
- * Puts these in the place of all that is in it.
+ * Replaces all children of an element.
  * @param {Element} element
  * @param {...Child} children
  */
@@ -85,11 +85,11 @@ export function fill(element, ...children) {
   add(element, children);
 }
 
-/** Where the service's paths begin, also below a path of another server: `../../../` from this file. */
+/** Root URL of the service, which may be below a path of another server: `../../../` from this file. */
 export const root = new URL('../../../', import.meta.url);
 
 /**
- * An amount with its currency, as the server wrote it, its whole part in groups of three digits.
+ * Formats an amount with its currency. Groups the digits before the point by three.
  * @param {string | null | undefined} amount
  * @param {string | null | undefined} [currency]
  */
@@ -105,7 +105,7 @@ const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyl
 const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
 /**
- * A moment as people here read it; its title is the exact one, in UTC.
+ * Formats a time in local time. The element's title is the exact time in UTC.
  * @param {string | null | undefined} moment
  * @returns {Node}
  */
@@ -115,7 +115,7 @@ export function when(moment) {
 }
 
 /**
- * A text of the server's, its moments as people here read them.
+ * Formats the times in a text from the server.
  * @param {string} text
  * @returns {Child[]}
  */
@@ -125,18 +125,18 @@ export function timed(text) {
 }
 
 /**
- * A day, `2026-11-22`, as people read it.
+ * Formats a day such as `2026-11-22`.
  * @param {string} day
  */
 export function dayName(day) {
   return days.format(new Date(`${day}T00:00:00Z`));
 }
 
-/** What several chains are called together. @type {Record<string, string>} */
+/** Names of groups of chains. @type {Record<string, string>} */
 const families = { evm: 'Ethereum, Base and Polygon', utxo: 'Bitcoin' };
 
 /**
- * A word of the interface as people read it: `awaiting_payment` is “Awaiting payment”.
+ * Formats an identifier as words: `awaiting_payment` becomes “Awaiting payment”.
  * @param {string} name
  */
 export function words(name) {
@@ -154,18 +154,18 @@ for (const name of ['underpaid', 'paid_late', 'requested', 'pending', 'queued', 
 for (const name of ['failed', 'rejected', 'suspended', 'dropped', 'orphaned', 'refused']) tones[name] = 'bad';
 
 /**
- * A status as a word with a color of its kind.
+ * Creates a badge with a status and its colour.
  * @param {string} status
  * @param {string} [tone] good, info, warn or bad, where it is not the status's own
- */
+ * @param {string} [tone] good, info, warn or bad; replaces the status's own tone
 export function badge(status, tone) {
   return h('span', { class: `badge ${tone ?? tones[status] ?? ''}` }, words(status));
 }
 
 /**
- * A button that copies a text, and says that it did.
+ * Creates a button that copies a text and confirms it.
  * @param {string} text
- * @param {string} [name] what is copied: “address”
+ * @param {string} [name] name of the copied thing, such as “address”
  */
 export function copyButton(text, name = 'text') {
   const button = h(
@@ -191,7 +191,7 @@ export function copyButton(text, name = 'text') {
 }
 
 /**
- * A text in full that can be copied.
+ * Shows a text completely, with a copy button.
  * @param {string} text
  * @param {string} [name]
  */
@@ -199,7 +199,7 @@ export function secret(text, name) {
   return h('div', { class: 'secret' }, h('code', null, text), copyButton(text, name));
 }
 
-/** Says something for six seconds, also to a screen reader. @param {string} text */
+/** Shows a message for six seconds and announces it to screen readers. @param {string} text */
 export function toast(text) {
   let place = document.querySelector('.toasts');
   const dialog = document.querySelector('dialog[open]');
@@ -211,7 +211,7 @@ export function toast(text) {
 }
 
 /**
- * A QR code, as the server draws it.
+ * Draws a QR code from the server's path data.
  * @param {import("openapi").components["schemas"]["QrCode"]} code
  * @param {string} label
  */
@@ -224,7 +224,7 @@ export function qrCode({ size, path }, label) {
 }
 
 /**
- * Facts with their names; those that are nothing are left out.
+ * Creates a list of names and values. Skips empty values.
  * @param {[string, Child][]} entries
  */
 export function facts(...entries) {
@@ -237,7 +237,7 @@ export function facts(...entries) {
 }
 
 /**
- * What stands where there is nothing yet, and what can be done about it.
+ * Creates the empty state of a list: what will be here, and how to begin.
  * @param {string} title
  * @param {Child} text
  * @param {...Child} actions
@@ -247,16 +247,16 @@ export function empty(title, text, ...actions) {
 }
 
 /**
- * One column of a table.
+ * A column of a table.
  * @template Row
  * @typedef {{ name: string, cell: (row: Row) => Child, end?: boolean }} Column
  */
 
-/** Narrower than this, in pixels, a table is hard to read even where it fits. */
+/** Minimum width of a readable table, in pixels. */
 const TABLE_WIDTH_MIN = 560;
 
 /**
- * A table; where it does not fit its place, as on a phone, its rows are cards. `label` names it for a screen reader.
+ * Creates a table. In a narrow place, as on a phone, its rows become cards. `label` is its name for screen readers.
  * @template Row
  * @param {string} label
  * @param {Column<Row>[]} columns
@@ -303,14 +303,14 @@ export function table(label, columns, rows) {
     if (card.isConnected) fit();
   };
   append(rows);
-  // Its height never changes, so that what `fit` does is not heard of again.
+  // Its height never changes, so `fit` does not trigger the observer again.
   const width = h('div');
   new ResizeObserver(fit).observe(width);
   return { element: h('div', null, width, card), append };
 }
 
 /**
- * Where the page is: `#/invoices/ID?text=x` is the path `/invoices/ID` and its query.
+ * Returns the current place: `#/invoices/ID?text=x` is the path `/invoices/ID` and its query.
  * @returns {{ path: string, query: URLSearchParams }}
  */
 export function place() {
@@ -319,7 +319,7 @@ export function place() {
 }
 
 /**
- * The address of a place in the page; what is empty in the query is left out.
+ * Returns the link to a place in the page. Skips empty query values.
  * @param {string} path
  * @param {Record<string, string | null | undefined>} [query]
  */
@@ -330,7 +330,7 @@ export function to(path, query = {}) {
 }
 
 /**
- * Calls `onChange` now and whenever the place is another one.
+ * Calls `onChange` now and whenever the place changes.
  * @param {() => void} onChange
  */
 export function router(onChange) {
@@ -339,8 +339,8 @@ export function router(onChange) {
 }
 
 /**
- * Asks something in a dialog that has the focus until it is closed; focus goes back after it. `build` is given what
- * closes it with an answer; Escape closes it with null.
+ * Opens a dialog and returns its result. `build` receives the function that closes it with a result. Escape closes it
+ * with null. Focus returns to its earlier place.
  * @template T
  * @param {string} title
  * @param {(close: (answer: T) => void) => Child} build

@@ -1,31 +1,31 @@
-// JSON as it was written: a number in it may have more digits than a script can keep.
+// JSON with its source text, because a number may have more digits than JavaScript keeps.
 //
-// What always holds: what is shown or copied is the text that came, with other white space at most.
+// Invariant: shown and copied JSON is the received text, except for white space.
 
-/** A string, a sign, or a number or word. */
+/** A string, a punctuation character, or a number or literal. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /**
- * The text that objects and lists were read from, where a script would write another.
+ * Source text of objects and lists, if JavaScript would write it differently.
  * @type {WeakMap<object, string>}
  */
 const written = new WeakMap();
 
-/** Reads JSON, and keeps what it was written as. @param {string} text @returns {any} */
+/** Parses JSON and keeps its source text. @param {string} text @returns {any} */
 export function parse(text) {
   const json = JSON.parse(text);
   if (JSON.stringify(json) !== text) keep(text, json);
   return json;
 }
 
-/** The text that this was read from. @param {unknown} json */
+/** Returns the source text of a parsed value. @param {unknown} json */
 export function source(json) {
   const text = typeof json === 'object' && json !== null ? written.get(json) : undefined;
   return text ?? JSON.stringify(json);
 }
 
 /**
- * Keeps the part of the text that each object and list was read from.
+ * Stores the source text of each object and list.
  * @param {string} text
  * @param {any} json
  */
@@ -54,7 +54,7 @@ function keep(text, json) {
   }
 }
 
-/** JSON in lines that people can read; what is no JSON stays as it is. @param {string} text */
+/** Formats JSON in indented lines. Other text stays unchanged. @param {string} text */
 export function inLines(text) {
   try {
     JSON.parse(text);

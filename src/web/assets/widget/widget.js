@@ -1,18 +1,18 @@
-// Opens Coffer's checkout from a shop's page. It needs a public key and the id of an invoice that the shop's own
-// server has made, never a secret key:
+// Opens Coffer's checkout from a shop's page. The page needs a public key, never a secret key, and the id of an invoice
+// that the shop's server created:
 //
 //   <script src="https://pay.example.com/widget.js"></script>
 //   <coffer-checkout public-key="pk_live_…" invoice="…">Pay</coffer-checkout>
 //
-// opens it in a dialog over the page and tells the page what happens by events of that element: coffer-open,
-// coffer-status (detail: { invoiceId, status, paid }), coffer-close and coffer-error (detail: the error).
+// opens a dialog over the page. The element sends events to the page: coffer-open, coffer-status (detail: { invoiceId,
+// status, paid }), coffer-close and coffer-error (detail: the error).
 //
 //   <button data-coffer-key="pk_live_…" data-coffer-invoice="…">Pay</button>
 //
-// goes to the checkout instead, or opens a window (data-coffer-window="new") or the dialog ("dialog"), and so does
-// CofferWidget.open({ publicKey, invoiceId, newWindow, dialog }), which promises the checkout session.
+// opens the checkout page, a window (data-coffer-window="new") or the dialog ("dialog"). CofferWidget.open({ publicKey,
+// invoiceId, newWindow, dialog }) does the same and returns a promise of the checkout session.
 //
-// Events are hints for the page. Whether an invoice is paid is said by the webhook and the API, and by nothing else.
+// Events are hints for the page. Only the webhook and the API tell reliably that an invoice is paid.
 (function () {
   'use strict';
 
@@ -23,7 +23,7 @@
    */
   /** @typedef {{ invoiceId: string, status: Status, paid: boolean }} Told */
 
-  /** A frame that does not say within this time that it shows the checkout was refused: the page goes there itself. */
+  /** Time for the frame to report the checkout, in milliseconds. After that the page itself goes to the checkout. */
   const READY_MS = 4000;
 
   const STYLE = `
@@ -41,7 +41,7 @@
     :focus-visible { outline: 3px solid #1a56db; outline-offset: -3px; }
     @media (max-width: 32rem) { dialog { width: 100vw; height: 100dvh; margin: 0; border-radius: 0; } }`;
 
-  // Where this script comes from is where the service is.
+  // The service has the same address as this script.
   const own = /** @type {HTMLScriptElement} */ (document.currentScript);
   const service = own.src.replace(/\/widget\.js(?:[?#].*)?$/, '');
 
@@ -57,7 +57,7 @@
     throw Object.assign(new Error(body.message), { code: body.error, requestId: body.requestId });
   }
 
-  /** The style, made in the only way that every policy of a page allows; nothing in browsers that have it not. */
+  /** The widget's style, created in a way that every content policy allows. Empty in browsers without this method. */
   const sheet = (() => {
     try {
       const made = new CSSStyleSheet();
@@ -69,7 +69,7 @@
   })();
   const hasDialogs = sheet !== null && 'showModal' in (window.HTMLDialogElement?.prototype ?? {});
 
-  /** An element whose content the page's own style does not reach. @param {HTMLElement} host */
+  /** Attaches content that the page's own style does not affect. @param {HTMLElement} host */
   function shadow(host) {
     const root = host.attachShadow({ mode: 'open', delegatesFocus: true });
     if (sheet) root.adoptedStyleSheets = [sheet];
@@ -87,7 +87,7 @@
   function showDialog(found, title, target) {
     const opener = document.activeElement;
     const address = new URL(found.checkoutUrl);
-    // The checkout tells its state to this origin alone.
+    // The checkout sends its messages only to this origin.
     address.searchParams.set('parent', location.origin);
     const host = document.body.appendChild(document.createElement('div'));
     const dialog = document.createElement('dialog');
@@ -131,7 +131,7 @@
   }
 
   /**
-   * Does a dialog show it? A browser may have less than it says.
+   * Opens the dialog and returns true, or returns false if the browser cannot open it.
    * @param {CheckoutSession} found @param {string} title @param {EventTarget} target
    */
   function shows(found, title, target) {
@@ -144,9 +144,9 @@
     }
   }
 
-  /** @param {Options} options @param {EventTarget} [target] who is told what happens in the dialog */
+  /** @param {Options} options @param {EventTarget} [target] receives the dialog's events */
   async function open(options, target = document) {
-    // A window can be opened only while the click is being handled, so it is opened before it is known where it goes.
+    // Browsers open a window only while they handle a click. The window is opened before its address is known.
     const place = options.newWindow ? window.open('', '_blank') : null;
     try {
       const found = await session(options);
@@ -159,7 +159,7 @@
     }
   }
 
-  /** The same, and what goes wrong is told to the element. @param {Options} options @param {HTMLElement} element */
+  /** Opens the checkout and reports errors to the element. @param {Options} options @param {HTMLElement} element */
   const openFrom = (options, element) =>
     open(options, element).catch((error) => {
       tell(element, 'error', error);
@@ -187,7 +187,7 @@
       text.textContent = 'Pay';
       let isOpening = false;
       button.addEventListener('click', async () => {
-        // A button that is disabled would lose the focus.
+        // A disabled button would lose the focus.
         if (isOpening) return;
         isOpening = true;
         button.setAttribute('aria-busy', 'true');
