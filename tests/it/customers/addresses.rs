@@ -1,6 +1,6 @@
 //! Customers' addresses: their shape, that they stay, and whose they are.
 
-use crate::invoices::idempotency::fifty;
+use crate::invoices::idempotency::concurrent_responses;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -125,7 +125,7 @@ fn addresses_stay_and_are_nobody_elses() {
 #[test]
 fn fifty_at_once_make_one_customer() {
     let shop = Shop::open();
-    let answers = fifty(|| shop.addresses(TEST, "one"));
+    let answers = concurrent_responses(|| shop.addresses(TEST, "one"));
     for answer in &answers {
         assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
     }

@@ -1,11 +1,11 @@
-//! What accounts and modes do to one another: nothing.
+//! Isolation of accounts and modes from each other.
 
 use crate::customers::addresses::another_account;
 use crate::support::{LIVE, Response, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// What is pending in EUR.
+/// Returns the pending balance in EUR.
 #[track_caller]
 fn pending(shop: &Shop, key: &str) -> Value {
     let balances = shop.get("/v1/balances", Some(key)).expect(200).json();
@@ -13,7 +13,7 @@ fn pending(shop: &Shop, key: &str) -> Value {
 }
 
 #[test]
-fn what_is_pending_is_of_one_account_and_mode() {
+fn pending_balance_belongs_to_one_account_and_mode() {
     let shop = Shop::open();
     let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
     let keys = [TEST, LIVE, &others[0], &others[1]];
@@ -28,7 +28,7 @@ fn what_is_pending_is_of_one_account_and_mode() {
     }
 }
 
-/// Puts a payment of this transaction on the chain.
+/// Creates a payment with this transaction id.
 #[track_caller]
 fn seen(shop: &Shop, mut body: Value) -> Response {
     body["txid"] = json!("the-same");
@@ -36,7 +36,7 @@ fn seen(shop: &Shop, mut body: Value) -> Response {
 }
 
 #[test]
-fn a_transaction_of_one_mode_is_another_in_the_other() {
+fn same_txid_in_two_modes_makes_two_payments() {
     let shop = Shop::open();
     let mut ids = Vec::new();
     for key in [TEST, LIVE] {
@@ -58,7 +58,7 @@ fn a_transaction_of_one_mode_is_another_in_the_other() {
 }
 
 #[test]
-fn the_payouts_of_one_account_are_no_matter_of_another() {
+fn payouts_of_one_account_do_not_limit_another() {
     let shop = Shop::open();
     let other = another_account(shop.file(), "live");
     for key in [LIVE, &other] {
@@ -77,14 +77,14 @@ fn the_payouts_of_one_account_are_no_matter_of_another() {
     };
     let paid = ["approve", "process", "pay"];
     let most = ask(&other, "10000.00").expect(201).json();
-    // One is open over there, and then the day's limit is used up over there.
+    // The other account opens a payout, then uses up its daily limit.
     let own = ask(LIVE, "20.00").expect(201).json();
     for payout in [&most, &own] {
         shop.apply("payouts", payout["id"].as_str().unwrap(), &paid);
     }
     ask(&other, "20.00").assert_error(400, "daily_limit", Some("amount"));
     ask(LIVE, "9980.00").expect(201);
-    // The other account has a fee of one in a hundred.
+    // The other account pays a fee of 1 %.
     for (key, available) in [(LIVE, "10000.00"), (&other, "9800.00")] {
         assert_eq!(shop.balance_fields(key, "EUR")[0], available);
     }

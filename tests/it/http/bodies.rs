@@ -1,4 +1,4 @@
-//! What the body of a request costs while it arrives.
+//! Memory use of a request body while it arrives.
 
 use crate::operator::password_queue::peak_kib;
 use crate::support::installation::Installation;
@@ -6,7 +6,7 @@ use crate::support::polling;
 use std::io::Write;
 use std::net::TcpStream;
 
-/// How many bytes the system has taken for this port and the server has not read yet.
+/// Returns the bytes that the system has received for this port and the server has not read yet.
 #[track_caller]
 fn unread(port: u16) -> u64 {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -20,7 +20,7 @@ fn unread(port: u16) -> u64 {
 }
 
 #[test]
-fn a_body_in_single_bytes_costs_no_more_than_one_in_one_piece() {
+fn chunked_body_of_single_bytes_uses_bounded_memory() {
     let served = Installation::new();
     let running = served.start(&[]);
     let address = running.url.strip_prefix("http://").unwrap();
@@ -28,7 +28,7 @@ fn a_body_in_single_bytes_costs_no_more_than_one_in_one_piece() {
     let before = peak_kib(running.process.id());
     let head =
         "POST /dashboard/api/session HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
-    // Just what a body may have, and never its end.
+    // The largest allowed body, without its end.
     let request = format!("{head}{}", "1\r\nx\r\n".repeat(65_000));
     let callers: Vec<TcpStream> = std::iter::repeat_with(|| {
         let mut caller = TcpStream::connect(address).unwrap();

@@ -1,4 +1,4 @@
-//! What browsers are told of answers and cookies, and what they may not do for pages of other sites.
+//! Browser security: cookies, cache headers and requests from other sites.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Response, Shop, TEST, send};
@@ -14,7 +14,7 @@ fn credentials() -> String {
 }
 
 #[test]
-fn a_page_of_another_site_cannot_sign_in() {
+fn other_site_cannot_sign_in() {
     let shop = Shop::open();
     let own = shop.url().to_owned();
     let sign_in = |headers: &[(&str, &str)]| shop.send("POST", SIGN_IN, headers, &credentials());
@@ -33,7 +33,7 @@ fn a_page_of_another_site_cannot_sign_in() {
 }
 
 #[test]
-fn behind_https_the_cookie_is_bound_to_its_host() {
+fn https_cookie_is_bound_to_host() {
     let [.., high, low] = std::process::id().to_be_bytes();
     let listen = SocketAddr::from(([127, 78, high, low], 18_081));
     let server = Server::start(Config {
@@ -72,7 +72,7 @@ fn behind_https_the_cookie_is_bound_to_its_host() {
 }
 
 #[test]
-fn answers_for_one_caller_are_kept_by_nobody() {
+fn private_responses_are_not_cached() {
     let interface = OperatorInterface::open();
     let kept_by_nobody = |answer: Response| {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Connections that hold their places: clients that never read, never write, or come in thousands.
+//! Connection limits: clients that never read, never write, or open thousands of connections.
 
 use crate::operator::exports::many;
 use crate::support::operator_interface::OperatorInterface;
@@ -10,11 +10,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Longer than anything here should take; whoever waits so long has found a fault.
+/// Timeout of a test, far longer than any step should take.
 const TOO_LONG: Duration = Duration::from_secs(60);
 const HOUR_MS: u64 = 3_600_000;
 
-/// A shop with these limits in which nothing but them ends a connection.
+/// Starts a sandbox in which only these limits end a connection.
 #[track_caller]
 fn shop(limits: Limits) -> Shop {
     Shop::with_config(Config {
@@ -42,7 +42,7 @@ fn connect(shop: &Shop) -> TcpStream {
     limited(TcpStream::connect(address(shop)).unwrap())
 }
 
-/// A connection from this address of the machine.
+/// Connects from this local address.
 #[track_caller]
 fn connect_from(from: &str, shop: &Shop) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -61,16 +61,16 @@ fn connect_from(from: &str, shop: &Shop) -> TcpStream {
     limited(stream)
 }
 
-/// Sends a GET on a connection that stays open.
+/// Sends a GET request and keeps the connection open.
 #[track_caller]
 fn ask(stream: &mut TcpStream, path: &str) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
 }
 
-/// Reads one small answer; nothing where the server closed.
+/// Reads one small response. Returns `None` if the server closed the connection.
 #[track_caller]
-pub fn answered(stream: &mut TcpStream) -> Option<String> {
+pub fn read_response(stream: &mut TcpStream) -> Option<String> {
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -92,15 +92,15 @@ pub fn answered(stream: &mut TcpStream) -> Option<String> {
 }
 
 #[track_caller]
-pub fn lives(stream: &mut TcpStream) {
+pub fn assert_alive(stream: &mut TcpStream) {
     ask(stream, "/livez");
-    let answer = answered(stream).unwrap();
+    let answer = read_response(stream).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
-/// Sends requests and reads nothing, until the server closes: it is the writing that fails then.
+/// Sends requests without reading until a write fails because the server closed the connection.
 #[track_caller]
-fn never_read(mut stream: TcpStream, request: &str) {
+fn write_until_closed(mut stream: TcpStream, request: &str) {
     let error = loop {
         if let Err(error) = stream.write_all(request.as_bytes()) {
             break error;
@@ -116,7 +116,7 @@ fn never_read(mut stream: TcpStream, request: &str) {
     );
 }
 
-/// A message that the sandbox's inbox takes its time for; once this returns, it is under way.
+/// Posts to a slow inbox of the sandbox. The request is in progress when this function returns.
 #[track_caller]
 fn keep_busy(stream: &mut TcpStream, shop: &Shop, inbox: &str) {
     let path = format!("/sandbox/inbox/{inbox}");
@@ -141,30 +141,30 @@ const QUICK: Limits = Limits {
 };
 
 #[test]
-fn a_client_that_never_reads_is_cut_off() {
+fn client_that_never_reads_is_disconnected() {
     let shop = shop(QUICK);
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     std::thread::scope(|scope| {
         for _ in 0..20 {
-            scope.spawn(|| never_read(connect(&shop), request));
+            scope.spawn(|| write_until_closed(connect(&shop), request));
         }
     });
     shop.get("/livez", None).expect(200);
 }
 
 #[test]
-fn a_client_that_never_reads_an_export_is_cut_off() {
+fn client_that_never_reads_an_export_is_disconnected() {
     let interface = OperatorInterface::in_shop(shop(QUICK));
     many(&interface);
     let path = interface.path("exports/invoices.csv");
     let cookie = &interface.operator;
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n");
-    never_read(connect(&interface.shop), &request);
+    write_until_closed(connect(&interface.shop), &request);
     interface.shop.get("/livez", None).expect(200);
 }
 
 #[test]
-fn a_client_that_takes_a_little_at_a_time_gets_all_of_it() {
+fn slow_client_receives_the_whole_response() {
     let shop = shop(Limits {
         write_span_ms: 2_000,
         ..QUICK
@@ -194,26 +194,26 @@ fn a_client_that_takes_a_little_at_a_time_gets_all_of_it() {
 }
 
 #[test]
-fn the_longest_idle_connection_makes_place() {
-    // One place is the shop's own client's, which keeps its connection.
+fn longest_idle_connection_is_evicted() {
+    // The client of `shop` holds the fourth connection.
     let shop = shop(Limits {
         connections_max: 4,
         ..QUICK
     });
     let mut open: Vec<TcpStream> = (0..3).map(|_| connect(&shop)).collect();
-    open.iter_mut().for_each(lives);
+    open.iter_mut().for_each(assert_alive);
     shop.get("/livez", None).expect(200);
-    lives(&mut open[0]);
+    assert_alive(&mut open[0]);
     let mut next = connect(&shop);
-    lives(&mut next);
-    assert_eq!(answered(&mut open[1]), None, "it was idle longest");
-    lives(&mut open[0]);
-    lives(&mut open[2]);
-    lives(&mut next);
+    assert_alive(&mut next);
+    assert_eq!(read_response(&mut open[1]), None, "it was idle longest");
+    assert_alive(&mut open[0]);
+    assert_alive(&mut open[2]);
+    assert_alive(&mut next);
 }
 
 #[test]
-fn what_hangs_half_sent_makes_place() {
+fn half_sent_request_is_evicted() {
     for half in [
         "",
         "GET /livez HTTP/1.1\r\nHo",
@@ -225,15 +225,15 @@ fn what_hangs_half_sent_makes_place() {
         });
         let mut hanging: Vec<TcpStream> = (0..30).map(|_| connect(&shop)).collect();
         for stream in &mut hanging {
-            // Those that made place already cannot be written to.
+            // Writing to an evicted connection fails.
             let _ = stream.write_all(half.as_bytes());
         }
-        lives(&mut connect(&shop));
+        assert_alive(&mut connect(&shop));
     }
 }
 
 #[test]
-fn what_is_under_way_makes_no_place() {
+fn request_in_progress_is_not_evicted() {
     let shop = shop(Limits {
         connections_max: 2,
         ..QUICK
@@ -241,31 +241,31 @@ fn what_is_under_way_makes_no_place() {
     let mut busy = connect(&shop);
     keep_busy(&mut busy, &shop, "slow");
     let mut rest: Vec<TcpStream> = (0..20).map(|_| connect(&shop)).collect();
-    lives(rest.last_mut().unwrap());
+    assert_alive(rest.last_mut().unwrap());
     drop(rest);
-    // Stopping ends the inbox's delay.
+    // Stopping the server ends the delay of the inbox.
     drop(shop);
-    let answer = answered(&mut busy).unwrap_or_default();
+    let answer = read_response(&mut busy).unwrap_or_default();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
 #[test]
-fn where_all_are_busy_the_next_one_waits() {
+fn new_connection_waits_when_all_are_busy() {
     let shop = shop(Limits {
         connections_max: 1,
         ..QUICK
     });
-    // Where the first one makes place before its request is read, nothing is under way yet, and it is tried again.
+    // If the server evicts the first connection before reading its request, the test tries again.
     let answer = (0..1000).find_map(|_| {
         let mut first = connect(&shop);
-        lives(&mut first);
+        assert_alive(&mut first);
         ask(&mut first, "/sandbox/inbox/none?wait=1s");
-        lives(&mut connect(&shop));
-        // Else its answer is here already: it came before the next one's.
+        assert_alive(&mut connect(&shop));
+        // Otherwise the first response has arrived already, before the second connection was served.
         first.set_nonblocking(true).unwrap();
         let is_here = first.peek(&mut [0]).is_ok();
         first.set_nonblocking(false).unwrap();
-        answered(&mut first).map(|answer| (is_here, answer))
+        read_response(&mut first).map(|answer| (is_here, answer))
     });
     let (is_here, answer) = answer.unwrap();
     assert!(is_here);
@@ -276,7 +276,7 @@ fn where_all_are_busy_the_next_one_waits() {
 }
 
 #[test]
-fn one_client_has_at_most_a_quarter_of_the_places() {
+fn client_gets_at_most_a_quarter_of_connections() {
     let shop = shop(Limits {
         connections_max: 16,
         loopback_is_limited: true,
@@ -284,39 +284,39 @@ fn one_client_has_at_most_a_quarter_of_the_places() {
     });
     let from = |last: u8| connect_from(&format!("127.0.0.{last}"), &shop);
     let mut greedy: Vec<TcpStream> = (0..4).map(|_| from(2)).collect();
-    greedy.iter_mut().for_each(lives);
-    // One more takes the place of its own longest idle one.
+    greedy.iter_mut().for_each(assert_alive);
+    // The next connection evicts the client's own longest idle one.
     greedy.push(from(2));
-    lives(greedy.last_mut().unwrap());
-    assert_eq!(answered(&mut greedy.remove(0)), None);
+    assert_alive(greedy.last_mut().unwrap());
+    assert_eq!(read_response(&mut greedy.remove(0)), None);
     let mut others: Vec<TcpStream> = (0..3).map(|_| from(3)).collect();
-    others.iter_mut().for_each(lives);
+    others.iter_mut().for_each(assert_alive);
     for (number, stream) in greedy.iter_mut().enumerate() {
         keep_busy(stream, &shop, &format!("slow{number}"));
     }
-    // All four are busy now: a fifth is closed, whatever it asks, and others are served.
+    // All four connections are busy: a fifth is closed, and other clients are served.
     for _ in 0..20 {
         let mut fifth = from(2);
-        // It may be closed before or after this is sent.
+        // The server may close it before or after this write.
         let _ = fifth.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        assert_eq!(answered(&mut fifth), None);
+        assert_eq!(read_response(&mut fifth), None);
     }
-    others.iter_mut().for_each(lives);
-    lives(&mut from(4));
+    others.iter_mut().for_each(assert_alive);
+    assert_alive(&mut from(4));
     greedy.pop();
     drop(others);
-    // What it gave up it may have again.
+    // The client may use the released connection again.
     loop {
         let mut again = from(2);
         let _ = again.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        if answered(&mut again).is_some() {
+        if read_response(&mut again).is_some() {
             break;
         }
     }
 }
 
 #[test]
-fn a_proxy_has_as_many_places_as_there_are() {
+fn trusted_proxy_gets_all_connections() {
     let shop = Shop::with_config(Config {
         limits: Limits {
             connections_max: 8,
@@ -327,12 +327,12 @@ fn a_proxy_has_as_many_places_as_there_are() {
         ..Config::sandbox()
     });
     let mut open: Vec<TcpStream> = (0..6).map(|_| connect_from("127.0.0.9", &shop)).collect();
-    open.iter_mut().for_each(lives);
-    open.iter_mut().for_each(lives);
+    open.iter_mut().for_each(assert_alive);
+    open.iter_mut().for_each(assert_alive);
 }
 
 #[test]
-fn five_thousand_idle_connections_keep_nobody_waiting() {
+fn idle_connections_do_not_block_new_ones() {
     for connections_max in [4096, 8192] {
         let shop = shop(Limits {
             connections_max,
@@ -340,33 +340,33 @@ fn five_thousand_idle_connections_keep_nobody_waiting() {
         });
         let idle: Vec<TcpStream> = (0..5000).map(|_| connect(&shop)).collect();
         shop.get("/livez", None).expect(200);
-        lives(&mut connect(&shop));
+        assert_alive(&mut connect(&shop));
         drop(idle);
     }
 }
 
 #[test]
-fn a_stopping_server_does_not_wait_for_clients() {
+fn stopping_server_does_not_wait_for_clients() {
     let shop = shop(Limits {
         write_span_ms: HOUR_MS,
         ..QUICK
     });
     let (mut idle, mut half, mut body) = (connect(&shop), connect(&shop), connect(&shop));
-    lives(&mut idle);
-    lives(&mut half);
+    assert_alive(&mut idle);
+    assert_alive(&mut half);
     half.write_all(b"GET /livez HTTP/1.1\r\nHo").unwrap();
-    lives(&mut body);
+    assert_alive(&mut body);
     let head = "POST /v1/invoices HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{";
     body.write_all(head.as_bytes()).unwrap();
     let never_reads = connect(&shop);
     let mut asks = never_reads.try_clone().unwrap();
     asks.set_nonblocking(true).unwrap();
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    // Until the server does not take any more either, because nothing is taken from it.
+    // Writes until the server stops reading because its responses are not read.
     while asks.write(request.repeat(100).as_bytes()).is_ok() {}
     drop(shop);
     for mut stream in [idle, half, body] {
-        assert_eq!(answered(&mut stream), None);
+        assert_eq!(read_response(&mut stream), None);
     }
-    never_read(never_reads.try_clone().unwrap(), request);
+    write_until_closed(never_reads.try_clone().unwrap(), request);
 }

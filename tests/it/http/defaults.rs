@@ -1,4 +1,4 @@
-//! What holds where a caller says nothing, which check comes first, and what is only read.
+//! Default values, the order of checks, and read-only resources.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::{Process, example_path};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Seconds from an invoice's creation to its end.
+/// Returns the seconds from the creation of an invoice to its deadline.
 #[track_caller]
 fn seconds_to_pay(invoice: &Value) -> i64 {
     let ms = |name: &str| invoice[name].as_str().unwrap().parse::<Time>().unwrap().0;
@@ -19,7 +19,7 @@ fn seconds_to_pay(invoice: &Value) -> i64 {
 }
 
 #[test]
-fn an_invoice_takes_from_the_checkout_settings_what_it_does_not_say() {
+fn invoice_uses_checkout_settings_as_defaults() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     assert_eq!(seconds_to_pay(&shop.invoice("20.00", json!({}))), 1_200);
@@ -56,7 +56,7 @@ fn an_invoice_takes_from_the_checkout_settings_what_it_does_not_say() {
 }
 
 #[test]
-fn simulating_pays_in_the_coin_that_was_picked_else_in_the_named_one() {
+fn simulated_payment_uses_the_selected_coin_else_the_named_one() {
     let shop = Shop::open();
     for (more, paid_in) in [(json!({}), "DOGE"), (json!({ "asset": "LTC" }), "LTC")] {
         let id = shop.invoice("20.00", more)["id"].clone();
@@ -72,7 +72,7 @@ fn simulating_pays_in_the_coin_that_was_picked_else_in_the_named_one() {
 }
 
 #[test]
-fn a_key_comes_before_the_rate_and_the_rate_before_the_body() {
+fn key_is_checked_before_rate_limit_and_body() {
     let shop = Shop::with_config(Config {
         creations_per_minute: 1,
         ..Config::sandbox()
@@ -87,12 +87,12 @@ fn a_key_comes_before_the_rate_and_the_rate_before_the_body() {
         broken("pk_test_sandbox").assert_error(403, "wrong_key_type", None);
     }
     broken(LIVE).assert_error(400, "invalid_request", None);
-    // Only making invoices is counted.
+    // Only the creation of invoices is rate limited.
     shop.get("/v1/invoices", Some(TEST)).expect(200);
 }
 
 #[test]
-fn what_is_only_read_is_not_written() {
+fn read_only_resources_reject_writes() {
     let shop = Shop::open();
     for name in [
         "refunds",
@@ -113,7 +113,7 @@ fn what_is_only_read_is_not_written() {
 }
 
 #[test]
-fn every_answer_of_the_interface_is_json() {
+fn every_v1_response_is_json() {
     let shop = Shop::open();
     let id = shop.invoice("20.00", json!({}))["id"].clone();
     let is_json = |answer: &Response| {
@@ -143,7 +143,7 @@ fn every_answer_of_the_interface_is_json() {
 }
 
 #[test]
-fn a_receiver_takes_what_was_signed_within_five_minutes() {
+fn receiver_accepts_signatures_within_five_minutes() {
     let receiver =
         Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
     let line = receiver.line();
@@ -153,7 +153,7 @@ fn a_receiver_takes_what_was_signed_within_five_minutes() {
     let secret = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
     let body = json!({ "id": "evt_1", "type": "invoice.created", "data": { "object": {} } });
     let body = body.to_string();
-    // A minute on either side of the bound, for a machine that is slow.
+    // The limit is tested with a minute of tolerance for slow machines.
     for (seconds, is_taken) in [
         (0, true),
         (-240, true),

@@ -1,11 +1,11 @@
-//! What is refused because the document does not have it, and what it says: keys, times, an inbox, null, lists in paths.
+//! Limits that the OpenAPI document states: keys, times, inbox settings, null values and path values.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
 #[test]
-fn the_clock_is_moved_forward_and_not_out_of_the_calendar() {
+fn clock_moves_forward_within_the_calendar() {
     let shop = Shop::open();
     for (body, param) in [
         (json!({ "advance": "3651d" }), "advance"),
@@ -15,13 +15,13 @@ fn the_clock_is_moved_forward_and_not_out_of_the_calendar() {
         let answer = shop.post("/sandbox/clock", None, body);
         answer.assert_error(400, "invalid_request", Some(param));
     }
-    // A field that is null counts as absent.
+    // A null field counts as absent.
     let body = json!({ "advance": "1m", "set": null, "frozen": null });
     shop.post("/sandbox/clock", None, body).expect(200);
 }
 
 #[test]
-fn an_idempotency_key_is_printable() {
+fn idempotency_key_must_be_printable() {
     let shop = Shop::open();
     let long = "k".repeat(201);
     for key in ["a\tb", "", long.as_str()] {
@@ -33,7 +33,7 @@ fn an_idempotency_key_is_printable() {
 }
 
 #[test]
-fn an_inbox_is_told_within_limits() {
+fn inbox_settings_have_limits() {
     let shop = Shop::open();
     for (name, value) in [("status", 199), ("delayMs", 60_001), ("times", 0)] {
         let body = json!({ name: value }).to_string();
@@ -47,7 +47,7 @@ fn an_inbox_is_told_within_limits() {
 }
 
 #[test]
-fn what_a_body_may_leave_out_may_be_null_and_the_document_says_so() {
+fn optional_fields_may_be_null_as_documented() {
     let interface = OperatorInterface::open();
     let schemas = |path: &str| {
         let document = interface.shop.get(path, None).expect(200).json();
@@ -96,7 +96,7 @@ fn what_a_body_may_leave_out_may_be_null_and_the_document_says_so() {
 }
 
 #[test]
-fn the_document_lists_what_a_path_can_name() {
+fn document_lists_path_values() {
     let shop = Shop::open();
     let document = shop.get("/v1/openapi.json", None).expect(200).json();
     let account = "/dashboard/api/accounts/{account}";
@@ -129,7 +129,7 @@ fn the_document_lists_what_a_path_can_name() {
         let parameters = &document["paths"][&path][method]["parameters"];
         let named = |parameter: &&Value| parameter["name"] == name;
         let parameter = parameters.as_array().unwrap().iter().find(named).unwrap();
-        // What grows when a coin comes is no closed list.
+        // A list that grows with new assets is not a closed enumeration.
         let word = if ["chain", "asset"].contains(&name) {
             "examples"
         } else {
@@ -146,7 +146,7 @@ fn the_document_lists_what_a_path_can_name() {
 }
 
 #[test]
-fn a_url_is_plain_ascii() {
+fn url_must_be_ascii() {
     let interface = OperatorInterface::open();
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);

@@ -1,10 +1,10 @@
-//! Which e-mail addresses, urls and ids are taken, in whatever case and disguise they are sent.
+//! Validation of email addresses, URLs and ids, including unusual spellings.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::json;
 
-/// Schemes that a browser or the system runs or opens itself.
+/// Schemes that a browser or the system executes.
 const NEVER: [&str; 8] = [
     "javascript",
     "data",
@@ -16,7 +16,7 @@ const NEVER: [&str; 8] = [
     "intent",
 ];
 
-/// The same scheme as somebody sends it who hopes that a browser reads it otherwise than Coffer.
+/// Returns spellings of a scheme that a browser may read in another way than Coffer.
 fn disguised(scheme: &str) -> Vec<String> {
     let (first, rest) = scheme.split_at(1);
     let upper = scheme.to_ascii_uppercase();
@@ -41,7 +41,7 @@ fn disguised(scheme: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_customers_email_is_one_address() {
+fn customer_email_is_a_single_address() {
     let shop = Shop::open();
     let create = |email: &str| {
         let body = json!({ "amount": "1.00", "currency": "EUR", "customerEmail": email });
@@ -75,7 +75,7 @@ fn a_customers_email_is_one_address() {
     ] {
         create(email).assert_error(400, "invalid_request", Some("customerEmail"));
     }
-    // A user's is read by the same rule.
+    // The email of a user is validated by the same rule.
     let interface = OperatorInterface::open();
     let user = |email: &str| {
         let body = json!({ "email": email, "password": "long enough", "role": "operator" });
@@ -86,7 +86,7 @@ fn a_customers_email_is_one_address() {
 }
 
 #[test]
-fn a_scheme_may_be_written_in_any_case() {
+fn scheme_is_case_insensitive() {
     let interface = OperatorInterface::open();
     let body = json!({
         "amount": "1.00", "currency": "EUR", "redirectUrl": "HTTPS://Shop.example/thanks",
@@ -125,7 +125,7 @@ fn a_scheme_may_be_written_in_any_case() {
     interface
         .request("POST", "endpoints", &endpoint)
         .expect(201);
-    // The guard reads the same url.
+    // The check against internal addresses normalizes the URL first.
     let inside = json!({ "url": "HTTPS://10.0.0.1/hooks" });
     interface
         .request("POST", "endpoints", &inside)
@@ -133,7 +133,7 @@ fn a_scheme_may_be_written_in_any_case() {
 }
 
 #[test]
-fn customers_may_go_back_to_an_app_and_never_to_a_script() {
+fn return_url_accepts_apps_and_rejects_scripts() {
     let interface = OperatorInterface::open();
     let create = |name: &str, url: &str| {
         let body = json!({ "amount": "1.00", "currency": "EUR", name: url });
@@ -156,7 +156,7 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
         let changed = change(json!({ "successUrl": url, "cancelUrl": url })).expect(200);
         assert_eq!(changed.json()["successUrl"], url);
     }
-    // Coffer itself calls no app.
+    // Coffer itself does not call apps.
     create("webhookUrl", "myshop://hook").assert_error(400, "invalid_request", Some("webhookUrl"));
     let before = interface.shop.get("/sandbox", None).json()["counts"].clone();
     for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
@@ -175,7 +175,7 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
 }
 
 #[test]
-fn a_url_is_refused_for_what_is_wrong_with_it() {
+fn url_error_names_the_problem() {
     let shop = Shop::open();
     let absolute = "must be an absolute http:// or https:// url";
     for (url, message) in [
@@ -209,7 +209,7 @@ fn a_url_is_refused_for_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_page_shows_no_link_to_a_script_wherever_it_came_from() {
+fn pages_never_link_to_scripts() {
     let shop = Shop::open();
     let invoice = shop.invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));
     let address = invoice["checkoutUrl"].as_str().unwrap();
@@ -224,7 +224,7 @@ fn a_page_shows_no_link_to_a_script_wherever_it_came_from() {
 }
 
 #[test]
-fn an_id_may_be_written_in_any_case() {
+fn id_is_case_insensitive() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));

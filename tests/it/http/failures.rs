@@ -1,10 +1,10 @@
-//! What goes wrong inside: the caller is told that it did and under which id, the log is told why.
+//! Internal errors: the response has only a request id, the log has the cause.
 
 use crate::support::installation::Installation;
 use crate::support::{Shop, TEST, agent, send};
 
 #[test]
-fn a_failure_says_nothing_of_its_cause() {
+fn internal_error_hides_its_cause() {
     let shop = Shop::open();
     shop.execute_sql("alter table ledger rename to misplaced");
     let failed = shop.get("/v1/ledger", Some(TEST));
@@ -20,7 +20,7 @@ fn a_failure_says_nothing_of_its_cause() {
 }
 
 #[test]
-fn the_log_has_the_id_that_the_caller_was_told() {
+fn log_contains_the_request_id_of_the_error() {
     let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("debug", &log);

@@ -1,5 +1,4 @@
-//! The fields of every resource: the type of each, what may be null and is, every text of an enumeration, no other
-//! field; and that the document says the same.
+//! Fields of every resource: types, nullable fields and enumeration values, in responses and in the OpenAPI document.
 
 mod documented;
 
@@ -9,7 +8,7 @@ use crate::support::{LIVE, Shop, TEST, links};
 use documented::{BALANCE, CURRENCY, EVENT, INVOICE, LEDGER_ENTRY, MERCHANT, PAYOUT, REFUND};
 use serde_json::{Value, json};
 
-/// The page's entries.
+/// Returns the entries of a list.
 #[track_caller]
 fn entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
     let page = shop.get(path, Some(key)).expect(200).json();
@@ -17,7 +16,7 @@ fn entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_document_has_these_fields() {
+fn openapi_schemas_match_documented_fields() {
     let shop = Shop::open();
     let document = shop.get("/v1/openapi.json", None).expect(200).json();
     for (name, fields) in [
@@ -35,9 +34,9 @@ fn the_document_has_these_fields() {
     }
 }
 
-/// An invoice of a payment link, and live ones with and without everything that a shop may say.
+/// Checks an invoice of a payment link, and live invoices with and without the optional fields.
 #[track_caller]
-fn invoices_of_all_origins(shop: &Shop) {
+fn check_invoices_of_all_origins(shop: &Shop) {
     let link = links::LinkClient::sign_in(shop)
         .link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
     let path = format!("/l/{}", link["id"].as_str().unwrap());
@@ -49,9 +48,9 @@ fn invoices_of_all_origins(shop: &Shop) {
 }
 
 #[test]
-fn an_invoice_in_every_status() {
+fn invoice_fields_match_in_every_status() {
     let shop = Shop::open();
-    invoices_of_all_origins(&shop);
+    check_invoices_of_all_origins(&shop);
     let quoted = || shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let text = |id: Value| id.as_str().unwrap().to_owned();
     let (late, failing, cancelled) = (quoted(), quoted(), text(quoted()));
@@ -89,7 +88,7 @@ fn an_invoice_in_every_status() {
 }
 
 #[test]
-fn payouts_and_refunds_in_every_status() {
+fn payout_and_refund_fields_match_in_every_status() {
     let shop = Shop::open();
     let live = shop.fund(LIVE, "1000.00", "EUR");
     let test = shop.fund(TEST, "1000.00", "USD");
@@ -144,7 +143,7 @@ fn payouts_and_refunds_in_every_status() {
 }
 
 #[test]
-fn the_account_and_its_balances() {
+fn merchant_and_balance_fields_match() {
     let shop = Shop::open();
     let (mut merchant, mut balance) = (
         ResourceShape::parse(MERCHANT),
@@ -177,7 +176,7 @@ fn the_account_and_its_balances() {
 }
 
 #[test]
-fn a_ledger_entry_of_every_kind() {
+fn ledger_entry_fields_match_for_every_kind() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let correction = json!({ "currency": "EUR", "amount": "-1.00", "memo": "By hand" });
@@ -216,7 +215,7 @@ fn a_ledger_entry_of_every_kind() {
 }
 
 #[test]
-fn the_coins() {
+fn currency_fields_match() {
     let shop = Shop::open();
     let mut resource = ResourceShape::parse(CURRENCY);
     for coin in entries(&shop, "/v1/currencies", TEST) {
@@ -226,7 +225,7 @@ fn the_coins() {
 }
 
 #[test]
-fn a_customers_addresses() {
+fn customer_address_fields_match() {
     let shop = Shop::open();
     let made = shop.addresses(TEST, "ada").expect(201).json();
     ResourceShape::parse("customer =ada\n conversion object\n addresses list").check(&made);
@@ -249,7 +248,7 @@ fn a_customers_addresses() {
 }
 
 #[test]
-fn an_event_of_every_type() {
+fn event_fields_match_for_every_type() {
     let shop = Shop::open();
     shop.update_account(json!({ "status": "suspended" }));
     shop.update_account(json!({ "status": "active" }));
@@ -283,7 +282,7 @@ fn an_event_of_every_type() {
             resource.check(&event);
             assert_eq!(event["livemode"], key == LIVE);
             let kind = event["type"].as_str().unwrap();
-            // Every type may be asked for by its name.
+            // Events can be filtered by every type.
             let of_type = entries(&shop, &format!("/v1/events?limit=200&type={kind}"), key);
             assert!(of_type.contains(&event) && of_type.iter().all(|one| one["type"] == kind));
             let object = &event["data"]["object"]["object"];
@@ -299,7 +298,7 @@ fn an_event_of_every_type() {
 }
 
 #[test]
-fn what_a_page_is_told() {
+fn checkout_session_fields_match() {
     let shop = Shop::open();
     let mut config = ResourceShape::parse(
         "merchant text\n livemode flag\n branding object\n currencies list\n checkoutLang text\n coins list\n widgetUrl uri",
@@ -342,7 +341,7 @@ fn what_a_page_is_told() {
 }
 
 #[test]
-fn what_is_refused() {
+fn error_fields_match() {
     let shop = Shop::open();
     let bare = shop.get("/v1/invoices/x", Some(TEST)).expect(404).json();
     let mut error = ResourceShape::parse("error text\n message text\n requestId text");

@@ -1,4 +1,4 @@
-//! What is another account's, or of the other mode, is not there: on every route that names a thing.
+//! Every route with an id returns 404 for an object of another account or of the other mode.
 
 use crate::support::{LIVE, Shop, TEST, agent, send};
 use coffer::http::{Auth, Route, routes};
@@ -8,18 +8,18 @@ use std::process::Command;
 
 const OTHERS_TOKEN: &str = "rt_of_another_account";
 
-/// What there is in one mode: the path's collection and the id of one of its things.
+/// Id of one object per collection, in one mode.
 type Things = BTreeMap<&'static str, String>;
 
-/// Another account: its id and its keys.
+/// Another account and its keys.
 struct Other {
     account: String,
     secret: BTreeMap<&'static str, String>,
     public: BTreeMap<&'static str, String>,
 }
 
-/// Makes another account beside the running shop, which may do all that the first may.
-fn other(shop: &Shop) -> Other {
+/// Creates a second account with the same permissions.
+fn create_other_account(shop: &Shop) -> Other {
     let run = |args: &[&str]| -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let output = command
@@ -63,8 +63,8 @@ fn id(of: &Value) -> String {
     of["id"].as_str().unwrap().to_owned()
 }
 
-/// Makes one of everything in a mode.
-fn things(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> Things {
+/// Creates one object of every collection in a mode.
+fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> Things {
     let invoice = shop.fund(key, "900.00", "EUR");
     let events = shop.get("/v1/events?limit=1", Some(key)).expect(200).json();
     let refund = shop.refund(&invoice, Some("1.00"));
@@ -103,8 +103,8 @@ fn things(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> 
     ])
 }
 
-/// What exists once, whatever the mode: added to the things of live mode.
-fn once(shop: &Shop, operator: &str, account: &str, of_live: &mut Things) {
+/// Creates the objects that exist in live mode only.
+fn add_live_only(shop: &Shop, operator: &str, account: &str, of_live: &mut Things) {
     of_live.insert("payouts", shop.payout("20.00"));
     let order = json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 });
     let token = [("Authorization", "Bearer rt_sandbox")];
@@ -121,7 +121,7 @@ fn once(shop: &Shop, operator: &str, account: &str, of_live: &mut Things) {
     }
 }
 
-/// The collection that the route's last parameter but `{account}` is of.
+/// Returns the collection of the last path parameter other than `{account}`.
 fn collection(route: &Route) -> Option<&'static str> {
     let segments: Vec<&str> = route.path.split('/').collect();
     let named =
@@ -129,13 +129,13 @@ fn collection(route: &Route) -> Option<&'static str> {
     segments.windows(2).filter_map(named).next_back()
 }
 
-/// The route's path on this account and this thing.
+/// Returns the path of the route with this account and object id.
 fn path(route: &Route, account: &str, thing: &str) -> String {
     let path = route.path.replace("{account}", account);
     path.replace("{id}", thing).replace("{ref}", thing)
 }
 
-/// A body that is right, so that it is the thing that is missing.
+/// Returns a valid body, so that only the object is missing.
 fn body(route: &Route) -> Value {
     match route.operation {
         "selectCoin" => json!({ "asset": "BTC" }),
@@ -162,10 +162,10 @@ impl Scene {
         shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }));
         let operator = shop.operator();
         let account = id(&shop.get("/v1/merchant", Some(TEST)).expect(200).json());
-        let test = things(&shop, &operator, &account, "test", TEST);
-        let mut live = things(&shop, &operator, &account, "live", LIVE);
-        once(&shop, &operator, &account, &mut live);
-        let other = other(&shop);
+        let test = create_objects(&shop, &operator, &account, "test", TEST);
+        let mut live = create_objects(&shop, &operator, &account, "live", LIVE);
+        add_live_only(&shop, &operator, &account, &mut live);
+        let other = create_other_account(&shop);
         Scene {
             shop,
             operator,
@@ -176,7 +176,7 @@ impl Scene {
         }
     }
 
-    /// Asks with a key.
+    /// Sends a request with a key and returns the status.
     fn ask(&self, route: &Route, header: (&str, &str), thing: &str) -> u16 {
         let path = path(route, &self.account, thing);
         let body = body(route);
@@ -190,11 +190,11 @@ impl Scene {
 }
 
 #[test]
-fn no_key_reaches_what_is_not_its_own() {
+fn key_cannot_reach_foreign_objects() {
     let scene = Scene::open();
     let mut walked = 0;
     for route in routes(false).filter(|route| matches!(route.auth(), Auth::Secret)) {
-        // A customer's addresses are made where there are none.
+        // Customer addresses are created on demand.
         let Some(kind) = collection(route).filter(|_| route.operation != "makeCustomerAddresses")
         else {
             continue;
@@ -218,7 +218,7 @@ fn no_key_reaches_what_is_not_its_own() {
                 &scene.other.secret["live"],
             ] {
                 let status = scene.ask(route, ("X-API-Key", key), thing);
-                // A live key is told first that it cannot simulate at all.
+                // A live key gets 403 for simulations.
                 let is_hidden = status == 404 || (status == 403 && name.starts_with("simulate"));
                 assert!(
                     is_hidden,
@@ -233,7 +233,7 @@ fn no_key_reaches_what_is_not_its_own() {
 }
 
 #[test]
-fn no_public_key_reaches_an_invoice_that_is_not_its_own() {
+fn public_key_cannot_reach_foreign_invoices() {
     let scene = Scene::open();
     let ask = |key: &str, invoice: &str| {
         let body = json!({ "invoiceId": invoice });
@@ -257,7 +257,7 @@ fn no_public_key_reaches_an_invoice_that_is_not_its_own() {
 }
 
 #[test]
-fn no_reseller_reaches_a_server_that_is_not_its_own() {
+fn reseller_cannot_reach_foreign_servers() {
     let scene = Scene::open();
     let server = &scene.live["servers"];
     let others = format!("Bearer {OTHERS_TOKEN}");
@@ -283,13 +283,13 @@ fn no_reseller_reaches_a_server_that_is_not_its_own() {
 }
 
 #[test]
-fn no_account_in_a_path_reaches_what_is_not_its_own() {
+fn account_path_cannot_reach_foreign_objects() {
     let scene = Scene::open();
     let of_accounts = routes(false).filter(|route| {
         matches!(route.auth(), Auth::Session(_)) && route.path.contains("/{account}/")
     });
     let mut of_accounts: Vec<&Route> = of_accounts.collect();
-    // What is removed is not there for the next.
+    // Deleting routes come last, because other routes need the object.
     of_accounts.sort_by_key(|route| route.method == "DELETE");
     let mut walked = 0;
     for route in of_accounts {

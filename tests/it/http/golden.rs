@@ -1,5 +1,5 @@
-//! What others build on does not change by accident: the OpenAPI document and the bodies of events are kept in
-//! `tests/golden`. After a change that is meant, `COFFER_BLESS=1 cargo test --test it` writes them anew.
+//! Comparison of the OpenAPI document and the webhook bodies with `tests/golden`. After an intended change,
+//! `COFFER_BLESS=1 cargo test --test it` rewrites the files.
 
 use crate::support::golden::assert_matches;
 use crate::support::{LIVE, Shop, TEST};
@@ -14,7 +14,7 @@ fn golden(name: &str, value: &Value) {
 }
 
 #[test]
-fn the_document_is_the_one_that_was_published() {
+fn openapi_document_matches_golden_file() {
     for (name, arguments) in [
         ("openapi.json", &["openapi"][..]),
         ("openapi-sandbox.json", &["openapi", "--sandbox"]),
@@ -27,7 +27,7 @@ fn the_document_is_the_one_that_was_published() {
     }
 }
 
-/// A shop in the year 2030 whose endpoints are two inboxes, one for each body.
+/// Starts a sandbox in the year 2030 with one inbox endpoint for each webhook format.
 fn shop() -> Shop {
     let shop = Shop::open();
     let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
@@ -40,7 +40,7 @@ fn shop() -> Shop {
     shop
 }
 
-/// What becomes of invoices, each also the `orderId` of its own; those that take time come last.
+/// Histories of invoices, each used as the `orderId`. Histories that advance the clock come last.
 const HISTORIES: [&str; 7] = [
     "confirmed",
     "overpaid",
@@ -51,7 +51,7 @@ const HISTORIES: [&str; 7] = [
     "paid_late",
 ];
 
-/// An invoice with every field that a merchant can set, with litecoin picked, and what one history made of it.
+/// Creates an invoice with all settable fields, selects litecoin and plays the history.
 fn history(shop: &Shop, name: &str) {
     let body = json!({
         "orderId": name, "description": "Two tickets", "asset": "LTC", "metadata": { "cart": "c-77", "n": 1.10 },
@@ -86,7 +86,7 @@ fn history(shop: &Shop, name: &str) {
     }
 }
 
-/// A confirmed deposit of 0.001 bitcoin.
+/// Makes a confirmed deposit of 0.001 bitcoin.
 fn deposit(shop: &Shop) {
     let path = "/v1/customers/user-77";
     let addresses = format!("{path}/addresses");
@@ -96,13 +96,13 @@ fn deposit(shop: &Shop) {
     shop.post(&simulate, Some(TEST), paid).expect(201);
 }
 
-/// Is this a body about a deposit?
+/// Returns `true` if the webhook body is about a deposit.
 fn is_deposit(body: &Value) -> bool {
     let object = body.pointer("/data/object").or(body.get("object"));
     object.is_some_and(|object| object["object"] == "deposit")
 }
 
-/// The same with what differs from run to run made equal: ids, transactions, tokens, the port.
+/// Replaces values that differ between runs: ids, transactions, tokens and the port.
 fn normalised(value: &Value, url: &str) -> Value {
     match value {
         Value::String(text) if text.starts_with("evt_") => json!("evt_<id>"),
@@ -122,7 +122,7 @@ fn normalised(value: &Value, url: &str) -> Value {
     }
 }
 
-/// The file that a body is kept in. An overpaid invoice is told as a confirmed one in the legacy body.
+/// Returns the file name of a webhook body. In the legacy format, an overpaid invoice is reported as confirmed.
 fn file_of(body: &Value, format: &str) -> String {
     let kind = body.get("type").or(body.get("event"));
     let is_overpaid = body.pointer("/invoice/overpaid") == Some(&json!(true));
@@ -131,7 +131,7 @@ fn file_of(body: &Value, format: &str) -> String {
     format!("events/{kind}.{format}.json")
 }
 
-/// One payout and one refund that come to each end that is told.
+/// Makes payouts and refunds that reach each final state with an event.
 #[test]
 fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
     let shop = shop();
@@ -170,7 +170,7 @@ fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
 }
 
 #[test]
-fn the_bodies_of_events_are_those_that_receivers_know() {
+fn webhook_bodies_match_golden_files() {
     let shop = shop();
     for name in HISTORIES {
         history(&shop, name);
@@ -183,7 +183,7 @@ fn the_bodies_of_events_are_those_that_receivers_know() {
         let told = shop.get(&inbox, None).expect(200).json();
         for message in told["data"].as_array().unwrap() {
             let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
-            // Several of a type: the one whose invoice was named first, whichever arrived first.
+            // Of several events of one type, the first by `orderId` is compared, independent of arrival order.
             let order = body.pointer("/data/object/orderId");
             let order = order.unwrap_or(&body["invoice"]["orderId"]);
             let of_order = HISTORIES.iter().position(|name| order == name);

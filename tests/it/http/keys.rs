@@ -1,10 +1,10 @@
-//! Who may call what: keys in all their forms, walked over every route.
+//! API keys in all forms, tested on every route.
 
 use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::http::{Auth, Route, routes};
 use serde_json::json;
 
-/// Calls a route with these headers; `id` stands for its parameter.
+/// Calls a route with these headers and `id` as its path parameter.
 fn call(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Response {
     let path = route.path.replace("{id}", id);
     let body = if route.method == "POST" {
@@ -15,13 +15,13 @@ fn call(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Respo
     shop.send(route.method, &path, headers, body)
 }
 
-/// The routes that ask for a secret key.
+/// Returns the routes that require a secret key.
 fn secret_routes() -> impl Iterator<Item = &'static Route> {
     routes(true).filter(|route| route.auth() == Auth::Secret)
 }
 
 #[test]
-fn every_route_of_the_merchant_asks_for_a_secret_key() {
+fn merchant_routes_require_a_secret_key() {
     let shop = Shop::open();
     let id = shop.invoice("20.00", json!({}))["id"]
         .as_str()
@@ -50,7 +50,7 @@ fn every_route_of_the_merchant_asks_for_a_secret_key() {
 }
 
 #[test]
-fn a_key_goes_into_either_header() {
+fn key_is_accepted_in_either_header() {
     let shop = Shop::open();
     let bearer = format!("Bearer {TEST}");
     let lower = format!("bearer {TEST}");
@@ -78,7 +78,7 @@ fn a_key_goes_into_either_header() {
 }
 
 #[test]
-fn what_is_of_the_other_mode_is_not_there() {
+fn objects_of_the_other_mode_are_not_found() {
     let shop = Shop::open();
     let id = shop.invoice("20.00", json!({ "asset": "LTC" }))["id"]
         .as_str()
@@ -120,7 +120,7 @@ fn what_is_of_the_other_mode_is_not_there() {
 }
 
 #[test]
-fn the_checks_on_creation_come_in_their_order() {
+fn invoice_creation_checks_run_in_order() {
     let shop = Shop::open();
     shop.invoice("20.00", json!({ "orderId": "a" }));
     let live = |body: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", LIVE)], body);
@@ -148,7 +148,7 @@ fn the_checks_on_creation_come_in_their_order() {
 }
 
 #[test]
-fn the_same_key_may_be_sent_twice_and_two_may_not() {
+fn two_different_keys_are_rejected() {
     let shop = Shop::open();
     let (test, live) = (format!("Bearer {TEST}"), format!("Bearer {LIVE}"));
     let merchant = |headers: &[(&str, &str)]| shop.send("GET", "/v1/merchant", headers, "");
@@ -196,7 +196,7 @@ fn the_same_key_may_be_sent_twice_and_two_may_not() {
         let named = message.contains("X-API-Key") || message.contains("Authorization");
         assert!(named, "{message}");
     }
-    // The same of a public key and of a reseller's token.
+    // The rule also holds for public keys and reseller tokens.
     let public = [
         ("X-API-Key", "pk_test_sandbox"),
         ("X-API-Key", "pk_live_sandbox"),

@@ -1,4 +1,4 @@
-//! Large answers that nobody takes: of one account so many are in memory, over however many connections it asks.
+//! Large responses that clients do not read: their number per account is limited over all connections.
 
 use crate::support::polling;
 use crate::support::{Shop, TEST};
@@ -6,13 +6,13 @@ use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// So many of one account may be on their way.
+/// Maximum number of large responses in progress per account.
 const MAX: usize = 16;
 
-/// A list that is larger than what the system takes for a client that reads nothing.
+/// A list larger than the socket buffers of a client that does not read.
 const LIST: &str = "/v1/invoices?limit=100";
 
-/// Asks for the list, and takes no more than its first line.
+/// Requests the list and reads only the status line.
 #[track_caller]
 fn ask(shop: &Shop) -> TcpStream {
     let mut stream = TcpStream::connect(shop.url().strip_prefix("http://").unwrap()).unwrap();
@@ -25,7 +25,7 @@ fn ask(shop: &Shop) -> TcpStream {
 }
 
 #[test]
-fn one_account_has_sixteen_on_their_way() {
+fn account_has_at_most_sixteen_large_responses() {
     let shop = Shop::open();
     let metadata = json!({ "metadata": { "note": "x".repeat(60_000) } });
     for _ in 0..100 {
@@ -34,9 +34,9 @@ fn one_account_has_sixteen_on_their_way() {
     let asking: Vec<TcpStream> = (0..MAX).map(|_| ask(&shop)).collect();
     let list = || shop.get(LIST, Some(TEST));
     list().assert_error(503, "overloaded", None);
-    // Its small ones go on.
+    // Small responses are not limited.
     shop.get("/v1/invoices?limit=1", Some(TEST)).expect(200);
-    // Who is gone makes place, and who takes all of it.
+    // A closed connection and a completed response both free a slot.
     drop(asking);
     for _ in 0..MAX {
         assert!(polling::until(|| list().status != 503));

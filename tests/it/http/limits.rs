@@ -1,4 +1,4 @@
-//! What a connection may ask: sizes, times, methods, and how it ends. Spoken by hand, byte by byte.
+//! HTTP limits, tested on raw connections: sizes, timeouts, methods and the end of a connection.
 
 use crate::support::{Shop, TEST};
 use coffer::Config;
@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// A connection to a shop.
+/// Connects to the sandbox.
 fn connect(shop: &Shop) -> TcpStream {
     TcpStream::connect(shop.url().strip_prefix("http://").unwrap()).unwrap()
 }
 
-/// Sends bytes as they are and reads until the server closes.
+/// Sends bytes unchanged and reads until the server closes the connection.
 fn exchange(shop: &Shop, request: &[u8]) -> String {
     let mut stream = connect(shop);
     stream.write_all(request).unwrap();
     let mut answer = Vec::new();
-    // What is refused early may be closed before all of it was read: what came before that counts.
+    // An early rejection may reset the connection. Only the data before the reset counts.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8(answer).unwrap()
 }
 
-/// A POST of this body on a connection that is closed after it.
+/// Returns a POST request with this body and `Connection: close`.
 fn post(head: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
@@ -32,7 +32,7 @@ fn post(head: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The body of an answer as JSON, once its status and id are what they should be.
+/// Asserts status and request id and returns the JSON body.
 #[track_caller]
 fn refusal(answer: &str, status: u16, code: &str) -> Value {
     assert!(
@@ -81,7 +81,7 @@ fn a_header_has_at_most_16_kib() {
 }
 
 #[test]
-fn a_path_and_a_method_are_told_apart() {
+fn unknown_path_gets_404_and_wrong_method_405() {
     let shop = Shop::open();
     let answer = shop.send("DELETE", "/v1/invoices", &[], "");
     answer.assert_error(405, "method_not_allowed", None);
@@ -98,7 +98,7 @@ fn a_path_and_a_method_are_told_apart() {
 }
 
 #[test]
-fn what_does_not_come_in_time_is_not_waited_for() {
+fn slow_request_times_out() {
     let limits = Limits {
         body_timeout_ms: 200,
         header_timeout_ms: 200,
@@ -121,7 +121,7 @@ fn what_does_not_come_in_time_is_not_waited_for() {
         silent.starts_with("HTTP/1.1 200"),
         "the next request is waited for as long: {silent}"
     );
-    // A server that takes long to answer does not wait for its client.
+    // The delay of the server's own response does not count.
     shop.post(
         "/sandbox/faults",
         None,
@@ -132,7 +132,7 @@ fn what_does_not_come_in_time_is_not_waited_for() {
 }
 
 #[test]
-fn one_connection_carries_many_requests_in_order() {
+fn connection_serves_many_requests_in_order() {
     let shop = Shop::open();
     let one =
         |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {TEST}\r\n\r\n");
@@ -162,7 +162,7 @@ fn one_connection_carries_many_requests_in_order() {
 }
 
 #[test]
-fn what_is_no_http_is_no_harm() {
+fn invalid_http_is_rejected() {
     let shop = Shop::open();
     for noise in [
         &b"\0\0\0\0\r\n\r\n"[..],
@@ -180,7 +180,7 @@ fn what_is_no_http_is_no_harm() {
 }
 
 #[test]
-fn a_stopping_server_answers_what_it_has_begun() {
+fn stopping_server_completes_requests_in_progress() {
     let shop = Shop::open();
     shop.send(
         "PUT",

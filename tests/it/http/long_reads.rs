@@ -1,4 +1,4 @@
-//! Long reads beside everything else: searches, exports and summaries hold up nobody, and one asker's are bounded.
+//! Long reads: searches, exports and summaries block nobody else, and their number per user is limited.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::polling;
@@ -9,12 +9,12 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Barrier;
 
-/// As many invoices as a search looks through, and a fifth more.
+/// 20 % more invoices than one search examines.
 const MANY: u32 = 60_000;
 
-/// An account with many invoices; the oldest one is paid, and its id is answered.
+/// Inserts many invoices into an account. Returns the id of the oldest one, which is paid.
 #[track_caller]
-fn with_many(interface: &OperatorInterface) -> String {
+fn insert_invoices(interface: &OperatorInterface) -> String {
     let more = json!({ "asset": "LTC", "orderId": "needle" });
     let oldest = interface.shop.invoice("1.00", more)["id"]
         .as_str()
@@ -32,7 +32,7 @@ fn with_many(interface: &OperatorInterface) -> String {
          alter table made drop column number;
          insert into invoices select * from made;"
     ));
-    // On a busy machine that took long enough for the server to refuse writes meanwhile.
+    // On a slow machine the inserts take long enough that the server rejects writes for a while.
     let takes_writes = || interface.shop.get("/readyz", None).status == 200;
     assert!(polling::until(takes_writes));
     oldest
@@ -50,9 +50,9 @@ fn ids(page: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_search_goes_on_where_it_stopped_and_finds_all() {
+fn search_continues_on_the_next_page_and_finds_all() {
     let interface = OperatorInterface::open();
-    let oldest = with_many(&interface);
+    let oldest = insert_invoices(&interface);
     for query in [
         "text=NEEDL",
         "text=needle&status=detected",
@@ -75,7 +75,7 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
         let expected = if query.contains("status") { 1 } else { 2 };
         assert_eq!(pages, expected, "{query}");
     }
-    // What names an invoice as a whole finds it at once, however old it is.
+    // A search for an exact value finds even the oldest invoice in one step.
     let address = interface.shop.get_invoice(&oldest)["depositAddress"].clone();
     for text in [oldest.as_str(), address.as_str().unwrap(), "the-needle"] {
         let page = search(&interface, &format!("text={text}"));
@@ -86,7 +86,7 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
         let page = search(&interface, &format!("text={text}&currency=USD"));
         assert_eq!((ids(&page), &page["hasMore"]), (vec![], &json!(false)));
     }
-    // Whatever is passed over, each comes once and in order.
+    // Pages of a filtered list contain each match exactly once.
     let mut before = String::new();
     let mut all = BTreeSet::new();
     let mut count = 0;
@@ -109,9 +109,9 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
 }
 
 #[test]
-fn one_users_searches_hold_up_nobody() {
+fn searches_of_one_user_do_not_block_others() {
     let interface = OperatorInterface::open();
-    with_many(&interface);
+    insert_invoices(&interface);
     let (shop, at_once) = (&interface.shop, Barrier::new(24));
     let path = format!("{}{}", shop.url(), interface.path("invoices?text=nowhere"));
     let headers = [("cookie", interface.merchant.as_str())];
@@ -145,7 +145,7 @@ fn one_users_searches_hold_up_nobody() {
     }
 }
 
-/// Asks for an export and reads no more than the status of the answer.
+/// Requests an export and reads only the status line.
 #[track_caller]
 fn unread_export(interface: &OperatorInterface, cookie: &str) -> (TcpStream, String) {
     let address = interface.shop.url().strip_prefix("http://").unwrap();
@@ -159,9 +159,9 @@ fn unread_export(interface: &OperatorInterface, cookie: &str) -> (TcpStream, Str
 }
 
 #[test]
-fn exports_that_nobody_reads_hold_up_nobody() {
+fn unread_exports_do_not_block_others() {
     let interface = OperatorInterface::open();
-    with_many(&interface);
+    insert_invoices(&interface);
     let shop = &interface.shop;
     let unread: Vec<_> = (0..10)
         .map(|_| unread_export(&interface, &interface.merchant))
@@ -172,7 +172,7 @@ fn exports_that_nobody_reads_hold_up_nobody() {
         interface.send(cookie, "GET", &path, &Value::Null)
     };
     export(&interface.merchant).assert_error(503, "overloaded", None);
-    // Nobody else notices, nor does the same user who does something else.
+    // Other users and other requests of the same user are not affected.
     export(&interface.operator).expect(200);
     for _ in 0..20 {
         shop.invoice("1.00", json!({}));

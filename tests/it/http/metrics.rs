@@ -1,4 +1,4 @@
-//! Where the counters of `/metrics` are served, and who may read them.
+//! The address and the access rules of `/metrics`.
 
 use crate::support::polling;
 use crate::support::process::Process;
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 const TOKEN: &str = "a-token-of-metrics";
 
-/// GET at an address, perhaps with an Authorization.
+/// Sends a GET request, optionally with an Authorization header.
 fn get(address: SocketAddr, path: &str, authorization: Option<&str>) -> Response {
     let url = format!("http://{address}{path}");
     let headers: Vec<_> = authorization
@@ -29,7 +29,7 @@ fn config(own_listener: bool, token: Option<&str>) -> Config {
 }
 
 #[test]
-fn it_asks_for_its_token_where_one_is_set() {
+fn metrics_require_the_configured_token() {
     let shop = Shop::with_config(config(false, Some(TOKEN)));
     let read = |headers: &[(&str, &str)]| shop.send("GET", "/metrics", headers, "");
     for wrong in [
@@ -61,7 +61,7 @@ fn it_asks_for_its_token_where_one_is_set() {
 }
 
 #[test]
-fn a_listener_of_its_own_serves_it_and_nothing_else() {
+fn metrics_listener_serves_only_metrics() {
     for token in [None, Some(TOKEN)] {
         let server = coffer::Server::start(config(true, token)).unwrap();
         let (main, metrics) = (server.listen(), server.metrics_listen().unwrap());
@@ -84,7 +84,7 @@ fn a_listener_of_its_own_serves_it_and_nothing_else() {
             "/metrics/",
             "/%6detrics",
             "//metrics",
-            // Not even as a page.
+            // Pages are not served either.
             "/checkout/x",
         ] {
             let answer = get(metrics, path, None);
@@ -102,7 +102,7 @@ fn a_listener_of_its_own_serves_it_and_nothing_else() {
             let url = format!("http://{address}{path}");
             send(&agent(), method, &url, &[], "").expect(status);
         }
-        // By DNS rebinding it is not reached either.
+        // DNS rebinding does not reach the metrics either.
         let url = format!("http://{metrics}/metrics");
         let evil = send(&agent(), "GET", &url, &[("Host", "evil.example")], "");
         evil.assert_error(403, "forbidden", None);
@@ -110,7 +110,7 @@ fn a_listener_of_its_own_serves_it_and_nothing_else() {
 }
 
 #[test]
-fn it_stays_where_it_was_where_nothing_is_set() {
+fn metrics_stay_on_the_main_listener_by_default() {
     let shop = Shop::open();
     shop.get("/metrics", None).expect(200);
     shop.send("GET", "/metrics", &[("Authorization", "Bearer any")], "")
@@ -118,7 +118,7 @@ fn it_stays_where_it_was_where_nothing_is_set() {
 }
 
 #[test]
-fn the_log_says_the_port_and_never_the_token() {
+fn log_contains_metrics_port_but_not_token() {
     let scratch = Scratch::new();
     let log = scratch.path("log");
     let errors: Stdio = std::fs::File::create(&log).unwrap().into();
@@ -130,7 +130,7 @@ fn the_log_says_the_port_and_never_the_token() {
     let ready = process.line();
     let logged = || std::fs::read_to_string(&log).unwrap();
     let said = "metrics are served at http://";
-    // The log is written beside everything else.
+    // The log is written asynchronously.
     let mut address = None;
     let is_said = || {
         let logged = logged();
@@ -151,7 +151,7 @@ fn the_log_says_the_port_and_never_the_token() {
     assert!(shown.contains("MetricsToken") && !shown.contains(TOKEN));
 }
 
-/// Runs the binary to its end, perhaps with a token in its environment.
+/// Runs the binary to its end, optionally with a token in its environment.
 fn run(arguments: &[&str], token: Option<&str>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let command = command.args(arguments);
@@ -162,7 +162,7 @@ fn run(arguments: &[&str], token: Option<&str>) -> Output {
 }
 
 #[test]
-fn what_would_leave_it_open_by_mistake_is_refused() {
+fn unprotected_public_metrics_are_rejected() {
     for token in ["", " ", "two words", "\u{f6}", &"x".repeat(201)] {
         let output = run(&["sandbox", "--listen", "127.0.0.1:0"], Some(token));
         let said = String::from_utf8(output.stderr).unwrap();
@@ -197,7 +197,7 @@ fn what_would_leave_it_open_by_mistake_is_refused() {
 }
 
 #[test]
-fn doctor_says_where_everybody_may_read_it() {
+fn doctor_warns_about_public_metrics() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let doctor = |more: &[&str], token: Option<&str>| {

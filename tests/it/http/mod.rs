@@ -1,4 +1,4 @@
-//! The front: connections, limits, fields, the document, who may call.
+//! HTTP server: connections, limits, fields, the OpenAPI document and access.
 
 mod apart;
 mod bodies;

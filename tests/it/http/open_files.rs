@@ -1,13 +1,13 @@
-//! As many connections as the system lets a process have open files: the real binary under other limits.
+//! Limits on open files: the real binary under different system limits.
 
-use crate::http::connections::{limited, lives};
+use crate::http::connections::{assert_alive, limited};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-/// `coffer` under other limits of the system.
-fn under(limits: &str, arguments: &[&str]) -> Command {
+/// Builds a `coffer` command that runs under these system limits.
+fn coffer_with_limits(limits: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\"")]);
     command.arg(env!("CARGO_BIN_EXE_coffer")).args(arguments);
@@ -30,24 +30,25 @@ fn connect(url: &str) -> TcpStream {
 }
 
 #[test]
-fn a_start_raises_the_limit_on_open_files() {
-    let process = Process::start(&mut under("ulimit -Sn 64", SANDBOX));
+fn start_raises_the_open_file_limit() {
+    let process = Process::start(&mut coffer_with_limits("ulimit -Sn 64", SANDBOX));
     let url = process.url();
     let mut open: Vec<TcpStream> = (0..100).map(|_| connect(&url)).collect();
-    open.iter_mut().for_each(lives);
-    open.iter_mut().for_each(lives);
+    open.iter_mut().for_each(assert_alive);
+    open.iter_mut().for_each(assert_alive);
 }
 
 #[test]
-fn too_low_a_limit_on_open_files_is_said() {
+fn start_warns_about_a_low_open_file_limit() {
     let scratch = Scratch::new();
     let log = scratch.path("log");
     let errors: Stdio = std::fs::File::create(&log).unwrap().into();
-    let mut process = Process::start_with(&mut under("ulimit -n 200", SANDBOX), errors);
+    let mut process =
+        Process::start_with(&mut coffer_with_limits("ulimit -n 200", SANDBOX), errors);
     let url = process.url();
     let mut open: Vec<TcpStream> = (0..300).map(|_| connect(&url)).collect();
-    lives(open.last_mut().unwrap());
-    lives(&mut connect(&url));
+    assert_alive(open.last_mut().unwrap());
+    assert_alive(&mut connect(&url));
     assert!(process.close());
     let logged = std::fs::read_to_string(&log).unwrap();
     let words = "at most 200 files may be open: 100 connections are taken at once, not 4096";
@@ -55,7 +56,9 @@ fn too_low_a_limit_on_open_files_is_said() {
     assert!(!logged.contains("could not be accepted"), "{logged}");
     let file = scratch.path("none.db");
     let arguments = ["doctor", "--file", file.to_str().unwrap()];
-    let doctor = under("ulimit -n 200", &arguments).output().unwrap();
+    let doctor = coffer_with_limits("ulimit -n 200", &arguments)
+        .output()
+        .unwrap();
     let said = String::from_utf8(doctor.stdout).unwrap();
     let words =
         "wrong: at most 200 files may be open: room for 100 connections, not for 4096; mend:";
@@ -63,10 +66,10 @@ fn too_low_a_limit_on_open_files_is_said() {
 }
 
 #[test]
-fn the_number_of_connections_is_a_setting() {
+fn connection_limit_is_configurable() {
     for wrong in ["15", "0", "many", "1000001"] {
         let arguments = ["sandbox", "--connections-max", wrong];
-        let refused = under("true", &arguments).output().unwrap();
+        let refused = coffer_with_limits("true", &arguments).output().unwrap();
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success());
         let words = format!("--connections-max {wrong}: must be a whole number from 16 to 1000000");

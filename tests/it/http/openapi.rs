@@ -1,6 +1,6 @@
-//! The OpenAPI documents: what each has, that its examples can occur, and what published clients count on.
+//! OpenAPI documents: their contents, realistic examples, and stability for published clients.
 
-use super::shared_refusals::read;
+use super::shared_refusals::resolve_responses;
 use crate::support::{Shop, TEST};
 use coffer::domain::event::EventType;
 use coffer::http::{Auth, Route, Subject};
@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SUBJECTS: [Subject; 2] = [Subject::Interface, Subject::Sandbox];
 
-/// Each route with its operation in its document.
+/// Returns each route with its operation in the document.
 fn operations(subject: Subject) -> Vec<(&'static Route, Value)> {
-    let document = read(subject);
+    let document = resolve_responses(subject);
     let operation = |route: &'static Route| {
         let path = &document["paths"][route.path];
         (route, path[&route.method.to_ascii_lowercase()].clone())
@@ -19,7 +19,7 @@ fn operations(subject: Subject) -> Vec<(&'static Route, Value)> {
     subject.routes().map(operation).collect()
 }
 
-/// Every value that something inside this one has under one of these names.
+/// Collects every value inside `value` under one of these names.
 pub(super) fn under<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(fields) => {
@@ -36,7 +36,7 @@ pub(super) fn under<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Va
 }
 
 #[test]
-fn the_interface_and_the_sandboxes_controls_have_a_document_each() {
+fn api_and_sandbox_have_separate_documents() {
     let shop = Shop::open();
     let served = |path: &str| shop.get(path, None).expect(200).json();
     let interface = served("/v1/openapi.json");
@@ -63,7 +63,7 @@ fn the_interface_and_the_sandboxes_controls_have_a_document_each() {
     let all: BTreeSet<&str> = all.map(|route| route.path).collect();
     assert_eq!(paths(&interface).len() + paths(&controls).len(), all.len());
     for subject in SUBJECTS {
-        let document = read(subject);
+        let document = resolve_responses(subject);
         let mut references = Vec::new();
         under(&document, &["$ref"], &mut references);
         let used: BTreeSet<String> = references
@@ -80,7 +80,7 @@ fn the_interface_and_the_sandboxes_controls_have_a_document_each() {
             }
         }
     }
-    // From outside this machine's pages nobody reads the controls' document.
+    // Pages of other sites cannot read the document of the controls.
     let refused = shop.send(
         "GET",
         "/sandbox/openapi.json",
@@ -91,7 +91,7 @@ fn the_interface_and_the_sandboxes_controls_have_a_document_each() {
 }
 
 #[test]
-fn every_example_of_an_error_can_occur_where_it_is_shown() {
+fn error_examples_can_occur_in_their_operation() {
     let mut count = 0;
     for (route, operation) in SUBJECTS.into_iter().flat_map(operations) {
         let codes: BTreeSet<&str> = route.codes().iter().map(|code| code.as_str()).collect();
@@ -107,14 +107,14 @@ fn every_example_of_an_error_can_occur_where_it_is_shown() {
                 let body = &example["value"];
                 let place = format!("{} {status} {name}", route.operation);
                 let code = body["error"].as_str().unwrap();
-                // Why a sandbox refuses one and the same thing can be either of two.
+                // A sandbox reports one of two codes for the same request, depending on the Host header.
                 let is_by_host = route.auth() == Auth::Sandbox && name == "forbidden_host";
                 assert!(code == name || is_by_host && code == "forbidden", "{place}");
                 assert!(codes.contains(code), "{place}");
                 let about = response["description"].as_str().unwrap();
                 assert!(about.contains(code), "{place}: {about}");
                 assert!(!body["message"].as_str().unwrap().is_empty(), "{place}");
-                // Whoever is told a field can send it here.
+                // Every field that an example error names is accepted by the operation.
                 if let Some(param) = body["param"].as_str() {
                     assert!(takes(&operation, param), "{place}: {param}");
                 }
@@ -127,7 +127,7 @@ fn every_example_of_an_error_can_occur_where_it_is_shown() {
     assert!(count > 500, "{count}");
 }
 
-/// Is this a field of the operation's body, a parameter of it, or a header?
+/// Returns `true` if the operation accepts this body field, parameter or header.
 fn takes(operation: &Value, param: &str) -> bool {
     let named = |parameter: &Value| parameter["name"] == param;
     let is_parameter = operation["parameters"]
@@ -137,7 +137,7 @@ fn takes(operation: &Value, param: &str) -> bool {
         .any(named);
     let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
     let is_field = schema.as_str().is_some_and(|name| {
-        let documents = SUBJECTS.map(read);
+        let documents = SUBJECTS.map(resolve_responses);
         let mut schemas = documents
             .iter()
             .filter_map(|document| document.pointer(&name[1..]));
@@ -147,10 +147,10 @@ fn takes(operation: &Value, param: &str) -> bool {
 }
 
 #[test]
-fn what_is_really_refused_is_what_the_example_says() {
+fn real_errors_match_the_examples() {
     let shop = Shop::open();
     let example = |path: &str, method: &str, status: &str, code: &str| {
-        let document = read(Subject::Interface);
+        let document = resolve_responses(Subject::Interface);
         let response = &document["paths"][path][method]["responses"][status];
         response["content"]["application/json"]["examples"][code]["value"].clone()
     };
@@ -194,7 +194,7 @@ fn what_is_really_refused_is_what_the_example_says() {
 }
 
 #[test]
-fn what_a_sandbox_says_to_a_strangers_host_is_in_the_document_of_its_controls() {
+fn sandbox_document_covers_foreign_host_errors() {
     let shop = Shop::open();
     let stranger = [("Host", "evil.example")];
     for (route, operation) in operations(Subject::Sandbox) {
@@ -210,19 +210,19 @@ fn what_a_sandbox_says_to_a_strangers_host_is_in_the_document_of_its_controls() 
         real["requestId"] = shown["requestId"].clone();
         assert_eq!(real, *shown, "{}", route.operation);
     }
-    // And what a page of another site is told.
+    // A page of another site gets a documented error, too.
     let page = [("Sec-Fetch-Site", "cross-site")];
     let real = shop.send("GET", "/sandbox", &page, "").expect(403).json();
-    let document = read(Subject::Sandbox);
+    let document = resolve_responses(Subject::Sandbox);
     let refusals = &document["paths"]["/sandbox"]["get"]["responses"]["403"];
     let shown = &refusals["content"]["application/json"]["examples"]["forbidden"]["value"];
     assert_eq!(real["message"], shown["message"]);
 }
 
 #[test]
-fn every_operation_has_a_tag_and_every_tag_is_explained() {
+fn every_operation_has_a_described_tag() {
     for subject in SUBJECTS {
-        let document = read(subject);
+        let document = resolve_responses(subject);
         let tags = document["tags"].as_array().unwrap();
         let listed: BTreeMap<&str, &str> = tags
             .iter()
@@ -258,14 +258,14 @@ fn every_operation_has_a_tag_and_every_tag_is_explained() {
 }
 
 #[test]
-fn every_event_is_a_webhook_with_its_headers() {
-    let document = read(Subject::Interface);
+fn every_event_is_documented_as_webhook() {
+    let document = resolve_responses(Subject::Interface);
     let webhooks = document["webhooks"].as_object().unwrap();
     let types: BTreeSet<&str> = EventType::TEXTS.iter().copied().collect();
     let told: BTreeSet<&str> = webhooks.keys().map(String::as_str).collect();
     assert_eq!(told, types);
-    assert!(read(Subject::Sandbox)["webhooks"].is_null());
-    // A real delivery, whose headers are as they are documented.
+    assert!(resolve_responses(Subject::Sandbox)["webhooks"].is_null());
+    // The documented headers equal those of a real delivery.
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
@@ -298,9 +298,9 @@ fn every_event_is_a_webhook_with_its_headers() {
 }
 
 #[test]
-fn a_new_coin_breaks_no_published_client() {
+fn new_asset_does_not_break_clients() {
     for subject in SUBJECTS {
-        let document = read(subject);
+        let document = resolve_responses(subject);
         let mut found = Vec::new();
         let names = [
             "asset",

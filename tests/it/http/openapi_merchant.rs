@@ -1,7 +1,7 @@
-//! The OpenAPI document of the operations that a shop's server calls.
+//! OpenAPI document of the operations that a merchant's server calls.
 
 use super::openapi::under;
-use super::shared_refusals::read;
+use super::shared_refusals::resolve_responses;
 use coffer::http::{Auth, Subject};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -14,8 +14,8 @@ fn printed(flag: &str) -> Value {
 }
 
 #[test]
-fn document_for_merchants_has_the_calls_of_a_shops_server_and_webhooks() {
-    let (whole, merchant) = (read(Subject::Interface), printed("--merchant"));
+fn merchant_document_has_server_operations_and_webhooks() {
+    let (whole, merchant) = (resolve_responses(Subject::Interface), printed("--merchant"));
     let mut calls = 0;
     for (path, operations) in merchant["paths"].as_object().unwrap() {
         assert!(path.starts_with("/v1/"), "{path}");

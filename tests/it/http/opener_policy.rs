@@ -1,4 +1,4 @@
-//! The Cross-Origin-Opener-Policy: pages of operators are apart from other sites, pages that shops open are not.
+//! Cross-Origin-Opener-Policy: operator pages are isolated from other sites, checkout pages are not.
 
 use crate::support::Shop;
 use crate::support::links::LinkClient;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 const HEADER: &str = "cross-origin-opener-policy";
 
-/// Asks for a page, as a browser does.
+/// Requests a page as a browser does and returns its policy.
 #[track_caller]
 fn policy(shop: &Shop, method: &str, path: &str, status: u16) -> Option<String> {
     let headers = [("accept", "text/html")];
@@ -15,7 +15,7 @@ fn policy(shop: &Shop, method: &str, path: &str, status: u16) -> Option<String> 
 }
 
 #[test]
-fn pages_of_operators_are_apart_from_other_sites() {
+fn operator_pages_are_isolated_from_other_sites() {
     let shop = Shop::open();
     for (method, path, status) in [
         ("GET", "/dashboard", 200),
@@ -34,7 +34,7 @@ fn pages_of_operators_are_apart_from_other_sites() {
 }
 
 #[test]
-fn pages_that_shops_open_keep_their_opener() {
+fn checkout_pages_keep_their_opener() {
     let shop = Shop::open();
     let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     let link = LinkClient::sign_in(&shop).link(link);

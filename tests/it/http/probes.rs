@@ -1,4 +1,4 @@
-//! What machines ask of the process itself, and what it says of what it offers.
+//! Health probes, metrics, the OpenAPI document and the list of coins.
 
 use crate::coins::table::COINS;
 use crate::support::{Shop, TEST};
@@ -6,7 +6,7 @@ use coffer::http::{Auth, routes};
 use serde_json::json;
 
 #[test]
-fn it_is_alive_and_ready() {
+fn server_is_alive_and_ready() {
     let shop = Shop::open();
     for path in ["/livez", "/readyz"] {
         let answer = shop.get(path, None).expect(200);
@@ -18,7 +18,7 @@ fn it_is_alive_and_ready() {
 }
 
 #[test]
-fn metrics_count_by_operation_and_class_and_tell_no_secret() {
+fn metrics_count_requests_without_secrets() {
     let shop = Shop::open();
     shop.invoice("1.00", json!({ "orderId": "secret-order" }));
     shop.post("/v1/invoices", Some(TEST), json!({}))
@@ -43,7 +43,7 @@ fn metrics_count_by_operation_and_class_and_tell_no_secret() {
 }
 
 #[test]
-fn the_document_has_every_route_for_programs_and_this_server() {
+fn document_lists_every_public_route_and_the_server_url() {
     let shop = Shop::open();
     let document = shop.get("/v1/openapi.json", None).expect(200).json();
     assert_eq!(document["servers"][0]["url"], shop.url());
@@ -66,7 +66,7 @@ fn the_document_has_every_route_for_programs_and_this_server() {
 }
 
 #[test]
-fn the_coins_are_listed_with_their_minimum() {
+fn currencies_list_their_minimum() {
     let shop = Shop::open();
     let coins = shop.get("/v1/currencies", Some(TEST)).expect(200).json();
     let coins = coins["data"].as_array().unwrap();

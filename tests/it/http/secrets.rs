@@ -1,10 +1,10 @@
-//! No secret in the log, in errors or in metrics, however much is logged.
+//! No secret appears in the log, in errors or in metrics, even at the most detailed log level.
 
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::{Response, agent, mistyped, send};
 use serde_json::{Value, json};
 
-/// A text of an answer.
+/// Returns a text field of a response.
 #[track_caller]
 fn text(of: &Value, name: &str) -> String {
     of[name]
@@ -13,7 +13,7 @@ fn text(of: &Value, name: &str) -> String {
         .to_owned()
 }
 
-/// An invoice of this key: its checkout's address and the token in that.
+/// Creates an invoice and returns its checkout URL and the token in it.
 fn checkout(running: &RunningServer, key: &str) -> (String, String) {
     let order =
         json!({ "amount": "20.00", "currency": "EUR", "customerEmail": "anna@example.com" });
@@ -23,7 +23,7 @@ fn checkout(running: &RunningServer, key: &str) -> (String, String) {
     (url, token)
 }
 
-/// A call of the merchant's interface with this key.
+/// Calls the merchant API with this key.
 fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Value) -> Response {
     let url = format!("{}{path}", running.url);
     send(
@@ -35,7 +35,7 @@ fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Val
     )
 }
 
-/// A reseller's token that was made and used.
+/// Creates a reseller token and uses it.
 fn reseller_token(running: &RunningServer, served: &Installation) -> String {
     let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
     let made = running
@@ -48,7 +48,7 @@ fn reseller_token(running: &RunningServer, served: &Installation) -> String {
     token
 }
 
-/// What is answered to keys, passwords and cookies that are wrong, in one text.
+/// Returns all responses to wrong keys, passwords and cookies in one text.
 fn refusals(running: &RunningServer, wrong_keys: &[&str], password: &str, cookie: &str) -> String {
     let session = format!("{}/dashboard/api/session", running.url);
     let body = json!({ "email": "operator@shop.test", "password": password }).to_string();
@@ -67,7 +67,7 @@ fn refusals(running: &RunningServer, wrong_keys: &[&str], password: &str, cookie
 }
 
 #[test]
-fn no_secret_is_logged_or_told() {
+fn secrets_are_not_logged_or_returned() {
     let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("trace", &log);

@@ -1,24 +1,24 @@
-//! Refusals that are components of the OpenAPI documents.
+//! Error responses that are shared components of the OpenAPI documents.
 
 use coffer::http::{Subject, document};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A document as it is served.
-fn served(subject: Subject) -> Value {
+/// Returns a served document.
+fn get_document(subject: Subject) -> Value {
     serde_json::from_str(&document("http://127.0.0.1:1", subject)).unwrap()
 }
 
-/// Every answer of every operation of a document.
+/// Returns every response of every operation of a document.
 fn responses(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     let paths = document["paths"].as_object_mut().unwrap().values_mut();
     let operations = paths.flat_map(|path| path.as_object_mut().unwrap().values_mut());
     operations.flat_map(|operation| operation["responses"].as_object_mut().unwrap().values_mut())
 }
 
-/// A document in which each operation has its refusals itself.
-pub fn read(subject: Subject) -> Value {
-    let mut document = served(subject);
+/// Resolves the shared error responses of a document into each operation.
+pub fn resolve_responses(subject: Subject) -> Value {
+    let mut document = get_document(subject);
     let shared = document["components"]["responses"].clone();
     for response in responses(&mut document) {
         if let Some(reference) = response["$ref"].as_str() {
@@ -29,9 +29,9 @@ pub fn read(subject: Subject) -> Value {
 }
 
 #[test]
-fn refusals_that_are_alike_are_components() {
+fn equal_error_responses_are_components() {
     for subject in [Subject::Interface, Subject::Sandbox] {
-        let mut document = served(subject);
+        let mut document = get_document(subject);
         let shared = document["components"]["responses"].clone();
         let mut uses: BTreeMap<String, usize> = BTreeMap::new();
         for response in responses(&mut document) {

@@ -1,18 +1,18 @@
-//! Where urls in answers and events come from: the public url, else the listening address, never a request.
+//! Base of the URLs in responses and events: the public URL or the listening address, never the request.
 
 use crate::support::{Shop, TEST, agent, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
-/// An address of loopback that no other process of these tests listens on.
+/// Returns a loopback address that no other test listens on.
 fn own_address() -> SocketAddr {
     let [.., high, low] = std::process::id().to_be_bytes();
     SocketAddr::from(([127, 77, high, low], 18_080))
 }
 
 #[test]
-fn urls_begin_with_the_public_url() {
+fn urls_start_with_the_public_url() {
     let listen = own_address();
     let public_url = "https://pay.example.com".to_owned();
     let server = Server::start(Config {
@@ -52,7 +52,7 @@ fn urls_begin_with_the_public_url() {
 }
 
 #[test]
-fn a_request_does_not_say_where_it_is_from() {
+fn urls_ignore_request_headers() {
     let shop = Shop::open();
     let headers = [
         ("X-API-Key", TEST),
@@ -68,7 +68,7 @@ fn a_request_does_not_say_where_it_is_from() {
 }
 
 #[test]
-fn all_addresses_are_told_as_loopback() {
+fn wildcard_address_is_shown_as_loopback() {
     let shop = Shop::with_config(Config {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         allow_remote: true,

@@ -1,9 +1,9 @@
-//! Which coin an invoice shows: that of its first payment that stands, else the one the customer picked last.
+//! The asset of an invoice: that of its first valid payment, otherwise the last one that the customer selected.
 
 use crate::support::{Shop, TEST};
 use serde_json::json;
 
-/// An invoice for which LTC was picked and then BTC.
+/// Creates an invoice for which LTC and then BTC was selected.
 fn picked_twice(shop: &Shop) -> String {
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
@@ -14,7 +14,7 @@ fn picked_twice(shop: &Shop) -> String {
 }
 
 #[test]
-fn a_payment_on_an_older_quote_is_worth_its_rate_and_speaks_for_the_invoice() {
+fn payment_on_an_older_quote_sets_the_asset_of_the_invoice() {
     let shop = Shop::open();
     let id = picked_twice(&shop);
     let payment = shop.pay(json!({ "invoice": id, "asset": "LTC" }));
@@ -33,9 +33,9 @@ fn a_payment_on_an_older_quote_is_worth_its_rate_and_speaks_for_the_invoice() {
     assert_eq!(shop.get_invoice(&id)["asset"], "BTC");
 }
 
-/// A payment is not a pick: once all of them have vanished, the customer's own pick stands again.
+/// If all payments vanish, the invoice shows the customer's selection again.
 #[test]
-fn paying_in_the_coin_of_the_invoice_does_not_pick_it() {
+fn payment_does_not_change_the_selected_coin() {
     let shop = Shop::open();
     let id = picked_twice(&shop);
     let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.5" }));
@@ -51,13 +51,13 @@ fn paying_in_the_coin_of_the_invoice_does_not_pick_it() {
     );
 }
 
-/// What the rate is now counts for what comes late; what is in time counts at the rate that was frozen.
+/// A late payment counts at the current rate, a payment in time at the frozen rate.
 #[test]
-fn the_rate_is_that_of_the_pick_until_the_deadline() {
+fn selection_freezes_the_rate_until_the_deadline() {
     let shop = Shop::open();
     let picked = || shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
     let (in_time, late) = (picked(), picked());
-    // As if it had been half of what it is now when the coin was picked.
+    // As if the rate was half of the current one at selection.
     shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'");
     let paid = |id: &serde_json::Value, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
@@ -81,9 +81,9 @@ fn the_rate_is_that_of_the_pick_until_the_deadline() {
     );
 }
 
-/// Asserts that no coin can be picked, and why; and that trying changes nothing.
+/// Asserts that selecting a coin fails with this error and changes nothing.
 #[track_caller]
-fn cannot_pick(shop: &Shop, id: &str, status: &str, code: &str) {
+fn assert_cannot_select(shop: &Shop, id: &str, status: &str, code: &str) {
     let before = shop.get_invoice(id);
     assert_eq!(before["status"], status);
     let path = format!("/v1/invoices/{id}/select");
@@ -95,7 +95,7 @@ fn cannot_pick(shop: &Shop, id: &str, status: &str, code: &str) {
 }
 
 #[test]
-fn a_coin_is_picked_while_nothing_is_paid_and_there_is_time() {
+fn coin_can_be_selected_before_payment_and_deadline() {
     let shop = Shop::open();
     let make = || {
         let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
@@ -108,11 +108,11 @@ fn a_coin_is_picked_while_nothing_is_paid_and_there_is_time() {
     ] {
         let id = make();
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
-        cannot_pick(&shop, &id, "detected", "payment_in_flight");
+        assert_cannot_select(&shop, &id, "detected", "payment_in_flight");
         shop.move_payment(&payment, "confirmed");
-        cannot_pick(&shop, &id, status, "payment_in_flight");
+        assert_cannot_select(&shop, &id, status, "payment_in_flight");
         shop.move_payment(&payment, "dropped");
-        cannot_pick(&shop, &id, "failed", "invoice_closed");
+        assert_cannot_select(&shop, &id, "failed", "invoice_closed");
     }
     let [waiting, cancelled, expired] = std::array::from_fn(|_| make());
     let payment = shop.pay(json!({ "invoice": waiting }));
@@ -121,13 +121,13 @@ fn a_coin_is_picked_while_nothing_is_paid_and_there_is_time() {
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "SOL" }));
     assert_eq!(picked.expect(200).json()["asset"], "SOL");
     shop.cancel(&cancelled).expect(200);
-    cannot_pick(&shop, &cancelled, "cancelled", "invoice_closed");
+    assert_cannot_select(&shop, &cancelled, "cancelled", "invoice_closed");
     shop.pay(json!({ "invoice": cancelled }));
-    cannot_pick(&shop, &cancelled, "cancelled", "invoice_closed");
+    assert_cannot_select(&shop, &cancelled, "cancelled", "invoice_closed");
     shop.advance("20m");
-    cannot_pick(&shop, &expired, "expired", "invoice_closed");
-    cannot_pick(&shop, &waiting, "failed", "invoice_closed");
+    assert_cannot_select(&shop, &expired, "expired", "invoice_closed");
+    assert_cannot_select(&shop, &waiting, "failed", "invoice_closed");
     let late = shop.pay(json!({ "invoice": expired }));
     shop.move_payment(&late, "confirmed");
-    cannot_pick(&shop, &expired, "paid_late", "invoice_closed");
+    assert_cannot_select(&shop, &expired, "paid_late", "invoice_closed");
 }

@@ -1,20 +1,20 @@
-//! `POST /v1/invoices`: every rule on its body, refusing and accepting.
+//! Validation of `POST /v1/invoices`.
 
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// What is in the file.
+/// Returns row counts of the file.
 fn counts(shop: &Shop) -> Value {
     shop.get("/sandbox", None).expect(200).json()["counts"].clone()
 }
 
-/// Sends a body as it stands.
+/// Sends a body unchanged.
 fn create(shop: &Shop, body: &str) -> crate::support::Response {
     shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], body)
 }
 
 #[test]
-fn an_amount_is_a_plain_decimal_as_text_or_number() {
+fn amount_is_a_plain_decimal_text_or_number() {
     let shop = Shop::open();
     for (amount, printed) in [
         ("\"19.99\"", "19.99"),
@@ -54,7 +54,7 @@ fn an_amount_is_a_plain_decimal_as_text_or_number() {
 }
 
 #[test]
-fn every_field_has_its_bounds() {
+fn fields_have_bounds() {
     let shop = Shop::open();
     let text = |length: usize| json!("é".repeat(length));
     let email = |length: usize| json!(format!("{}@b.example", "a".repeat(length - 10)));
@@ -119,7 +119,7 @@ fn every_field_has_its_bounds() {
 }
 
 #[test]
-fn a_body_is_a_json_object_whatever_it_is_called() {
+fn body_must_be_a_json_object_with_any_content_type() {
     let shop = Shop::open();
     for body in [
         "",
@@ -142,7 +142,7 @@ fn a_body_is_a_json_object_whatever_it_is_called() {
 }
 
 #[test]
-fn an_invoice_has_every_field_from_the_start() {
+fn new_invoice_has_every_field() {
     let shop = Shop::open();
     let metadata = "{\"z\":1.10,\"a\":[null,true]}";
     let body = format!(
@@ -192,7 +192,7 @@ fn an_invoice_has_every_field_from_the_start() {
 }
 
 #[test]
-fn a_coin_can_be_preselected_and_a_failure_is_a_warning() {
+fn failed_preselection_is_a_warning() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
     assert_eq!(
@@ -219,7 +219,7 @@ fn a_coin_can_be_preselected_and_a_failure_is_a_warning() {
 }
 
 #[test]
-fn an_order_id_names_one_invoice_in_each_mode() {
+fn order_id_is_unique_in_each_mode() {
     let shop = Shop::open();
     let first = shop.invoice("20.00", json!({ "orderId": "a" }));
     let body = |amount: &str, currency: &str| json!({ "amount": amount, "currency": currency, "orderId": "a" });

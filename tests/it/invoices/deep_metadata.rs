@@ -1,5 +1,5 @@
-//! JSON that is nested: the deepest metadata that is taken can be told to every kind of receiver, and no body is deeper
-//! than a thread can walk.
+//! Nesting limits of JSON. The deepest accepted metadata can be sent in every webhook format, and no thread overflows
+//! its stack.
 
 use crate::support::{Shop, TEST};
 use serde_json::json;
@@ -24,9 +24,9 @@ fn metadata_is_at_most_64_levels_deep() {
     assert_eq!(told["data"].as_array().unwrap().len(), 1);
 }
 
-/// A text that is JSON within JSON, each within as many lists as a reader takes, as long as a body may be; our library
-/// reads what is behind this name anew, and each quote costs five characters a level.
-fn within_itself(name: &str) -> String {
+/// Returns nested lists that contain a JSON text of nested lists, and so on, up to the largest body. The library parses
+/// the text behind this name again. Each level of quotes costs five characters.
+fn nested_raw_value(name: &str) -> String {
     let escaped = |text: &str| text.replace('\\', "\\u005c").replace('"', "\\u0022");
     let (open, close) = ("[".repeat(110), "]".repeat(110));
     let deeper = |text: &String| {
@@ -39,13 +39,13 @@ fn within_itself(name: &str) -> String {
 }
 
 #[test]
-fn no_name_in_a_body_makes_it_deeper_than_a_reader_takes() {
+fn special_field_name_does_not_bypass_the_depth_limit() {
     let shop = Shop::open();
     let names = [
         "$serde_json::private::RawValue",
         "\\u0024serde_json::private::\\u0052awValue",
     ];
-    for text in names.map(within_itself) {
+    for text in names.map(nested_raw_value) {
         for (path, body) in [
             (
                 "/dashboard/api/session",
@@ -60,7 +60,7 @@ fn no_name_in_a_body_makes_it_deeper_than_a_reader_takes() {
             let answer = shop.send("POST", path, &[("X-API-Key", TEST)], &body);
             answer.assert_error(400, "invalid_request", None);
         }
-        // What comes to an inbox is read when it is looked through.
+        // The body of an inbox is parsed when the inbox is read.
         shop.send("POST", "/sandbox/inbox/a", &[], &text)
             .expect(200);
         let found = shop.get("/sandbox/inbox/a?type=invoice.created", None);

@@ -1,4 +1,4 @@
-//! One effect for each Idempotency-Key and for each orderId, however often and however many at once ask.
+//! Idempotency keys and order ids under repeated and concurrent requests.
 
 use crate::customers::addresses::another_account;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 const BODY: &str = "{\"amount\":\"20.00\",\"currency\":\"EUR\"}";
 
-/// Creates with an Idempotency-Key.
+/// Creates an invoice with an Idempotency-Key.
 fn create(shop: &Shop, api_key: &str, key: &str, body: &str) -> Response {
     let headers = [("X-API-Key", api_key), ("Idempotency-Key", key)];
     shop.send("POST", "/v1/invoices", &headers, body)
 }
 
-/// The answers of 50 connections that ask at once.
-pub fn fifty(ask: impl Fn() -> Response + Sync) -> Vec<Response> {
+/// Returns the responses of 50 concurrent requests.
+pub fn concurrent_responses(ask: impl Fn() -> Response + Sync) -> Vec<Response> {
     let barrier = std::sync::Barrier::new(50);
     std::thread::scope(|scope| {
         let one = || {
@@ -33,9 +33,9 @@ fn invoices(shop: &Shop) -> Value {
 }
 
 #[test]
-fn fifty_at_once_with_one_key_make_one_invoice() {
+fn concurrent_requests_with_one_key_create_one_invoice() {
     let shop = Shop::open();
-    let answers = fifty(|| create(&shop, TEST, "one", BODY));
+    let answers = concurrent_responses(|| create(&shop, TEST, "one", BODY));
     for answer in &answers {
         assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
     }
@@ -43,10 +43,10 @@ fn fifty_at_once_with_one_key_make_one_invoice() {
 }
 
 #[test]
-fn fifty_at_once_with_one_order_id_make_one_invoice() {
+fn concurrent_requests_with_one_order_id_create_one_invoice() {
     let shop = Shop::open();
     let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": "one" });
-    let answers = fifty(|| shop.post("/v1/invoices", Some(TEST), body.clone()));
+    let answers = concurrent_responses(|| shop.post("/v1/invoices", Some(TEST), body.clone()));
     let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     statuses.sort_unstable();
     assert_eq!((&statuses[..49], statuses[49]), (&[200; 49][..], 201));
@@ -55,7 +55,7 @@ fn fifty_at_once_with_one_order_id_make_one_invoice() {
 }
 
 #[test]
-fn another_body_is_a_conflict_that_names_the_field() {
+fn different_body_conflicts_and_names_the_field() {
     let shop = Shop::open();
     create(
         &shop,
@@ -91,7 +91,7 @@ fn another_body_is_a_conflict_that_names_the_field() {
 }
 
 #[test]
-fn a_key_is_of_its_mode_and_kept_for_a_day() {
+fn key_belongs_to_its_mode_and_expires_after_a_day() {
     let shop = Shop::open();
     let first = create(&shop, TEST, "k", BODY).expect(201).text;
     assert_ne!(create(&shop, LIVE, "k", BODY).expect(201).text, first);
@@ -119,7 +119,7 @@ fn a_key_has_1_to_200_characters() {
 }
 
 #[test]
-fn a_refusal_is_not_kept_and_a_replay_asks_nothing_again() {
+fn error_is_not_stored_and_replay_skips_checks() {
     let shop = Shop::open();
     create(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}").assert_error(
         400,
@@ -133,14 +133,14 @@ fn a_refusal_is_not_kept_and_a_replay_asks_nothing_again() {
 }
 
 #[test]
-fn a_key_and_an_order_id_are_of_their_account() {
+fn key_and_order_id_belong_to_their_account() {
     let shop = Shop::open();
     let foreign = another_account(shop.file(), "test");
     let body = "{\"amount\":\"20.00\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
     let own = create(&shop, TEST, "k", body).expect(201).json();
     let other = create(&shop, &foreign, "k", body).expect(201).json();
     assert_ne!(own["id"], other["id"]);
-    // The answer to the other key is kept as it was: the order exists.
+    // The stored response of the other key is replayed because the order exists.
     let again = create(&shop, TEST, "other", body).expect(200).json();
     assert_eq!(again["id"], own["id"]);
     create(&shop, TEST, "other", body).expect(200);
@@ -148,7 +148,7 @@ fn a_key_and_an_order_id_are_of_their_account() {
 }
 
 #[test]
-fn a_key_is_of_its_route() {
+fn key_belongs_to_its_route() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
     create(&shop, LIVE, "k", BODY).expect(201);
@@ -159,7 +159,7 @@ fn a_key_is_of_its_route() {
 }
 
 #[test]
-fn the_same_idempotency_key_may_be_sent_twice_and_two_may_not() {
+fn two_different_idempotency_keys_are_rejected() {
     let shop = Shop::open();
     let create = |keys: &[&str]| {
         let mut headers = vec![("X-API-Key", TEST)];

@@ -1,9 +1,9 @@
-//! How much a list answers: its default, its most, its order, and that a page goes on with its filter.
+//! Limits of lists: default size, maximum size, order, and filters on later pages.
 
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
-/// The ids of a list.
+/// Returns the ids of a list.
 #[track_caller]
 fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
     let list = shop.get(path, Some(key)).expect(200).json();
@@ -13,9 +13,9 @@ fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
         .collect()
 }
 
-/// Asserts the list's default and its most, and that the shorter lists are the beginning of the longer.
+/// Asserts default and maximum size, and that a shorter list is a prefix of a longer one.
 #[track_caller]
-fn has_limits(shop: &Shop, path: &str, key: &str, default: usize, most: usize) {
+fn assert_limits(shop: &Shop, path: &str, key: &str, default: usize, most: usize) {
     let list = |limit: usize| ids(shop, &format!("{path}?limit={limit}"), key);
     let all = list(most);
     assert!(all.len() > default, "{path} has only {}", all.len());
@@ -28,7 +28,7 @@ fn has_limits(shop: &Shop, path: &str, key: &str, default: usize, most: usize) {
 }
 
 #[test]
-fn every_list_has_its_default_and_its_most() {
+fn lists_have_default_and_maximum_size() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     let mut made = Vec::new();
@@ -39,15 +39,15 @@ fn every_list_has_its_default_and_its_most() {
         made.insert(0, payout);
     }
     assert_eq!(ids(&shop, "/v1/payouts?limit=100", LIVE), made);
-    has_limits(&shop, "/v1/payouts", LIVE, 25, 100);
-    has_limits(&shop, "/v1/refunds", LIVE, 25, 100);
-    has_limits(&shop, "/v1/ledger", LIVE, 50, 200);
+    assert_limits(&shop, "/v1/payouts", LIVE, 25, 100);
+    assert_limits(&shop, "/v1/refunds", LIVE, 25, 100);
+    assert_limits(&shop, "/v1/ledger", LIVE, 50, 200);
     for _ in 0..101 {
         shop.invoice("1.00", json!({}));
     }
-    has_limits(&shop, "/v1/invoices", TEST, 25, 100);
+    assert_limits(&shop, "/v1/invoices", TEST, 25, 100);
     assert_eq!(ids(&shop, "/v1/invoices?limit=100", TEST).len(), 100);
-    has_limits(&shop, "/v1/events", TEST, 50, 200);
+    assert_limits(&shop, "/v1/events", TEST, 50, 200);
     for _ in 0..100 {
         shop.invoice("1.00", json!({}));
     }
@@ -57,7 +57,7 @@ fn every_list_has_its_default_and_its_most() {
 }
 
 #[test]
-fn a_page_goes_on_with_the_same_filter() {
+fn next_page_keeps_the_filter() {
     let shop = Shop::open();
     for currency in ["EUR", "USD", "EUR", "USD", "EUR"] {
         shop.fund(TEST, "20.00", currency);

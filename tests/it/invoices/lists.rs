@@ -1,9 +1,9 @@
-//! Lists, pages and their queries; the account and its balances; what `select` refuses.
+//! Lists, pages and queries, the account with its balances, and coin selection.
 
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// A field of every entry of a list.
+/// Returns a field of every entry of a list.
 fn column(list: &Value, field: &str) -> Vec<String> {
     let entries = list["data"].as_array().unwrap().iter();
     entries
@@ -12,7 +12,7 @@ fn column(list: &Value, field: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_query_is_as_documented_or_refused() {
+fn undocumented_query_is_rejected() {
     let shop = Shop::open();
     for (path, max) in [
         ("/v1/invoices", 100),
@@ -163,7 +163,7 @@ fn pages_of_events_and_ledger_follow_one_another() {
 }
 
 #[test]
-fn the_account_shows_itself_and_tells_when_it_is_stopped_or_approved() {
+fn account_shows_itself_and_reports_its_status() {
     let shop = Shop::open();
     shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/hook", "mode": "live" }], "feeBps": 125 }));
     let mut live = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
@@ -198,7 +198,7 @@ fn the_account_shows_itself_and_tells_when_it_is_stopped_or_approved() {
 }
 
 #[test]
-fn what_is_seen_is_pending_net_of_its_fee() {
+fn seen_payment_is_pending_net_of_fee() {
     let shop = Shop::open();
     let id = shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let payment = shop.pay(json!({ "invoice": id }));
@@ -215,7 +215,7 @@ fn what_is_seen_is_pending_net_of_its_fee() {
 }
 
 #[test]
-fn a_coin_is_picked_where_it_can_be() {
+fn coin_selection_follows_its_rules() {
     let shop = Shop::open();
     let pick = |id: &Value, asset: &str| {
         let path = format!("/v1/invoices/{}/select", id.as_str().unwrap());

@@ -1,4 +1,4 @@
-//! Invoices: made, read, listed, priced, and every status they go through.
+//! Invoices: creation, reading, lists, prices and statuses.
 
 mod coin_of_invoice;
 mod create;

@@ -1,11 +1,11 @@
-//! The ten statuses: one history for each, with what is told, booked and owed on the way.
+//! The ten statuses of an invoice, one history for each, with events, ledger entries and balance.
 //!
-//! Every invoice is over 100.00 EUR, which is 1.25 LTC.
+//! Every invoice is for 100.00 EUR, which is 1.25 LTC.
 
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// A shop with an invoice that waits for 1.25 LTC.
+/// Starts a sandbox with an invoice that waits for 1.25 LTC.
 #[track_caller]
 fn waiting() -> (Shop, String) {
     let shop = Shop::open();
@@ -20,7 +20,7 @@ fn id(invoice: &Value) -> String {
 }
 
 #[test]
-fn created() {
+fn new_invoice_is_created() {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({}));
     shop.assert_invoice(&id(&invoice), "created", "created", "", ["0.00", "0.00"]);
@@ -38,7 +38,7 @@ fn created() {
 }
 
 #[test]
-fn awaiting_payment() {
+fn selected_coin_makes_invoice_awaiting_payment() {
     let shop = Shop::open();
     let id = id(&shop.invoice("100.00", json!({})));
     let select = format!("/v1/invoices/{id}/select");
@@ -56,7 +56,7 @@ fn awaiting_payment() {
 }
 
 #[test]
-fn detected() {
+fn seen_payment_makes_invoice_detected() {
     let (shop, id) = waiting();
     shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
@@ -66,7 +66,7 @@ fn detected() {
 }
 
 #[test]
-fn confirmed() {
+fn confirmed_payment_makes_invoice_confirmed() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1m");
@@ -95,7 +95,7 @@ fn confirmed() {
 }
 
 #[test]
-fn overpaid_at_once() {
+fn single_large_payment_overpays_invoice() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id, "amount": "1.5" }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "118.80"]);
@@ -112,7 +112,7 @@ fn overpaid_at_once() {
 }
 
 #[test]
-fn overpaid_by_a_second_payment() {
+fn second_payment_overpays_invoice() {
     let (shop, id) = waiting();
     let first = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&first, "confirmed");
@@ -148,7 +148,7 @@ fn overpaid_by_a_second_payment() {
 }
 
 #[test]
-fn underpaid() {
+fn small_payment_underpays_invoice() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "49.50"]);
@@ -172,7 +172,7 @@ fn underpaid() {
 }
 
 #[test]
-fn expired_whether_or_not_a_coin_was_picked() {
+fn invoice_expires_with_or_without_selected_coin() {
     let (shop, quoted) = waiting();
     let plain = id(&shop.invoice("100.00", json!({})));
     for (id, open) in [(&quoted, "awaiting_payment"), (&plain, "created")] {
@@ -187,7 +187,7 @@ fn expired_whether_or_not_a_coin_was_picked() {
 }
 
 #[test]
-fn paid_late() {
+fn late_payment_is_paid_late() {
     let (shop, id) = waiting();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id }));
@@ -204,7 +204,7 @@ fn paid_late() {
 }
 
 #[test]
-fn too_little_too_late_is_underpaid() {
+fn small_late_payment_underpays_invoice() {
     let (shop, id) = waiting();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
@@ -220,7 +220,7 @@ fn too_little_too_late_is_underpaid() {
 }
 
 #[test]
-fn cancelled_also_when_it_is_paid_after_all() {
+fn payment_after_cancellation_is_paid_late() {
     let (shop, id) = waiting();
     let cancelled = shop.cancel(&id).expect(200).json();
     assert_eq!(cancelled, shop.get_invoice(&id));
@@ -245,7 +245,7 @@ fn cancelled_also_when_it_is_paid_after_all() {
 }
 
 #[test]
-fn cancelling_is_for_open_invoices_without_a_payment() {
+fn only_open_unpaid_invoices_can_be_cancelled() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     let refused = |reason: &str| {
@@ -278,7 +278,7 @@ fn cancelling_is_for_open_invoices_without_a_payment() {
 }
 
 #[test]
-fn failed_when_what_was_confirmed_is_dropped() {
+fn dropped_confirmed_payment_fails_invoice() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "confirmed");
@@ -292,7 +292,7 @@ fn failed_when_what_was_confirmed_is_dropped() {
 }
 
 #[test]
-fn failed_when_what_was_seen_in_time_is_dropped_past_the_deadline() {
+fn payment_dropped_after_deadline_fails_invoice() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1h");
@@ -307,7 +307,7 @@ fn failed_when_what_was_seen_in_time_is_dropped_past_the_deadline() {
 }
 
 #[test]
-fn failed_at_the_deadline_when_what_was_seen_is_dropped_before_it() {
+fn payment_dropped_before_deadline_fails_invoice_at_deadline() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");

@@ -1,17 +1,17 @@
-//! The timeline of an invoice: it tells every change of status with its numbers, in the order of what happened.
+//! The timeline of an invoice: every status change with its amounts, in chronological order.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// The entries of a test invoice.
+/// Returns the timeline entries of a test invoice.
 #[track_caller]
 fn entries(interface: &OperatorInterface, invoice: &str) -> Vec<Value> {
     let timeline = interface.get(&format!("invoices/{invoice}/timeline"));
     timeline["data"].as_array().unwrap().clone()
 }
 
-/// The entries' texts.
+/// Returns the texts of timeline entries.
 #[track_caller]
 fn texts(interface: &OperatorInterface, invoice: &str) -> Vec<String> {
     let entries = entries(interface, invoice);
@@ -19,7 +19,7 @@ fn texts(interface: &OperatorInterface, invoice: &str) -> Vec<String> {
     entries.iter().map(text).collect()
 }
 
-/// An invoice of 100.00 EUR in litecoin at 80; its id.
+/// Creates an invoice of 100.00 EUR in litecoin at a rate of 80 and returns its id.
 #[track_caller]
 fn litecoin(shop: &Shop) -> String {
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
@@ -27,7 +27,7 @@ fn litecoin(shop: &Shop) -> String {
 }
 
 #[test]
-fn a_payment_and_its_refund_are_told_step_by_step() {
+fn timeline_shows_each_step_of_payment_and_refund() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let invoice = litecoin(shop);
@@ -66,7 +66,7 @@ fn a_payment_and_its_refund_are_told_step_by_step() {
 }
 
 #[test]
-fn every_change_of_status_is_told_whatever_happens() {
+fn timeline_shows_every_status_change() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let ways: [&[&str]; 6] = [
@@ -105,7 +105,7 @@ fn every_change_of_status_is_told_whatever_happens() {
             .iter()
             .map(|kind| kind.trim_start_matches("invoice."))
             .collect();
-        // Only the wait for a payment is told of without an event.
+        // Only waiting for a payment has no event.
         let with_event: Vec<_> = told
             .iter()
             .filter(|status| **status != "awaiting_payment")
@@ -129,7 +129,7 @@ fn every_change_of_status_is_told_whatever_happens() {
 }
 
 #[test]
-fn a_coin_picked_anew_is_told() {
+fn timeline_shows_a_new_coin_selection() {
     let interface = OperatorInterface::open();
     let invoice = litecoin(&interface.shop);
     for asset in ["BTC", "LTC", "LTC"] {

@@ -1,4 +1,4 @@
-//! Amounts past what can be counted: refused before anything is stored, and what an older version stored is shown.
+//! Amounts above the limits: rejected before anything is stored. Amounts that an older version stored remain readable.
 
 use crate::support::TEST;
 use crate::support::audit_log::record_direct_writes;
@@ -7,11 +7,11 @@ use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// What the attack put on the chain twice: ETH worth 90 000 000 000 000 000.00 EUR, which just fits into 64 bits.
+/// ETH worth 90 000 000 000 000 000.00 EUR, which just fits into 64 bits. An attack paid this amount twice.
 const ABSURD: &str = "30000000000000";
-/// DOGE at 0.20, worth 9 999 999 999.99: the most that one payment may be worth.
+/// DOGE at 0.20, worth 9 999 999 999.99: the maximum value of one payment.
 const MOST: &str = "49999999999.95";
-/// Worth 0.01 more.
+/// DOGE worth 0.01 more than [`MOST`].
 const ONE_CENT_MORE: &str = "50000000000";
 
 #[track_caller]
@@ -21,7 +21,7 @@ fn eur(shop: &Shop) -> Value {
 }
 
 #[test]
-fn a_payment_worth_more_than_any_shop_takes_is_refused_and_reads_go_on() {
+fn too_large_payment_is_rejected_and_reads_succeed() {
     let shop = Shop::open();
     let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
     let doge = id(shop.invoice("100.00", json!({ "asset": "DOGE" })));
@@ -51,7 +51,7 @@ fn a_payment_worth_more_than_any_shop_takes_is_refused_and_reads_go_on() {
         (eur(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth)),
         before
     );
-    // In the place of another, too.
+    // A replacement payment is limited, too.
     let seen = shop.pay(json!({ "invoice": doge, "amount": MOST }));
     let replaced = json!({ "state": "replaced", "amount": ONE_CENT_MORE });
     refused(&format!("/sandbox/payments/{seen}"), replaced);
@@ -62,7 +62,7 @@ fn a_payment_worth_more_than_any_shop_takes_is_refused_and_reads_go_on() {
 }
 
 #[test]
-fn an_output_that_cannot_be_booked_is_kept_and_the_others_of_its_transaction_count() {
+fn unbookable_output_is_kept_and_other_outputs_count() {
     let shop = Shop::open();
     let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
     let [first, second] =
@@ -83,7 +83,7 @@ fn an_output_that_cannot_be_booked_is_kept_and_the_others_of_its_transaction_cou
 }
 
 #[test]
-fn a_deposit_worth_more_than_any_shop_takes_is_refused() {
+fn too_large_deposit_is_rejected() {
     let shop = Shop::open();
     let path = "/v1/customers/ada/addresses";
     let made = shop
@@ -105,7 +105,7 @@ fn a_deposit_worth_more_than_any_shop_takes_is_refused() {
 }
 
 #[test]
-fn no_setting_and_no_price_is_larger() {
+fn settings_and_prices_are_limited() {
     let shop = Shop::open();
     for field in ["maxInvoiceAmount", "payoutMinimum", "payoutDailyLimit"] {
         let body = json!({ field: "10000000000.00" }).to_string();
@@ -131,9 +131,9 @@ fn no_setting_and_no_price_is_larger() {
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
 }
 
-/// Two payments of an invoice as an older version took them: each fits, their sum does not.
+/// Inserts two payments as an older version stored them: each fits into 64 bits, their sum does not.
 #[track_caller]
-fn with_absurd_payments(interface: &OperatorInterface) -> (String, [String; 2]) {
+fn insert_absurd_payments(interface: &OperatorInterface) -> (String, [String; 2]) {
     let shop = &interface.shop;
     let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
@@ -146,9 +146,9 @@ fn with_absurd_payments(interface: &OperatorInterface) -> (String, [String; 2]) 
     (id, paid)
 }
 
-/// Every read that shows what is stored of the account answers.
+/// Asserts that every read of the account succeeds.
 #[track_caller]
-fn all_reads_answer(interface: &OperatorInterface, id: &str) {
+fn assert_all_reads_succeed(interface: &OperatorInterface, id: &str) {
     let paths = [
         "balances", "merchant", "ledger", "invoices", "events", "payouts", "refunds", "deposits",
     ];
@@ -194,9 +194,9 @@ fn all_reads_answer(interface: &OperatorInterface, id: &str) {
         .expect(200);
 }
 
-/// What `coffer audit` finds.
+/// Returns the findings of `coffer audit`.
 #[track_caller]
-fn audited(interface: &OperatorInterface) -> String {
+fn audit_findings(interface: &OperatorInterface) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["audit", "--file"]).arg(interface.shop.file());
     let output = command.output().unwrap();
@@ -205,19 +205,19 @@ fn audited(interface: &OperatorInterface) -> String {
 }
 
 #[test]
-fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
+fn stored_absurd_payments_can_be_read_and_resolved() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     record_direct_writes(interface.shop.file());
-    let (id, [first, second]) = with_absurd_payments(&interface);
+    let (id, [first, second]) = insert_absurd_payments(&interface);
     assert_eq!(eur(shop)["pending"], "178200000000000000.00");
     let sums = interface.get(&format!("invoices/{id}"))["sums"].clone();
     assert_eq!(sums["unconfirmedOnTime"], "180000000000000000.00");
-    all_reads_answer(&interface, &id);
+    assert_all_reads_succeed(&interface, &id);
     shop.move_payment(&first, "confirmed");
     assert_eq!(eur(shop)["sales"], "90000000000000000.00");
-    all_reads_answer(&interface, &id);
-    // The other would pass what a balance can count: it is not booked, and nothing is changed.
+    assert_all_reads_succeed(&interface, &id);
+    // The second payment would exceed the balance limit: it is not booked, and nothing changes.
     let before = (shop.get_invoice(&id), eur(shop));
     let confirm = |payment: &str| -> Response {
         let path = format!("/sandbox/payments/{payment}");
@@ -231,25 +231,25 @@ fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
         assert_eq!((shop.get_invoice(&id), eur(shop)), before);
         assert_eq!(unbooked(), "1");
     }
-    // What `coffer doctor` says of a file that `coffer serve` opens.
+    // `coffer doctor` reports the payment in a file that `coffer serve` opens.
     let told = shop.query_text(include_str!("../../../sql/doctor/unbookable.sql"));
     assert!(told.starts_with("1 payments of account "), "{told}");
     assert!(
-        audited(&interface).starts_with("nothing found in "),
+        audit_findings(&interface).starts_with("nothing found in "),
         "{}",
-        audited(&interface)
+        audit_findings(&interface)
     );
     shop.move_payment(&second, "dropped");
     assert_eq!(unbooked(), "0");
     shop.move_payment(&first, "dropped");
-    all_reads_answer(&interface, &id);
+    assert_all_reads_succeed(&interface, &id);
     assert_eq!(
         (eur(shop)["available"].clone(), eur(shop)["pending"].clone()),
         (json!("0.00"), json!("0.00"))
     );
     assert!(
-        audited(&interface).starts_with("nothing found in "),
+        audit_findings(&interface).starts_with("nothing found in "),
         "{}",
-        audited(&interface)
+        audit_findings(&interface)
     );
 }

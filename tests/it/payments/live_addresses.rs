@@ -2,7 +2,7 @@
 
 use crate::file::audit::findings;
 use crate::file::old_files::column;
-use crate::invoices::idempotency::fifty;
+use crate::invoices::idempotency::concurrent_responses;
 use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::audit_log::record_direct_writes;
@@ -152,7 +152,7 @@ fn hundreds_at_once_get_each_index_once_also_after_the_process_is_killed() {
     for _ in 0..4 {
         let (mut server, url) = serve(&shop.file(), &NODES);
         for _ in 0..2 {
-            let made = fifty(|| {
+            let made = concurrent_responses(|| {
                 let number = number.fetch_add(1, Ordering::SeqCst);
                 let path = format!("/v1/customers/{number}/addresses");
                 call(&url, &shop.live, "POST", &path, json!({}))

@@ -1,6 +1,6 @@
 //! The index of an invoice's address: taken when a coin is picked, never before, and never twice.
 
-use crate::invoices::idempotency::fifty;
+use crate::invoices::idempotency::concurrent_responses;
 use crate::support::links::LinkClient;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ fn no_index_is_used_twice_by_invoices_that_are_picked_at_once() {
     let invoices: Vec<String> = (0..25).map(|_| by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     // Two at a time pick for each invoice.
-    let picked = fifty(|| {
+    let picked = concurrent_responses(|| {
         let number = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let path = format!("/v1/invoices/{}/select", invoices[number % 25]);
         shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))

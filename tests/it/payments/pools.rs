@@ -1,7 +1,7 @@
 //! Pools of addresses that the operator imports: what is taken, and that each is handed out once.
 
 use crate::file::audit::findings;
-use crate::invoices::idempotency::fifty;
+use crate::invoices::idempotency::concurrent_responses;
 use crate::payments::live_addresses::watch;
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::audit_log::record_direct_writes;
@@ -280,7 +280,7 @@ fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
     let number = std::sync::atomic::AtomicU32::new(0);
     let mut handed_out = BTreeSet::new();
     for expected in [10, 10, 10, 0] {
-        let answers = fifty(|| {
+        let answers = concurrent_responses(|| {
             let number = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             let path = format!("/v1/customers/{number}/addresses");
             call(url, live, "POST", &path, json!({}))

@@ -1,7 +1,7 @@
 //! What a stopping server gives time to: answers under way and a running signer, each from that moment on, side by side;
 //! and that nothing else is begun, and nothing that is known is lost.
 
-use crate::http::connections::{answered, limited, lives};
+use crate::http::connections::{assert_alive, limited, read_response};
 use crate::support::installation::{ETHEREUM, Installation, approval, start_count, with_signer};
 use crate::support::polling;
 use crate::transfers::signer::{STATE, answering, payout};
@@ -48,7 +48,7 @@ fn connect(url: &str) -> TcpStream {
 #[track_caller]
 fn idle(url: &str) -> TcpStream {
     let mut stream = connect(url);
-    lives(&mut stream);
+    assert_alive(&mut stream);
     stream
 }
 
@@ -73,7 +73,7 @@ fn begun(url: &str, path: &str, credential: &str, body: &Value) -> TcpStream {
 #[track_caller]
 fn ended(mut stream: TcpStream, body: &Value) -> String {
     stream.write_all(body.to_string().as_bytes()).unwrap();
-    let answer = answered(&mut stream).unwrap();
+    let answer = read_response(&mut stream).unwrap();
     answer.lines().next().unwrap().to_owned()
 }
 
@@ -103,7 +103,7 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
-    assert_eq!(answered(&mut idle), None, "it is stopping");
+    assert_eq!(read_response(&mut idle), None, "it is stopping");
     std::fs::write(served.path("answer"), format!(r#"{{"txid": "{SENT}"}}"#)).unwrap();
     std::fs::rename(served.path("answer"), &go).unwrap();
     assert!(running.process.close());
@@ -153,7 +153,7 @@ fn a_signer_is_not_started_once_the_server_is_stopping() {
     let path = format!("/dashboard/api/payouts/{id}");
     let approval_begun = begun(server.url(), &path, &session, &approval());
     let stopping = std::thread::spawn(move || drop(server));
-    assert_eq!(answered(&mut idle), None, "it is stopping");
+    assert_eq!(read_response(&mut idle), None, "it is stopping");
     assert_eq!(ended(approval_begun, &approval()), "HTTP/1.1 200 OK");
     stopping.join().unwrap();
     served.poll(STATE, &["approved "]);

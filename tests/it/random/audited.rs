@@ -34,7 +34,7 @@ struct Operation {
     name: &'static str,
     /// How often it is done, against the others.
     weight: usize,
-    /// Reply it; the answer to its last request, or nothing where there is nothing to do it to yet.
+    /// Does it; the answer to its last request, or nothing where there is nothing to do it to yet.
     run: fn(&mut Caller) -> Option<Response>,
 }
 

@@ -1,6 +1,6 @@
 //! Servers are a feature that the operator switches on, account by account, with a quota.
 
-use crate::invoices::idempotency::fifty;
+use crate::invoices::idempotency::concurrent_responses;
 use crate::support::installation::{Installation, TOKEN};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
@@ -114,7 +114,8 @@ fn of_fifty_at_once_as_many_are_taken_as_the_command_line_allows() {
             format!("Bearer {TOKEN}"),
         );
         let headers = [("Authorization", token.as_str())];
-        let answers = fifty(|| send(&agent(), "POST", &url, &headers, &order().to_string()));
+        let answers =
+            concurrent_responses(|| send(&agent(), "POST", &url, &headers, &order().to_string()));
         answers.iter().filter(|answer| answer.status == 201).count()
     };
     assert_eq!(ordered(), 3);

@@ -48,7 +48,7 @@ fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
     ]
 }
 
-/// Reply a step of the operator.
+/// Does a step of the operator.
 #[track_caller]
 fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
     let cookie = shop.sign_in("operator@sandbox.test");

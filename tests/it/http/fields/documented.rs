@@ -1,6 +1,5 @@
-//! The fields of every resource as they are documented, one line each, in their order.
+//! The documented fields of every resource, one a line, in order. See `ResourceShape`.
 
-/// An invoice.
 pub const INVOICE: &str = "
     id uuid
     object =invoice
@@ -26,7 +25,6 @@ pub const INVOICE: &str = "
     expiresAt time
     confirmedAt time or null";
 
-/// A payout.
 pub const PAYOUT: &str = "
     id uuid
     status requested|approved|processing|paid|failed|rejected|cancelled
@@ -45,7 +43,6 @@ pub const PAYOUT: &str = "
     approvedAt time or null
     finalizedAt time or null";
 
-/// A refund.
 pub const REFUND: &str = "
     object =refund
     id uuid
@@ -68,7 +65,6 @@ pub const REFUND: &str = "
     approvedAt time or null
     finalizedAt time or null";
 
-/// The account.
 pub const MERCHANT: &str = "
     id uuid
     name text
@@ -83,7 +79,6 @@ pub const MERCHANT: &str = "
     balances list
     createdAt time";
 
-/// What is owed in one currency.
 pub const BALANCE: &str = "
     currency EUR|USD
     available money
@@ -94,7 +89,6 @@ pub const BALANCE: &str = "
     payouts money
     refunds money";
 
-/// One booking.
 pub const LEDGER_ENTRY: &str = "
     id uuid
     currency EUR|USD
@@ -107,7 +101,6 @@ pub const LEDGER_ENTRY: &str = "
     livemode flag
     createdAt time";
 
-/// A coin.
 pub const CURRENCY: &str = "
     id text
     symbol text
@@ -117,7 +110,6 @@ pub const CURRENCY: &str = "
     decimals number
     minAmount coin";
 
-/// Something that happened.
 pub const EVENT: &str = "
     id event
     object =event
