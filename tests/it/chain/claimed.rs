@@ -2,7 +2,7 @@
 
 use super::evm::fixtures::{between, refusal};
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::support::anvil::{ADDRESS, Node, address_word};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::Receiver;
@@ -34,7 +34,7 @@ impl Shop {
         let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
-        done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+        parse_output(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
         Some(Shop {
             rates: format!("fixed:{}", rates.display()),
             anvil,

@@ -5,7 +5,7 @@
 
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -230,7 +230,7 @@ fn ethereum_waits_for_the_final_block_where_the_price_or_the_sum_is_large() {
         return;
     };
     let till = Till::new(&["--node", &format!("ethereum={}", node.url)]);
-    done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+    parse_output(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
     let mut counter = Counter::open(&till, "ethereum", "ETH");
     let account = format!("/dashboard/api/accounts/{}", till.served.account);
     let enabled = json!({ "customersEnabled": true });

@@ -6,7 +6,7 @@
 
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{done, wallet};
+use crate::operator::wallets::{parse_output, wallet};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
 use crate::support::payer::{Coin, Payer, decimal, outpoint, units};
@@ -93,7 +93,7 @@ impl<'a> Counter<'a> {
             "--network",
             "regtest",
         ];
-        let added = done(&wallet(&till.served.file, &add, &public));
+        let added = parse_output(&wallet(&till.served.file, &add, &public));
         let counter = Counter {
             till,
             node,

@@ -1,6 +1,6 @@
 //! Money that came while no rate was known yet: what is read first is booked at the first rates, not at none.
 
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::support::anvil::Node;
 use crate::support::exchanges::{Exchanges, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
@@ -21,7 +21,7 @@ impl Shop {
         let served = Installation::new();
         let customers = "update accounts set customers_enabled = 1";
         served.open_file().execute(customers, []).unwrap();
-        done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+        parse_output(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
         let node = format!("ethereum={}", node.url);
         let rates = exchanges.setting(&["binance", "coingecko"]);
         let settings = ["--test-networks", "--node", &node, "--rates", &rates];

@@ -3,7 +3,7 @@
 
 use super::till::{TPUB, Till};
 use crate::file::audit::findings;
-use crate::operator::wallets::{done, wallet};
+use crate::operator::wallets::{parse_output, wallet};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -140,7 +140,7 @@ fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
     assert_eq!(till.offers(running), Vec::<String>::new());
     let why = "something came to its index 900, which this file has not handed out: \
         this file is older than the wallet, or the key is used elsewhere";
-    let listed = done(&wallet(&till.served.file, &["list"], ""));
+    let listed = parse_output(&wallet(&till.served.file, &["list"], ""));
     let problem = listed[0]["problem"].as_str().unwrap();
     assert!(problem.ends_with(why), "{problem}");
     let shown = running.operator_request("GET", "/dashboard/api/wallets", &Value::Null);
@@ -165,7 +165,7 @@ fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
     let add = |next| till.adds("litecoin", TPUB, &["--next", next]);
     let refused = String::from_utf8(add("900").stderr).unwrap();
     assert!(refused.contains("next must be at least 901"), "{refused}");
-    done(&add("901"));
+    parse_output(&add("901"));
     assert_eq!(till.offers(running), ["LTC"]);
     assert_eq!(till.invoice(running, "LTC")["depositAddress"], address);
 }

@@ -10,7 +10,7 @@ use super::killed::tron::{ASSET as TRON_TOKEN, Tron};
 use super::killed::{Accounts, Payer, Wallet};
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, coffer, done, wallet};
+use crate::operator::wallets::{EVM, coffer, parse_output, wallet};
 use crate::support::anvil::Node;
 use crate::support::dice::Dice;
 use crate::support::electrum_proxy::ElectrumProxy;
@@ -161,14 +161,14 @@ fn shop(sides: &[Side], tokens: &[String]) -> Till {
         till.add_settings(vec!["--token".to_owned(), token.clone()]);
     }
     for chain in ["bitcoin", "litecoin", "dogecoin"] {
-        done(&till.adds(chain, super::till::TPUB, &[]));
+        parse_output(&till.adds(chain, super::till::TPUB, &[]));
     }
     for family in ["evm", "tron"] {
-        done(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
     }
     let pool: Vec<String> = (0..20).map(key_of).collect();
     let import = ["import", "solana", "-"];
-    done(&coffer(
+    parse_output(&coffer(
         "pool",
         &till.served.file,
         &import,

@@ -3,7 +3,7 @@
 //! What does not live here: nodes, which each test starts. What always holds: its rates are fixed, and of its wallets it
 //! has public keys only.
 
-use crate::operator::wallets::{EVM, coffer, done, wallet};
+use crate::operator::wallets::{EVM, coffer, parse_output, wallet};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::{Message, Receiver, Reply};
 use crate::support::surfpool::{Surfpool, USDC, USDT};
@@ -53,7 +53,7 @@ impl Till {
     #[track_caller]
     pub fn of_outputs(chain: &str, url: &str) -> Till {
         let till = Till::new(&["--node", &format!("{chain}={url}")]);
-        done(&till.adds(chain, TPUB, &[]));
+        parse_output(&till.adds(chain, TPUB, &[]));
         till
     }
 
@@ -63,7 +63,7 @@ impl Till {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
         let till = Till::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };
-        done(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
         till
     }
 
@@ -74,7 +74,7 @@ impl Till {
         let (url, usdc, usdt) = (format!("solana={url}"), token(USDC), token(USDT));
         let till = Till::new(&["--node", &url, "--token", &usdc, "--token", &usdt]);
         let pool = node.pool(0, 40).join("\n");
-        done(&coffer(
+        parse_output(&coffer(
             "pool",
             &till.served.file,
             &["import", "solana", "-"],

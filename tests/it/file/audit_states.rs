@@ -3,7 +3,7 @@
 
 use super::audit::findings;
 use super::old_files::{as_of, column, opened};
-use crate::operator::wallets::{ZPUB, done, wallet};
+use crate::operator::wallets::{ZPUB, parse_output, wallet};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
@@ -176,7 +176,7 @@ fn edited_settings_and_pools_are_found() {
 fn edited_wallet_is_found() {
     let scratch = Scratch::new();
     let file = scratch.path("file.db");
-    done(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    parse_output(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert_eq!(findings(&file), Vec::<String>::new());
     is_found(&file, "update wallets set key = randomblob(33)", "wallet ");
     is_found(&file, "update wallets set network = 'test'", "wallet ");

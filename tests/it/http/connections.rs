@@ -1,6 +1,6 @@
 //! Connection limits: clients that never read, never write, or open thousands of connections.
 
-use crate::operator::exports::many;
+use crate::operator::exports::insert_many;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Response, Shop};
 use coffer::Config;
@@ -155,7 +155,7 @@ fn client_that_never_reads_is_disconnected() {
 #[test]
 fn client_that_never_reads_an_export_is_disconnected() {
     let interface = OperatorInterface::in_shop(shop(QUICK));
-    many(&interface);
+    insert_many(&interface);
     let path = interface.path("exports/invoices.csv");
     let cookie = &interface.operator;
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n");

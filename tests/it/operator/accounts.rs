@@ -1,4 +1,4 @@
-//! Accounts in the operator interface: made, decided on, changed by operators and by merchants, payout addresses.
+//! Accounts in the operator interface: creation, status changes, settings and payout addresses.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, TEST};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const NULL: Value = Value::Null;
 
 #[test]
-fn a_name_stands_on_one_line_in_lists_and_logs() {
+fn account_name_is_a_single_line() {
     let interface = OperatorInterface::open();
     let send = |method: &str, path: &str, body: Value| {
         interface.send(&interface.operator, method, path, &body)
@@ -45,7 +45,7 @@ fn a_name_stands_on_one_line_in_lists_and_logs() {
 }
 
 #[test]
-fn an_operator_makes_an_account_and_moves_it_as_drawn() {
+fn operator_creates_account_and_changes_its_status() {
     let interface = OperatorInterface::open();
     let send = |method: &str, path: &str, body: Value| {
         interface.send(&interface.operator, method, path, &body)
@@ -106,14 +106,14 @@ fn an_operator_makes_an_account_and_moves_it_as_drawn() {
 }
 
 #[test]
-fn an_operator_changes_terms_and_a_merchant_its_settings() {
+fn operator_changes_terms_and_merchant_changes_settings() {
     let interface = OperatorInterface::open();
     let terms = json!({
         "feeBps": 250, "maxInvoiceAmount": "15.00", "payoutMinimum": "5.00", "payoutDailyLimit": 100.5,
         "underBps": 0, "overBps": 2000, "customersEnabled": false, "settlementEnabled": false,
     });
     let changed = interface.request("PATCH", "", &terms);
-    // The path of the account itself has no slash at its end.
+    // The path of an account has no trailing slash.
     changed.assert_error(404, "not_found", None);
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let by = |cookie: &str, body: &Value| interface.send(cookie, "PATCH", &path, body);
@@ -166,7 +166,7 @@ fn an_operator_changes_terms_and_a_merchant_its_settings() {
 }
 
 #[test]
-fn what_is_wrong_in_a_change_is_named_and_nothing_is_changed() {
+fn invalid_change_names_the_field_and_changes_nothing() {
     let interface = OperatorInterface::open();
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let before = interface
@@ -206,7 +206,7 @@ fn what_is_wrong_in_a_change_is_named_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_payout_address_cools_for_a_day() {
+fn new_payout_address_waits_for_a_day() {
     let interface = OperatorInterface::open();
     interface.shop.fund(LIVE, "100.00", "EUR");
     let path = "payout-addresses/solana";
@@ -223,12 +223,12 @@ fn a_payout_address_cools_for_a_day() {
     set("solana", &json!({ "address": "x" })).assert_error(400, "invalid_request", Some("address"));
     set("solana", &json!({})).assert_error(400, "invalid_request", Some("address"));
     set("monero", &body).assert_error(404, "not_found", None);
-    // A payout of bitcoin does not go to an address of another chain.
+    // A bitcoin payout address has to be a bitcoin address.
     set("bitcoin", &body).assert_error(400, "invalid_request", Some("address"));
     let refused = interface.shop.request_payout("20.00");
     refused.assert_error(400, "no_address", None);
     interface.shop.advance("11h");
-    // The same address again is no change.
+    // Setting the same address again changes nothing.
     assert_eq!(set("solana", &body).expect(200).json(), account);
     assert_eq!(interface.shop.noted("payout_address.set").len(), 1);
     interface.shop.advance("13h");

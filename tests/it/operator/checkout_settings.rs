@@ -1,16 +1,16 @@
-//! An account's settings: what they are where nobody has changed them, its tolerances, its webhook's url.
+//! Settings of an account: defaults, tolerances and the webhook URL.
 
 use crate::support::TEST;
 use crate::support::operator_interface::OperatorInterface;
 use serde_json::{Value, json};
 
-/// The account's own path in the operator interface.
+/// Returns the path of the account in the operator interface.
 fn path(interface: &OperatorInterface) -> String {
     format!("/dashboard/api/accounts/{}", interface.account)
 }
 
 #[test]
-fn an_account_begins_with_the_documented_defaults() {
+fn new_account_has_the_documented_defaults() {
     let interface = OperatorInterface::open();
     let body = json!({ "name": "Corner Shop" });
     let made = interface.send(
@@ -39,7 +39,7 @@ fn an_account_begins_with_the_documented_defaults() {
 }
 
 #[test]
-fn the_tolerances_are_the_accounts_when_the_invoice_is_made() {
+fn invoice_keeps_the_tolerances_of_its_creation() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let terms = json!({ "underBps": 0, "overBps": 2000 });
@@ -70,7 +70,7 @@ fn the_tolerances_are_the_accounts_when_the_invoice_is_made() {
 }
 
 #[test]
-fn the_webhook_url_is_that_of_the_first_enabled_endpoint_of_the_mode() {
+fn webhook_url_is_the_first_enabled_endpoint_of_the_mode() {
     let interface = OperatorInterface::open();
     let shown = || interface.shop.get("/v1/merchant", Some(TEST)).json()["webhookUrl"].clone();
     let make = |name: &str, mode: &str| {

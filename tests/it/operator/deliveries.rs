@@ -1,4 +1,4 @@
-//! Deliveries in the operator interface: what was tried, and sending again.
+//! Webhook deliveries in the operator interface: attempts and resending.
 
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::process::Process;
@@ -11,16 +11,16 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// A receiver that answers with the status that stands here.
+/// Starts a receiver that replies with the status stored in `status`.
 #[track_caller]
 pub(super) fn receiver(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
     Receiver::scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
-/// The account's endpoints, by their urls.
+/// Sets the endpoints of the account and returns their ids.
 #[track_caller]
-fn endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
+fn set_endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
     let endpoint = |url: &&str| json!({ "url": url, "types": ["invoice.created"] });
     let list: Vec<Value> = urls.iter().map(endpoint).collect();
     let state = interface
@@ -32,15 +32,15 @@ fn endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The deliveries that a query finds.
+/// Returns the deliveries that match a query.
 #[track_caller]
-pub(super) fn found(interface: &OperatorInterface, query: &str) -> Vec<Value> {
+pub(super) fn find_deliveries(interface: &OperatorInterface, query: &str) -> Vec<Value> {
     let page = interface.get(&format!("deliveries?limit=100&{query}"));
     page["data"].as_array().unwrap().clone()
 }
 
-/// The numbers of a delivery's attempts, and their statuses.
-fn tries(delivery: &Value) -> Vec<(u64, u64)> {
+/// Returns number and status of each attempt.
+fn attempts(delivery: &Value) -> Vec<(u64, u64)> {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     let number = |value: &Value| value.as_u64().unwrap();
     attempts
@@ -49,35 +49,35 @@ fn tries(delivery: &Value) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn what_failed_eleven_times_is_sent_again_and_taken() {
+fn failed_delivery_can_be_resent() {
     let mut interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
     let receiver = receiver(&status);
-    endpoints(&interface, &[&receiver.url()]);
+    set_endpoints(&interface, &[&receiver.url()]);
     interface.shop.invoice("20.00", json!({}));
     interface.shop.advance("2d");
     interface.sign_in_again();
-    let failed = found(&interface, "state=failed").remove(0);
+    let failed = find_deliveries(&interface, "state=failed").remove(0);
     let eleven: Vec<_> = (1..=11).map(|number| (number, 500)).collect();
-    assert_eq!(tries(&failed), eleven);
+    assert_eq!(attempts(&failed), eleven);
     let id = failed["id"].as_str().unwrap();
     let resend = interface.path(&format!("deliveries/{id}/resend"));
-    // Still failing: a round of its own, with the same gaps.
+    // The receiver still fails: the second round has the same gaps.
     let again = interface.send(&interface.merchant, "POST", &resend, &Value::Null);
     assert_eq!(again.expect(200).json()["state"], "pending");
     interface.shop.advance("2d");
     interface.sign_in_again();
-    let failed = found(&interface, "state=failed").remove(0);
+    let failed = find_deliveries(&interface, "state=failed").remove(0);
     let both: Vec<_> = (1..=22).map(|number| (number, 500)).collect();
-    assert_eq!(tries(&failed), both);
+    assert_eq!(attempts(&failed), both);
     assert_eq!(failed["nextAttemptAt"], Value::Null);
     status.store(200, Ordering::SeqCst);
     interface
         .request("POST", &format!("deliveries/{id}/resend"), &Value::Null)
         .expect(200);
     interface.shop.advance("0s");
-    let taken = found(&interface, "state=delivered").remove(0);
-    assert_eq!(tries(&taken)[22..], [(23, 200)]);
+    let taken = find_deliveries(&interface, "state=delivered").remove(0);
+    assert_eq!(attempts(&taken)[22..], [(23, 200)]);
     let bodies = receiver.messages();
     assert!(bodies.iter().all(|message| message.body == bodies[0].body));
     assert_eq!(bodies.len(), 23);
@@ -94,11 +94,11 @@ fn what_failed_eleven_times_is_sent_again_and_taken() {
 }
 
 #[test]
-fn all_since_a_time_are_sent_again_also_what_was_taken() {
+fn resend_since_a_time_includes_successful_deliveries() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
     let (one, other) = (receiver(&status), receiver(&status));
-    let ids = endpoints(&interface, &[&one.url(), &other.url()]);
+    let ids = set_endpoints(&interface, &[&one.url(), &other.url()]);
     interface.shop.invoice("1.00", json!({}));
     interface.shop.advance("1m");
     let since = interface.shop.now();
@@ -121,9 +121,9 @@ fn all_since_a_time_are_sent_again_also_what_was_taken() {
     interface.shop.advance("0s");
     assert_eq!((one.messages().len(), other.messages().len()), (7, 10));
     assert_eq!(resend(json!({ "since": "2100-01-01T00:00:00Z" })), 0);
-    for delivery in found(&interface, "") {
+    for delivery in find_deliveries(&interface, "") {
         assert_eq!(delivery["state"], "delivered");
-        let count = tries(&delivery).len();
+        let count = attempts(&delivery).len();
         let first = delivery["createdAt"].as_str().unwrap() < since.as_str();
         let to_other = delivery["endpoint"] == ids[1];
         assert_eq!(count, if first { 1 } else { 2 + usize::from(to_other) });
@@ -140,13 +140,13 @@ fn all_since_a_time_are_sent_again_also_what_was_taken() {
 }
 
 #[test]
-fn many_are_sent_again_in_batches() {
+fn many_deliveries_are_resent_in_batches() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
     let receiver = receiver(&status);
     let since = interface.shop.now();
     let url = receiver.url();
-    endpoints(&interface, &[url.as_str(); 9]);
+    set_endpoints(&interface, &[url.as_str(); 9]);
     for _ in 0..50 {
         interface.shop.invoice("1.00", json!({}));
     }
@@ -158,18 +158,18 @@ fn many_are_sent_again_in_batches() {
 }
 
 #[test]
-fn deliveries_are_found_page_by_page() {
+fn deliveries_are_listed_in_pages() {
     let interface = OperatorInterface::open();
     let (good, bad) = (Arc::new(AtomicU16::new(200)), Arc::new(AtomicU16::new(500)));
     let (good, bad) = (receiver(&good), receiver(&bad));
-    let ids = endpoints(&interface, &[&good.url(), &bad.url()]);
+    let ids = set_endpoints(&interface, &[&good.url(), &bad.url()]);
     for _ in 0..3 {
         interface
             .shop
             .invoice("1.00", json!({ "webhookUrl": good.url() }));
     }
     interface.shop.advance("0s");
-    let all = found(&interface, "");
+    let all = find_deliveries(&interface, "");
     assert_eq!(all.len(), 9);
     for (query, fits) in [
         ("state=pending".to_owned(), "state"),
@@ -204,7 +204,7 @@ fn deliveries_are_found_page_by_page() {
             .cloned()
             .collect();
         assert!(!expected.is_empty(), "{fits} {query}");
-        // The same one by one.
+        // The same list, one delivery a page.
         let (mut seen, mut before) = (Vec::new(), String::new());
         loop {
             let page = interface.get(&format!("deliveries?limit=1&{query}{before}"));
@@ -229,15 +229,15 @@ fn deliveries_are_found_page_by_page() {
 }
 
 #[test]
-fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
+fn resend_rejects_removed_and_foreign_endpoints() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
     let receiver = receiver(&status);
     let since = interface.shop.now();
-    endpoints(&interface, &[&receiver.url()]);
+    set_endpoints(&interface, &[&receiver.url()]);
     interface.shop.invoice("1.00", json!({}));
     interface.shop.advance("0s");
-    let id = found(&interface, "").remove(0)["id"]
+    let id = find_deliveries(&interface, "").remove(0)["id"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -255,7 +255,7 @@ fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
             .send(&interface.operator, "POST", &path, &Value::Null)
             .assert_error(404, "not_found", None);
     }
-    endpoints(&interface, &[]);
+    set_endpoints(&interface, &[]);
     interface
         .request("POST", &one, &Value::Null)
         .assert_error(409, "invalid_transition", None);
@@ -268,13 +268,14 @@ fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
 }
 
 #[test]
-fn a_merchant_does_not_read_which_internal_address_a_name_has() {
+fn merchant_does_not_see_internal_addresses() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     shop.invoice("1.00", json!({}));
-    // What stands for 10.0.0.1 here stands for any name that the network knows. No call takes it; an older file may hold it.
+    // `10.1` resolves to 10.0.0.1, as an internal host name would. No request accepts such a URL, but an older file may
+    // contain it.
     shop.execute_sql("update invoices set webhook_url = 'https://10.1/hook'");
-    endpoints(&interface, &["https://shop.invalid/hook"]);
+    set_endpoints(&interface, &["https://shop.invalid/hook"]);
     shop.execute_sql("update endpoints set url = 'https://0xa000001/hook', types = null");
     shop.advance("20m");
     let page = interface.request_as_merchant("GET", "deliveries", &Value::Null);
@@ -290,13 +291,13 @@ fn a_merchant_does_not_read_which_internal_address_a_name_has() {
 }
 
 #[test]
-fn the_log_of_the_server_tells_the_operator_which_address_it_was() {
+fn server_log_contains_the_blocked_address() {
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--exit-with-parent"]);
     command.args(["--listen", "127.0.0.1:0"]);
     let mut process = Process::start_with(&mut command, Stdio::from(writer));
-    // Else this process would hold the other end of the pipe too.
+    // Otherwise this process would also hold the write end of the pipe.
     drop(command);
     let ready = process.line();
     let said = |name: &str| {

@@ -1,6 +1,6 @@
-//! What one delivery says of itself in the operator interface: the body and the headers that were sent.
+//! Details of one delivery in the operator interface: the sent body and headers.
 
-use super::deliveries::{found, receiver};
+use super::deliveries::{find_deliveries, receiver};
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::receiver::{Receiver, Reply};
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 #[test]
-fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
+fn delivery_shows_the_sent_body_and_headers() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
     let receiver = receiver(&status);
@@ -25,18 +25,18 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
             .shop
             .invoice("20.00", json!({ "metadata": { "a": "\u{e9}\"<b>" } }));
         interface.shop.advance("0s");
-        // Of a secret that is gone nothing could be made again.
+        // The signature cannot be computed again once the secret is replaced.
         let roll = format!("endpoints/{endpoint}/roll-secret");
         for _ in 0..2 {
             interface.request("POST", &roll, &Value::Null).expect(200);
         }
         interface.shop.advance("10s");
-        let listed = found(&interface, &format!("endpoint={endpoint}")).remove(0);
+        let listed = find_deliveries(&interface, &format!("endpoint={endpoint}")).remove(0);
         assert_eq!(listed["objectId"], invoice["id"]);
         assert_eq!(listed["attempts"][0].get("headers"), None);
         assert_eq!(listed.get("body"), None);
         let id = listed["id"].as_str().unwrap();
-        // What was sent stays what it was.
+        // Changing the format does not change a sent delivery.
         let other = if format == "event" { "legacy" } else { "event" };
         let path = format!("endpoints/{endpoint}");
         interface
@@ -61,18 +61,18 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
                 .count()
         };
         assert_eq!([signatures(0), signatures(1)], [1, 2]);
-        // What was kept before signatures were is told as it is.
+        // Attempts stored before signatures were kept show no signature.
         let file = Connection::open(interface.shop.file()).unwrap();
         file.execute("update attempts set signatures = null, format = null", [])
             .unwrap();
         let read = interface.get(&format!("deliveries/{id}"));
         assert_eq!(read["attempts"][0].get("headers"), None);
-        only_its_account_reads(&interface, id);
+        assert_readable_only_by_its_account(&interface, id);
     }
 }
 
 #[test]
-fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and_stays_readable() {
+fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     let mut interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
     let receiver = receiver(&status);
@@ -114,7 +114,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
     assert_eq!(count(&interface), 0);
     interface.shop.advance("1h");
     assert_eq!(receiver.messages().len(), 1);
-    // It is read all the same, also once it is not known any more what was sent.
+    // The delivery stays readable even if the sent format is no longer known.
     let read = |interface: &OperatorInterface| {
         call(interface, "GET", &one, &Value::Null)
             .expect(200)
@@ -132,7 +132,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
         (&gone["attempts"], &gone["body"]),
         (&json!([]), &json!(sent[0].body))
     );
-    // In the format that tells of it, it is sent again.
+    // It is resent once the endpoint has the matching format again.
     status.store(200, Ordering::SeqCst);
     interface.request("PATCH", &path, &event).expect(200);
     call(&interface, "POST", &again, &Value::Null).expect(200);
@@ -142,7 +142,7 @@ fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and
 }
 
 #[test]
-fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_it_is_refused() {
+fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Text(200, "taken".to_owned()));
     let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
@@ -152,10 +152,10 @@ fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_
     let since = interface.shop.now();
     interface.shop.invoice("20.00", json!({}));
     interface.shop.advance("0s");
-    let id = found(&interface, "").remove(0)["id"].clone();
+    let id = find_deliveries(&interface, "").remove(0)["id"].clone();
     let path = format!("deliveries/{}", id.as_str().unwrap());
     let resend = || interface.request_as_merchant("POST", &format!("{path}/resend"), &Value::Null);
-    // Each was answered with 4 KiB that no other was answered with.
+    // Each attempt got a different response of 4 KiB.
     let tried = |until: u32| {
         interface.shop.execute_sql(&format!(
             "insert into attempts (delivery, number, at, status, latency_ms, answer)
@@ -207,14 +207,14 @@ fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_
     assert_eq!(again["count"], 0);
     interface.shop.advance("0s");
     assert_eq!(receiver.messages().len(), 3);
-    // A new answer is compared with newer ones than the first.
+    // A new response is compared with attempts newer than the first one.
     let compared = "select group_concat(number || ' ' || ifnull(answer_of, 'own')) from attempts where number in (1, 999, 1000)";
     let kept = interface.shop.query_text(compared);
     assert_eq!(kept, "1 own,999 own,1000 999");
 }
 
 #[test]
-fn an_attempt_that_reached_nobody_sent_no_headers() {
+fn failed_connection_has_no_sent_headers() {
     let interface = OperatorInterface::open();
     let nobody = format!("http://{}/hook", Receiver::unused_address());
     let cut = Receiver::replying(Reply::Close);
@@ -229,7 +229,7 @@ fn an_attempt_that_reached_nobody_sent_no_headers() {
             .update_account(json!({ "endpoints": [endpoint] }));
         interface.shop.invoice("20.00", json!({}));
         interface.shop.advance("0s");
-        let id = found(&interface, "").remove(0)["id"].clone();
+        let id = find_deliveries(&interface, "").remove(0)["id"].clone();
         let read = interface.get(&format!("deliveries/{}", id.as_str().unwrap()));
         let attempt = &read["attempts"][0];
         assert_eq!(attempt["error"], error);
@@ -238,8 +238,8 @@ fn an_attempt_that_reached_nobody_sent_no_headers() {
     }
 }
 
-/// A delivery is its account's, in its mode.
-fn only_its_account_reads(interface: &OperatorInterface, id: &str) {
+/// A delivery is visible only to its account, in its mode.
+fn assert_readable_only_by_its_account(interface: &OperatorInterface, id: &str) {
     let account = &interface.account;
     let path = format!("/dashboard/api/accounts/{account}/deliveries/{id}?mode=test");
     let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);

@@ -1,4 +1,4 @@
-//! Webhook endpoints and secrets in the operator interface: made, changed, removed; both secrets sign for a day.
+//! Webhook endpoints and secrets in the operator interface. After a roll, both secrets sign for a day.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::receiver::{Message, Receiver, Reply};
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
 
-/// How many signatures a message has, and whether each of these secrets made one.
-fn signed(message: &Message, secrets: &[&str]) -> (usize, Vec<bool>) {
+/// Returns the number of signatures of a message, and for each secret whether it made one.
+fn count_signatures(message: &Message, secrets: &[&str]) -> (usize, Vec<bool>) {
     let header = &message.headers["x-service-signature"];
     let at = header.split([',', '=']).nth(1).unwrap().parse().unwrap();
     let by = |secret: &&str| {
@@ -23,7 +23,7 @@ fn signed(message: &Message, secrets: &[&str]) -> (usize, Vec<bool>) {
 }
 
 #[test]
-fn an_endpoint_is_made_changed_and_removed() {
+fn endpoint_is_created_changed_and_removed() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Status(200));
     let body = json!({ "url": receiver.url(), "types": ["invoice.created"], "mode": "test" });
@@ -43,7 +43,7 @@ fn an_endpoint_is_made_changed_and_removed() {
     assert!(listed["secret"].is_null() && listed["url"] == receiver.url());
     interface.shop.invoice("20.00", json!({}));
     let told = receiver.wait(1);
-    assert_eq!(signed(&told[0], &[secret]), (1, vec![true]));
+    assert_eq!(count_signatures(&told[0], &[secret]), (1, vec![true]));
     let changed =
         interface.request_as_merchant("PATCH", &path, &json!({ "types": null, "mode": null }));
     let changed = changed.expect(200).json();
@@ -72,7 +72,7 @@ fn an_endpoint_is_made_changed_and_removed() {
 }
 
 #[test]
-fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
+fn pending_deliveries_of_a_removed_endpoint_are_cancelled() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Status(500));
     let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
@@ -88,7 +88,7 @@ fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
 }
 
 #[test]
-fn after_a_roll_both_secrets_sign_for_a_day() {
+fn both_secrets_sign_for_a_day_after_a_roll() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Status(200));
     let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
@@ -110,13 +110,16 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
     assert!(new != old && rolled["previousUntil"].is_string());
     interface.shop.invoice("20.00", json!({}));
     let told = receiver.wait(1);
-    assert_eq!(signed(&told[0], &[new, old]), (2, vec![true, true]));
+    assert_eq!(
+        count_signatures(&told[0], &[new, old]),
+        (2, vec![true, true])
+    );
     interface.shop.advance("24h");
     let count = receiver.messages().len();
     interface.shop.invoice("20.00", json!({}));
     let told = receiver.wait(count + 1);
     let last = told.last().unwrap();
-    assert_eq!(signed(last, &[new, old]), (1, vec![true, false]));
+    assert_eq!(count_signatures(last, &[new, old]), (1, vec![true, false]));
     let cookie = interface.shop.sign_in("operator@sandbox.test");
     let path = interface.path(&format!("endpoints/{id}/secret"));
     let shown = interface
@@ -150,7 +153,7 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
 }
 
 #[test]
-fn the_legacy_secret_is_shown_and_rolled() {
+fn legacy_secret_is_shown_and_rolled() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::replying(Reply::Status(200));
     interface.assert_access("getLegacySecret", "GET", "legacy-secret", false);
@@ -164,20 +167,20 @@ fn the_legacy_secret_is_shown_and_rolled() {
     interface.shop.invoice("20.00", own.clone());
     let told = receiver.wait(1);
     let secrets = [new, "legacy_sandbox"];
-    assert_eq!(signed(&told[0], &secrets), (2, vec![true, true]));
+    assert_eq!(count_signatures(&told[0], &secrets), (2, vec![true, true]));
     interface.shop.advance("24h");
     let count = receiver.messages().len();
     interface.shop.invoice("20.00", own);
     let told = receiver.wait(count + 1);
     assert_eq!(
-        signed(told.last().unwrap(), &secrets),
+        count_signatures(told.last().unwrap(), &secrets),
         (1, vec![true, false])
     );
     assert_eq!(interface.audit_entries(&interface.account).len(), 2);
 }
 
 #[test]
-fn an_endpoint_that_may_not_be_called_is_refused() {
+fn endpoint_with_forbidden_url_is_rejected() {
     let interface = OperatorInterface::open();
     for (body, param) in [
         (json!({}), "url"),

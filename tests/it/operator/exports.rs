@@ -1,4 +1,4 @@
-//! Exports as CSV: every row once, however many there are, and texts that stay texts.
+//! CSV exports: every row exactly once, and texts that spreadsheets do not execute.
 
 use crate::support::TEST;
 use crate::support::operator_interface::OperatorInterface;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// The lines of an export in test mode, the names first.
+/// Returns the lines of an export in test mode, starting with the header.
 #[track_caller]
 fn lines(interface: &OperatorInterface, file: &str) -> Vec<String> {
     let answer = interface.request("GET", &format!("exports/{file}"), &Value::Null);
@@ -19,7 +19,7 @@ fn lines(interface: &OperatorInterface, file: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_export_has_what_the_interface_shows() {
+fn export_matches_the_operator_interface() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     shop.update_account(json!({ "feeBps": 100 }));
@@ -82,7 +82,7 @@ fn each_export_has_what_the_interface_shows() {
 }
 
 #[test]
-fn an_exported_deposit_has_its_net_and_its_currency() {
+fn exported_deposit_has_net_amount_and_currency() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     shop.update_account(json!({ "feeBps": 100, "customersEnabled": true }));
@@ -102,9 +102,9 @@ fn an_exported_deposit_has_its_net_and_its_currency() {
     );
 }
 
-/// Ten thousand invoices, of which nine thousand are the account's test invoices.
+/// Inserts 10 000 invoices. 9 000 of them are test invoices of the account.
 #[track_caller]
-pub fn many(interface: &OperatorInterface) {
+pub fn insert_many(interface: &OperatorInterface) {
     let invoice = interface.shop.invoice("1.00", json!({}));
     let conn = Connection::open(interface.shop.file()).unwrap();
     conn.execute_batch(
@@ -121,9 +121,9 @@ pub fn many(interface: &OperatorInterface) {
 }
 
 #[test]
-fn many_rows_come_once_each_and_in_order() {
+fn export_contains_each_row_once_in_order() {
     let interface = OperatorInterface::open();
-    many(&interface);
+    insert_many(&interface);
     let lines = lines(&interface, "invoices.csv");
     let ids: Vec<_> = lines[2..]
         .iter()
@@ -137,16 +137,16 @@ fn many_rows_come_once_each_and_in_order() {
 }
 
 #[test]
-fn whoever_breaks_off_leaves_nothing_behind() {
+fn aborted_export_frees_its_slot() {
     let interface = OperatorInterface::open();
-    many(&interface);
+    insert_many(&interface);
     let host = interface
         .shop
         .url()
         .trim_start_matches("http://")
         .to_owned();
     let path = interface.path("exports/invoices.csv");
-    // A place that was left is free once that is noticed: until then the account has its ten.
+    // The slot of an aborted export is freed once the server notices. Until then the account has its ten.
     let mut begun = 0;
     while begun < 50 {
         let mut stream = TcpStream::connect(&host).unwrap();
@@ -161,7 +161,7 @@ fn whoever_breaks_off_leaves_nothing_behind() {
         assert!(is_refused || start.starts_with(b"HTTP/1.1 200 OK"));
         begun += u32::from(!is_refused);
     }
-    // Reads and writes go on, and dropping the shop ends in time.
+    // Reads and writes continue, and the server stops in time.
     let invoice = interface.shop.invoice("1.00", json!({}));
     let id = invoice["id"].as_str().unwrap();
     let read = interface
@@ -171,7 +171,7 @@ fn whoever_breaks_off_leaves_nothing_behind() {
 }
 
 #[test]
-fn exports_are_for_their_own_and_of_what_there_is() {
+fn exports_check_access_and_name() {
     let interface = OperatorInterface::open();
     interface.assert_access("export", "GET", "exports/invoices.csv", false);
     for file in ["invoices", "users.csv", "invoices.json", ".csv"] {
@@ -190,9 +190,9 @@ fn exports_are_for_their_own_and_of_what_there_is() {
 }
 
 #[test]
-fn a_formula_is_none_wherever_a_spreadsheet_begins_a_cell() {
+fn export_escapes_formulas() {
     let interface = OperatorInterface::open();
-    // Written as a cell, as this file has it: between quotes where it has a separator.
+    // Cells as in the CSV file: quoted if they contain a separator.
     let cases = [
         (";=1", "\";'=1\""),
         ("x;=1", "\"x;'=1\""),

@@ -1,4 +1,5 @@
-//! Who guesses passwords is slowed down, forgets nothing by noise, and keeps nobody else out.
+//! Password guessing: a guesser is rate limited, others can still sign in, and a flood of failures does not reset the
+//! limit.
 
 use crate::support::scratch::Scratch;
 use crate::support::{Response, Shop, agent, send};
@@ -14,8 +15,7 @@ use std::process::{Command, Stdio};
 const SESSION: &str = "/dashboard/api/session";
 const OPERATOR: &str = "operator@sandbox.test";
 
-/// Behind a proxy that says who its clients are; few failures at emails of nobody's are remembered, and whoever has to
-/// wait does so for longer than a test takes.
+/// Returns a configuration behind a proxy, with few remembered failures for unknown emails and a long wait.
 fn behind_a_proxy() -> Config {
     Config {
         trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
@@ -28,14 +28,14 @@ fn behind_a_proxy() -> Config {
     }
 }
 
-/// Signs in from this address.
+/// Signs in from this client address.
 #[track_caller]
 fn sign_in(shop: &Shop, from: &str, email: &str, password: &str) -> Response {
     let body = json!({ "email": email, "password": password }).to_string();
     shop.send("POST", SESSION, &[("x-forwarded-for", from)], &body)
 }
 
-/// Guesses until it is slowed down; how often that was.
+/// Guesses passwords until the client is rate limited. Returns the number of guesses.
 #[track_caller]
 fn guess(shop: &Shop, from: &str, email: &str) -> usize {
     for made in 0..100 {
@@ -51,10 +51,10 @@ fn guess(shop: &Shop, from: &str, email: &str) -> usize {
 }
 
 #[test]
-fn a_stranger_is_slowed_down_and_keeps_the_operator_not_out() {
+fn guesser_is_limited_and_operator_can_sign_in() {
     let shop = Shop::with_config(behind_a_proxy());
     assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
-    // The right password neither, from there.
+    // The right password from the same client is rejected, too.
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
         429,
         "too_many_attempts",
@@ -66,7 +66,7 @@ fn a_stranger_is_slowed_down_and_keeps_the_operator_not_out() {
         "too_many_attempts",
         None,
     );
-    // A site of IPv6 is one client.
+    // All addresses of an IPv6 /64 network are one client.
     for host in 1..=6 {
         let from = format!("2001:db8::{host}");
         sign_in(&shop, &from, OPERATOR, "wrong").assert_error(401, "invalid_credentials", None);
@@ -80,7 +80,7 @@ fn a_stranger_is_slowed_down_and_keeps_the_operator_not_out() {
 }
 
 #[test]
-fn no_flood_makes_guesses_forgotten_or_tells_who_is_there() {
+fn flood_does_not_reset_the_limit_or_reveal_users() {
     let shop = Shop::with_config(behind_a_proxy());
     assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
     let address = shop.url().strip_prefix("http://").unwrap();
@@ -106,13 +106,13 @@ fn no_flood_makes_guesses_forgotten_or_tells_who_is_there() {
         "too_many_attempts",
         None,
     );
-    // A client that comes for the first time is let in, and the next guesser is counted.
+    // A new client may sign in, and the next guesser is limited.
     assert_eq!(guess(&shop, "198.51.100.2", OPERATOR), 6);
     sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
 }
 
 #[test]
-fn who_is_not_there_is_slowed_down_like_who_is() {
+fn unknown_email_is_limited_like_a_known_one() {
     let shop = Shop::with_config(behind_a_proxy());
     for (from, email) in [
         ("198.51.100.1", OPERATOR),
@@ -130,13 +130,13 @@ fn who_is_not_there_is_slowed_down_like_who_is() {
 }
 
 #[test]
-fn one_client_tries_no_password_at_every_email() {
+fn client_is_limited_over_all_emails() {
     let shop = Shop::with_config(behind_a_proxy());
     let made = (0..100).find(|number| {
         let answer = sign_in(&shop, "198.51.100.1", &format!("{number}@x.test"), "wrong");
         answer.status == 429
     });
-    // While it tries, a little of what it may is given back.
+    // Some attempts become free again while the loop runs.
     let made = made.unwrap();
     assert!((30..40).contains(&made), "{made}");
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
@@ -147,7 +147,7 @@ fn one_client_tries_no_password_at_every_email() {
     sign_in(&shop, "198.51.100.2", OPERATOR, "sandbox").expect(201);
 }
 
-/// Runs `coffer user` on this file, with the password on its standard input.
+/// Runs `coffer user` on this file with the password on standard input.
 #[track_caller]
 fn coffer_user(file: &Path, args: &[&str], password: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -162,7 +162,7 @@ fn coffer_user(file: &Path, args: &[&str], password: &str) {
 }
 
 #[test]
-fn a_password_set_on_the_command_line_ends_the_wait() {
+fn password_set_on_command_line_ends_the_wait() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let server = Server::start(Config {
@@ -182,13 +182,13 @@ fn a_password_set_on_the_command_line_ends_the_wait() {
         sign_in("wrong").assert_error(401, "invalid_credentials", None);
     }
     sign_in(password).assert_error(429, "too_many_attempts", None);
-    // The same password again: it is the setting that counts.
+    // Setting the same password again also ends the wait.
     coffer_user(&file, &["password", email], password);
     sign_in(password).expect(201);
 }
 
 #[test]
-fn the_set_up_token_is_guessed_no_faster() {
+fn setup_token_guesses_are_limited() {
     const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
     let shop = Shop::with_config(behind_a_proxy());
     shop.execute_sql(&format!(

@@ -1,10 +1,10 @@
-//! Invoices in the operator interface: searching, all that is known of one, cancelling one.
+//! Invoices in the operator interface: search, details and cancellation.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
 
-/// The ids of a page.
+/// Returns the ids of a page.
 #[track_caller]
 fn ids(page: &Value) -> Vec<String> {
     let data = page["data"].as_array().unwrap().iter();
@@ -12,14 +12,14 @@ fn ids(page: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The id of an object.
+/// Returns the id of an object.
 #[track_caller]
 fn id(object: &Value) -> String {
     object["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn invoices_are_found_by_the_values_of_their_metadata() {
+fn search_finds_metadata_values() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let made = |metadata: Value| id(&shop.invoice("10.00", json!({ "metadata": metadata })));
@@ -49,7 +49,7 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
     ] {
         assert_eq!(found(text), std::slice::from_ref(&gift), "{text}");
     }
-    // Neither a key by itself, nor the JSON around it, nor a pattern.
+    // A key alone, JSON syntax and patterns find nothing.
     for text in [
         "size",
         "%22basket%22",
@@ -66,7 +66,7 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
 }
 
 #[test]
-fn numbers_of_the_metadata_are_found_as_they_stand_in_it_and_keys_whatever_they_have_in_them() {
+fn search_finds_metadata_numbers_and_keys_with_special_characters() {
     let interface = OperatorInterface::open();
     let numbers = [
         "12345678901234567890",
@@ -105,7 +105,7 @@ fn numbers_of_the_metadata_are_found_as_they_stand_in_it_and_keys_whatever_they_
 }
 
 #[test]
-fn a_search_looks_through_so_many_bytes_of_metadata_and_the_next_page_goes_on() {
+fn search_has_a_byte_limit_per_page_and_continues() {
     let interface = OperatorInterface::open();
     let wanted = id(&interface
         .shop
@@ -128,7 +128,7 @@ fn a_search_looks_through_so_many_bytes_of_metadata_and_the_next_page_goes_on() 
 }
 
 #[test]
-fn invoices_are_found_by_what_is_known_of_them() {
+fn search_finds_invoices_by_every_attribute() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let plain = id(&shop.invoice("10.00", json!({})));
@@ -190,7 +190,7 @@ fn invoices_are_found_by_what_is_known_of_them() {
 }
 
 #[test]
-fn pages_go_on_where_the_last_one_ended() {
+fn next_page_continues_after_the_last_invoice() {
     let interface = OperatorInterface::open();
     let mut made: Vec<String> = (0..5)
         .map(|_| id(&interface.shop.invoice("10.00", json!({}))))
@@ -199,7 +199,7 @@ fn pages_go_on_where_the_last_one_ended() {
     let mut page = interface.get("invoices?limit=2&status=created");
     let mut seen = ids(&page);
     while page["hasMore"] == true {
-        // What is made meanwhile does not move the pages.
+        // An invoice created meanwhile does not shift the pages.
         interface.shop.invoice("10.00", json!({}));
         let before = page["nextBefore"].as_str().unwrap();
         page = interface.get(&format!("invoices?limit=2&status=created&before={before}"));
@@ -229,7 +229,7 @@ fn pages_go_on_where_the_last_one_ended() {
 }
 
 #[test]
-fn all_that_is_known_of_an_invoice_is_told() {
+fn invoice_details_are_complete() {
     let interface = OperatorInterface::open();
     let urls = json!({
         "asset": "BTC", "redirectUrl": "https://shop.example/thanks", "cancelUrl": "https://shop.example/cart",
@@ -279,7 +279,7 @@ fn all_that_is_known_of_an_invoice_is_told() {
 }
 
 #[test]
-fn an_open_invoice_is_called_off_once_and_by_name() {
+fn open_invoice_is_cancelled_once_and_logged() {
     let interface = OperatorInterface::open();
     let invoice = id(&interface.shop.invoice("10.00", json!({})));
     let cancel = interface.path(&format!("invoices/{invoice}/cancel"));
@@ -299,7 +299,7 @@ fn an_open_invoice_is_called_off_once_and_by_name() {
 }
 
 #[test]
-fn invoices_are_shown_to_their_own() {
+fn invoices_are_visible_to_their_account_only() {
     let interface = OperatorInterface::open();
     let invoice = id(&interface.shop.invoice("10.00", json!({})));
     for (operation, method, rest) in [
@@ -318,7 +318,7 @@ fn invoices_are_shown_to_their_own() {
     ] {
         interface.assert_access(operation, method, &rest, false);
         if rest.contains(&invoice) {
-            // In the other mode, and on the other account, it is not there either.
+            // The invoice is not found in the other mode or on the other account.
             let live = interface.path(&rest).replace("mode=test", "mode=live");
             let other = interface.path(&rest).replace(
                 &interface.account,

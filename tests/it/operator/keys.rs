@@ -1,4 +1,4 @@
-//! Keys in the operator interface and on the command line: made, imported, rolled, revoked.
+//! API keys in the operator interface and on the command line: creation, import, roll and revocation.
 
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::operator_interface::OperatorInterface;
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 const NULL: Value = Value::Null;
 
-/// What a key is told of its account.
-fn merchant(shop: &Shop, key: &str) -> Response {
+/// Requests the account of a key.
+fn get_merchant(shop: &Shop, key: &str) -> Response {
     shop.get("/v1/merchant", Some(key))
 }
 
 #[test]
-fn keys_of_every_class_and_mode_are_made_and_shown_once() {
+fn keys_are_created_and_shown_once() {
     let interface = OperatorInterface::open();
     for (class, mode, prefix) in [
         ("secret", "live", "sk_live_"),
@@ -34,7 +34,7 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
             .json();
         let text = made["key"].as_str().unwrap();
         assert!(text.starts_with(prefix) && text.ends_with(made["last4"].as_str().unwrap()));
-        let answer = merchant(&interface.shop, text);
+        let answer = get_merchant(&interface.shop, text);
         if class == "public" {
             answer.assert_error(403, "wrong_key_type", None);
         } else {
@@ -48,7 +48,7 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
         interface
             .request_as_merchant("DELETE", &format!("keys/{id}"), &NULL)
             .expect(204);
-        merchant(&interface.shop, text).assert_error(401, "unauthorized", None);
+        get_merchant(&interface.shop, text).assert_error(401, "unauthorized", None);
         let again = interface.request_as_merchant("DELETE", &format!("keys/{id}"), &NULL);
         again.assert_error(404, "not_found", None);
         let by = |action: &str| ("merchant@sandbox.test".to_owned(), action.to_owned());
@@ -69,7 +69,7 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
 }
 
 #[test]
-fn a_key_is_kept_as_its_hash_only() {
+fn only_the_hash_of_a_key_is_stored() {
     let interface = OperatorInterface::open();
     for class in ["secret", "public", "legacy"] {
         let body = json!({ "class": class, "mode": "live" });
@@ -93,11 +93,11 @@ fn a_key_is_kept_as_its_hash_only() {
 }
 
 #[test]
-fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
+fn operator_imports_an_existing_legacy_key() {
     let interface = OperatorInterface::open();
     let text = "corner-shop.0123456789abcdef";
     let body = json!({ "import": text, "mode": "live" });
-    merchant(&interface.shop, text).assert_error(401, "unauthorized", None);
+    get_merchant(&interface.shop, text).assert_error(401, "unauthorized", None);
     let refused = interface.request_as_merchant("POST", "keys", &body);
     refused.assert_error(403, "forbidden", Some("import"));
     let made = interface.request("POST", "keys", &body).expect(201).json();
@@ -105,7 +105,7 @@ fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
         (&made["class"], &made["last4"], &made["key"]),
         (&json!("legacy"), &json!("cdef"), &NULL)
     );
-    merchant(&interface.shop, text).expect(200);
+    get_merchant(&interface.shop, text).expect(200);
     let refused = |import: &str| {
         let body = json!({ "import": import, "mode": "live" });
         let refused = interface.request("POST", "keys", &body);
@@ -127,7 +127,7 @@ fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
 }
 
 #[test]
-fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
+fn rolled_key_works_until_it_expires() {
     let interface = OperatorInterface::open();
     let made = interface.request(
         "POST",
@@ -147,21 +147,21 @@ fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
     assert!(new != old && new.starts_with("sk_test_"));
     let again = interface.request("POST", &path, &json!({}));
     again.assert_error(409, "invalid_transition", None);
-    merchant(&interface.shop, old).expect(200);
-    merchant(&interface.shop, new).expect(200);
+    get_merchant(&interface.shop, old).expect(200);
+    get_merchant(&interface.shop, new).expect(200);
     interface.shop.advance("59s");
-    // The copy that the server keeps of it is used here, and must stop with it.
-    merchant(&interface.shop, old).expect(200);
+    // The server's cached copy of the key has to expire, too.
+    get_merchant(&interface.shop, old).expect(200);
     interface.shop.advance("1s");
-    merchant(&interface.shop, old).assert_error(401, "unauthorized", None);
-    merchant(&interface.shop, new).expect(200);
+    get_merchant(&interface.shop, old).assert_error(401, "unauthorized", None);
+    get_merchant(&interface.shop, new).expect(200);
     interface
         .request("POST", &path, &json!({}))
         .assert_error(404, "not_found", None);
     let path = format!("keys/{}/roll", rolled["id"].as_str().unwrap());
     let body = json!({ "overlapSeconds": 0 });
     interface.request("POST", &path, &body).expect(201);
-    merchant(&interface.shop, new).assert_error(401, "unauthorized", None);
+    get_merchant(&interface.shop, new).assert_error(401, "unauthorized", None);
     let of_other = format!(
         "/dashboard/api/accounts/{}/keys/{id}/roll",
         crate::support::operator_interface::OTHER_ACCOUNT
@@ -170,9 +170,9 @@ fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
     stranger.assert_error(404, "not_found", None);
 }
 
-/// Runs a command of the binary with this standard input; what it printed.
+/// Runs a command of the binary with this standard input and returns its output.
 #[track_caller]
-fn with_input(args: &[&str], input: &str) -> Option<Value> {
+fn run_with_input(args: &[&str], input: &str) -> Option<Value> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_coffer"))
         .args(args)
         .stdin(Stdio::piped())
@@ -191,7 +191,7 @@ fn with_input(args: &[&str], input: &str) -> Option<Value> {
 }
 
 #[test]
-fn the_command_line_rolls_imports_and_revokes_beside_a_server() {
+fn command_line_manages_keys_beside_a_running_server() {
     let shop = SetUp::new();
     let file = shop.file();
     let path = file.to_str().unwrap();
@@ -209,25 +209,25 @@ fn the_command_line_rolls_imports_and_revokes_beside_a_server() {
     let mut of_test = keys.filter(|key| key["last4"] == last4);
     let id = of_test.next().unwrap()["id"].as_str().unwrap().to_owned();
     assert_eq!(status(&shop.test), 200);
-    let rolled = with_input(
+    let rolled = run_with_input(
         &["key", "roll", &id, "--overlap", "3600", "--file", path],
         "",
     );
     let rolled = rolled.unwrap();
     let new = rolled["key"].as_str().unwrap();
     assert_eq!((status(new), status(&shop.test)), (200, 200));
-    assert!(with_input(&["key", "revoke", &id, "--file", path], "").is_none());
+    assert!(run_with_input(&["key", "revoke", &id, "--file", path], "").is_none());
     let revoked = Instant::now();
     while status(&shop.test) == 200 {
         assert!(revoked.elapsed() < Duration::from_secs(1));
     }
     let account = shop.account();
     let import = ["key", "import", account, "--mode", "live", "--file", path];
-    let imported = with_input(&import, "shop.0123456789abcdef\n").unwrap();
+    let imported = run_with_input(&import, "shop.0123456789abcdef\n").unwrap();
     assert_eq!(imported["class"], "legacy");
     assert_eq!(status("shop.0123456789abcdef"), 200);
     for wrong in ["sandbox.sandbox", "shop.0123456789abcdef", "short.secret"] {
-        assert!(with_input(&import, wrong).is_none());
+        assert!(run_with_input(&import, wrong).is_none());
     }
     assert_eq!(status("sandbox.sandbox"), 401);
 }

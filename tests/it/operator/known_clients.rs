@@ -1,4 +1,4 @@
-//! Clients by which a user has signed in: who guesses from hundreds of addresses does not keep them out.
+//! Known clients: a user who has signed in from a client before is not locked out by guessers.
 
 use crate::support::second_factor::{
     ANNA, BEN, CONFIRM, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, session_cookie,
@@ -9,7 +9,7 @@ use serde_json::json;
 const OWN: &str = "203.0.113.1";
 const STRANGER: &str = "203.0.113.99";
 
-/// Guesses Anna's password from ever new addresses until unknown clients are refused. Returns how often.
+/// Guesses Anna's password from new addresses until unknown clients are rejected. Returns the number of guesses.
 #[track_caller]
 fn flood(house: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
@@ -24,18 +24,18 @@ fn flood(house: &OperatorServer) -> usize {
 }
 
 #[test]
-fn known_client_is_let_in_after_a_restart_and_a_flood() {
+fn known_client_signs_in_after_restart_and_flood() {
     let limits = coffer::http::PasswordLimits::default();
     let mut house = OperatorServer::with_guess_limit(limits.guesses_of_all_max);
     house.sign_in_from(OWN, ANNA, &NULL).expect(201);
     house.start();
-    // While it guesses, a little of what all may is given back.
+    // Some attempts become free again while the loop runs.
     let made = flood(&house);
     assert!((300..320).contains(&made), "{made}");
     house.sign_in_from(OWN, ANNA, &NULL).expect(201);
-    // The right password ends it for all.
+    // A successful sign-in resets the limit for all clients.
     house.sign_in_from(STRANGER, ANNA, &NULL).expect(201);
-    // A known client is known as one user.
+    // A client is stored for each user separately.
     assert_eq!(house.query_text("select count(*) from known_clients"), "2");
     house.sign_in_from(OWN, BEN, &NULL).expect(201);
     assert_eq!(house.query_text("select count(*) from known_clients"), "3");
@@ -44,9 +44,9 @@ fn known_client_is_let_in_after_a_restart_and_a_flood() {
 }
 
 #[test]
-fn client_known_by_the_second_factor_is_let_in_after_a_restart_and_a_flood() {
+fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
     let mut house = OperatorServer::open();
-    // It is known without the factor, and so is a stranger who knows the password.
+    // Both clients know the password before the factor is turned on.
     for client in [OWN, STRANGER] {
         house.sign_in_from(client, ANNA, &NULL).expect(201);
     }
@@ -58,7 +58,7 @@ fn client_known_by_the_second_factor_is_let_in_after_a_restart_and_a_flood() {
     flood(&house);
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     house.sign_in_from(OWN, ANNA, &json!(near[1])).expect(201);
-    // Wrong codes of all others.
+    // Other clients send wrong codes.
     let wrong = json!(wrong_code(&near));
     let made = (0..40).filter(|client| {
         let from = format!("198.51.100.{client}");
@@ -70,12 +70,12 @@ fn client_known_by_the_second_factor_is_let_in_after_a_restart_and_a_flood() {
 }
 
 #[test]
-fn client_that_changes_the_password_is_known_by_the_new_one() {
+fn client_that_changes_the_password_stays_known() {
     let house = OperatorServer::open();
     let (phone, own) = ("203.0.113.2", "192.0.2.1");
     house.sign_in_from(phone, ANNA, &NULL).expect(201);
     let session = house.session_cookie(ANNA);
-    // Its own address may change while it is signed in.
+    // The address of a signed-in client may change.
     let body = json!({ "password": PASSWORD });
     house
         .request_from(OWN, &session, "POST", CONFIRM, &body)
@@ -91,7 +91,7 @@ fn client_that_changes_the_password_is_known_by_the_new_one() {
     for client in [phone, own, OWN] {
         assert!(known(client, "wrong"), "{client}");
     }
-    // Who is signed in is known wherever they are.
+    // A signed-in user counts as known from every address.
     let body = json!({ "password": PASSWORD });
     house
         .request_from("203.0.113.3", &session, "POST", CONFIRM, &body)
@@ -112,7 +112,7 @@ fn client_that_changes_the_password_is_known_by_the_new_one() {
 }
 
 #[test]
-fn newest_eight_clients_of_a_user_are_known() {
+fn eight_newest_clients_of_a_user_are_known() {
     let house = OperatorServer::open();
     house.sign_in_from(STRANGER, BEN, &NULL).expect(201);
     let sign_in = |client: u8| {
@@ -120,7 +120,7 @@ fn newest_eight_clients_of_a_user_are_known() {
         session_cookie(&house.sign_in_from(&from, ANNA, &NULL).expect(201));
     };
     (1..=8).for_each(sign_in);
-    // The first is used again, so the second is the oldest.
+    // The first client signs in again, so the second one is the oldest.
     sign_in(1);
     sign_in(9);
     assert_eq!(

@@ -1,14 +1,14 @@
-//! Balances, ledger and events in the operator interface, and corrections of a ledger.
+//! Balances, ledger, events and adjustments in the operator interface.
 
 use crate::support::TEST;
 use crate::support::operator_interface::OperatorInterface;
 use serde_json::{Value, json};
 
-/// A customer's reference as a path has it.
+/// Reference of a customer, as used in paths.
 const CUSTOMER: &str = "ada.1";
 
 #[test]
-fn the_books_are_those_of_the_merchant() {
+fn operator_sees_the_books_of_the_merchant() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.invoice("20.00", json!({ "asset": "LTC" }));
     let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
@@ -35,7 +35,7 @@ fn the_books_are_those_of_the_merchant() {
 }
 
 #[test]
-fn customers_and_deposits_are_those_of_the_merchant() {
+fn operator_sees_customers_and_deposits_of_the_merchant() {
     let interface = OperatorInterface::open();
     let customer = |what: &str, body: Value| {
         let path = format!("/v1/customers/{CUSTOMER}/{what}");
@@ -62,7 +62,7 @@ fn customers_and_deposits_are_those_of_the_merchant() {
 }
 
 #[test]
-fn a_correction_is_booked_once_with_its_reason() {
+fn adjustment_is_booked_once_with_its_reason() {
     let interface = OperatorInterface::open();
     let path = interface.path("adjustments");
     let book = |key: &str, body: &Value| {
@@ -104,7 +104,7 @@ fn a_correction_is_booked_once_with_its_reason() {
 }
 
 #[test]
-fn a_correction_that_is_none_changes_nothing() {
+fn invalid_adjustment_changes_nothing() {
     let interface = OperatorInterface::open();
     let whole = json!({ "currency": "EUR", "amount": "1.00", "memo": "why" });
     for (field, value) in [

@@ -1,14 +1,14 @@
-//! Payment links in the operator interface: made, read, listed, changed, by whom.
+//! Payment links in the operator interface: creation, lists, changes and access.
 
 use crate::support::Shop;
 use crate::support::links::LinkClient;
 use serde_json::{Value, json};
 
-/// The id of another account.
+/// Id of another account.
 const OTHER: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 
 #[test]
-fn a_link_is_made_and_read() {
+fn link_is_created_and_read() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": 3.5, "currency": "EUR" }));
@@ -39,7 +39,7 @@ fn a_link_is_made_and_read() {
 }
 
 #[test]
-fn links_are_paged_newest_first() {
+fn links_are_listed_newest_first() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let first = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
@@ -70,7 +70,7 @@ fn links_are_paged_newest_first() {
 }
 
 #[test]
-fn a_link_is_changed_and_that_is_noted() {
+fn changed_link_is_logged() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
@@ -101,7 +101,7 @@ fn a_link_is_changed_and_that_is_noted() {
 }
 
 #[test]
-fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
+fn invalid_link_is_rejected_and_changes_nothing() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
@@ -157,7 +157,7 @@ fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn a_merchants_user_has_its_own_accounts_links_only() {
+fn merchant_sees_only_links_of_the_own_account() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "currency": "EUR" }));

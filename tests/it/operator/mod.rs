@@ -1,4 +1,4 @@
-//! The operator interface: who may do what in it, and each of its lists.
+//! The operator interface: access rules and each resource.
 
 mod accounts;
 mod checkout_settings;

@@ -1,4 +1,5 @@
-//! Passwords are hashed one at a time: who hangs up costs nothing, and one client waits with one password.
+//! Passwords are hashed one at a time. A client that disconnects uses no memory, and each client waits with one
+//! password only.
 
 use crate::support::installation::Installation;
 use crate::support::{Response, Shop, agent, send};
@@ -8,7 +9,7 @@ use std::net::TcpStream;
 
 const SESSION: &str = "/dashboard/api/session";
 
-/// The most memory that a process has had so far, in KiB.
+/// Returns the peak memory use of a process, in KiB.
 #[track_caller]
 pub fn peak_kib(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -17,7 +18,7 @@ pub fn peak_kib(process: u32) -> u64 {
     number.parse().unwrap()
 }
 
-/// Sends this request and hangs up, without waiting for its answer, once the server has answered somebody else.
+/// Sends a request and disconnects without reading the response, after the server has answered another request.
 #[track_caller]
 fn hang_up(url: &str, method_and_path: &str, headers: &str, body: &str) {
     let address = url.strip_prefix("http://").unwrap();
@@ -30,7 +31,7 @@ fn hang_up(url: &str, method_and_path: &str, headers: &str, body: &str) {
     send(&agent(), "GET", &format!("{url}/livez"), &[], "").expect(200);
 }
 
-/// Signs in, once the client's other passwords have been looked at.
+/// Signs in and retries while other passwords of the client are being checked.
 #[track_caller]
 fn sign_in(url: &str, email: &str, password: &str) -> Response {
     let body = json!({ "email": email, "password": password }).to_string();
@@ -44,7 +45,7 @@ fn sign_in(url: &str, email: &str, password: &str) -> Response {
 }
 
 #[test]
-fn sign_ins_that_hang_up_take_no_memory() {
+fn disconnected_sign_ins_use_no_memory() {
     let served = Installation::new();
     let running = served.start(&[]);
     let before = peak_kib(running.process.id());
@@ -63,7 +64,7 @@ fn sign_ins_that_hang_up_take_no_memory() {
 }
 
 #[test]
-fn nor_do_other_passwords_that_hang_up() {
+fn disconnected_password_changes_use_no_memory() {
     let served = Installation::new();
     let running = served.start(&[]);
     let before = peak_kib(running.process.id());
@@ -83,7 +84,7 @@ fn nor_do_other_passwords_that_hang_up() {
 }
 
 #[test]
-fn sign_ins_of_one_client_at_once_are_let_in_or_told_to_come_again() {
+fn concurrent_sign_ins_of_one_client_succeed_or_ask_to_retry() {
     let shop = Shop::open();
     let url = shop.url();
     let answers: Vec<Response> = std::thread::scope(|scope| {

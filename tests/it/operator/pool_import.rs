@@ -1,6 +1,6 @@
-//! `coffer pool`: addresses that are imported on the command line, as a whole or not at all.
+//! `coffer pool`: import of addresses on the command line, completely or not at all.
 
-use super::wallets::{EVM, coffer, done};
+use super::wallets::{EVM, coffer, parse_output};
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
 use crate::support::surfpool::key_of;
@@ -9,19 +9,19 @@ use serde_json::json;
 use std::path::Path;
 use std::process::Output;
 
-/// An account of tokens, which cannot sign.
+/// A token account, which cannot sign.
 const DERIVED: &str = "5N3f1tj9v1vc5TUZ8S7mCAnVmjVKrfnzXWhxLaxyZAgt";
 
 fn import(file: &Path, from: &str, input: &str) -> Output {
     coffer("pool", file, &["import", "solana", from], input)
 }
 
-fn errors(output: &Output) -> String {
+fn error_lines(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Addresses, one a line.
-fn lines(numbers: std::ops::Range<u32>) -> String {
+/// Returns addresses, one a line.
+fn address_lines(numbers: std::ops::Range<u32>) -> String {
     numbers.map(|number| key_of(number) + "\n").collect()
 }
 
@@ -29,21 +29,28 @@ fn lines(numbers: std::ops::Range<u32>) -> String {
 fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     let scratch = Scratch::new();
     let (file, list) = (scratch.path("shop.db"), scratch.path("pool.txt"));
-    std::fs::write(&list, format!("\n{}\r\n", lines(0..3))).unwrap();
+    std::fs::write(&list, format!("\n{}\r\n", address_lines(0..3))).unwrap();
     let first = import(&file, list.to_str().unwrap(), "");
     let imported = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
-    assert_eq!(done(&first), [imported(3, 0, 3)]);
+    assert_eq!(parse_output(&first), [imported(3, 0, 3)]);
     let unwatched = "solana is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node solana=URL`";
-    assert!(errors(&first).contains(unwatched), "{}", errors(&first));
-    // A longer list of the same wallet: what is known is counted.
-    assert_eq!(done(&import(&file, "-", &lines(0..5))), [imported(2, 3, 5)]);
+    assert!(
+        error_lines(&first).contains(unwatched),
+        "{}",
+        error_lines(&first)
+    );
+    // A longer list of the same wallet: known addresses are counted.
+    assert_eq!(
+        parse_output(&import(&file, "-", &address_lines(0..5))),
+        [imported(2, 3, 5)]
+    );
     let listed = coffer("pool", &file, &["list"], "");
     let pool =
         json!({ "object": "pool", "pool": "solana", "free": 5, "assigned": 0, "retired": 0 });
-    assert_eq!(done(&listed), std::slice::from_ref(&pool));
+    assert_eq!(parse_output(&listed), std::slice::from_ref(&pool));
     let document = coffer("pool", &file, &["list", "--json"], "");
-    assert_eq!(done(&document), [json!({ "data": [pool] })]);
+    assert_eq!(parse_output(&document), [json!({ "data": [pool] })]);
     let conn = Connection::open(&file).unwrap();
     let noted: String = conn
         .query_row(
@@ -56,15 +63,15 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
         format!(r#"command line solana {{"added":{added},"duplicates":{duplicates}}}"#)
     };
     assert_eq!(noted, format!("{},{}", by(3, 0), by(2, 3)));
-    // It is watched from now on.
+    // New addresses are watched from now on.
     let followed =
         "insert into chain_cursors values ('solana', 'devnet', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     conn.execute_batch(followed).unwrap();
-    assert!(!errors(&import(&file, "-", &lines(5..6))).contains("not watched"));
+    assert!(!error_lines(&import(&file, "-", &address_lines(5..6))).contains("not watched"));
 }
 
 #[test]
-fn wrong_line_is_named_and_nothing_is_imported() {
+fn invalid_line_is_named_and_nothing_is_imported() {
     let served = Installation::new();
     let theirs = key_of(100);
     let sent_to = "insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', ?1, 0)";
@@ -97,12 +104,12 @@ fn wrong_line_is_named_and_nothing_is_imported() {
         (phrase.to_owned(), "seed phrase"),
         ("\n".to_owned(), "must be 1 to 10000, one a line"),
         (
-            lines(0..1).repeat(10_001),
+            address_lines(0..1).repeat(10_001),
             "line 2 has the address of line 1 again",
         ),
     ] {
         let output = import(&served.file, "-", &input);
-        let said = errors(&output);
+        let said = error_lines(&output);
         assert!(
             !output.status.success() && said.contains(problem),
             "{problem}: {said}"
@@ -115,25 +122,29 @@ fn wrong_line_is_named_and_nothing_is_imported() {
     served.poll(none, &["0"]);
     let missing = import(&served.file, "/nowhere/pool.txt", "");
     assert!(
-        errors(&missing).contains("cannot read /nowhere/pool.txt"),
+        error_lines(&missing).contains("cannot read /nowhere/pool.txt"),
         "{}",
-        errors(&missing)
+        error_lines(&missing)
     );
     let other = coffer("pool", &served.file, &["import", "tron", "-"], "");
     assert!(
-        errors(&other).contains("must be one of solana"),
+        error_lines(&other).contains("must be one of solana"),
         "{}",
-        errors(&other)
+        error_lines(&other)
     );
 }
 
 #[test]
-fn wallet_of_a_chain_without_a_node_is_told_so() {
+fn import_warns_if_the_chain_has_no_node() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let added = coffer("wallet", &file, &["add", "tron", "--yes"], EVM);
-    assert_eq!(done(&added).len(), 1);
+    assert_eq!(parse_output(&added).len(), 1);
     let unwatched = "tron is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node tron=URL`";
-    assert!(errors(&added).contains(unwatched), "{}", errors(&added));
+    assert!(
+        error_lines(&added).contains(unwatched),
+        "{}",
+        error_lines(&added)
+    );
 }

@@ -1,5 +1,5 @@
-//! Private keys, seed phrases and WIFs are refused wherever text can come in, and are found nowhere afterwards: in no
-//! answer, no log, no file.
+//! Private keys, seed phrases and WIF keys are rejected in every text field and never appear in a response, log or
+//! file.
 
 use super::wallets::{ZPUB, wallet};
 use crate::support::process::Process;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Each with a part of it that nothing else has.
+/// Secrets, each with a substring that is unique to it.
 const SECRETS: [(&str, &str); 5] = [
     (
         "xprv9s21ZrQH143K3GJpoapnV8SFfukcVBSfeCficPSGfubmSFDxo1kuHnLisriDvSnRRuL2Qrg5ggqHKNVpxR86QEC8w35uxmGoggxtQTPvfUu",
@@ -33,29 +33,29 @@ const SECRETS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Nothing of the secret is in a text.
+/// Asserts that a text contains no part of the secret.
 #[track_caller]
-fn is_free_of(bytes: &[u8], secret: (&str, &str), place: &str) {
+fn assert_free_of(bytes: &[u8], secret: (&str, &str), place: &str) {
     for part in [secret.0, secret.1] {
         let found = bytes.windows(part.len()).any(|at| at == part.as_bytes());
         assert!(!found, "{place}: {}", String::from_utf8_lossy(bytes));
     }
 }
 
-/// Nothing of it is in any file of the folder: the database, what SQLite keeps beside it, a log.
+/// Asserts that no file of the folder contains a part of the secret: database, SQLite side files and log.
 #[track_caller]
-fn no_file_has(folder: &Path, secret: (&str, &str)) {
+fn assert_no_file_contains(folder: &Path, secret: (&str, &str)) {
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         if path.is_file() {
             let bytes = std::fs::read(&path).unwrap();
-            is_free_of(&bytes, secret, &path.display().to_string());
+            assert_free_of(&bytes, secret, &path.display().to_string());
         }
     }
 }
 
 #[test]
-fn the_command_line_repeats_nothing_private() {
+fn command_line_does_not_print_secrets() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let folder = file.parent().unwrap();
@@ -91,28 +91,28 @@ fn the_command_line_repeats_nothing_private() {
             let args: Vec<_> = args.iter().copied().chain(["--log", "trace"]).collect();
             let output = wallet(&file, &args, input);
             assert!(!output.status.success(), "{args:?}");
-            is_free_of(&output.stderr, secret, "standard error");
-            is_free_of(&output.stdout, secret, "standard output");
+            assert_free_of(&output.stderr, secret, "standard error");
+            assert_free_of(&output.stdout, secret, "standard output");
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(
                 said.contains("which is refused and was not kept"),
                 "{args:?}: {said}"
             );
         }
-        // As single arguments, which the parser would repeat one of.
+        // Single words as arguments, where the argument parser would repeat one of them.
         let words: Vec<_> = ["add", "bitcoin"]
             .into_iter()
             .chain(text.split(' '))
             .collect();
         let output = wallet(&file, &words, ZPUB);
-        is_free_of(&output.stderr, secret, "standard error");
+        assert_free_of(&output.stderr, secret, "standard error");
         assert!(String::from_utf8_lossy(&output.stderr).contains("which is refused"));
-        no_file_has(folder, secret);
+        assert_no_file_contains(folder, secret);
     }
 }
 
 #[test]
-fn a_phrase_is_refused_by_name_also_with_its_words_on_lines_of_their_own() {
+fn seed_phrase_is_rejected_also_with_one_word_a_line() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let words = "zebra zoo wrong crystal ".repeat(3);
@@ -123,7 +123,7 @@ fn a_phrase_is_refused_by_name_also_with_its_words_on_lines_of_their_own() {
         crlf,
         format!("\n{lines}"),
         format!("{ZPUB}\n{lines}"),
-        // The first of them, and half of them.
+        // The first word, and half of the words.
         "zebra\n".to_owned(),
         lines[..lines.len() / 2].to_owned(),
     ] {
@@ -136,14 +136,14 @@ fn a_phrase_is_refused_by_name_also_with_its_words_on_lines_of_their_own() {
                 "{input}: {said}"
             );
             for word in ["zebra", "crystal"] {
-                is_free_of(said.as_bytes(), (word, word), "standard error");
+                assert_free_of(said.as_bytes(), (word, word), "standard error");
             }
         }
     }
     assert!(!file.exists(), "a file was made for nothing");
 }
 
-/// A sandbox of the real binary that logs all it can, and a person who is signed in.
+/// A sandbox of the real binary with the most detailed log, and a signed-in operator.
 struct Logged {
     server: Process,
     url: String,
@@ -177,8 +177,8 @@ impl Logged {
     }
 }
 
-/// Bodies that have it in each field, alone and inside of something, and as a name.
-fn bodies(text: &str) -> Vec<Value> {
+/// Returns request bodies with the secret in each field: alone, inside a text, and as a field name.
+fn bodies_with_secret(text: &str) -> Vec<Value> {
     let good = Map::from_iter([
         ("chain".to_owned(), json!("bitcoin")),
         ("key".to_owned(), json!(ZPUB)),
@@ -205,16 +205,16 @@ fn bodies(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_operator_interface_keeps_and_repeats_nothing_private() {
+fn operator_interface_does_not_store_or_return_secrets() {
     let scratch = Scratch::new();
     let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
     let mut logged = Logged::start(&file, &log);
     for secret in SECRETS {
-        for body in bodies(secret.0) {
+        for body in bodies_with_secret(secret.0) {
             for path in ["wallets", "wallets/check", "own-addresses"] {
                 let answer = logged.call("POST", path, &body.to_string());
                 assert_eq!(answer.status, 400, "{}", answer.text);
-                is_free_of(answer.text.as_bytes(), secret, path);
+                assert_free_of(answer.text.as_bytes(), secret, path);
                 let is_told = answer.text.contains("which is refused and was not kept");
                 assert!(is_told, "{}", answer.text);
             }
@@ -228,7 +228,7 @@ fn the_operator_interface_keeps_and_repeats_nothing_private() {
             ("GET", format!("wallets?key={encoded}")),
         ] {
             let answer = logged.call(method, &path, "");
-            is_free_of(answer.text.as_bytes(), secret, &path);
+            assert_free_of(answer.text.as_bytes(), secret, &path);
         }
         let text = secret.0;
         for broken in [
@@ -238,7 +238,7 @@ fn the_operator_interface_keeps_and_repeats_nothing_private() {
         ] {
             let answer = logged.call("POST", "wallets", &broken);
             assert_eq!(answer.status, 400, "{}", answer.text);
-            is_free_of(answer.text.as_bytes(), secret, "a body that is no JSON");
+            assert_free_of(answer.text.as_bytes(), secret, "a body that is no JSON");
         }
     }
     let listed = logged.call("GET", "wallets", "").expect(200).json();
@@ -250,6 +250,6 @@ fn the_operator_interface_keeps_and_repeats_nothing_private() {
         "the log says nothing"
     );
     for secret in SECRETS {
-        no_file_has(file.parent().unwrap(), secret);
+        assert_no_file_contains(file.parent().unwrap(), secret);
     }
 }

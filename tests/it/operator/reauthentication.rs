@@ -1,4 +1,4 @@
-//! What is sensitive asks for a password that was given lately, by real time.
+//! Sensitive operations require a password entered recently, measured in real time.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, Response, TEST};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const CONFIRM: &str = "/dashboard/api/session/confirm";
 const NULL: Value = Value::Null;
-/// Operations that always ask.
+/// Operations that always require a recent password.
 const ALWAYS: [&str; 32] = [
     "addOwnAddress",
     "addWallet",
@@ -42,7 +42,7 @@ const ALWAYS: [&str; 32] = [
     "turnSecondFactorOff",
     "undoUnmatchedPayment",
 ];
-/// Operations that ask where the body names one of these fields.
+/// Operations that require a recent password if the body has one of these fields.
 const BY_FIELD: [(&str, &[&str]); 2] = [
     (
         "changeAccount",
@@ -62,7 +62,7 @@ const BY_FIELD: [(&str, &[&str]); 2] = [
     ),
     ("setSettings", &["confirmations", "networkFees"]),
 ];
-/// Writes that never ask: they move no money, widen no limit, and hand out no secret.
+/// Writes that never require a recent password: they move no money, raise no limit and return no secret.
 const NEVER: [&str; 14] = [
     "cancelInvoice",
     "changeOwnPassword",
@@ -80,14 +80,14 @@ const NEVER: [&str; 14] = [
     "switchCoin",
 ];
 
-/// Every password was given this long before.
+/// Makes the last password entry of all sessions this much older.
 #[track_caller]
-fn age(interface: &OperatorInterface, ms: i64) {
+fn age_password_entries(interface: &OperatorInterface, ms: i64) {
     let sql = format!("update sessions set password_at = password_at - {ms}");
     interface.shop.execute_sql(&sql);
 }
 
-/// Calls a route on the account as the operator; whatever else its path names is not there.
+/// Calls a route on the account as the operator. Other ids in its path do not exist.
 #[track_caller]
 fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Response {
     let path = route.path.replace("{account}", &interface.account);
@@ -99,8 +99,8 @@ fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Response 
     interface.send(&interface.operator, route.method, &path, body)
 }
 
-/// The operations of a kind, sorted by name.
-fn named(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
+/// Returns the names of operations, sorted.
+fn sorted_names(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
     let of_kind = routes(true).filter(|route| is_of(&route.recent_password));
     let mut names: Vec<&str> = of_kind.map(|route| route.operation).collect();
     names.sort_unstable();
@@ -108,8 +108,8 @@ fn named(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
 }
 
 #[test]
-fn each_write_of_a_session_asks_for_a_recent_password_or_is_listed_as_harmless() {
-    assert_eq!(named(|asks| *asks == RecentPassword::Always), ALWAYS);
+fn every_session_write_is_sensitive_or_listed_as_harmless() {
+    assert_eq!(sorted_names(|asks| *asks == RecentPassword::Always), ALWAYS);
     for route in routes(true) {
         let (operation, asks) = (route.operation, route.recent_password);
         let by_field = BY_FIELD.iter().find(|(name, _)| *name == operation);
@@ -125,13 +125,13 @@ fn each_write_of_a_session_asks_for_a_recent_password_or_is_listed_as_harmless()
 }
 
 #[test]
-fn sensitive_operations_refuse_an_old_password_and_do_nothing() {
+fn sensitive_operations_reject_an_old_password() {
     let interface = OperatorInterface::open();
-    // Ten seconds are for the test itself.
-    age(&interface, 890_000);
+    // Ten seconds of tolerance for the test itself.
+    age_password_entries(&interface, 890_000);
     let key = json!({ "class": "secret", "mode": "test" });
     interface.request("POST", "keys", &key).expect(201);
-    age(&interface, 10_000);
+    age_password_entries(&interface, 10_000);
     let before = interface.audit_length();
     for route in routes(true).filter(|route| route.recent_password == RecentPassword::Always) {
         let answer = call(&interface, route, &json!({ "x": 1 }));
@@ -140,27 +140,27 @@ fn sensitive_operations_refuse_an_old_password_and_do_nothing() {
     let secret = interface.request("POST", "keys", &key);
     secret.assert_error(403, "reauthentication_required", None);
     assert_eq!(interface.audit_length(), before, "nothing was done");
-    // What is not sensitive goes on.
+    // Other operations still work.
     interface.get("keys");
     let session = interface.send(&interface.operator, "GET", "/dashboard/api/session", &NULL);
     session.expect(200);
 }
 
 #[test]
-fn a_body_that_names_a_sensitive_field_refuses_an_old_password() {
+fn sensitive_field_requires_a_recent_password() {
     let interface = OperatorInterface::open();
-    age(&interface, 900_000);
+    age_password_entries(&interface, 900_000);
     for (operation, fields) in BY_FIELD {
         let route = routes(true).find(|route| route.operation == operation);
         for field in fields {
-            // A field that is null may take a limit away.
+            // A null value may remove a limit.
             for value in [json!(1), NULL] {
                 let answer = call(&interface, route.unwrap(), &json!({ *field: value }));
                 answer.assert_error(403, "reauthentication_required", None);
             }
         }
     }
-    // The rest of such a body asks for nothing, and a wrong body is told to be wrong.
+    // Other fields need no recent password, and an invalid body is reported as invalid.
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body: &Value| interface.send(&interface.operator, "PATCH", &path, body);
     change(&json!({ "name": "A shop", "branding": { "color": "#0a84ff" } })).expect(200);
@@ -174,7 +174,7 @@ fn a_body_that_names_a_sensitive_field_refuses_an_old_password() {
 }
 
 #[test]
-fn an_old_password_stops_each_act_that_moves_money_and_a_new_one_lets_it_through() {
+fn moving_money_requires_a_recent_password() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let invoice = shop.fund(TEST, "100.00", "EUR");
@@ -217,7 +217,7 @@ fn an_old_password_stops_each_act_that_moves_money_and_a_new_one_lets_it_through
     ];
     let confirm = json!({ "password": "sandbox" });
     for (method, path, body, status) in acts {
-        age(&interface, 900_000);
+        age_password_entries(&interface, 900_000);
         let before = interface.audit_length();
         let send = || interface.send(&interface.operator, method, path, &body);
         send().assert_error(403, "reauthentication_required", None);
@@ -230,10 +230,10 @@ fn an_old_password_stops_each_act_that_moves_money_and_a_new_one_lets_it_through
 }
 
 #[test]
-fn keys_and_the_sandbox_ask_for_no_password() {
+fn api_keys_and_sandbox_need_no_recent_password() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    age(&interface, 900_000);
+    age_password_entries(&interface, 900_000);
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let refund = shop.refund(&invoice, Some("10.00"));
     shop.apply("refunds", &refund, &["approve", "process", "pay"]);
@@ -242,9 +242,9 @@ fn keys_and_the_sandbox_ask_for_no_password() {
 }
 
 #[test]
-fn the_password_given_again_renews_one_session() {
+fn password_entry_renews_one_session() {
     let interface = OperatorInterface::open();
-    age(&interface, 900_000);
+    age_password_entries(&interface, 900_000);
     let body = json!({ "address": "So11111111111111111111111111111111111111112" });
     let set = || interface.request_as_merchant("PUT", "payout-addresses/solana", &body);
     set().assert_error(403, "reauthentication_required", None);
@@ -269,13 +269,13 @@ fn the_password_given_again_renews_one_session() {
 }
 
 #[test]
-fn it_is_real_time_that_counts() {
+fn password_age_uses_real_time() {
     let mut interface = OperatorInterface::open();
     let key = json!({ "class": "public", "mode": "test" });
     interface.shop.advance("11h");
     interface.request("POST", "keys", &key).expect(201);
-    // A wall clock that was set back does not make a password young.
-    age(&interface, -120_000);
+    // A wall clock set back does not make a password entry newer.
+    age_password_entries(&interface, -120_000);
     interface
         .request("POST", "keys", &key)
         .assert_error(403, "reauthentication_required", None);
@@ -284,7 +284,7 @@ fn it_is_real_time_that_counts() {
 }
 
 #[test]
-fn a_stolen_session_does_not_guess_the_password() {
+fn stolen_session_cannot_guess_the_password() {
     let interface = OperatorInterface::open();
     let wrong = json!({ "password": "wrong" });
     let confirm = || interface.send(&interface.merchant, "POST", CONFIRM, &wrong);
@@ -292,12 +292,12 @@ fn a_stolen_session_does_not_guess_the_password() {
         .map(|_| confirm())
         .find(|answer| answer.status != 401);
     slowed.unwrap().assert_error(429, "too_many_attempts", None);
-    // The user signs in elsewhere all the same, and ends it.
+    // The user can sign in elsewhere and end the stolen session.
     interface.shop.sign_in("merchant@sandbox.test");
 }
 
 #[test]
-fn an_account_has_at_most_a_hundred_keys_that_work() {
+fn account_has_at_most_a_hundred_active_keys() {
     let interface = OperatorInterface::open();
     let key = json!({ "class": "secret", "mode": "live" });
     let count = "select count(*) || '' from keys where account = 1 and revoked_at is null";
@@ -313,7 +313,7 @@ fn an_account_has_at_most_a_hundred_keys_that_work() {
     interface
         .request("POST", "keys", &import)
         .assert_error(400, "invalid_request", None);
-    // A key that leaked can be replaced all the same, but not doubled.
+    // A leaked key can be replaced at the limit, but an old key cannot be kept in parallel.
     let path = format!("keys/{}/roll", ids[0]);
     interface
         .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
@@ -325,7 +325,7 @@ fn an_account_has_at_most_a_hundred_keys_that_work() {
     interface
         .request_as_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL)
         .expect(204);
-    // One that is being replaced counts until its time is up.
+    // A rolled key counts until it expires.
     let path = format!("keys/{}/roll", ids[2]);
     interface
         .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
@@ -337,7 +337,7 @@ fn an_account_has_at_most_a_hundred_keys_that_work() {
 }
 
 #[test]
-fn an_account_has_at_most_a_hundred_reseller_tokens_that_work() {
+fn account_has_at_most_a_hundred_active_reseller_tokens() {
     let interface = OperatorInterface::open();
     let count =
         "select count(*) || '' from reseller_tokens where account = 1 and revoked_at is null";

@@ -1,11 +1,11 @@
-//! What an account sold, day by day, in its numbers.
+//! Sales of an account by day.
 
 use crate::support::TEST;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use serde_json::{Value, json};
 
 #[test]
-fn sales_are_told_of_each_day_of_utc() {
+fn sales_are_grouped_by_utc_day() {
     let mut interface = OperatorInterface::open();
     interface.shop.fund(TEST, "90.00", "EUR");
     interface.shop.fund(TEST, "10.00", "EUR");
@@ -14,7 +14,7 @@ fn sales_are_told_of_each_day_of_utc() {
     interface.sign_in_again();
     interface.shop.fund(TEST, "33.00", "EUR");
     let days = |interface: &OperatorInterface, at: usize| -> Vec<Value> {
-        let sales = interface.in_numbers(&interface.account, "test")["sales"][at].clone();
+        let sales = interface.account_summary(&interface.account, "test")["sales"][at].clone();
         let days = sales["days"].as_array().unwrap().iter();
         let mut told: Vec<Value> = days.filter(|day| day["count"] != 0).cloned().collect();
         told.push(json!([sales["currency"], sales["today"], sales["total"]]));
@@ -33,9 +33,9 @@ fn sales_are_told_of_each_day_of_utc() {
         ]
     );
     assert_eq!(days(&interface, 1)[1], json!(["USD", "0.00", "7.00"]));
-    let live = interface.in_numbers(&interface.account, "live");
+    let live = interface.account_summary(&interface.account, "live");
     assert_eq!(live["sales"][0]["total"], "0.00");
-    let other = interface.in_numbers(OTHER_ACCOUNT, "test");
+    let other = interface.account_summary(OTHER_ACCOUNT, "test");
     assert_eq!(other["sales"][0]["total"], "0.00");
     interface.shop.advance("28d");
     interface.sign_in_again();

@@ -1,4 +1,4 @@
-//! The second factor of a user: turned on and off, and each code taken once.
+//! The second factor of a user: activation, deactivation and single use of codes.
 
 use crate::support::second_factor::{
     ANNA, BEN, FACTOR, FactorOwner, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_at,
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::sync::Barrier;
 
 #[test]
-fn codes_here_are_those_of_the_rfc() {
+fn test_codes_match_the_rfc() {
     let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
     for (seconds, code) in [
         (59, "287082"),
@@ -21,7 +21,7 @@ fn codes_here_are_those_of_the_rfc() {
 }
 
 #[test]
-fn a_first_code_turns_it_on() {
+fn first_code_activates_the_factor() {
     let house = OperatorServer::open();
     let (cookie, other) = (house.session_cookie(ANNA), house.session_cookie(ANNA));
     let confirm = format!("{FACTOR}/confirm");
@@ -45,11 +45,11 @@ fn a_first_code_turns_it_on() {
         "otpauth://totp/Coffer:anna%40shop.test?secret={secret}&issuer=Coffer&algorithm=SHA1&digits=6&period=30"
     );
     assert_eq!(begun["uri"], link);
-    // What a page draws: the finder in the corner, behind the white margin.
+    // The QR code starts with its finder pattern, inside the white margin.
     let path = begun["qr"]["path"].as_str().unwrap();
     assert!(path.starts_with("M4 4h7v1h-7z"), "{path}");
     assert!((41..=185).contains(&begun["qr"]["size"].as_i64().unwrap()));
-    // Nothing is asked for yet.
+    // The factor is not required until it is confirmed.
     house.session_cookie(ANNA);
     let replaced = house.request(&cookie, "POST", &confirm, &code(&house.code(first, 0)));
     replaced.assert_error(401, "invalid_credentials", Some("code"));
@@ -86,11 +86,11 @@ fn a_first_code_turns_it_on() {
 }
 
 #[test]
-fn who_signs_in_gives_a_code_that_was_not_used() {
+fn sign_in_requires_an_unused_code() {
     let house = OperatorServer::open();
     let FactorOwner { secret, .. } = &house.turn_on_factor();
     let shown = house.code(secret, -1);
-    // Only who knows the password is told that a code is needed; a wrong password uses up none.
+    // Only a user with the right password learns that a code is needed. A wrong password uses up no code.
     house
         .sign_in(ANNA, &NULL)
         .assert_error(401, "second_factor_required", Some("code"));
@@ -103,7 +103,7 @@ fn who_signs_in_gives_a_code_that_was_not_used() {
     house
         .sign_in(ANNA, &json!("12"))
         .assert_error(400, "invalid_request", Some("code"));
-    // The first code was used; the one of the step before is older.
+    // The first code was used, and the other one belongs to an older step.
     for used in [shown, house.code(secret, -2)] {
         let refused = house.sign_in(ANNA, &json!(used));
         refused.assert_error(401, "invalid_credentials", Some("code"));
@@ -113,12 +113,12 @@ fn who_signs_in_gives_a_code_that_was_not_used() {
     house
         .sign_in(ANNA, &json!(next))
         .assert_error(401, "invalid_credentials", Some("code"));
-    // Somebody who has none signs in as before, whatever code is sent along.
+    // A user without a second factor signs in with any code.
     house.sign_in(BEN, &json!("123456")).expect(201);
 }
 
 #[test]
-fn a_code_turns_it_off() {
+fn code_deactivates_the_factor() {
     let house = OperatorServer::open();
     let FactorOwner { cookie, secret, .. } = &house.turn_on_factor();
     let code = |code: &str| json!({ "code": code });
@@ -164,7 +164,7 @@ fn a_code_turns_it_off() {
 }
 
 #[test]
-fn a_code_is_taken_one_step_early_or_late_and_once() {
+fn code_is_accepted_one_step_early_or_late_and_once() {
     let mut house = OperatorServer::open();
     let owner = house.turn_on_factor();
     for (steps, status) in [(-2, 401), (2, 401), (-1, 201), (0, 201), (1, 201)] {
@@ -176,7 +176,7 @@ fn a_code_is_taken_one_step_early_or_late_and_once() {
             .sign_in(ANNA, &code)
             .assert_error(401, "invalid_credentials", Some("code"));
     }
-    // The code of a step that was passed over is not taken afterwards, nor is one after a restart.
+    // A code of a skipped step is not accepted later, not even after a restart.
     house.advance_ms(300_000);
     let code = house.code(&owner.secret, 0);
     house
@@ -195,7 +195,7 @@ fn a_code_is_taken_one_step_early_or_late_and_once() {
 }
 
 #[test]
-fn who_turned_it_on_a_moment_ago_is_told_to_wait_for_the_next_code() {
+fn code_used_for_activation_is_rejected_with_hint_to_wait() {
     let house = OperatorServer::open();
     let FactorOwner { cookie, secret, .. } = &house.turn_on_factor();
     let off = format!("{FACTOR}/off");
@@ -216,13 +216,13 @@ fn who_turned_it_on_a_moment_ago_is_told_to_wait_for_the_next_code() {
 }
 
 #[test]
-fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
+fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     const AHEAD_MS: i64 = 20 * 24 * 3_600_000;
     let mut house = OperatorServer::open();
     let FactorOwner { secret, .. } = &house.turn_on_factor();
     let tries = std::cell::Cell::new(0);
     let refused = |house: &OperatorServer, code: &str| {
-        // From ever new clients: none of them is made to wait.
+        // Each attempt comes from a new client, so that none is rate limited.
         tries.set(tries.get() + 1);
         let from = format!("203.0.113.{}", tries.get());
         house.sign_in_from(&from, ANNA, &json!(code)).assert_error(
@@ -233,7 +233,7 @@ fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
     };
     let before = house.code(secret, 0);
     house.sign_in(ANNA, &json!(before)).expect(201);
-    // The server's clock is set wrong, and right again.
+    // The server's clock is set ahead, then corrected.
     house.jump_ms(AHEAD_MS);
     let ahead = [0, 1].map(|steps| house.code(secret, steps));
     for code in &ahead {
@@ -244,7 +244,7 @@ fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
     refused(&house, &before);
     let next = house.code(secret, 1);
     house.sign_in(ANNA, &json!(next)).expect(201);
-    // None works a second time, however often that happens.
+    // No code works twice, however often the clock changes.
     for _ in 0..3 {
         house.jump_ms(AHEAD_MS);
         ahead.iter().for_each(|code| refused(&house, code));
@@ -257,7 +257,7 @@ fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
     house
         .sign_in(ANNA, &json!(house.code(secret, 0)))
         .expect(201);
-    // Not even when their time has come.
+    // Not even when the time of the code comes.
     house.advance_ms(AHEAD_MS - 3 * STEP_MS);
     ahead.iter().for_each(|code| refused(&house, code));
     house.advance_ms(3 * STEP_MS);
@@ -267,7 +267,7 @@ fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
 }
 
 #[test]
-fn a_recovery_code_stands_in_once() {
+fn recovery_code_works_once() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     let codes = &owner.recovery;
@@ -285,14 +285,14 @@ fn a_recovery_code_stands_in_once() {
             .assert_error(401, "invalid_credentials", Some("code"));
     }
     house.sign_in(BEN, &json!(codes[4])).expect(201);
-    // One does as well to turn it off; all others are gone with it.
+    // A recovery code can turn the factor off, which deletes all others.
     let off = format!("{FACTOR}/off");
     house
         .request(&owner.cookie, "POST", &off, &json!({ "code": codes[4] }))
         .expect(204);
     assert_eq!(house.query_text("select count(*) from recovery_codes"), "0");
     assert_eq!(house.factor_log().matches("user.recovery_code").count(), 5);
-    // They begin nothing.
+    // Recovery codes cannot activate a factor.
     house
         .request(&owner.cookie, "POST", FACTOR, &NULL)
         .expect(201);
@@ -307,7 +307,7 @@ fn a_recovery_code_stands_in_once() {
 }
 
 #[test]
-fn the_same_code_at_once_makes_one_session() {
+fn concurrent_use_of_one_code_creates_one_session() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     let code = house.code(&owner.secret, 0);
@@ -338,6 +338,6 @@ fn the_same_code_at_once_makes_one_session() {
         let made = |status: u16| statuses.iter().filter(|one| **one == status).count();
         assert_eq!((made(201), made(401)), (1, 7), "{statuses:?}");
     }
-    // Anna's own, and one by each code.
+    // Anna's first session and one for each code.
     assert_eq!(house.query_text("select count(*) from sessions"), "4");
 }

@@ -1,4 +1,4 @@
-//! Where the second factor is asked for, who guesses at it, and who else turns it off.
+//! The second factor: where it is required, limits on guessing, and deactivation by others.
 
 use crate::support::second_factor::{
     ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, session_cookie,
@@ -7,14 +7,14 @@ use crate::support::second_factor::{
 use serde_json::{Value, json};
 
 #[test]
-fn a_million_codes_are_not_walked() {
+fn code_guesses_are_limited() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
     let from = "198.51.100.1";
     for _ in 0..6 {
-        // That the password is right takes back no wrong code.
+        // A right password does not reset the count of wrong codes.
         house.sign_in_from(from, ANNA, &NULL).assert_error(
             401,
             "second_factor_required",
@@ -31,7 +31,7 @@ fn a_million_codes_are_not_walked() {
         slowed.assert_error(429, "too_many_attempts", None);
         assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     }
-    // The same person in a session that is theirs, by another way.
+    // The user confirms the password in an existing session.
     let confirm = json!({ "password": PASSWORD, "code": wrong });
     for _ in 0..6 {
         let refused = house.request(&owner.cookie, "POST", CONFIRM, &confirm);
@@ -43,7 +43,7 @@ fn a_million_codes_are_not_walked() {
     let body = json!({ "code": wrong });
     let off = house.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
     off.assert_error(429, "too_many_attempts", None);
-    // From ever new clients: twenty in all, and the next one in an hour. What was given in the session counts apart.
+    // Twenty guesses over all new clients, then one an hour. Wrong codes in a session are counted separately.
     let statuses: Vec<u16> = (0..20)
         .map(|client| {
             house
@@ -56,24 +56,24 @@ fn a_million_codes_are_not_walked() {
     house
         .sign_in_from("203.0.113.99", ANNA, &right)
         .assert_error(429, "too_many_attempts", None);
-    // Who has a recovery code gets in, and others are as before.
+    // A recovery code is accepted, and other users are not affected.
     house
         .sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0]))
         .expect(201);
-    // By it that client has shown that it is the user's: what others try keeps it out no more.
+    // This client is now known, so that guesses of others do not lock it out.
     house.sign_in_from("203.0.113.99", ANNA, &right).expect(201);
     house.sign_in_from("203.0.113.99", BEN, &NULL).expect(201);
 }
 
 #[test]
-fn replayed_code_is_refused_and_counts_against_nobody() {
+fn replayed_code_is_rejected_without_counting() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
     let own = "198.51.100.7";
     let session = session_cookie(&house.sign_in_from(own, ANNA, &used).expect(201));
-    // The same code again, from the same client and from ever new ones, at sign-in and in the session.
+    // The same code again, from the same client and from new ones, at sign-in and in the session.
     let replay = |from: &str| {
         let refused = house.sign_in_from(from, ANNA, &used);
         refused.assert_error(401, "invalid_credentials", Some("code"));
@@ -95,7 +95,7 @@ fn replayed_code_is_refused_and_counts_against_nobody() {
         let refused = house.request(&session, "POST", &format!("{FACTOR}/off"), &body);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    // As many guesses are left as before: twenty of all clients.
+    // The number of remaining guesses is unchanged: twenty over all clients.
     let made = (0..40).filter(|client| {
         let from = format!("203.0.113.{}", client + 100);
         house.sign_in_from(&from, ANNA, &wrong).status == 401
@@ -105,7 +105,7 @@ fn replayed_code_is_refused_and_counts_against_nobody() {
 }
 
 #[test]
-fn who_knows_the_password_keeps_no_owner_out() {
+fn attacker_with_password_cannot_lock_out_the_owner() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     let (own, phone) = ("198.51.100.7", "198.51.100.8");
@@ -116,7 +116,7 @@ fn who_knows_the_password_keeps_no_owner_out() {
     house.advance_ms(3 * STEP_MS);
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     let wrong = json!(wrong_code(&near));
-    // Somebody who knows the password signs in by it from many clients, and guesses codes from all of them.
+    // An attacker knows the password, signs in from many clients and guesses codes from all of them.
     let guess = |client: usize| {
         let from = format!("203.0.113.{client}");
         house.sign_in_from(&from, ANNA, &wrong).status
@@ -125,8 +125,8 @@ fn who_knows_the_password_keeps_no_owner_out() {
     assert_eq!(made, 20, "all together");
     let refused = house.sign_in_from("203.0.113.99", ANNA, &json!(near[1]));
     refused.assert_error(429, "too_many_attempts", None);
-    // So many wrong passwords keep out all but who has signed in by a code; that the guesser has given the right one from
-    // many clients makes nobody forgotten.
+    // Wrong passwords lock out every client except those that signed in with a code. The attacker's clients do not
+    // displace them.
     let body = json!({ "email": ANNA, "password": "wrong" });
     let fail = |at: usize| {
         let from = format!("203.0.{}.{}", at / 250, at % 250 + 1);
@@ -145,17 +145,17 @@ fn who_knows_the_password_keeps_no_owner_out() {
     house.advance_ms(3 * STEP_MS);
     let body = json!({ "password": PASSWORD, "code": house.code(&owner.secret, 0) });
     house.request(&session, "POST", CONFIRM, &body).expect(204);
-    // Nor does one who guesses at the owner's own address guess on without end.
+    // Guesses from the owner's own address are limited, too.
     let guess = || house.sign_in_from(own, ANNA, &wrong).status;
     let made = (0..40).filter(|_| guess() == 401).count();
     assert_eq!(made, 6, "one client");
 }
 
 #[test]
-fn a_code_that_was_not_looked_at_proves_nothing() {
+fn unverified_code_does_not_make_a_client_known() {
     let house = OperatorServer::open();
     let guesser = |number: usize| format!("203.0.113.{number}");
-    // Somebody who knows the password gives some code while the factor is off, or another one is on, which is turned off.
+    // An attacker with the password sends a code while the factor is off or a later deactivated one is on.
     for number in 0..4 {
         let begun = house.sign_in_from(&guesser(number), ANNA, &json!("000000"));
         begun.expect(201);
@@ -174,7 +174,7 @@ fn a_code_that_was_not_looked_at_proves_nothing() {
     house
         .request(&owner.cookie, "POST", &off, &body)
         .expect(204);
-    // All of them together guess as often as one.
+    // All these clients together have as many guesses as one.
     let owner = house.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
@@ -185,12 +185,12 @@ fn a_code_that_was_not_looked_at_proves_nothing() {
     for number in [0, 4] {
         guess(number, &right).assert_error(429, "too_many_attempts", None);
     }
-    // Where it was turned on, it was looked at.
+    // The owner's code was verified when the factor was turned on.
     house.sign_in(ANNA, &right).expect(201);
 }
 
 #[test]
-fn it_is_asked_for_wherever_the_password_is() {
+fn factor_is_required_wherever_the_password_is() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     let begin = |cookie: &str| house.request(cookie, "POST", FACTOR, &NULL);
@@ -227,7 +227,7 @@ fn it_is_asked_for_wherever_the_password_is() {
     house
         .request(&owner.cookie, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
-    // Another password leaves it on.
+    // A new password does not turn off the factor.
     let body = json!({ "email": ANNA, "password": "another password" });
     house.request("", "POST", SESSION, &body).assert_error(
         401,
@@ -237,7 +237,7 @@ fn it_is_asked_for_wherever_the_password_is() {
 }
 
 #[test]
-fn another_operator_turns_it_off_for_who_has_lost_it() {
+fn other_operator_turns_off_a_lost_factor() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     let ben = house.session_cookie(BEN);
@@ -256,7 +256,7 @@ fn another_operator_turns_it_off_for_who_has_lost_it() {
             &NULL,
         )
     };
-    // A new password, or being disabled for a while, does not turn it off.
+    // Setting a password or disabling the user for a while does not turn off the factor.
     let change = |body: &Value| house.request(&ben, "PATCH", &of(&users[0]), body);
     change(&json!({ "password": PASSWORD })).expect(200);
     change(&json!({ "disabled": true })).expect(200);
@@ -272,7 +272,7 @@ fn another_operator_turns_it_off_for_who_has_lost_it() {
             .sign_in(ANNA, &json!(house.code(&owner.secret, 0)))
             .expect(201),
     );
-    // One's own takes a code.
+    // Turning off the own factor requires a code.
     off(&anna, &users[0]).assert_error(403, "forbidden", None);
     off(&ben, &users[0]).expect(204);
     house
@@ -284,7 +284,7 @@ fn another_operator_turns_it_off_for_who_has_lost_it() {
         users[0]["id"].as_str().unwrap()
     )));
     let anna = house.session_cookie(ANNA);
-    // There is nothing to turn off any more.
+    // There is no factor left to turn off.
     off(&ben, &users[0]).expect(204);
     assert_eq!(house.factor_log(), log);
     house.request(&anna, "GET", SESSION, &NULL).expect(200);
@@ -293,7 +293,7 @@ fn another_operator_turns_it_off_for_who_has_lost_it() {
 }
 
 #[test]
-fn the_command_line_turns_it_off_beside_a_running_server() {
+fn command_line_turns_off_factor_beside_a_running_server() {
     let house = OperatorServer::open();
     let owner = house.turn_on_factor();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What a wallet is given to send a payout or a refund by hand, and lists of them page by page.
+//! Payouts and refunds sent by hand: data for the wallet, and paged lists.
 
 use crate::support::installation::{EMAIL, Installation, RunningServer, SOLANA};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
-/// A payout as its page reads it.
+/// Reads a payout as its page does.
 #[track_caller]
-fn read(served: &Installation, running: &RunningServer, id: &str) -> Value {
+fn get_payout(served: &Installation, running: &RunningServer, id: &str) -> Value {
     let path = format!("/dashboard/api/accounts/{}/payouts/{id}", served.account);
     running
         .operator_request("GET", &path, &Value::Null)
@@ -16,15 +16,15 @@ fn read(served: &Installation, running: &RunningServer, id: &str) -> Value {
         .json()
 }
 
-/// Reply a step.
+/// Applies an action.
 #[track_caller]
-fn step(running: &RunningServer, id: &str, body: &Value) {
+fn apply_action(running: &RunningServer, id: &str, body: &Value) {
     let path = format!("/dashboard/api/payouts/{id}");
     running.operator_request("POST", &path, body).expect(200);
 }
 
 #[test]
-fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
+fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
     let served = Installation::new();
     let running = served.start(&[]);
     for (payee, uri) in [
@@ -43,18 +43,18 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
                 "ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address={EVM}&uint256=199000"
             )),
         ),
-        // No standard says how tron is paid: the code holds the address.
+        // Tron has no standard payment URI: the QR code contains the address.
         (["TRX", "tron", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"], None),
     ] {
         let id = served.approved_payout_in(&running, payee);
-        // It can be cancelled still.
-        let approved = read(&served, &running, &id);
+        // The payout can still be cancelled.
+        let approved = get_payout(&served, &running, &id);
         assert_eq!(
             [&approved["paymentUri"], &approved["qr"], &approved["begun"]],
             [&Value::Null; 3]
         );
-        step(&running, &id, &json!({ "action": "process" }));
-        let sent = read(&served, &running, &id);
+        apply_action(&running, &id, &json!({ "action": "process" }));
+        let sent = get_payout(&served, &running, &id);
         assert_eq!(sent["paymentUri"], json!(uri), "{payee:?}");
         let begun = &sent["begun"];
         assert_eq!(begun["by"], EMAIL);
@@ -65,7 +65,7 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
                 .unwrap()
                 .starts_with("M4 4h7v1h-7z")
         );
-        // A command that was started may have sent it: nobody is told to send it once more.
+        // A signer command that was started may have sent it: no payment URI is shown.
         let file = served.open_file();
         for sending in ["'running'", "'unknown'"] {
             file.execute(
@@ -73,7 +73,7 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
                 [&id],
             )
             .unwrap();
-            let sent = read(&served, &running, &id);
+            let sent = get_payout(&served, &running, &id);
             assert_eq!(
                 [&sent["paymentUri"], &sent["qr"]],
                 [&Value::Null; 2],
@@ -82,12 +82,12 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
         }
         file.execute("update transfers set sending = null where id = ?1", [&id])
             .unwrap();
-        step(
+        apply_action(
             &running,
             &id,
             &json!({ "action": "pay", "reason": "sent from the exchange" }),
         );
-        let paid = read(&served, &running, &id);
+        let paid = get_payout(&served, &running, &id);
         assert_eq!(paid["status"], "paid");
         let over = [&paid["paymentUri"], &paid["qr"], &paid["begun"]];
         assert_eq!(over, [&Value::Null; 3]);
@@ -95,18 +95,18 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
 }
 
 #[test]
-fn a_chain_that_is_not_followed_has_no_payment_uri_where_test_networks_are_allowed() {
+fn unfollowed_chain_has_no_payment_uri_with_test_networks() {
     let served = Installation::new();
     let running = served.start(&["--test-networks"]);
     let id = served.approved_payout_in(&running, ["ETH", "ethereum", EVM]);
-    step(&running, &id, &json!({ "action": "process" }));
-    let sent = read(&served, &running, &id);
+    apply_action(&running, &id, &json!({ "action": "process" }));
+    let sent = get_payout(&served, &running, &id);
     assert_eq!(sent["paymentUri"], Value::Null);
     assert_ne!(sent["qr"], Value::Null, "the address alone");
 }
 
 #[test]
-fn refunds_are_paged_through_filtered_and_opened_however_old_they_are() {
+fn old_refunds_are_listed_filtered_and_found() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.invoice("100.00", json!({ "asset": "LTC" }));
     let payment = interface.shop.pay(json!({ "invoice": invoice["id"] }));
@@ -143,10 +143,10 @@ fn refunds_are_paged_through_filtered_and_opened_however_old_they_are() {
     };
     let of_account = |rest: &str| interface.get(&format!("refunds?limit=2{rest}"));
     let both: [&dyn Fn(&str) -> Value; 2] = [&of_account, &of_all];
-    for read in both {
+    for list in both {
         let (mut found, mut before) = (Vec::new(), String::new());
         loop {
-            let page = read(&before);
+            let page = list(&before);
             found.extend(ids(&page));
             assert_eq!(page["hasMore"], page["nextBefore"] != Value::Null);
             let Some(next) = page["nextBefore"].as_str() else {
@@ -155,21 +155,21 @@ fn refunds_are_paged_through_filtered_and_opened_however_old_they_are() {
             before = format!("&before={next}");
         }
         assert_eq!(found, made);
-        assert_eq!(ids(&read("&status=rejected")), made[4..]);
+        assert_eq!(ids(&list("&status=rejected")), made[4..]);
         assert_eq!(
-            ids(&read(&format!("&status=requested&before={}", made[2]))),
+            ids(&list(&format!("&status=requested&before={}", made[2]))),
             made[3..4]
         );
     }
-    opened(&interface, &made[4], invoice["id"].as_str().unwrap());
+    assert_found_by_id(&interface, &made[4], invoice["id"].as_str().unwrap());
 }
 
-/// The oldest refund is opened by its id, by who may see it; neither it nor anything else is a page's beginning elsewhere.
+/// Asserts that the oldest refund is found by its id by permitted users only, and is no cursor of another list.
 #[track_caller]
-fn opened(interface: &OperatorInterface, refund: &str, invoice: &str) {
+fn assert_found_by_id(interface: &OperatorInterface, refund: &str, invoice: &str) {
     let oldest = interface.get(&format!("refunds/{refund}"));
     assert_eq!(oldest["status"], "rejected");
-    // Chains are simulated: nothing is to be sent.
+    // On simulated chains there is nothing to send.
     assert_eq!([&oldest["paymentUri"], &oldest["qr"]], [&Value::Null; 2]);
     let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
     let account = &interface.account;

@@ -1,4 +1,4 @@
-//! What concerns the whole service: maintenance, coins on and off, and the audit log.
+//! Service settings: maintenance, available coins and the audit log.
 
 use crate::coins::table::COINS;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
@@ -35,7 +35,7 @@ fn maintenance_pauses_live_invoices() {
 }
 
 #[test]
-fn confirmations_are_set_for_each_coin_and_noted() {
+fn confirmations_are_set_for_each_coin_and_logged() {
     let interface = OperatorInterface::open();
     let path = "/dashboard/api/settings";
     let read = || {
@@ -63,7 +63,7 @@ fn confirmations_are_set_for_each_coin_and_noted() {
     ] {
         assert_eq!(by_default[asset], expected, "{asset}");
     }
-    // Two coins at once; the others stay, as does all else.
+    // Two coins in one request. Other coins and settings do not change.
     let own = json!([{ "below": "1000.00", "confirmations": 1 }, { "confirmations": 100 }]);
     let at_once = json!([{ "confirmations": "final" }]);
     let both = json!({ "confirmations": { "BTC": own, "ETH": at_once } });
@@ -78,14 +78,14 @@ fn confirmations_are_set_for_each_coin_and_noted() {
     let noted = interface.shop.noted("settings.change");
     assert_eq!(noted.len(), 1);
     assert_eq!(noted[0].2, both);
-    what_is_wrong_changes_nothing(&interface, &own);
+    assert_invalid_confirmations_change_nothing(&interface, &own);
     assert_eq!(read(), expected);
     let null = json!({ "confirmations": { "BTC": null, "ETH": null } });
     set(null).expect(200);
     assert_eq!(read(), by_default);
     let merchant = interface.send(&interface.merchant, "PUT", path, &both);
     merchant.assert_error(403, "forbidden", None);
-    // A sandbox that begins anew begins with the defaults.
+    // A reset sandbox has the default settings.
     set(both).expect(200);
     interface
         .shop
@@ -93,9 +93,9 @@ fn confirmations_are_set_for_each_coin_and_noted() {
         .expect(200);
 }
 
-/// What is wrong in one coin changes none, and is named.
+/// An error in one coin is named and changes no coin.
 #[track_caller]
-fn what_is_wrong_changes_nothing(interface: &OperatorInterface, own: &Value) {
+fn assert_invalid_confirmations_change_nothing(interface: &OperatorInterface, own: &Value) {
     for (confirmations, field) in [
         (json!({}), "confirmations"),
         (json!([]), "confirmations"),
@@ -122,7 +122,7 @@ fn what_is_wrong_changes_nothing(interface: &OperatorInterface, own: &Value) {
 }
 
 #[test]
-fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
+fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let quoted = shop.invoice("20.00", json!({ "asset": "LTC" }));
@@ -184,7 +184,7 @@ fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
 }
 
 #[test]
-fn the_audit_log_is_paged_and_a_merchant_sees_its_own() {
+fn audit_log_is_paged_and_merchant_sees_own_entries() {
     let interface = OperatorInterface::open();
     let body = json!({ "class": "public", "mode": "test" });
     for _ in 0..3 {

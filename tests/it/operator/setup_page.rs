@@ -1,17 +1,17 @@
-//! The page of the set-up link.
+//! The page of the setup link.
 
 use crate::support::Shop;
 use crate::support::browser::Page;
 use serde_json::json;
 
-/// What opens the page.
+/// Path of the page.
 const LINK: &str = "/setup?token=a+token+for+the+set-up";
-/// The same as a form sends it.
+/// The token as a form sends it.
 const TOKEN: &str = "token=a+token+for+the+set-up";
 /// SHA-256 of the token.
 const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
 
-/// A shop without a user, whose set-up link is good for an hour.
+/// Starts a sandbox without users, whose setup link is valid for an hour.
 fn new_shop() -> Shop {
     let shop = Shop::open();
     shop.execute_sql(&format!(
@@ -21,13 +21,13 @@ fn new_shop() -> Shop {
     shop
 }
 
-/// Submits the form with these fields besides the token.
+/// Submits the form with these fields and the token.
 fn submit(shop: &Shop, fields: &str) -> Page {
     Page::from_response(shop.submit("/setup", &[], &format!("{TOKEN}&{fields}")))
 }
 
 #[test]
-fn the_first_operator_is_made_once() {
+fn first_operator_is_created_once() {
     let shop = new_shop();
     let page = shop.page(LINK).assert_shows(
         200,
@@ -49,7 +49,7 @@ fn the_first_operator_is_made_once() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_the_link_stays_good() {
+fn invalid_form_shows_errors_and_link_stays_valid() {
     let shop = new_shop();
     for (fields, told) in [
         ("email=&password=long+enough", "Email must"),
@@ -75,7 +75,7 @@ fn what_is_wrong_is_told_and_the_link_stays_good() {
 }
 
 #[test]
-fn a_wrong_or_old_link_shows_no_form() {
+fn invalid_or_expired_link_shows_no_form() {
     let shop = new_shop();
     for wrong in ["/setup", "/setup?token=", "/setup?token=guessed"] {
         shop.page(wrong).assert_error(403).assert_hides(&["<form"]);

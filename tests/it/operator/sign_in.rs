@@ -1,16 +1,16 @@
-//! Signing in: the cookie, whom it lets in, and slowing down who guesses.
+//! Sign-in: the session cookie, its scope, and limits on guessing.
 
 use crate::support::{Response, Shop};
 use serde_json::json;
 
-/// Signs in as the sandbox's operator with this password.
+/// Signs in as the sandbox operator with this password.
 fn sign_in(shop: &Shop, password: &str) -> Response {
     let body = json!({ "email": "Operator@Sandbox.test", "password": password });
     shop.post("/dashboard/api/session", None, body)
 }
 
 #[test]
-fn an_operator_signs_in_and_out() {
+fn operator_signs_in_and_out() {
     let shop = Shop::open();
     let begun = sign_in(&shop, "sandbox").expect(201);
     let user = &begun.json()["user"];
@@ -43,7 +43,7 @@ fn an_operator_signs_in_and_out() {
 }
 
 #[test]
-fn a_session_ends_after_twelve_hours() {
+fn session_ends_after_twelve_hours() {
     let shop = Shop::open();
     let begun = sign_in(&shop, "sandbox").expect(201);
     let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
@@ -55,7 +55,7 @@ fn a_session_ends_after_twelve_hours() {
 }
 
 #[test]
-fn who_guesses_is_slowed_down_and_told_nothing() {
+fn guesser_is_limited_and_learns_nothing() {
     let shop = Shop::open();
     for _ in 0..6 {
         sign_in(&shop, "wrong").assert_error(401, "invalid_credentials", None);
@@ -69,7 +69,7 @@ fn who_guesses_is_slowed_down_and_told_nothing() {
 }
 
 #[test]
-fn a_reset_forgets_who_guessed() {
+fn sandbox_reset_clears_guess_limits() {
     let shop = Shop::open();
     for _ in 0..6 {
         sign_in(&shop, "wrong").assert_error(401, "invalid_credentials", None);
@@ -80,7 +80,7 @@ fn a_reset_forgets_who_guessed() {
 }
 
 #[test]
-fn pages_of_other_sites_do_not_act_in_a_session() {
+fn other_sites_cannot_use_a_session() {
     let shop = Shop::open();
     let begun = sign_in(&shop, "sandbox").expect(201);
     let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
@@ -99,7 +99,7 @@ fn pages_of_other_sites_do_not_act_in_a_session() {
 }
 
 #[test]
-fn what_is_not_an_email_and_a_password_is_told() {
+fn invalid_sign_in_body_is_rejected() {
     let shop = Shop::open();
     for (body, param) in [
         (json!({ "password": "sandbox" }), "email"),

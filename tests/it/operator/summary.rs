@@ -1,4 +1,4 @@
-//! The overview in the operator interface: each number goes up with what it counts and comes down again, and nothing else moves.
+//! Counts on the overview page: each count follows its objects, and no other count changes.
 
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::receiver::{Receiver, Reply};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 const NULL: Value = Value::Null;
 
-/// What waits for an operator where nothing does.
+/// Returns the summary without any waiting work.
 fn nothing_waits() -> Value {
     let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
     json!({
@@ -19,15 +19,15 @@ fn nothing_waits() -> Value {
     })
 }
 
-/// A count for each of these statuses.
+/// Builds a list of counts by status.
 fn counts(of: &[(&str, i64)]) -> Value {
     let count = |(status, count): &(&str, i64)| json!({ "status": status, "count": count });
     of.iter().map(count).collect()
 }
 
-/// The counts of an account's invoices that are not 0.
+/// Returns the non-zero counts.
 #[track_caller]
-fn not_none(counts: &Value) -> Vec<(String, i64)> {
+fn non_zero(counts: &Value) -> Vec<(String, i64)> {
     let counts = counts.as_array().unwrap().iter();
     let counts = counts.map(|entry| {
         let status = entry["status"].as_str().unwrap().to_owned();
@@ -37,17 +37,17 @@ fn not_none(counts: &Value) -> Vec<(String, i64)> {
 }
 
 impl OperatorInterface {
-    /// An account in numbers.
+    /// Returns the summary of an account.
     #[track_caller]
-    pub fn in_numbers(&self, account: &str, mode: &str) -> Value {
+    pub fn account_summary(&self, account: &str, mode: &str) -> Value {
         let path = format!("/dashboard/api/accounts/{account}/summary?mode={mode}");
         let summary = self.send(&self.operator, "GET", &path, &NULL);
         summary.expect(200).json()
     }
 
-    /// Asserts that only these numbers differ from where nothing waits in live mode.
+    /// Asserts that the live summary differs from [`nothing_waits`] in these values only.
     #[track_caller]
-    fn waits(&self, differences: &[(&str, Value)]) {
+    fn assert_waiting(&self, differences: &[(&str, Value)]) {
         let mut expected = nothing_waits();
         for (pointer, value) in differences {
             *expected.pointer_mut(pointer).unwrap() = value.clone();
@@ -57,22 +57,22 @@ impl OperatorInterface {
         assert_eq!(summary.expect(200).json(), expected);
     }
 
-    /// Asserts the invoices in test mode: those that are open, and those of 30 days.
+    /// Asserts the counts of test invoices: open ones, and those of the last 30 days.
     #[track_caller]
-    fn invoices(&self, open: &[(&str, i64)], recent: &[(&str, i64)]) {
-        let summary = self.in_numbers(&self.account, "test");
+    fn assert_invoices(&self, open: &[(&str, i64)], recent: &[(&str, i64)]) {
+        let summary = self.account_summary(&self.account, "test");
         let owned = |of: &[(&str, i64)]| -> Vec<(String, i64)> {
             let of = of.iter();
             of.map(|(status, count)| ((*status).to_owned(), *count))
                 .collect()
         };
-        assert_eq!(not_none(&summary["openInvoices"]), owned(open));
-        assert_eq!(not_none(&summary["recentInvoices"]), owned(recent));
+        assert_eq!(non_zero(&summary["openInvoices"]), owned(open));
+        assert_eq!(non_zero(&summary["recentInvoices"]), owned(recent));
     }
 
-    /// Reply something as the operator, which works.
+    /// Sends a request as the operator and asserts success.
     #[track_caller]
-    fn done(&self, method: &str, path: &str, body: Value) -> Value {
+    fn send_successfully(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/dashboard/api/{path}");
         let answer = self.send(&self.operator, method, &path, &body);
         assert!((200..300).contains(&answer.status), "{}", answer.text);
@@ -80,14 +80,14 @@ impl OperatorInterface {
     }
 }
 
-/// The id of an answer.
+/// Returns the id of an object.
 #[track_caller]
 fn id(of: &Value) -> String {
     of["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn an_account_where_nothing_is_has_every_number_at_none() {
+fn empty_account_has_zero_counts() {
     let interface = OperatorInterface::open();
     interface.assert_access("getAccountSummary", "GET", "summary", false);
     let balance = |currency: &str| {
@@ -109,7 +109,7 @@ fn an_account_where_nothing_is_has_every_number_at_none() {
     ];
     let all: Vec<(&str, i64)> = open.iter().chain(&closed).copied().collect();
     for mode in ["live", "test"] {
-        let mut summary = interface.in_numbers(&interface.account, mode);
+        let mut summary = interface.account_summary(&interface.account, mode);
         let sales = summary.as_object_mut().unwrap().remove("sales").unwrap();
         for (at, currency) in ["EUR", "USD"].into_iter().enumerate() {
             let (sales, none) = (&sales[at], json!("0.00"));
@@ -142,22 +142,22 @@ fn an_account_where_nothing_is_has_every_number_at_none() {
 }
 
 #[test]
-fn invoices_are_counted_as_they_go_on() {
+fn invoice_counts_follow_status_changes() {
     let mut interface = OperatorInterface::open();
     let invoice = id(&interface.shop.invoice("20.00", json!({})));
-    interface.invoices(&[("created", 1)], &[("created", 1)]);
+    interface.assert_invoices(&[("created", 1)], &[("created", 1)]);
     let path = format!("/v1/invoices/{invoice}/select");
     let coin = json!({ "asset": "LTC" });
     interface.shop.post(&path, Some(TEST), coin).expect(200);
     let step = [("awaiting_payment", 1)];
-    interface.invoices(&step, &step);
+    interface.assert_invoices(&step, &step);
     let payment = interface.shop.pay(json!({ "invoice": invoice }));
-    interface.invoices(&[("detected", 1)], &[("detected", 1)]);
-    let balance = &interface.in_numbers(&interface.account, "test")["balances"][0];
+    interface.assert_invoices(&[("detected", 1)], &[("detected", 1)]);
+    let balance = &interface.account_summary(&interface.account, "test")["balances"][0];
     assert_ne!(balance["pending"], "0.00");
     interface.shop.move_payment(&payment, "confirmed");
-    interface.invoices(&[], &[("confirmed", 1)]);
-    let balance = &interface.in_numbers(&interface.account, "test")["balances"][0];
+    interface.assert_invoices(&[], &[("confirmed", 1)]);
+    let balance = &interface.account_summary(&interface.account, "test")["balances"][0];
     assert_eq!(
         (&balance["pending"], &balance["sales"]),
         (&json!("0.00"), &json!("20.00"))
@@ -166,8 +166,8 @@ fn invoices_are_counted_as_they_go_on() {
         (interface.account.as_str(), "live"),
         (OTHER_ACCOUNT, "test"),
     ] {
-        let other = interface.in_numbers(account, mode);
-        assert_eq!(not_none(&other["recentInvoices"]), [], "{account} {mode}");
+        let other = interface.account_summary(account, mode);
+        assert_eq!(non_zero(&other["recentInvoices"]), [], "{account} {mode}");
         assert_eq!(other["balances"][0]["sales"], "0.00", "{account} {mode}");
     }
     interface.shop.advance("29d");
@@ -175,13 +175,13 @@ fn invoices_are_counted_as_they_go_on() {
     interface.shop.cancel(&later).expect(200);
     interface.shop.advance("1d");
     interface.sign_in_again();
-    interface.invoices(&[], &[("confirmed", 1), ("cancelled", 1)]);
+    interface.assert_invoices(&[], &[("confirmed", 1), ("cancelled", 1)]);
     interface.shop.advance("1s");
-    interface.invoices(&[], &[("cancelled", 1)]);
+    interface.assert_invoices(&[], &[("cancelled", 1)]);
 }
 
 #[test]
-fn payouts_and_refunds_are_counted_until_they_are_over() {
+fn payouts_and_refunds_are_counted_until_final() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.fund(LIVE, "900.00", "EUR");
     for kind in ["payouts", "refunds"] {
@@ -196,64 +196,69 @@ fn payouts_and_refunds_are_counted_until_they_are_over() {
         ];
         for (actions, status) in steps {
             interface.shop.apply(kind, &id, actions);
-            interface.waits(&[(&format!("/{kind}/{status}"), json!(1))]);
-            let own = interface.in_numbers(&interface.account, "live");
+            interface.assert_waiting(&[(&format!("/{kind}/{status}"), json!(1))]);
+            let own = interface.account_summary(&interface.account, "live");
             assert_eq!(own[kind][status], 1, "{kind} {status}");
-            assert_eq!(interface.in_numbers(OTHER_ACCOUNT, "live")[kind][status], 0);
             assert_eq!(
-                interface.in_numbers(&interface.account, "test")[kind][status],
+                interface.account_summary(OTHER_ACCOUNT, "live")[kind][status],
+                0
+            );
+            assert_eq!(
+                interface.account_summary(&interface.account, "test")[kind][status],
                 0
             );
         }
         let lost = format!("update transfers set sending = 'unknown' where id = '{id}'");
         interface.shop.execute_sql(&lost);
-        interface.waits(&[
+        interface.assert_waiting(&[
             (&format!("/{kind}/processing"), json!(1)),
             ("/transfersUnknown", json!(1)),
             ("/transfersToReview", json!(1)),
             (&format!("/{kind}ToReview"), json!(1)),
         ]);
         let paid = json!({ "action": "pay", "txid": format!("tx-{kind}") });
-        interface.done("POST", &format!("{kind}/{id}"), paid);
-        interface.waits(&[]);
-        let own = interface.in_numbers(&interface.account, "live");
+        interface.send_successfully("POST", &format!("{kind}/{id}"), paid);
+        interface.assert_waiting(&[]);
+        let own = interface.account_summary(&interface.account, "live");
         let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
         assert_eq!(own[kind], none);
     }
     let of_test = interface.shop.fund(TEST, "20.00", "EUR");
     let refund = interface.shop.refund(&of_test, Some("1.00"));
-    interface.waits(&[]);
-    let of_test =
-        || interface.done("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
+    interface.assert_waiting(&[]);
+    let of_test = || {
+        interface.send_successfully("GET", "summary?mode=test", NULL)["refunds"]["requested"]
+            .clone()
+    };
     assert_eq!(of_test(), 1);
     interface.shop.apply("refunds", &refund, &["reject"]);
     assert_eq!(of_test(), 0);
 }
 
 #[test]
-fn what_else_waits_for_an_operator_is_counted_until_it_is_decided() {
+fn other_waiting_work_is_counted_until_decided() {
     let interface = OperatorInterface::open();
-    interface.waits(&[]);
-    let account = interface.done("POST", "accounts", json!({ "name": "Corner Shop" }));
-    interface.waits(&[("/accountsPending", json!(1))]);
+    interface.assert_waiting(&[]);
+    let account = interface.send_successfully("POST", "accounts", json!({ "name": "Corner Shop" }));
+    interface.assert_waiting(&[("/accountsPending", json!(1))]);
     let path = format!("accounts/{}/status", id(&account));
-    interface.done("POST", &path, json!({ "status": "active" }));
-    interface.waits(&[]);
+    interface.send_successfully("POST", &path, json!({ "status": "active" }));
+    interface.assert_waiting(&[]);
     let body =
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
     let payment = interface.shop.pay(body);
-    interface.waits(&[("/unmatchedPayments", json!(1))]);
+    interface.assert_waiting(&[("/unmatchedPayments", json!(1))]);
     let path = format!("unmatched-payments/{payment}");
-    interface.done("POST", &path, json!({ "note": "sent back" }));
-    interface.waits(&[]);
-    interface.done("PUT", "settings", json!({ "maintenance": true }));
-    interface.waits(&[("/maintenance", json!(true))]);
-    interface.done("PUT", "settings", json!({ "maintenance": false }));
-    interface.waits(&[]);
+    interface.send_successfully("POST", &path, json!({ "note": "sent back" }));
+    interface.assert_waiting(&[]);
+    interface.send_successfully("PUT", "settings", json!({ "maintenance": true }));
+    interface.assert_waiting(&[("/maintenance", json!(true))]);
+    interface.send_successfully("PUT", "settings", json!({ "maintenance": false }));
+    interface.assert_waiting(&[]);
 }
 
 #[test]
-fn servers_are_counted_while_they_wait() {
+fn waiting_servers_are_counted() {
     let interface = OperatorInterface::open();
     let order = json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 });
     let reseller = |method: &str, path: &str, body: &str| {
@@ -262,48 +267,50 @@ fn servers_are_counted_while_they_wait() {
         interface.shop.send(method, &path, &token, body)
     };
     let server = id(&reseller("POST", "", &order.to_string()).expect(201).json());
-    let decide = |body: Value| interface.done("POST", &format!("servers/{server}"), body);
+    let decide =
+        |body: Value| interface.send_successfully("POST", &format!("servers/{server}"), body);
     let one = [("/serversWaiting", json!(1))];
-    interface.waits(&one);
+    interface.assert_waiting(&one);
     let started = "update servers set status = 'provisioning', ordering = 'running'";
     interface.shop.execute_sql(started);
-    interface.waits(&[]);
+    interface.assert_waiting(&[]);
     let lost = "update servers set ordering = 'unknown'";
     interface.shop.execute_sql(lost);
-    interface.waits(&[("/serversUnknown", json!(1))]);
+    interface.assert_waiting(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "release" }));
-    interface.waits(&one);
+    interface.assert_waiting(&one);
     decide(json!({ "action": "activate", "address": "192.0.2.7" }));
-    interface.waits(&[]);
+    interface.assert_waiting(&[]);
     reseller("DELETE", &format!("/{server}"), "").expect(202);
-    interface.waits(&one);
+    interface.assert_waiting(&one);
     interface.shop.execute_sql(lost);
-    interface.waits(&[("/serversUnknown", json!(1))]);
+    interface.assert_waiting(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "delete" }));
-    interface.waits(&[]);
+    interface.assert_waiting(&[]);
 }
 
-/// A receiver that answers what it is told at the moment.
-fn answering(status: &Arc<AtomicU16>) -> Receiver {
+/// Starts a receiver that replies with the status stored in `status`.
+fn receiver_with_status(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
     Receiver::scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 #[test]
-fn an_endpoint_fails_until_it_takes_something() {
+fn endpoint_is_failing_until_it_accepts_a_delivery() {
     let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
-    let receiver = answering(&status);
+    let receiver = receiver_with_status(&status);
     let body = json!({ "url": receiver.url(), "mode": "test" });
     let endpoint = interface
         .request("POST", "endpoints", &body)
         .expect(201)
         .json();
-    let failing =
-        |mode: &str| interface.in_numbers(&interface.account, mode)["failingEndpoints"].clone();
+    let failing = |mode: &str| {
+        interface.account_summary(&interface.account, mode)["failingEndpoints"].clone()
+    };
     let count = |mode: &str| {
         let path = format!("summary?mode={mode}");
-        interface.done("GET", &path, NULL)["failingEndpoints"].clone()
+        interface.send_successfully("GET", &path, NULL)["failingEndpoints"].clone()
     };
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
     let since = interface.shop.now();
@@ -319,7 +326,7 @@ fn an_endpoint_fails_until_it_takes_something() {
     assert_eq!(failing("test"), json!([entry(&since, 2, &last)]));
     assert_eq!(count("test"), 1);
     assert_eq!((failing("live"), count("live")), (json!([]), json!(0)));
-    let others = interface.in_numbers(OTHER_ACCOUNT, "test");
+    let others = interface.account_summary(OTHER_ACCOUNT, "test");
     assert_eq!(others["failingEndpoints"], json!([]));
     let switch = |enabled: bool| {
         let path = format!("endpoints/{}", id(&endpoint));
@@ -330,7 +337,7 @@ fn an_endpoint_fails_until_it_takes_something() {
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
     switch(true);
     assert_eq!(count("test"), 1);
-    // It takes the next event, though what it refused before is still to come again.
+    // The receiver accepts the next event while the rejected one is still waiting for its retry.
     status.store(204, Ordering::SeqCst);
     interface.shop.invoice("20.00", json!({}));
     interface.shop.advance("1s");
@@ -346,7 +353,7 @@ fn an_endpoint_fails_until_it_takes_something() {
 }
 
 #[test]
-fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew() {
+fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
     let mut interface = OperatorInterface::open();
     let url = format!("http://{}/hook", Receiver::unused_address());
     let body = json!({ "url": url, "types": ["invoice.created"] });
@@ -357,8 +364,9 @@ fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew(
     interface.shop.invoice("20.00", json!({}));
     interface.shop.advance("1d");
     interface.sign_in_again();
-    let failing =
-        |mode: &str| interface.in_numbers(&interface.account, mode)["failingEndpoints"].clone();
+    let failing = |mode: &str| {
+        interface.account_summary(&interface.account, mode)["failingEndpoints"].clone()
+    };
     let shown = failing("test");
     assert_eq!(
         (&shown[0]["failedAttempts"], &shown[0]["lastStatus"]),

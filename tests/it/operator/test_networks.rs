@@ -1,4 +1,4 @@
-//! A server of test networks: what is sent goes to addresses of the network that is followed, and every page says TEST.
+//! A server with test networks: transfers go to addresses of the followed network, and every page shows TEST.
 
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::{Response, agent, send};
@@ -10,8 +10,8 @@ const REGTEST: &str = "bcrt1q6rz28mcfaxtmd6v789l9rrlrusdprr9pz3cppk";
 const OF_A_KEY: &str = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
 const ON_EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
-/// A file that follows bitcoin on this network, and base on its test network.
-fn followed(network: &str) -> Installation {
+/// Sets up a file that follows bitcoin on this network and base on its test network.
+fn installation_following(network: &str) -> Installation {
     let served = Installation::new();
     let cursor = format!(
         "insert into chain_cursors (chain, network, height, hash, time, complete_height, complete_hash, head_height,
@@ -38,13 +38,13 @@ fn post(served: &Installation, running: &RunningServer, path: &str, body: &Value
 }
 
 #[test]
-fn what_is_sent_goes_to_the_network_that_is_followed() {
+fn transfers_go_to_the_followed_network() {
     for (network, taken, refused) in [
         ("regtest", &[REGTEST, OF_A_KEY][..], &[MAIN, TESTNET][..]),
         ("testnet4", &[TESTNET, OF_A_KEY], &[MAIN, REGTEST]),
         ("main", &[MAIN], &[TESTNET, REGTEST, OF_A_KEY]),
     ] {
-        let served = followed(network);
+        let served = installation_following(network);
         let running = served.start(&["--test-networks"]);
         let body = json!({ "amount": "20.00", "currency": "EUR" });
         let invoice = post(&served, &running, "/v1/invoices", &body)
@@ -57,7 +57,7 @@ fn what_is_sent_goes_to_the_network_that_is_followed() {
         };
         for address in taken {
             put(&served, &running, "bitcoin", address).expect(200);
-            // It is an address: what is refused is that nothing was paid.
+            // The address is accepted. The refund fails because nothing was paid.
             refund(address).assert_error(400, "invoice_not_refundable", None);
         }
         for address in refused {
@@ -65,7 +65,7 @@ fn what_is_sent_goes_to_the_network_that_is_followed() {
             put.assert_error(400, "invalid_request", Some("address"));
             refund(address).assert_error(400, "invalid_request", Some("toAddress"));
         }
-        // Addresses that look the same everywhere, and of a chain that has not been followed yet.
+        // An address that is equal on all networks, and one of a chain that has not been followed yet.
         put(&served, &running, "base", ON_EVM).expect(200);
         let address = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
         put(&served, &running, "litecoin", address).expect(200);
@@ -81,8 +81,8 @@ fn what_is_sent_goes_to_the_network_that_is_followed() {
 }
 
 #[test]
-fn a_payout_address_of_another_network_is_paid_no_more() {
-    let served = followed("regtest");
+fn payout_to_address_of_another_network_is_rejected() {
+    let served = installation_following("regtest");
     for (address, settings, problem) in [
         (
             MAIN,
@@ -112,7 +112,7 @@ fn a_payout_address_of_another_network_is_paid_no_more() {
                 asked.assert_error(400, "no_address", None);
                 assert!(asked.text.contains(problem), "{}", asked.text);
             }
-            // The next thing that is looked at.
+            // The address was accepted, and the next check fails.
             None => assert!(!asked.text.contains("address"), "{}", asked.text),
         }
     }

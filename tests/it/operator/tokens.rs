@@ -1,4 +1,4 @@
-//! Resellers' tokens: made in the operator interface, shown once, revoked, and told from typing errors.
+//! Reseller tokens: creation, single display, revocation and detection of typing errors.
 
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
@@ -20,29 +20,29 @@ fn order_with(url: &str, token: &str) -> Response {
     send(&agent(), "POST", &url, &headers, &order())
 }
 
-/// The path of this account's tokens.
-fn tokens_of(account: &str) -> String {
+/// Returns the path of the tokens of an account.
+fn tokens_path(account: &str) -> String {
     format!("/dashboard/api/accounts/{account}/reseller-tokens")
 }
 
-/// What the list says of this token.
+/// Returns the list entry of a token.
 #[track_caller]
-fn listed(list: &Value, id: &str) -> Value {
+fn find_token(list: &Value, id: &str) -> Value {
     let mut all = list["data"].as_array().unwrap().iter();
     all.find(|token| token["id"] == id).unwrap().clone()
 }
 
-/// Makes a token under `serve`: its id and its text.
+/// Creates a token on a server and returns its id and its text.
 #[track_caller]
-fn made(running: &RunningServer, served: &Installation) -> (String, String) {
-    let made = running.operator_request("POST", &tokens_of(&served.account), &NULL);
+fn create_token(running: &RunningServer, served: &Installation) -> (String, String) {
+    let made = running.operator_request("POST", &tokens_path(&served.account), &NULL);
     let made = made.expect(201).json();
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     (text("id"), text("token"))
 }
 
 #[test]
-fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
+fn token_is_shown_once_and_identified_by_last_four_characters() {
     let interface = OperatorInterface::open();
     let made = interface.request_as_merchant("POST", "reseller-tokens", &json!({}));
     let made = made.expect(201).json();
@@ -61,7 +61,7 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
     assert!(!list.to_string().contains(text));
     let mut shown = made.clone();
     shown.as_object_mut().unwrap().remove("token");
-    assert_eq!(listed(&list, id), shown);
+    assert_eq!(find_token(&list, id), shown);
     assert_eq!(
         (&shown["object"], &shown["lastUsedAt"]),
         (&json!("reseller_token"), &NULL)
@@ -86,7 +86,7 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
 }
 
 #[test]
-fn a_token_orders_until_it_is_revoked() {
+fn token_works_until_revoked() {
     let interface = OperatorInterface::open();
     let made = interface.request_as_merchant("POST", "reseller-tokens", &NULL);
     let made = made.expect(201).json();
@@ -98,17 +98,22 @@ fn a_token_orders_until_it_is_revoked() {
     let now = interface.shop.now();
     interface.shop.advance("1s");
     assert_eq!(
-        listed(&interface.get("reseller-tokens"), id)["lastUsedAt"],
+        find_token(&interface.get("reseller-tokens"), id)["lastUsedAt"],
         now
     );
     let path = format!("reseller-tokens/{id}");
     interface.assert_access("revokeResellerToken", "DELETE", &path, false);
-    let of_other = format!("{}/{id}", tokens_of(OTHER_ACCOUNT));
+    let of_other = format!("{}/{id}", tokens_path(OTHER_ACCOUNT));
     for cookie in [&interface.operator, &interface.stranger] {
         let refused = interface.send(cookie, "DELETE", &of_other, &NULL);
         refused.assert_error(404, "not_found", None);
     }
-    let others = interface.send(&interface.stranger, "GET", &tokens_of(OTHER_ACCOUNT), &NULL);
+    let others = interface.send(
+        &interface.stranger,
+        "GET",
+        &tokens_path(OTHER_ACCOUNT),
+        &NULL,
+    );
     assert_eq!(others.expect(200).json()["data"], json!([]));
     let refused = interface.send(
         &interface.stranger,
@@ -123,7 +128,7 @@ fn a_token_orders_until_it_is_revoked() {
     let again = interface.request("DELETE", &path, &NULL);
     again.assert_error(404, "not_found", None);
     let list = interface.get("reseller-tokens");
-    assert_eq!(listed(&list, id)["revokedAt"], json!(revoked_at));
+    assert_eq!(find_token(&list, id)["revokedAt"], json!(revoked_at));
     let by = |who: &str, action: &str| (format!("{who}@sandbox.test"), action.to_owned());
     assert_eq!(
         interface.audit_entries(id),
@@ -140,13 +145,13 @@ fn a_token_orders_until_it_is_revoked() {
 }
 
 #[test]
-fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
+fn server_accepts_only_created_tokens_until_revoked() {
     let served = Installation::new();
     let running = served.start(&[]);
-    let (id, text) = made(&running, &served);
+    let (id, text) = create_token(&running, &served);
     order_with(&running.url, &text).expect(201);
     let mistyped = mistyped(&text);
-    // Even where the file knows them, they are refused: nobody looks.
+    // Malformed tokens are rejected without a lookup, even if the file contains them.
     for planted in [mistyped.as_str(), "rt_sandbox"] {
         let hash = coffer::domain::apikey::hash(planted);
         let statement = "insert into reseller_tokens (id, account, hash, last4, created_at)
@@ -157,8 +162,8 @@ fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
         refused.assert_error(401, "unauthorized", None);
         assert!(refused.text.contains("mistyped"), "{}", refused.text);
     }
-    let (_, other) = made(&running, &served);
-    let path = format!("{}/{id}", tokens_of(&served.account));
+    let (_, other) = create_token(&running, &served);
+    let path = format!("{}/{id}", tokens_path(&served.account));
     running.operator_request("DELETE", &path, &NULL).expect(204);
     let refused = order_with(&running.url, &text);
     refused.assert_error(401, "unauthorized", None);
@@ -167,10 +172,10 @@ fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
 }
 
 #[test]
-fn a_token_is_no_key_and_a_key_is_no_token() {
+fn tokens_and_keys_are_not_interchangeable() {
     let served = Installation::new();
     let running = served.start(&[]);
-    let (_, text) = made(&running, &served);
+    let (_, text) = create_token(&running, &served);
     let url = format!("{}/v1/merchant", running.url);
     let as_key = send(&agent(), "GET", &url, &[("X-API-Key", &text)], "");
     as_key.assert_error(401, "unauthorized", None);

@@ -1,4 +1,4 @@
-//! Payouts and refunds in the operator interface: who may do what, what approval needs, and what is written down.
+//! Payouts and refunds in the operator interface: access, approval data and the audit log.
 
 use crate::support::{LIVE, Response, Shop, TEST};
 use rusqlite::Connection;
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 const OPERATOR: &str = "operator@sandbox.test";
 const MERCHANT: &str = "merchant@sandbox.test";
-/// A solana address.
+/// A Solana address.
 const SOLANA: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
 
-/// A shop, its account's id, and the cookies of an operator and of the account's own user.
+/// A sandbox, the id of its account, and the cookies of the operator and of the account's user.
 struct OperatorInterface {
     shop: Shop,
     account: String,
@@ -22,7 +22,7 @@ impl OperatorInterface {
     fn open() -> OperatorInterface {
         let shop = Shop::open();
         let conn = Connection::open(shop.file()).unwrap();
-        // A second account, and users of both with the operator's password.
+        // The second account, and users of both accounts with the operator's password.
         conn.execute_batch(
             "create temp table copied as select * from accounts;
              update copied set seq = 2, id = '01a1fd55-7a80-7af2-9132-9b2fc82e5efe';
@@ -53,13 +53,13 @@ impl OperatorInterface {
         self.shop.send(method, path, &[("cookie", cookie)], &body)
     }
 
-    /// As the operator.
+    /// Sends a request as the operator.
     #[track_caller]
     fn act(&self, method: &str, path: &str, body: Value) -> Response {
         self.send(&self.operator, method, path, body)
     }
 
-    /// What the audit log says of an object: who did what.
+    /// Returns actor and action of each audit log entry about an object.
     #[track_caller]
     fn log(&self, id: &str) -> Vec<(String, String)> {
         let conn = Connection::open(self.shop.file()).unwrap();
@@ -74,7 +74,7 @@ impl OperatorInterface {
 }
 
 #[test]
-fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
+fn merchant_requests_payout_and_operator_processes_it() {
     let interface = OperatorInterface::open();
     interface.shop.fund(LIVE, "100.00", "EUR");
     let path = format!("/dashboard/api/accounts/{}/payouts", interface.account);
@@ -86,7 +86,7 @@ fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
     let id = payout["id"].as_str().unwrap();
     assert_eq!(payout["account"], interface.account);
     assert_eq!(payout["sending"], Value::Null);
-    // The same checks, and the mode of the query.
+    // The same checks run, and the query selects the mode.
     interface
         .send(&interface.merchant, "POST", &path, body.clone())
         .assert_error(409, "payout_open", None);
@@ -109,7 +109,7 @@ fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
         .assert_error(403, "forbidden", None);
     let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
     let approved = interface.act("POST", &step, approve).expect(200).json();
-    // 20.00 at 160.5 less 0.01
+    // 20.00 at 160.5, less the fee of 0.01.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("160.5"), json!("0.01"), json!("0.11461059")]);
     interface
@@ -136,7 +136,7 @@ fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
 }
 
 #[test]
-fn a_refund_is_requested_and_moved() {
+fn refund_is_requested_and_processed() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.fund(TEST, "100.00", "EUR");
     let path = format!(
@@ -168,7 +168,7 @@ fn a_refund_is_requested_and_moved() {
             .json();
         assert_eq!(list["data"], json!([refund]));
     }
-    // Live data is another matter.
+    // The test refund is not visible in live mode.
     let live = path.replace("?mode=test", "");
     let list = interface.act("GET", &live, Value::Null).expect(200).json();
     assert_eq!(list["data"], json!([]));
@@ -182,7 +182,7 @@ fn a_refund_is_requested_and_moved() {
         Some("toAddress"),
     );
     let step = format!("/dashboard/api/refunds/{id}");
-    // In test mode what is left out is made up.
+    // In test mode, missing approval data is generated.
     let approved = interface
         .act("POST", &step, json!({ "action": "approve" }))
         .expect(200)
@@ -206,7 +206,7 @@ fn a_refund_is_requested_and_moved() {
 }
 
 #[test]
-fn what_is_wrong_with_an_approval_is_told() {
+fn invalid_approval_is_rejected() {
     let interface = OperatorInterface::open();
     interface.shop.fund(LIVE, "100.00", "EUR");
     let id = interface.shop.payout("20.00");
@@ -247,7 +247,7 @@ fn what_is_wrong_with_an_approval_is_told() {
 }
 
 #[test]
-fn the_operator_sees_what_waits_in_all_accounts() {
+fn operator_sees_waiting_transfers_of_all_accounts() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
     let (payout, refund) = (
@@ -286,7 +286,7 @@ fn the_operator_sees_what_waits_in_all_accounts() {
 }
 
 #[test]
-fn another_accounts_user_finds_nothing() {
+fn user_of_another_account_finds_nothing() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
     let other = interface.shop.sign_in("other@sandbox.test");
@@ -299,7 +299,7 @@ fn another_accounts_user_finds_nothing() {
                 .assert_error(404, "not_found", None);
         }
     }
-    // On its own account it reaches no other's invoice.
+    // A refund on the own account cannot use an invoice of another account.
     let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
     let body = json!({ "invoice": invoice, "toAddress": SOLANA });
     interface
@@ -315,7 +315,7 @@ fn another_accounts_user_finds_nothing() {
 }
 
 #[test]
-fn another_accounts_key_finds_nothing() {
+fn key_of_another_account_finds_nothing() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
     let conn = Connection::open(interface.shop.file()).unwrap();
@@ -341,7 +341,7 @@ fn another_accounts_key_finds_nothing() {
         let list = interface.shop.get(list, Some(key)).expect(200);
         assert_eq!(list.json(), json!({ "data": [] }));
     }
-    // Nor does its payout, open or not, stand in the way of another's.
+    // A payout of another account does not block this one.
     let body = json!({ "amount": "20.00" });
     let own = interface.shop.post("/v1/payouts", Some(key), body);
     own.assert_error(400, "no_address", None);

@@ -1,4 +1,4 @@
-//! Who may sign in: the first operator's link, users made and changed, in the operator interface and on the command line.
+//! Users: the setup link of the first operator, and user management in the operator interface and on the command line.
 
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
@@ -12,7 +12,7 @@ const SESSION: &str = "/dashboard/api/session";
 const USERS: &str = "/dashboard/api/users";
 
 impl Shop {
-    /// Calls the operator interface in a session.
+    /// Sends a request to the operator interface with a session.
     #[track_caller]
     pub fn interface(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
@@ -23,13 +23,13 @@ impl Shop {
         self.send(method, path, &[("cookie", cookie)], &body)
     }
 
-    /// The sandbox's operator, signed in: the cookie.
+    /// Signs in the sandbox operator and returns the cookie.
     #[track_caller]
     pub fn operator(&self) -> String {
         self.sign_in("operator@sandbox.test")
     }
 
-    /// A user of the sandbox's own account, signed in: the cookie.
+    /// Creates a user of the sandbox account, signs in and returns the cookie.
     #[track_caller]
     pub fn merchant(&self) -> String {
         let key = Some(crate::support::TEST);
@@ -54,7 +54,7 @@ fn cookie(begun: &Response) -> String {
 }
 
 #[test]
-fn an_operator_makes_and_changes_users() {
+fn operator_creates_and_changes_users() {
     let shop = Shop::open();
     let operator = shop.operator();
     let body =
@@ -101,7 +101,7 @@ fn an_operator_makes_and_changes_users() {
 }
 
 #[test]
-fn a_user_is_made_as_documented_or_not_at_all() {
+fn invalid_user_is_rejected() {
     let shop = Shop::open();
     let operator = shop.operator();
     let right = json!({ "email": "a@b.test", "password": "long enough", "role": "operator" });
@@ -133,7 +133,7 @@ fn a_user_is_made_as_documented_or_not_at_all() {
 }
 
 #[test]
-fn a_merchants_user_is_no_operator_and_changes_the_own_password() {
+fn merchant_is_no_operator_and_changes_own_password() {
     let shop = Shop::open();
     let clerk = shop.merchant();
     for (method, path) in [("GET", USERS), ("POST", USERS)] {
@@ -153,7 +153,7 @@ fn a_merchants_user_is_no_operator_and_changes_the_own_password() {
     sign_in(shop.url(), "clerk@shop.test", "a new password").expect(201);
 }
 
-/// A command of the binary about this file, with this on its standard input.
+/// Runs a command of the binary on this file with this standard input.
 #[track_caller]
 fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -163,12 +163,12 @@ fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
         .arg(file);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
-    // A command that refuses its arguments does not read.
+    // A command that rejects its arguments does not read standard input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// A server in production on this file, its url, and the token of the set-up link it printed.
+/// Starts a production server on this file. Returns its URL and the token of the printed setup link.
 fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn"]);
@@ -182,7 +182,7 @@ fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
     (process, url, token)
 }
 
-/// Tries to make the first operator.
+/// Tries to create the first operator.
 fn set_up(url: &str, token: &str) -> Response {
     let body = json!({ "token": token, "email": "anna@shop.test", "password": "anna's password" });
     let path = format!("{url}/dashboard/api/setup");
@@ -190,7 +190,7 @@ fn set_up(url: &str, token: &str) -> Response {
 }
 
 #[test]
-fn the_first_operator_is_made_by_a_link_that_works_once() {
+fn setup_link_creates_first_operator_once() {
     let scratch = Scratch::new();
     let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
     let (mut process, _, first) = serve(&file, &said);
@@ -223,7 +223,7 @@ fn the_first_operator_is_made_by_a_link_that_works_once() {
 }
 
 #[test]
-fn users_are_made_on_the_command_line_beside_a_running_server() {
+fn command_line_creates_users_beside_a_running_server() {
     let scratch = Scratch::new();
     let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
     let (_process, url, token) = serve(&file, &said);

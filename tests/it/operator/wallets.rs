@@ -1,4 +1,4 @@
-//! Wallets on the command line and in the operator interface: added, resumed, retired, and what came to them.
+//! Wallets on the command line and in the operator interface: creation, resumption, retirement and received payments.
 
 use crate::file::audit::findings;
 use crate::support::operator_interface::OperatorInterface;
@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 pub const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-/// The same key, as one of test networks.
+/// The same key for test networks.
 pub const VPUB: &str = "vpub5YvMuJNjRSYon44z9QmCfdf8SqJRVNvz6m55Qy5iVjZQxDfUgtiQjnc7CC1fAbED2tAGCZRERUfvtn2DstZGU6HMns6dXXH2wujSc2wfi2x";
-/// The same key.
+/// The same key as `xpub`.
 pub const XPUB: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
 pub const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 const BITCOIN_ADDRESSES: [&str; 3] = [
@@ -25,19 +25,19 @@ const WALLETS: &str = "/dashboard/api/wallets";
 const CHECK: &str = "/dashboard/api/wallets/check";
 const OWN: &str = "/dashboard/api/own-addresses";
 
-/// What an operator is answered.
+/// Sends a request as the operator.
 #[track_caller]
 fn operator(interface: &OperatorInterface, method: &str, path: &str, body: &Value) -> Response {
     interface.send(&interface.operator, method, path, body)
 }
 
-/// Runs `coffer wallet …` on a file, with this on standard input.
+/// Runs `coffer wallet …` on a file with this standard input.
 #[track_caller]
 pub fn wallet(file: &Path, args: &[&str], input: &str) -> Output {
     coffer("wallet", file, args, input)
 }
 
-/// Runs `coffer COMMAND` with this on its standard input.
+/// Runs `coffer COMMAND` with this standard input.
 #[track_caller]
 pub fn coffer(command: &str, file: &Path, args: &[&str], input: &str) -> Output {
     let name = command;
@@ -45,14 +45,14 @@ pub fn coffer(command: &str, file: &Path, args: &[&str], input: &str) -> Output 
     command.arg(name).args(args).arg("--file").arg(file);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    // One that was refused by its arguments does not read.
+    // A command that rejects its arguments does not read standard input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// What it prints, one JSON object a line.
+/// Parses the output, one JSON object a line.
 #[track_caller]
-pub fn done(output: &Output) -> Vec<Value> {
+pub fn parse_output(output: &Output) -> Vec<Value> {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let text = String::from_utf8(output.stdout.clone()).unwrap();
@@ -61,7 +61,7 @@ pub fn done(output: &Output) -> Vec<Value> {
 }
 
 #[test]
-fn a_wallet_is_added_once_its_owner_has_compared_its_addresses() {
+fn wallet_is_added_after_its_addresses_are_confirmed() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for answer in ["", "\n", "no\n", "what?\n"] {
@@ -77,9 +77,9 @@ fn a_wallet_is_added_once_its_owner_has_compared_its_addresses() {
         );
         assert!(output.stdout.is_empty());
     }
-    let listed = || done(&wallet(&file, &["list"], ""));
+    let listed = || parse_output(&wallet(&file, &["list"], ""));
     assert_eq!(listed(), Vec::<Value>::new());
-    let added = done(&wallet(
+    let added = parse_output(&wallet(
         &file,
         &["add", "bitcoin"],
         &format!("{ZPUB}\nyes\n"),
@@ -89,7 +89,7 @@ fn a_wallet_is_added_once_its_owner_has_compared_its_addresses() {
     assert_eq!(added[0]["script"], "wpkh");
     assert_eq!([&added[0]["nextIndex"], &added[0]["gapLimit"]], [0, 20]);
     assert_eq!(listed(), added);
-    // However the key is spelt it is the same wallet.
+    // Every spelling of the key is the same wallet.
     let descriptor = format!("wpkh([73c5da0a/84h/0h/0h]{XPUB}/0/*)");
     for (key, args, next) in [
         (XPUB, &["--script", "wpkh", "--next", "7"][..], 7),
@@ -97,17 +97,17 @@ fn a_wallet_is_added_once_its_owner_has_compared_its_addresses() {
         (ZPUB, &[], 3),
     ] {
         let args = [&["add", "bitcoin", "--yes"], args].concat();
-        let again = done(&wallet(&file, &args, key));
+        let again = parse_output(&wallet(&file, &args, key));
         assert_eq!(
             (&again[0]["id"], &again[0]["nextIndex"]),
             (&json!(id), &json!(next))
         );
     }
-    // Retired it hands out nothing more; added again it goes on.
-    let retired = done(&wallet(&file, &["retire", &id], ""));
+    // A retired wallet hands out no addresses. Adding it again resumes it.
+    let retired = parse_output(&wallet(&file, &["retire", &id], ""));
     assert!(retired[0]["retiredAt"].is_string() && retired[0]["handsOut"] == false);
-    assert_eq!(done(&wallet(&file, &["retire", &id], "")), retired);
-    let resumed = done(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    assert_eq!(parse_output(&wallet(&file, &["retire", &id], "")), retired);
+    let resumed = parse_output(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert!(resumed[0]["retiredAt"].is_null() && resumed[0]["handsOut"] == true);
     assert_eq!(resumed[0]["name"], "Till");
     assert_eq!(listed().len(), 1);
@@ -125,7 +125,7 @@ fn a_wallet_is_added_once_its_owner_has_compared_its_addresses() {
 }
 
 #[test]
-fn a_file_of_any_chain_s_wallets_lists_them_and_their_addresses() {
+fn wallets_of_every_chain_list_their_addresses() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for (chain, key, args) in [
@@ -135,9 +135,9 @@ fn a_file_of_any_chain_s_wallets_lists_them_and_their_addresses() {
         ("litecoin", XPUB, &["--script", "tr"]),
     ] {
         let args = [&["add", chain, "--yes"], args].concat();
-        done(&wallet(&file, &args, key));
+        parse_output(&wallet(&file, &args, key));
     }
-    let chains: Vec<_> = done(&wallet(&file, &["list"], ""))
+    let chains: Vec<_> = parse_output(&wallet(&file, &["list"], ""))
         .iter()
         .map(|wallet| {
             format!(
@@ -149,13 +149,13 @@ fn a_file_of_any_chain_s_wallets_lists_them_and_their_addresses() {
         .collect();
     assert_eq!(chains, ["evm 0", "tron 12", "dogecoin 0", "litecoin 0"]);
     let own = ["own", "evm", "0x9858effd232b4033e47d90003d41ec34ecaeda94"];
-    let declared = done(&wallet(&file, &own, ""));
+    let declared = parse_output(&wallet(&file, &own, ""));
     assert_eq!(
         declared[0]["address"],
         "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
     );
     for chain in ["evm", "ethereum", "base", "polygon"] {
-        let again = done(&wallet(&file, &["own", chain, own[2]], ""));
+        let again = parse_output(&wallet(&file, &["own", chain, own[2]], ""));
         let named = |of: &Value| (of["chain"].clone(), of["address"].clone());
         assert_eq!(named(&again[0]), named(&declared[0]));
     }
@@ -167,7 +167,7 @@ fn a_file_of_any_chain_s_wallets_lists_them_and_their_addresses() {
 }
 
 #[test]
-fn what_is_said_wrongly_on_the_command_line_is_refused_with_what_would_be_right() {
+fn invalid_wallet_command_explains_the_right_form() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for (args, input, says) in [
@@ -218,7 +218,7 @@ fn what_is_said_wrongly_on_the_command_line_is_refused_with_what_would_be_right(
 }
 
 #[test]
-fn an_operator_adds_and_retires_wallets_and_everything_is_noted() {
+fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     let interface = OperatorInterface::open();
     let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
     let body = json!({ "chain": "bitcoin", "key": ZPUB, "name": "Till", "next": 4 });
@@ -258,7 +258,7 @@ fn an_operator_adds_and_retires_wallets_and_everything_is_noted() {
     assert_eq!(noted("own_address.add").len(), 1);
 }
 
-/// What is wrong with what is said, and with which field of it.
+/// Invalid wallet texts and the field that the error names.
 const WRONG: [(&str, &str); 11] = [
     (r#"{"key": "Z"}"#, "chain"),
     (r#"{"chain": "bitcoin"}"#, "key"),
@@ -283,7 +283,7 @@ const WRONG: [(&str, &str); 11] = [
 ];
 
 #[test]
-fn a_wallet_that_is_wrong_or_not_the_caller_s_to_add_changes_nothing() {
+fn invalid_or_forbidden_wallet_changes_nothing() {
     let interface = OperatorInterface::open();
     let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
     for (body, param) in WRONG {
@@ -316,7 +316,7 @@ fn a_wallet_that_is_wrong_or_not_the_caller_s_to_add_changes_nothing() {
 }
 
 #[test]
-fn what_came_to_a_wallet_is_listed_by_path_address_and_coin() {
+fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
@@ -325,7 +325,7 @@ fn what_came_to_a_wallet_is_listed_by_path_address_and_coin() {
         .as_str()
         .unwrap()
         .to_owned();
-    // Two invoices of live mode, as if their addresses were this wallet's: both coins come to the second.
+    // Two live invoices whose addresses are made those of this wallet. Both coins are paid to the second.
     let address = |shop: &Shop| {
         let order = json!({ "amount": "60.00", "currency": "EUR", "asset": "ETH" });
         let invoice = shop
@@ -377,6 +377,6 @@ fn what_came_to_a_wallet_is_listed_by_path_address_and_coin() {
     assert_eq!(csv("?funded=true"), format!("{header}{funded}"));
     assert_eq!(csv(""), format!("{header}m/0/3,{first},,,{id}\r\n{funded}"));
     let listed = send("GET", WALLETS, &NULL).expect(200).json();
-    // From its beginning to the thirty-first address nothing came.
+    // From the start to the 31st address nothing was received.
     assert_eq!(listed["data"][0]["gapLimit"], 31);
 }

@@ -1,10 +1,10 @@
-//! Who may do what in the operator interface: a walk over every route of it, with every role.
+//! Access rules: every route of the operator interface is called with every role.
 
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use coffer::http::{Auth, Route, routes};
 use serde_json::{Value, json};
 
-/// The routes that ask for a session, each with the role it asks for at least.
+/// Returns the routes that require a session, with their minimum role.
 fn session_routes() -> impl Iterator<Item = (&'static Route, String)> {
     routes(true).filter_map(|route| match route.auth() {
         Auth::Session(role) => Some((route, role.as_str().to_owned())),
@@ -12,7 +12,7 @@ fn session_routes() -> impl Iterator<Item = (&'static Route, String)> {
     })
 }
 
-/// The route's path on this account; whatever else it names stands for nothing that is there.
+/// Returns the path of the route on this account. Other ids in it do not exist.
 fn path_on(route: &Route, account: &str) -> String {
     let path = route.path.replace("{account}", account);
     let segment = |segment: &str| match segment {
@@ -27,7 +27,7 @@ fn path_on(route: &Route, account: &str) -> String {
 }
 
 #[test]
-fn every_route_asks_who_it_is_and_whose_it_is() {
+fn every_route_checks_role_and_account() {
     let interface = OperatorInterface::open();
     let before = interface.audit_length();
     let (mut of_accounts, mut of_operators) = (0, 0);

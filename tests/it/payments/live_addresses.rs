@@ -3,7 +3,7 @@
 use crate::file::audit::findings;
 use crate::file::old_files::column;
 use crate::invoices::idempotency::concurrent_responses;
-use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, done, wallet};
+use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, parse_output, wallet};
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::audit_log::record_direct_writes;
 use coffer::domain::asset::Chain;
@@ -70,7 +70,7 @@ pub fn watch(shop: &SetUp, chain: &str) {
 
 #[track_caller]
 fn add(shop: &SetUp, chain: &str, key: &str) -> String {
-    let added = done(&wallet(&shop.file(), &["add", chain, "--yes"], key));
+    let added = parse_output(&wallet(&shop.file(), &["add", chain, "--yes"], key));
     added[0]["id"].as_str().unwrap().to_owned()
 }
 
@@ -118,7 +118,7 @@ fn an_address_is_handed_out_where_a_chain_is_watched_and_has_a_wallet() {
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // Retired it hands out nothing; who has an address keeps it.
-    done(&wallet(&shop.file(), &["retire", &bitcoin], ""));
+    parse_output(&wallet(&shop.file(), &["retire", &bitcoin], ""));
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // The wallet added last hands out, the first one goes on where it was once it is added again.
@@ -178,8 +178,8 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
     let file = shop.file();
     // One that began elsewhere, and has handed out 2000 that nothing came to.
     let args = ["add", "evm", "--yes", "--next"];
-    done(&wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
-    let evm = done(&wallet(&file, &[&args[..], &["7000"]].concat(), EVM))[0]["id"].clone();
+    parse_output(&wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
+    let evm = parse_output(&wallet(&file, &[&args[..], &["7000"]].concat(), EVM))[0]["id"].clone();
     let evm = evm.as_str().unwrap();
     watch(&shop, "bitcoin");
     let copy = file.with_extension("copy");
@@ -204,7 +204,7 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
     let (_server, url) = serve(&file, &NODES);
     let made = addresses(&shop, &url, "later");
     assert_eq!(made, [pair("utxo", derived(Chain::Bitcoin, ZPUB, 1002))]);
-    let listed = done(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&wallet(&file, &["list"], ""));
     assert_eq!(listed[0]["nextIndex"], 1003);
     assert_eq!(listed[0]["gapLimit"], 1003);
     assert_eq!(findings(&file), Vec::<String>::new());
@@ -248,7 +248,7 @@ fn a_wallet_that_a_restored_file_does_not_know_begins_behind_what_it_may_have_ha
         let said = String::from_utf8(output.stderr.clone()).unwrap();
         let why = format!("it begins with index {begins}: this file is a copy that was restored");
         assert_eq!(said.contains(&why), restored > 0, "{said}");
-        let added = done(&output);
+        let added = parse_output(&output);
         assert_eq!(added[0]["nextIndex"], begins);
         // Its owner's program begins at 0, whatever was handed out.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
@@ -264,7 +264,7 @@ fn a_wallet_that_a_restored_file_does_not_know_begins_behind_what_it_may_have_ha
     assert_eq!(handed_out, expected);
     // What is further already stays so.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
-    let added = done(&wallet(&file, &further, ZPUB));
+    let added = parse_output(&wallet(&file, &further, ZPUB));
     assert_eq!(added[0]["nextIndex"], 7000);
 }
 
@@ -275,7 +275,7 @@ fn live_mode_hands_out_addresses_of_the_network_that_is_followed_only() {
     // Another key, as one of a test network: it may be there.
     let to_test = "add bitcoin --yes --script wpkh --network test";
     let args: Vec<_> = to_test.split(' ').collect();
-    let added = || done(&wallet(&file, &args, TPUB));
+    let added = || parse_output(&wallet(&file, &args, TPUB));
     assert_eq!(added()[0]["handsOut"], false);
     let main = add(&shop, "bitcoin", ZPUB);
     added();
@@ -288,7 +288,7 @@ fn live_mode_hands_out_addresses_of_the_network_that_is_followed_only() {
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success() && said.contains(says), "{said}");
     }
-    let listed = done(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&wallet(&file, &["list"], ""));
     let hands_out = |one: &Value| one["handsOut"] == true;
     assert_eq!(
         listed.iter().map(hands_out).collect::<Vec<_>>(),
@@ -298,7 +298,7 @@ fn live_mode_hands_out_addresses_of_the_network_that_is_followed_only() {
     let first = derived(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", first)]);
     // Retired it is not followed by the test wallet.
-    done(&wallet(&file, &["retire", &main], ""));
+    parse_output(&wallet(&file, &["retire", &main], ""));
     assert_eq!(addresses(&shop, &url, "bob"), []);
 }
 
@@ -313,16 +313,16 @@ fn the_wallet_added_last_hands_out_whatever_the_clock_showed() {
         "update wallets set added_at = added_at * 2 where id is not null",
     );
     let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
-    let second = done(&wallet(&file, &args, EVM))[0]["id"].clone();
+    let second = parse_output(&wallet(&file, &args, EVM))[0]["id"].clone();
     let handing_out = || {
-        let listed = done(&wallet(&file, &["list"], ""));
+        let listed = parse_output(&wallet(&file, &["list"], ""));
         let of = listed.into_iter().filter(|one| one["handsOut"] == true);
         of.map(|one| one["id"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(handing_out(), slice::from_ref(&second));
     assert_eq!(add(&shop, "bitcoin", ZPUB), first);
     assert_eq!(handing_out(), [json!(first)]);
-    done(&wallet(&file, &args, EVM));
+    parse_output(&wallet(&file, &args, EVM));
     assert_eq!(handing_out(), [second]);
 }
 
@@ -377,7 +377,7 @@ fn a_wrong_script_is_corrected_until_an_address_is_handed_out() {
             XPUB,
         )
     };
-    let [wrong, right] = ["pkh", "wpkh"].map(|script| done(&add(script))[0].clone());
+    let [wrong, right] = ["pkh", "wpkh"].map(|script| parse_output(&add(script))[0].clone());
     assert_eq!(
         (&right["id"], &right["script"]),
         (&wrong["id"], &json!("wpkh"))
@@ -394,6 +394,6 @@ fn a_wrong_script_is_corrected_until_an_address_is_handed_out() {
             "{said}"
         );
     }
-    let listed = done(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&wallet(&file, &["list"], ""));
     assert_eq!((listed.len(), &listed[0]["script"]), (1, &json!("wpkh")));
 }

@@ -3,7 +3,7 @@
 use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
 use crate::file::audit::findings;
 use crate::file::old_files::{as_of, column};
-use crate::operator::wallets::{EVM, ZPUB, done, wallet};
+use crate::operator::wallets::{EVM, ZPUB, parse_output, wallet};
 use crate::process::serve::serve;
 use crate::support::operator_interface::OperatorInterface;
 use coffer::domain::asset::Chain;
@@ -19,7 +19,10 @@ fn add(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     let args = [&["add", "bitcoin", "--yes"], args].concat();
     let output = wallet(file, &args, ZPUB);
     let said = String::from_utf8(output.stderr.clone()).unwrap();
-    let added = output.status.success().then(|| done(&output).remove(0));
+    let added = output
+        .status
+        .success()
+        .then(|| parse_output(&output).remove(0));
     (said, added)
 }
 
@@ -103,7 +106,7 @@ fn an_index_that_was_mistyped_is_lowered_as_long_as_nothing_was_handed_out_behin
     refused(&file, &far, &["next must be at most 200011,"]);
     assert_eq!(moved(&file, &["--next", "11"]).1, 11);
     assert_eq!(addresses(&shop, &url, "bob"), index(11));
-    let listed = done(&wallet(&file, &["list"], "")).remove(0);
+    let listed = parse_output(&wallet(&file, &["list"], "")).remove(0);
     let told = ["firstIndex", "nextIndex", "gapLimit"].map(|name| listed[name].clone());
     assert_eq!(told, [10, 12, 20]);
     let expected = [
@@ -179,7 +182,10 @@ fn no_index_goes_back_below_what_a_restore_put_there() {
     // A wallet that such a file does not know began behind what it may have handed out.
     let evm = |args: &[&str]| wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
-        assert_eq!(done(&evm(&["--next", next]))[0]["nextIndex"], expected);
+        assert_eq!(
+            parse_output(&evm(&["--next", next]))[0]["nextIndex"],
+            expected
+        );
     }
     let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
     assert!(said.contains("next must be at least 2000"), "{said}");
@@ -205,7 +211,7 @@ fn an_older_file_is_lowered_where_no_restore_has_moved_its_index() {
         let conn = as_of(&file, &older, 11);
         conn.execute_batch(change).unwrap();
         conn.close().unwrap();
-        assert_eq!(done(&wallet(&older, &["list"], "")).len(), 1);
+        assert_eq!(parse_output(&wallet(&older, &["list"], "")).len(), 1);
         assert_eq!(findings(&older), Vec::<String>::new());
         older
     };

@@ -3,7 +3,7 @@
 use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
 use crate::file::audit::findings;
 use crate::file::old_files::column;
-use crate::operator::wallets::{EVM, XPUB, ZPUB, done, wallet};
+use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, wallet};
 use crate::process::serve::{SetUp, serve};
 use crate::support::dice::Dice;
 use crate::support::installation::{ETHEREUM, Installation, RunningServer, approval, with_signer};
@@ -48,7 +48,7 @@ impl Shop {
     fn new() -> Shop {
         let served = Installation::new();
         for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM)] {
-            done(&wallet(&served.file, &["add", chain, "--yes"], key));
+            parse_output(&wallet(&served.file, &["add", chain, "--yes"], key));
         }
         served.open_file().execute_batch(WATCHED).unwrap();
         let sent = served.path("sent");
@@ -245,7 +245,7 @@ fn twenty_older_copies_give_out_no_address_and_pay_no_transfer_twice() {
 #[track_caller]
 fn add(file: &Path, args: &[&str], key: &str) -> String {
     let args = [&["add"], args, &["--yes"]].concat();
-    let added = done(&wallet(file, &args, key)).remove(0);
+    let added = parse_output(&wallet(file, &args, key)).remove(0);
     added["id"].as_str().unwrap().to_owned()
 }
 
@@ -363,7 +363,7 @@ fn a_wallet_that_the_copy_lacks_goes_on_once_it_is_added_again() {
          (1500 in the replaced file)\n"
     );
     assert!(printed.contains(&line), "{printed}");
-    let listed = done(&wallet(&file, &["list"], ""));
+    let listed = parse_output(&wallet(&file, &["list"], ""));
     let late_row = listed
         .iter()
         .find(|row| row["id"] == late.as_str())

@@ -104,7 +104,7 @@ impl<'n> Merchant<'n> {
         let till = Till::new(&["--node", &format!("litecoin={}", url(node))]);
         let account_key = account_key();
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
-        crate::operator::wallets::done(&till.adds("litecoin", &public, &[]));
+        crate::operator::wallets::parse_output(&till.adds("litecoin", &public, &[]));
         let signer = waiting(&till.served);
         let running = till
             .served

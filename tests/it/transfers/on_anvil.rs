@@ -12,7 +12,7 @@ mod untraced;
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, transfer_calldata};
 use crate::support::installation::{RunningServer, approval};
@@ -85,7 +85,7 @@ impl Merchant {
         let settings = [format!("ethereum={url}"), format!("{USDC}={token}")];
         let mut till = Till::new(&["--node", &settings[0], "--token", &settings[1]]);
         till.add_settings(more(&till, &token));
-        done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+        parse_output(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
         node.mine(FINAL);
         let mut merchant = Merchant {
             running: Some(till.start()),

@@ -1,7 +1,7 @@
 //! Deposit addresses of this service are no destinations, and no address that money is sent to is handed out.
 
 use crate::chain::till::Till;
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::support::anvil::Node;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::{Installation, RunningServer, approval};
@@ -36,7 +36,7 @@ fn pays_out_to(
 fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() {
     let served = Installation::new();
     let add = ["add", "evm", "--yes", "--next", "5"];
-    done(&wallet(&served.file, &add, EVM));
+    parse_output(&wallet(&served.file, &add, EVM));
     let running = served.start(&[]);
     for chain in ["ethereum", "base"] {
         for index in [5, 6, 500, 1005] {
@@ -101,7 +101,7 @@ fn an_approval_looks_at_the_destination_again() {
     let running = served.start(&[]);
     // It was set before the wallet was added, and requested before that, too.
     let id = served.requested_payout_in(&running, ["ETH", "ethereum", &address(3)]);
-    done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+    parse_output(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
     let path = format!("/dashboard/api/payouts/{id}");
     let refused = running.operator_request("POST", &path, &approval());
     refused.assert_error(400, "invalid_request", Some("toAddress"));

@@ -2,7 +2,7 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{done, wallet};
+use crate::operator::wallets::{parse_output, wallet};
 use crate::support::polling;
 use crate::support::received::booked_amounts;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -183,7 +183,7 @@ fn money_of_our_own_books_nothing() {
     drop(running);
     // Gas for a sweep, the sweep and the rent that comes back, and what one of ours sends to another.
     let own = ["own", "solana", &node.payer];
-    done(&wallet(&till.served.file, &own, ""));
+    parse_output(&wallet(&till.served.file, &own, ""));
     node.pay(SOL, &to(&paid), 300_000_000);
     let pool = node.pool(0, 40);
     let at = pool.iter().position(|one| *one == to(&paid)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{done, wallet};
+use crate::operator::wallets::{parse_output, wallet};
 use crate::support::received::booked_amounts;
 use crate::support::tron::{Act, Fault, Node, TOKEN, address, bytes};
 use serde_json::{Value, json};
@@ -183,7 +183,7 @@ fn money_of_our_own_books_nothing() {
     let till = till(&node.url());
     let gas = [0x6a; 20];
     let own = ["own", "tron", &address(gas)];
-    done(&wallet(&till.served.file, &own, ""));
+    parse_output(&wallet(&till.served.file, &own, ""));
     let mut running = till.start();
     till.until_known("tron", "TRX");
     let [paid, other] = [ASSET, "TRX"].map(|asset| till.invoice(&running, asset));

@@ -1,7 +1,7 @@
 //! The pool of addresses of Solana that is derived offline: it is what wallets derive, and nothing of the phrase is left.
 
 use super::example;
-use crate::operator::wallets::{coffer, done};
+use crate::operator::wallets::{coffer, parse_output};
 use crate::support::scratch::Scratch;
 use crate::support::tools;
 use std::io::Write;
@@ -53,7 +53,7 @@ fn pool_is_derived_offline_as_wallets_derive_it_and_imported() {
         &["import", "solana", "-"],
         &pool,
     );
-    assert_eq!(done(&imported)[0]["added"], 3);
+    assert_eq!(parse_output(&imported)[0]["added"], 3);
     let arguments = ["--count", "1", "--from", "2", "--passphrase"];
     let output = derived(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
     assert_eq!(
