@@ -23,7 +23,7 @@ mod traces;
 
 pub use logs::TRANSFER;
 
-use super::rpc::{Failure, MethodError, Rpc};
+use super::rpc::{Failure, MethodError, Rpc, lied};
 use super::tokens::{Tokens, tokens_on};
 use super::{BlockRead, CarriedOut, Head, Held, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
@@ -190,14 +190,6 @@ impl Evm {
         }
     }
 
-    /// Counts it, where what a node said was no failure of the call and yet cannot be believed.
-    fn judged<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
-        if let Err(NodeError::Lied(_)) = &outcome {
-            self.rpc.distrust();
-        }
-        outcome
-    }
-
     fn read_head(&mut self) -> Result<Head, NodeError> {
         self.identified()?;
         let calls = ["latest", "finalized"].map(|tag| ("eth_getBlockByNumber", (tag, false)));
@@ -254,7 +246,7 @@ impl Evm {
 impl Node for Evm {
     fn network(&mut self) -> Result<String, NodeError> {
         let known = self.identify();
-        let known = self.judged(known)?;
+        let known = self.rpc.distrust_if_lied(known)?;
         let network = known.network.clone();
         (self.span, self.is_by_name) = (SPAN_MAX, true);
         let is_it = |of: &Known| of.network == known.network && of.shown == known.shown;
@@ -268,13 +260,13 @@ impl Node for Evm {
 
     fn head(&mut self) -> Result<Head, NodeError> {
         let head = self.read_head();
-        self.judged(head)
+        self.rpc.distrust_if_lied(head)
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let tokens = self.identified();
         let header = tokens.and_then(|_| self.header(height));
-        let header = self.judged(header)?;
+        let header = self.rpc.distrust_if_lied(header)?;
         Ok(header.map(|header| header.hash.to_string()))
     }
 
@@ -285,7 +277,7 @@ impl Node for Evm {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
-        self.judged(blocks)
+        self.rpc.distrust_if_lied(blocks)
     }
 
     /// Money on these chains is watched once it is in a block.
@@ -300,12 +292,12 @@ impl Node for Evm {
 
     fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
         let carried = self.find(txid);
-        self.judged(carried)
+        self.rpc.distrust_if_lied(carried)
     }
 
     fn held(&mut self, accounts: &[String], height: u32) -> Result<Option<Vec<Held>>, NodeError> {
         let held = self.read_held(accounts, height);
-        self.judged(held)
+        self.rpc.distrust_if_lied(held)
     }
 
     fn transaction(
@@ -315,7 +307,7 @@ impl Node for Evm {
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let found = self.look_up(txid, native_to, watched);
-        self.judged(found)
+        self.rpc.distrust_if_lied(found)
     }
 
     fn nonce_taken(
@@ -326,17 +318,17 @@ impl Node for Evm {
         height: u32,
     ) -> Result<Option<Block>, NodeError> {
         let taken = self.read_nonce_taken(txid, sender, nonce, height);
-        self.judged(taken)
+        self.rpc.distrust_if_lied(taken)
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let time = self.read_time_at(height);
-        self.judged(time)
+        self.rpc.distrust_if_lied(time)
     }
 
     fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         let fees = self.gas_fees();
-        self.judged(fees)
+        self.rpc.distrust_if_lied(fees)
     }
 
     fn requests(&self) -> u64 {
@@ -369,8 +361,4 @@ fn is_unknown_block(error: &MethodError) -> bool {
     let words = ["unknown block", "not found", "not be found"];
     let says_so = words.iter().any(|word| text.contains(word));
     says_so && error.code != -32601 && !text.contains("method")
-}
-
-fn lied(text: &str) -> NodeError {
-    NodeError::Lied(text.to_owned())
 }

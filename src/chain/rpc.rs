@@ -12,16 +12,19 @@ mod exchange;
 mod failure;
 mod limits;
 mod post;
+mod text;
 
 pub use endpoint::Endpoint;
+pub(super) use failure::lied;
 pub use failure::{Failure, MethodError};
 pub use limits::Limits;
 pub use post::Answered;
+pub(super) use text::parse_str;
 
 use super::NodeError;
 use answer::{Answer, BatchSeed, OneSeed};
 use batches::Batches;
-use failure::{is_limit, lied, limited, unread, wrong};
+use failure::{is_limit, limited, unread, wrong};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use serde_json::value::RawValue;
@@ -95,6 +98,17 @@ impl Rpc {
     /// Counts a failure that only the caller could see: an answer that cannot be believed.
     pub fn distrust(&mut self) {
         self.failed();
+    }
+
+    /// Counts a failure if the answer cannot be believed.
+    pub(super) fn distrust_if_lied<T>(
+        &mut self,
+        outcome: Result<T, NodeError>,
+    ) -> Result<T, NodeError> {
+        if let Err(NodeError::Lied(_)) = &outcome {
+            self.distrust();
+        }
+        outcome
     }
 
     /// Makes one call.

@@ -13,7 +13,7 @@ mod range;
 mod received;
 
 use super::evm::hex::Account;
-use super::rpc::{Answered, Rpc};
+use super::rpc::{Answered, Rpc, lied};
 use super::tokens::{Tokens, tokens_on};
 use super::{BlockRead, CarriedOut, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
@@ -193,31 +193,23 @@ impl Tron {
             finalized: self.finalized,
         })
     }
-
-    /// Counts an answer that was read and cannot be believed as a failure.
-    fn judged<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
-        if let Err(NodeError::Lied(_)) = &outcome {
-            self.rpc.distrust();
-        }
-        outcome
-    }
 }
 
 impl Node for Tron {
     fn network(&mut self) -> Result<String, NodeError> {
         let known = self.identified();
-        Ok(self.judged(known)?.network)
+        Ok(self.rpc.distrust_if_lied(known)?.network)
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
         let head = self.read_head();
-        self.judged(head)
+        self.rpc.distrust_if_lied(head)
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let known = self.identified();
         let header = known.and_then(|_| self.header(height));
-        let header = self.judged(header)?;
+        let header = self.rpc.distrust_if_lied(header)?;
         Ok(header.map(|header| header.block.hash))
     }
 
@@ -228,7 +220,7 @@ impl Node for Tron {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
-        self.judged(blocks)
+        self.rpc.distrust_if_lied(blocks)
     }
 
     /// Money on this chain is watched once it is in a block.
@@ -243,7 +235,7 @@ impl Node for Tron {
 
     fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
         let found = self.find(txid);
-        let found = self.judged(found)?;
+        let found = self.rpc.distrust_if_lied(found)?;
         Ok(found.map(|found| CarriedOut {
             block: found.header.block,
             time: found.header.time,
@@ -258,13 +250,13 @@ impl Node for Tron {
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let found = self.look_up(txid, native_to, watched);
-        self.judged(found)
+        self.rpc.distrust_if_lied(found)
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let known = self.identified();
         let header = known.and_then(|_| self.header(height));
-        let header = self.judged(header)?;
+        let header = self.rpc.distrust_if_lied(header)?;
         Ok(header.map(|header| header.time))
     }
 
@@ -306,10 +298,6 @@ fn header_of<T>(answer: &BlockAnswer<T>) -> Result<Option<Header>, NodeError> {
 fn block_of(height: u32, id: Id) -> Block {
     let hash = id.to_string();
     Block { height, hash }
-}
-
-fn lied(text: &str) -> NodeError {
-    NodeError::Lied(text.to_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! What does not live here: what they mean. What always holds: a number is read from its digits and is never cut: where it
 //! is larger than what it is asked as, that is said.
 
-use serde::de::{Error, Visitor};
+use crate::chain::rpc::parse_str;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -167,24 +167,9 @@ fn number(digits: &[u8]) -> Option<Number> {
     Some(number)
 }
 
-/// Reads a text with `parse`, without keeping it.
-struct Text<T>(&'static str, fn(&str) -> Option<T>);
-
-impl<T> Visitor<'_> for Text<T> {
-    type Value = T;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.0)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        (self.1)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.0)))
-    }
-}
-
 impl<'de, const N: usize> Deserialize<'de> for Bytes<N> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("a hash or an address in hexadecimal", Bytes::parse))
+        parse_str(from, "a hash or an address in hexadecimal", Bytes::parse)
     }
 }
 
@@ -196,13 +181,13 @@ impl<const N: usize> Serialize for Bytes<N> {
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("a number in hexadecimal", Number::parse))
+        parse_str(from, "a number in hexadecimal", Number::parse)
     }
 }
 
 impl<'de> Deserialize<'de> for Data {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("bytes in hexadecimal", Data::parse))
+        parse_str(from, "bytes in hexadecimal", Data::parse)
     }
 }
 

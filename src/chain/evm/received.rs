@@ -7,6 +7,7 @@ use super::answers::{Log, Receipt};
 use super::hex::{Account, Number, Word};
 use super::logs::transfer;
 use super::traces::Sent;
+use crate::chain::rpc::lied;
 use crate::chain::{NodeError, Received, Watched};
 use crate::domain::address::of_account;
 use crate::domain::asset::{Asset, Chain};
@@ -167,8 +168,4 @@ fn is_in_order(receipt: &Receipt) -> bool {
             .logs
             .is_sorted_by(|one, next| one.log_index.place() < next.log_index.place())
         && receipt.logs.iter().all(is_its)
-}
-
-fn lied(text: &str) -> NodeError {
-    NodeError::Lied(text.to_owned())
 }

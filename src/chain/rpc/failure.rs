@@ -88,7 +88,8 @@ pub(super) fn limited(error: &MethodError) -> NodeError {
     NodeError::Limited(format!("it says: {} ({})", error.message, error.code))
 }
 
-pub(super) fn lied(text: &str) -> NodeError {
+/// Returns [`NodeError::Lied`] with this text.
+pub(in crate::chain) fn lied(text: &str) -> NodeError {
     NodeError::Lied(text.to_owned())
 }
 

@@ -14,7 +14,7 @@ mod reading;
 mod slots;
 mod step;
 
-use super::rpc::{Failure, MethodError, Rpc};
+use super::rpc::{Failure, MethodError, Rpc, lied};
 use super::tokens::Tokens;
 use super::{
     BlockRead, CarriedOut, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError, Watched,
@@ -169,15 +169,10 @@ impl Solana {
     /// Counts an answer that was read and cannot be believed as a failure. What was read of a branch that is no more is
     /// forgotten.
     fn judged<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
-        match &outcome {
-            Err(NodeError::Lied(_)) => {
-                self.carried.clear();
-                self.rpc.distrust();
-            }
-            Err(NodeError::Behind) => self.carried.clear(),
-            Ok(_) | Err(_) => {}
+        if let Err(NodeError::Lied(_) | NodeError::Behind) = &outcome {
+            self.carried.clear();
         }
-        outcome
+        self.rpc.distrust_if_lied(outcome)
     }
 
     /// Returns a transaction in a block, with its block and the time of it.
@@ -306,10 +301,6 @@ impl Node for Solana {
     fn requests(&self) -> u64 {
         self.rpc.requests()
     }
-}
-
-fn lied(text: &str) -> NodeError {
-    NodeError::Lied(text.to_owned())
 }
 
 fn refused(method: &str, error: &MethodError) -> NodeError {

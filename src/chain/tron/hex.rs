@@ -1,7 +1,7 @@
 //! Bytes as Tron's HTTP interface writes them: hexadecimal digits without `0x`.
 
 use crate::chain::evm::hex::{self, Bytes, Number, Word};
-use serde::de::{Error, Visitor};
+use crate::chain::rpc::parse_str;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
@@ -80,30 +80,15 @@ pub fn number_of(text: &str) -> Option<Number> {
         .and_then(Number::parse_digits)
 }
 
-/// Reads a text with `parse`.
-struct Text<T>(&'static str, fn(&str) -> Option<T>);
-
-impl<T> Visitor<'_> for Text<T> {
-    type Value = T;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.0)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        (self.1)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.0)))
-    }
-}
-
 impl<'de> Deserialize<'de> for Id {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("an id of 64 digits in hexadecimal", Id::parse))
+        parse_str(from, "an id of 64 digits in hexadecimal", Id::parse)
     }
 }
 
 impl<'de> Deserialize<'de> for Account {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("an address in hexadecimal", Account::parse))
+        parse_str(from, "an address in hexadecimal", Account::parse)
     }
 }
 

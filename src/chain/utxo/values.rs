@@ -3,11 +3,10 @@
 //! What does not live here: the answers that they stand in. What always holds: a number is read from its digits, and what
 //! is no hash is refused.
 
+use crate::chain::rpc::parse_str;
 use crate::domain::money::coin::Units;
 use crate::domain::time::{SECOND_MS, Time};
-use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
-use std::fmt;
 
 /// The places that every coin of this kind has.
 const DECIMALS: i64 = 8;
@@ -50,42 +49,27 @@ impl HashBytes {
 
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("a hash of 64 hexadecimal digits", |text: &str| {
+        parse_str(from, "a hash of 64 hexadecimal digits", |text: &str| {
             is_hash(text).then(|| Hash(text.to_owned()))
-        }))
+        })
     }
 }
 
 impl<'de> Deserialize<'de> for HashBytes {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("a hash of 64 hexadecimal digits", HashBytes::parse))
+        parse_str(from, "a hash of 64 hexadecimal digits", HashBytes::parse)
     }
 }
 
 impl<'de> Deserialize<'de> for Script {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Text("a script in hexadecimal", |text: &str| {
+        parse_str(from, "a script in hexadecimal", |text: &str| {
             let mut bytes = [0; SCRIPT_BYTES_MAX];
             if text.len() > SCRIPT_BYTES_MAX.saturating_mul(2) {
                 return Some(Script(None));
             }
             from_hex(text, &mut bytes).map(|length| Script(Some((bytes, length))))
-        }))
-    }
-}
-
-/// A text that is read by a function, which knows what it may be.
-struct Text<F>(&'static str, F);
-
-impl<F: Fn(&str) -> Option<V>, V> Visitor<'_> for Text<F> {
-    type Value = V;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.0)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<V, E> {
-        (self.1)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.0)))
+        })
     }
 }
 
