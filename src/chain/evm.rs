@@ -17,7 +17,7 @@ pub mod hex;
 mod logs;
 mod lookup;
 mod range;
-pub(super) mod received;
+mod received;
 mod traced;
 mod traces;
 

@@ -19,6 +19,7 @@ pub mod rpc;
 pub mod setting;
 pub mod solana;
 pub mod tokens;
+mod transfers;
 pub mod tron;
 pub mod urls;
 pub mod utxo;

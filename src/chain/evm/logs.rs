@@ -5,7 +5,8 @@
 //! error in place of a list that is too short.
 
 use super::answers::Log;
-use super::hex::{Account, Bytes, Number, Word};
+use super::hex::{Account, Bytes, Word};
+use crate::chain::transfers::Transfer;
 use serde::Serialize;
 
 /// The hash of `Transfer(address,address,uint256)`, which each such log begins with.
@@ -64,16 +65,9 @@ pub fn quantity(height: u32) -> String {
     format!("{height:#x}")
 }
 
-/// A transfer as a log tells it.
-pub struct Transfer {
-    pub from: Account,
-    pub to: Account,
-    pub amount: Number,
-}
-
 /// The transfer that a log tells of; none where it is of another shape. A token that is no coin has its number among the
 /// topics, and no data.
-pub fn transfer(log: &Log) -> Option<Transfer> {
+pub fn token_transfer(log: &Log) -> Option<Transfer> {
     let [TRANSFER, from, to] = log.topics.as_slice() else {
         return None;
     };

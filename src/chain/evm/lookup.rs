@@ -5,10 +5,11 @@
 use super::answers::{Header, LookedUp, Receipt, Trace};
 use super::hex::{Account, Number, Word};
 use super::logs::quantity;
-use super::received::{Hint, Sought};
-use super::traces::{self, Sent};
+use super::received::Hint;
+use super::traces::{InternalTransfer, internal_transfers};
 use super::{Evm, block_of_header, lied};
 use crate::chain::rpc::Failure;
+use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
 use crate::domain::address::of_account;
 use crate::domain::observation::{Block, Spent};
@@ -97,17 +98,21 @@ impl Evm {
         let tokens = self.identified()?;
         let mut hint = Hint {
             block: Some(receipt.block_hash),
-            carried: told.to.map(|to| (told.from, to, told.value)),
+            own_transfer: told.to.map(|to| Transfer {
+                from: told.from,
+                to,
+                amount: told.value,
+            }),
             ..Hint::default()
         };
-        let sought = Sought {
+        let filter = TransferFilter {
             chain: self.chain,
             native: self.native,
             tokens: &tokens,
             watched,
         };
         let place = (height, told.hash);
-        let received = sought.received(place, &hint, receipt)?;
+        let received = filter.receipt_payments(place, &hint, receipt)?;
         let is_done = !receipt.status.is_zero();
         let is_paid = |to: &String| {
             let mut received = received.iter();
@@ -127,9 +132,9 @@ impl Evm {
                 is_traced: false,
             });
         };
-        hint.sent = sent;
+        hint.internal_transfers = sent;
         Ok(Outcome {
-            received: sought.received(place, &hint, receipt)?,
+            received: filter.receipt_payments(place, &hint, receipt)?,
             is_done,
             is_traced: true,
         })
@@ -140,7 +145,7 @@ impl Evm {
         &mut self,
         txid: Word,
         block: Word,
-    ) -> Result<Option<Vec<Sent>>, NodeError> {
+    ) -> Result<Option<Vec<InternalTransfer>>, NodeError> {
         if self.tells_no_traces() {
             return Ok(None);
         }
@@ -157,7 +162,7 @@ impl Evm {
         }
         // Each transaction has at least its own step.
         let is_told = !steps.is_empty();
-        let sent = traces::sent(&steps, block)?;
+        let sent = internal_transfers(&steps, block)?;
         Ok(is_told.then_some(sent))
     }
 

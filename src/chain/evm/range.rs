@@ -7,10 +7,11 @@ use super::Evm;
 use super::answers::{Full, Header, Log, Receipt, Trace, Transaction};
 use super::hex::Word;
 use super::logs::{filters, quantity, topics};
-use super::received::{Hint, Sought};
+use super::received::Hint;
 use super::traced::is_no_method;
-use super::traces::{self, Sent};
+use super::traces::{InternalTransfer, internal_transfers};
 use super::{block_of_header, is_unknown_block, lied};
+use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{BlockRead, NodeError, Received, Watched};
 use std::collections::BTreeMap;
 
@@ -54,7 +55,7 @@ impl Evm {
         let names = watched.accounts(NAMES_MAX);
         // Where nobody is watched, nothing is to be found.
         let is_empty = names.as_ref().is_some_and(Vec::is_empty);
-        let sought = Sought {
+        let filter = TransferFilter {
             chain: self.chain,
             native: self.native.filter(|_| !is_empty),
             tokens: if is_empty { &[] } else { &tokens },
@@ -63,7 +64,7 @@ impl Evm {
         if from > to {
             return Ok(Vec::new());
         }
-        let is_full = sought.native.is_some();
+        let is_full = filter.native.is_some();
         loop {
             let most = if is_full {
                 FULL_MAX.min(self.span)
@@ -73,8 +74,8 @@ impl Evm {
             let last = to.min(from.saturating_add(most.saturating_sub(1)));
             let mut blocks = self.fetch(from, last, is_full)?;
             let names = names.as_deref().filter(|_| self.is_by_name);
-            match self.logs((from, last), &blocks, &sought, names)? {
-                Asked::Answered(logs) => return self.assemble(&mut blocks, logs, &sought),
+            match self.logs((from, last), &blocks, &filter, names)? {
+                Asked::Answered(logs) => return self.assemble(&mut blocks, logs, &filter),
                 Asked::TooMuch(_) if last > from => {
                     self.span = last.abs_diff(from).saturating_add(1).div_euclid(2).max(1);
                 }
@@ -128,10 +129,10 @@ impl Evm {
         &mut self,
         (from, last): (u32, u32),
         blocks: &Blocks,
-        sought: &Sought<'_>,
+        filter: &TransferFilter<'_>,
         names: Option<&[[u8; 20]]>,
     ) -> Result<Asked, NodeError> {
-        let contracts: Vec<_> = sought
+        let contracts: Vec<_> = filter
             .tokens
             .iter()
             .map(|(contract, _)| *contract)
@@ -158,7 +159,7 @@ impl Evm {
         let mut logs = Vec::new();
         for outcome in outcomes {
             match outcome {
-                Ok(found) => logs.extend(found.into_iter().filter(|log| sought.is_hit(log))),
+                Ok(found) => logs.extend(found.into_iter().filter(|log| filter.matches_log(log))),
                 Err(error) if is_unknown_block(&error) => return Err(NodeError::Behind),
                 Err(error) => return Ok(Asked::TooMuch(self.refused("eth_getLogs", &error))),
             }
@@ -183,10 +184,10 @@ impl Evm {
         &mut self,
         blocks: &mut Blocks,
         logs: Vec<Log>,
-        sought: &Sought<'_>,
+        filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let mut hints = carried(blocks, sought);
-        self.contracts(blocks, &mut hints, sought)?;
+        let mut hints = own_transfers(blocks, filter);
+        self.contracts(blocks, &mut hints, filter)?;
         for log in logs {
             let height = log.block_number.place().ok_or(NodeError::Behind)?;
             let hint = hints.entry((height, log.transaction_hash)).or_default();
@@ -200,7 +201,7 @@ impl Evm {
         missing.dedup();
         missing.retain(|height| !blocks.contains_key(height));
         self.fetch_headers(blocks, &missing)?;
-        let received = self.receipts(blocks, &hints, sought)?;
+        let received = self.receipts(blocks, &hints, filter)?;
         joined(blocks, received)
     }
 
@@ -209,12 +210,12 @@ impl Evm {
         &mut self,
         blocks: &Blocks,
         hints: &mut Hints,
-        sought: &Sought<'_>,
+        filter: &TransferFilter<'_>,
     ) -> Result<(), NodeError> {
         let (Some(from), Some(last)) = (blocks.keys().next(), blocks.keys().last()) else {
             return Ok(());
         };
-        if sought.native.is_none() || *from < self.untraced_below {
+        if filter.native.is_none() || *from < self.untraced_below {
             return Ok(());
         }
         let all: Vec<_> = blocks.iter().collect();
@@ -242,18 +243,19 @@ impl Evm {
                     }
                     Err(error) => Err(self.refused("trace_block", &error)),
                     Ok(None) => Err(NodeError::Behind),
-                    Ok(Some(steps)) => sent(block, &steps),
+                    Ok(Some(steps)) => block_transfers(block, &steps),
                 };
                 let sent = match sent {
                     Ok(sent) => sent,
                     Err(error) => return self.trace_refused(**height, *last, error),
                 };
                 self.trace_refusals.remove(*height);
-                let ours = sent.into_iter();
-                for sent in ours.filter(|sent| sought.watched.has_account(&sent.to.0)) {
+                let is_watched =
+                    |sent: &InternalTransfer| filter.watched.has_account(&sent.transfer.to.0);
+                for sent in sent.into_iter().filter(is_watched) {
                     let hint = hints.entry((**height, sent.txid)).or_default();
                     hint.block = Some(block.header.hash);
-                    hint.sent.push(sent);
+                    hint.internal_transfers.push(sent);
                 }
             }
         }
@@ -266,7 +268,7 @@ impl Evm {
         &mut self,
         blocks: &Blocks,
         hints: &Hints,
-        sought: &Sought<'_>,
+        filter: &TransferFilter<'_>,
     ) -> Result<BTreeMap<u32, Vec<Received>>, NodeError> {
         let method = "eth_getTransactionReceipt";
         let calls: Vec<_> = hints.keys().map(|(_, txid)| (method, [*txid])).collect();
@@ -274,7 +276,7 @@ impl Evm {
         let mut placed: BTreeMap<u32, Vec<(u32, Vec<Received>)>> = BTreeMap::new();
         for ((key, hint), receipt) in hints.iter().zip(receipts) {
             let canonical = blocks.get(&key.0).map(|block| block.header.hash);
-            match judged(sought, *key, hint, canonical, receipt) {
+            match judged(filter, *key, hint, canonical, receipt) {
                 Ok(transaction) => placed.entry(key.0).or_default().push(transaction),
                 Err(error) => self.doubt(key.1, error)?,
             }
@@ -303,17 +305,17 @@ impl Evm {
 }
 
 /// What contracts sent in a block.
-fn sent(block: &Fetched, steps: &[Trace]) -> Result<Vec<Sent>, NodeError> {
+fn block_transfers(block: &Fetched, steps: &[Trace]) -> Result<Vec<InternalTransfer>, NodeError> {
     // Each transaction has at least its own step.
     if steps.is_empty() && !block.transactions.is_empty() {
         return Err(NodeError::Behind);
     }
-    traces::sent(steps, block.header.hash)
+    internal_transfers(steps, block.header.hash)
 }
 
 /// The place of a transaction in its block, and what came in with it.
 fn judged(
-    sought: &Sought<'_>,
+    filter: &TransferFilter<'_>,
     key: (u32, Word),
     hint: &Hint,
     canonical: Option<Word>,
@@ -323,7 +325,7 @@ fn judged(
     let receipt = receipt.ok_or(NodeError::Behind)?;
     let place = receipt.transaction_index.place();
     let place = place.ok_or_else(|| lied("a transaction is at no place of its block"))?;
-    Ok((place, sought.received(key, hint, &receipt)?))
+    Ok((place, filter.receipt_payments(key, hint, &receipt)?))
 }
 
 /// The parameters of a call for a block.
@@ -352,17 +354,21 @@ fn put(
 }
 
 /// The transactions that themselves carry something to a watched account.
-fn carried(blocks: &Blocks, sought: &Sought<'_>) -> Hints {
+fn own_transfers(blocks: &Blocks, filter: &TransferFilter<'_>) -> Hints {
     let mut hints = Hints::new();
     for (height, block) in blocks {
         for transaction in &block.transactions {
             let to = transaction
                 .to
-                .filter(|to| sought.watched.has_account(&to.0));
+                .filter(|to| filter.watched.has_account(&to.0));
             if let Some(to) = to.filter(|_| !transaction.value.is_zero()) {
                 let hint = hints.entry((*height, transaction.hash)).or_default();
                 hint.block = Some(block.header.hash);
-                hint.carried = Some((transaction.from, to, transaction.value));
+                hint.own_transfer = Some(Transfer {
+                    from: transaction.from,
+                    to,
+                    amount: transaction.value,
+                });
             }
         }
     }

@@ -4,15 +4,13 @@
 //! receipt of the block that is read, and a log's position is its place in that receipt.
 
 use super::answers::{Log, Receipt};
-use super::hex::{Account, Number, Word};
-use super::logs::transfer;
-use super::traces::Sent;
+use super::hex::{Number, Word};
+use super::logs::token_transfer;
+use super::traces::InternalTransfer;
 use crate::chain::rpc::lied;
-use crate::chain::{NodeError, Received, Watched};
-use crate::domain::address::of_account;
-use crate::domain::asset::{Asset, Chain};
-use crate::domain::money::coin::Units;
-use crate::domain::observation::{CONTRACTS_FROM, Spent};
+use crate::chain::transfers::{Transfer, TransferFilter};
+use crate::chain::{NodeError, Received};
+use crate::domain::observation::CONTRACTS_FROM;
 
 /// Why a transaction is looked at.
 #[derive(Debug, Default)]
@@ -20,36 +18,19 @@ pub struct Hint {
     /// The hash of the block that it is said to be in.
     pub block: Option<Word>,
     /// What the transaction itself carries: from, to, how much.
-    pub carried: Option<(Account, Account, Number)>,
+    pub own_transfer: Option<Transfer>,
     /// What contracts sent in it.
-    pub sent: Vec<Sent>,
+    pub internal_transfers: Vec<InternalTransfer>,
     /// What tokens it moved, as the search for logs told.
     pub logs: Vec<Log>,
 }
 
-/// What is looked for.
-pub struct Sought<'a> {
-    pub chain: Chain,
-    /// The chain's own coin, where it is one of ours.
-    pub native: Option<&'static Asset>,
-    /// The contracts of the tokens that are ours.
-    pub tokens: &'a [(Account, &'static Asset)],
-    pub watched: &'a dyn Watched,
-}
-
-impl Sought<'_> {
-    /// The coin of a contract.
-    pub fn token(&self, contract: Account) -> Option<&'static Asset> {
-        let mut tokens = self.tokens.iter();
-        let token = tokens.find(|(address, _)| *address == contract);
-        token.map(|(_, asset)| *asset)
-    }
-
+impl TransferFilter<'_> {
     /// May this log be money for us? Transfers of nothing are sent to everybody, for them to copy an address from.
-    pub fn is_hit(&self, log: &Log) -> bool {
-        let moved = transfer(log).filter(|_| self.token(log.address).is_some());
-        let moved = moved.filter(|transfer| !transfer.amount.is_zero());
-        moved.is_some_and(|transfer| self.watched.has_account(&transfer.to.0))
+    pub(super) fn matches_log(&self, log: &Log) -> bool {
+        let transfer = token_transfer(log).filter(|_| self.token(log.address).is_some());
+        let transfer = transfer.filter(|transfer| !transfer.amount.is_zero());
+        transfer.is_some_and(|transfer| self.watched.has_account(&transfer.to.0))
     }
 
     /// What came in with this transaction, by position.
@@ -57,7 +38,7 @@ impl Sought<'_> {
     /// # Errors
     /// [`NodeError::Lied`] where the receipt does not fit itself or the hint; [`NodeError::Behind`] where it is of another
     /// block.
-    pub fn received(
+    pub(super) fn receipt_payments(
         &self,
         (height, txid): (u32, Word),
         hint: &Hint,
@@ -80,73 +61,27 @@ impl Sought<'_> {
         if !is_its || !has_logs || !is_in_order(receipt) {
             return Err(lied("a receipt does not fit its transaction"));
         }
-        let mut received = Vec::new();
         if !is_done {
-            return Ok(received);
+            return Ok(Vec::new());
         }
-        if let (Some(asset), Some((from, to, amount))) = (self.native, hint.carried) {
-            received.extend(self.one(asset, txid, 0, (from, to, amount)));
-        }
-        for (position, log) in (1..CONTRACTS_FROM).zip(&receipt.logs) {
-            if let (Some(asset), Some(moved)) = (self.token(log.address), transfer(log)) {
-                let moved = (moved.from, moved.to, moved.amount);
-                received.extend(self.one(asset, txid, position, moved));
-            }
-        }
-        for sent in &hint.sent {
-            let position = CONTRACTS_FROM.saturating_add(sent.ordinal);
-            let moved = (sent.from, sent.to, sent.amount);
-            received.extend(
-                self.native
-                    .and_then(|asset| self.one(asset, txid, position, moved)),
-            );
-        }
-        Ok(received)
-    }
-
-    fn one(
-        &self,
-        asset: &'static Asset,
-        txid: Word,
-        position: u32,
-        moved: Moved,
-    ) -> Option<Received> {
+        let own = hint.own_transfer.into_iter();
+        let own = own.filter_map(|transfer| Some((self.native?, 0, transfer)));
+        let tokens = (1..CONTRACTS_FROM).zip(&receipt.logs);
+        let tokens = tokens.filter_map(|(position, log)| {
+            Some((self.token(log.address)?, position, token_transfer(log)?))
+        });
+        let internal = hint.internal_transfers.iter().filter_map(|internal| {
+            let position = CONTRACTS_FROM.saturating_add(internal.ordinal);
+            Some((self.native?, position, internal.transfer))
+        });
         let txid = txid.to_string();
-        credited((self.chain, self.watched), asset, (&txid, position), moved)
+        let transfers = own.chain(tokens).chain(internal);
+        Ok(transfers
+            .filter_map(|(asset, position, transfer)| {
+                self.payment(asset, (&txid, position), transfer)
+            })
+            .collect())
     }
-}
-
-/// An amount that was moved: from, to, how much.
-pub type Moved = (Account, Account, Number);
-
-/// One amount that was moved to a watched account. None that is nothing, and none past 128 bits, of which no coin has
-/// so many.
-pub fn credited(
-    (chain, watched): (Chain, &dyn Watched),
-    asset: &'static Asset,
-    (txid, position): (&str, u32),
-    (from, to, amount): Moved,
-) -> Option<Received> {
-    if !watched.has_account(&to.0) || amount.is_zero() {
-        return None;
-    }
-    let address = of_account(chain, &to.0)?;
-    let Some(amount) = amount.small() else {
-        let id = asset.id;
-        log::warn!("{txid} tells of more {id} to {address} than 128 bits count: it is left out");
-        return None;
-    };
-    // New coins and tokens have no sender.
-    let from = of_account(chain, &from.0);
-    Some(Received {
-        asset,
-        txid: txid.to_owned(),
-        position,
-        address,
-        amount: Units(amount),
-        first_seen: None,
-        spends: from.into_iter().map(Spent::Address).collect(),
-    })
 }
 
 /// Are these one log?

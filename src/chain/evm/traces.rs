@@ -4,21 +4,20 @@
 //! that made it and every step above that came to something, and its ordinal follows from its transaction alone.
 
 use super::answers::{CallType, Kind, Trace};
-use super::hex::{Account, Number, Word};
+use super::hex::Word;
 use crate::chain::NodeError;
+use crate::chain::transfers::Transfer;
 use std::collections::BTreeMap;
 
 /// A transfer that a contract made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct InternalTransfer {
     /// The transaction in which it did.
     pub txid: Word,
     /// Its place among the transfers of contracts in that transaction.
     pub ordinal: u32,
-    pub from: Account,
-    pub to: Account,
-    /// More than nothing.
-    pub amount: Number,
+    /// Its amount is above zero.
+    pub transfer: Transfer,
 }
 
 /// How far a transaction's steps were followed.
@@ -34,9 +33,12 @@ struct Walk<'a> {
 ///
 /// # Errors
 /// [`NodeError::Behind`] where the traces are of another block, [`NodeError::Lied`] where they are in no order.
-pub fn sent(traces: &[Trace], block: Word) -> Result<Vec<Sent>, NodeError> {
+pub fn internal_transfers(
+    traces: &[Trace],
+    block: Word,
+) -> Result<Vec<InternalTransfer>, NodeError> {
     let mut walks: BTreeMap<Word, Walk<'_>> = BTreeMap::new();
-    let mut sent = Vec::new();
+    let mut found = Vec::new();
     for trace in traces {
         if trace.block_hash != Some(block) {
             return Err(NodeError::Behind);
@@ -63,36 +65,35 @@ pub fn sent(traces: &[Trace], block: Word) -> Result<Vec<Sent>, NodeError> {
             walk.failed = Some(place);
             continue;
         }
-        let transfer = transfer(trace).filter(|_| !place.is_empty());
-        if let Some((from, to, amount)) = transfer.filter(|(.., amount)| !amount.is_zero()) {
-            sent.push(Sent {
+        let transfer = trace_transfer(trace).filter(|_| !place.is_empty());
+        if let Some(transfer) = transfer.filter(|transfer| !transfer.amount.is_zero()) {
+            found.push(InternalTransfer {
                 txid,
                 ordinal: walk.transfers,
-                from,
-                to,
-                amount,
+                transfer,
             });
             walk.transfers = walk.transfers.saturating_add(1);
         }
     }
-    Ok(sent)
+    Ok(found)
 }
 
 /// What a step moved, from whom and to whom; none where it is of a kind that moves nothing. A call of the kind `callcode`
 /// or `delegatecall` runs another's code where the money already is.
-fn transfer(trace: &Trace) -> Option<(Account, Account, Number)> {
+fn trace_transfer(trace: &Trace) -> Option<Transfer> {
     let action = &trace.action;
-    match trace.kind {
+    let (from, to, amount) = match trace.kind {
         Kind::Call if action.call_type == Some(CallType::Call) => {
-            Some((action.from?, action.to?, action.value?))
+            (action.from?, action.to?, action.value?)
         }
-        Kind::Create => Some((action.from?, trace.result.as_ref()?.address?, action.value?)),
+        Kind::Create => (action.from?, trace.result.as_ref()?.address?, action.value?),
         // What a contract leaves to itself goes nowhere.
         Kind::Suicide if action.address != action.refund_address => {
-            Some((action.address?, action.refund_address?, action.balance?))
+            (action.address?, action.refund_address?, action.balance?)
         }
-        Kind::Call | Kind::Suicide | Kind::Other => None,
-    }
+        Kind::Call | Kind::Suicide | Kind::Other => return None,
+    };
+    Some(Transfer { from, to, amount })
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 use super::answers::{FullAnswer, Info, Transaction};
 use super::hex::Id;
 use super::range::full_of;
-use super::received::Sought;
 use super::{Header, Side, Tron, lied};
+use crate::chain::transfers::TransferFilter;
 use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
 use crate::domain::address::of_account;
 use crate::domain::asset::Chain;
@@ -72,12 +72,13 @@ impl Tron {
             return Ok(Lookup::Absent);
         };
         let tokens = self.identified()?.tokens;
-        let sought = Sought {
+        let filter = TransferFilter {
+            chain: Chain::Tron,
             native: self.native,
             tokens: &tokens,
             watched,
         };
-        let received = sought.agreed(&found.transaction, Some(&found.info))?;
+        let received = filter.agreed_payments(&found.transaction, Some(&found.info))?;
         let is_traced = self.tells_all(&found, &received, native_to);
         let sender = found.transaction.sender;
         let sender = sender.and_then(|sender| of_account(Chain::Tron, &sender.0));

@@ -4,9 +4,10 @@
 
 use super::answers::{BlocksAnswer, FullAnswer, Info, Infos, Transaction};
 use super::hex::Id;
-use super::received::Sought;
 use super::{Header, SPAN_MAX, Side, Tron, header_of, lied};
+use crate::chain::transfers::TransferFilter;
 use crate::chain::{BlockRead, NodeError, Received, Watched};
+use crate::domain::asset::Chain;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -32,12 +33,13 @@ impl Tron {
             return Ok(Vec::new());
         }
         let last = to.min(from.saturating_add(self.span.saturating_sub(1)));
-        let sought = Sought {
+        let filter = TransferFilter {
+            chain: Chain::Tron,
             native: self.native,
             tokens: &tokens,
             watched,
         };
-        let read = self.read_blocks(from, last, &sought);
+        let read = self.read_blocks(from, last, &filter);
         let is_limited = match &read {
             Err(error) => matches!(error, NodeError::Limited(_)),
             Ok(read) => read.last().is_none_or(|read| read.block.height < last),
@@ -56,13 +58,13 @@ impl Tron {
         &mut self,
         from: u32,
         last: u32,
-        sought: &Sought<'_>,
+        filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let is_final = self.finalized.is_none_or(|finalized| last <= finalized);
         let side = if is_final { Side::Final } else { Side::Head };
         let mut read = Vec::new();
         for block in self.fetch(side, from, last)? {
-            match self.received_in(side, &block, sought) {
+            match self.received_in(side, &block, filter) {
                 Ok(received) => read.push(block_read(block, received)),
                 Err(NodeError::Limited(_)) if !read.is_empty() => break,
                 Err(error) => return Err(error),
@@ -108,13 +110,13 @@ impl Tron {
         &mut self,
         side: Side,
         block: &Full,
-        sought: &Sought<'_>,
+        filter: &TransferFilter<'_>,
     ) -> Result<Vec<Received>, NodeError> {
         let done = block.transactions.iter().filter(|one| one.is_done);
         let mut contracts = done.filter(|one| one.is_contract());
         let is_asked = match side {
-            Side::Final => contracts.next().is_some() && is_watching(sought.watched),
-            Side::Head => contracts.any(|one| sought.is_hit(one)),
+            Side::Final => contracts.next().is_some() && is_watching(filter.watched),
+            Side::Head => contracts.any(|one| filter.matches_call(one)),
         };
         let infos = if is_asked {
             self.infos(side, block)?
@@ -123,7 +125,7 @@ impl Tron {
         };
         let mut received = Vec::new();
         for one in &block.transactions {
-            received.extend(sought.agreed(one, infos.get(&one.id))?);
+            received.extend(filter.agreed_payments(one, infos.get(&one.id))?);
         }
         Ok(received)
     }

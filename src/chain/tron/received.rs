@@ -5,27 +5,18 @@
 use super::answers::{Act, Info, Internal, Log, Transaction};
 use super::hex::{account_of, number_of};
 use crate::chain::evm::TRANSFER;
-use crate::chain::evm::hex::{Account, Number, Word};
-use crate::chain::evm::received::{Moved, credited};
-use crate::chain::{NodeError, Received, Watched};
-use crate::domain::asset::{Asset, Chain};
+use crate::chain::evm::hex::{Number, Word};
+use crate::chain::transfers::{Transfer, TransferFilter};
+use crate::chain::{NodeError, Received};
+use crate::domain::asset::Asset;
 use crate::domain::observation::CONTRACTS_FROM;
 
 /// Notes of the steps that move native coin: `call`, `create` and `suicide`. Those of staking have amounts, too.
 const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
-/// Coins and accounts that are looked for.
-pub struct Sought<'a> {
-    /// The chain's own coin.
-    pub native: Option<&'static Asset>,
-    /// Contracts of the listed tokens.
-    pub tokens: &'a [(Account, &'static Asset)],
-    pub watched: &'a dyn Watched,
-}
-
-impl Sought<'_> {
+impl TransferFilter<'_> {
     /// Returns `true` if the transaction's own words say that it pays a watched account in a listed token.
-    pub fn is_hit(&self, transaction: &Transaction) -> bool {
+    pub(super) fn matches_call(&self, transaction: &Transaction) -> bool {
         let Act::Call { transfers } = &transaction.act else {
             return false;
         };
@@ -38,7 +29,7 @@ impl Sought<'_> {
     ///
     /// # Errors
     /// [`NodeError::Lied`] where there are some, and its block and its receipt disagree on whether it did what it should.
-    pub fn agreed(
+    pub(super) fn agreed_payments(
         &self,
         transaction: &Transaction,
         info: Option<&Info>,
@@ -49,7 +40,7 @@ impl Sought<'_> {
         if !transaction.is_done && by_receipt != Some(true) {
             return Ok(Vec::new());
         }
-        let received = self.received(transaction, info);
+        let received = self.transaction_payments(transaction, info);
         let agrees = transaction.is_done && by_receipt != Some(false);
         if agrees || received.is_empty() {
             return Ok(received);
@@ -60,43 +51,40 @@ impl Sought<'_> {
 
     /// Payments to watched accounts by a transaction that did what it should, by position. What contracts did in it is left
     /// out where `info` is not there.
-    fn received(&self, transaction: &Transaction, info: Option<&Info>) -> Vec<Received> {
+    fn transaction_payments(
+        &self,
+        transaction: &Transaction,
+        info: Option<&Info>,
+    ) -> Vec<Received> {
         let mut found = Vec::new();
-        let mut add = |asset, position, moved| {
-            let txid = transaction.id.to_string();
-            let one = credited((Chain::Tron, self.watched), asset, (&txid, position), moved);
-            found.extend(one);
+        let txid = transaction.id.to_string();
+        let mut add = |asset, position, transfer| {
+            found.extend(self.payment(asset, (&txid, position), transfer));
         };
         if let (Act::Transfer { to, amount }, Some(from), Some(native)) =
             (&transaction.act, transaction.sender, self.native)
         {
-            let amount = Number::Small(u128::from(*amount));
-            add(native, 0, (from, *to, amount));
+            let (to, amount) = (*to, Number::Small(u128::from(*amount)));
+            add(native, 0, Transfer { from, to, amount });
         }
         let logs = info.map_or(&[][..], |info| info.log.as_slice());
         for (position, log) in (1..CONTRACTS_FROM).zip(logs) {
-            if let Some((asset, moved)) = self.token_moved(log) {
-                add(asset, position, moved);
+            if let Some((asset, transfer)) = self.token_transfer(log) {
+                add(asset, position, transfer);
             }
         }
         let internal = info.map_or(&[][..], |info| info.internal.as_slice());
-        let internal = internal.iter().filter_map(native_moved);
-        for (position, moved) in (CONTRACTS_FROM..).zip(internal) {
-            if let (Some(native), Some(moved)) = (self.native, moved) {
-                add(native, position, moved);
+        let internal = internal.iter().filter_map(internal_transfer);
+        for (position, transfer) in (CONTRACTS_FROM..).zip(internal) {
+            if let (Some(native), Some(transfer)) = (self.native, transfer) {
+                add(native, position, transfer);
             }
         }
         found
     }
 
-    fn token(&self, contract: Account) -> Option<&'static Asset> {
-        let mut tokens = self.tokens.iter();
-        let token = tokens.find(|(address, _)| *address == contract);
-        token.map(|(_, asset)| *asset)
-    }
-
     /// The transfer of a listed token that a log tells of.
-    fn token_moved(&self, log: &Log) -> Option<(&'static Asset, Moved)> {
+    fn token_transfer(&self, log: &Log) -> Option<(&'static Asset, Transfer)> {
         let asset = self.token(log.address?.0)?;
         let [event, from, to] = log.topics.as_slice() else {
             return None;
@@ -105,12 +93,12 @@ impl Sought<'_> {
         let from = account_of(from.as_bytes())?;
         let to = account_of(to.as_bytes())?;
         let amount = number_of(&log.data)?;
-        (event == Some(TRANSFER)).then_some((asset, (from, to, amount)))
+        (event == Some(TRANSFER)).then_some((asset, Transfer { from, to, amount }))
     }
 }
 
 /// Native coin that a step moved: more than nothing, and not taken back. Within it `None` where it was not between accounts.
-fn native_moved(step: &Internal) -> Option<Option<Moved>> {
+fn internal_transfer(step: &Internal) -> Option<Option<Transfer>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;
     }
@@ -119,5 +107,9 @@ fn native_moved(step: &Internal) -> Option<Option<Moved>> {
     let amount = u128::try_from(value.call_value).ok();
     let amount = amount.filter(|amount| *amount > 0)?;
     let accounts = step.caller_address.zip(step.to);
-    Some(accounts.map(|(from, to)| (from.0, to.0, Number::Small(amount))))
+    Some(accounts.map(|(from, to)| Transfer {
+        from: from.0,
+        to: to.0,
+        amount: Number::Small(amount),
+    }))
 }

@@ -1,8 +1,8 @@
 //! Traces in the shape that Erigon, Nethermind and Reth answer them in.
 
 use super::super::answers::Trace;
-use super::super::hex::Number;
-use super::{Word, sent};
+use super::super::hex::{Account, Number};
+use super::{Word, internal_transfers};
 use crate::chain::NodeError;
 use serde_json::{Value, json};
 
@@ -47,11 +47,17 @@ fn read(steps: &Value) -> Result<Vec<(u32, u8, u8, Number)>, NodeError> {
     let steps: Vec<Trace> = serde_json::from_value(steps.clone())
         .map_err(|error| NodeError::Lied(error.to_string()))?;
     let block = Word::parse(BLOCK).ok_or(NodeError::Behind)?;
-    let sent = sent(&steps, block)?;
-    let last = |account: super::Account| account.0[19];
-    let all = sent.into_iter();
+    let last = |account: Account| account.0[19];
+    let all = internal_transfers(&steps, block)?.into_iter();
     Ok(all
-        .map(|sent| (sent.ordinal, last(sent.from), last(sent.to), sent.amount))
+        .map(|one| {
+            (
+                one.ordinal,
+                last(one.transfer.from),
+                last(one.transfer.to),
+                one.transfer.amount,
+            )
+        })
         .collect())
 }
 

@@ -1,0 +1,69 @@
+//! Transfers from one account to another, and which of them pay a watched account. For EVM chains and Tron.
+
+use super::evm::hex::{Account, Number};
+use super::{Received, Watched};
+use crate::domain::address::of_account;
+use crate::domain::asset::{Asset, Chain};
+use crate::domain::money::coin::Units;
+use crate::domain::observation::Spent;
+
+/// An amount that one account sent to another, in the smallest unit of its coin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Transfer {
+    pub from: Account,
+    pub to: Account,
+    pub amount: Number,
+}
+
+/// The coins and accounts whose transfers are read from blocks.
+pub(super) struct TransferFilter<'a> {
+    pub chain: Chain,
+    /// Native coin of the chain; `None` if Coffer does not list it.
+    pub native: Option<&'static Asset>,
+    /// Contracts of the listed tokens.
+    pub tokens: &'a [(Account, &'static Asset)],
+    pub watched: &'a dyn Watched,
+}
+
+impl TransferFilter<'_> {
+    /// Returns the listed token with this contract.
+    pub fn token(&self, contract: Account) -> Option<&'static Asset> {
+        let mut tokens = self.tokens.iter();
+        let token = tokens.find(|(address, _)| *address == contract);
+        token.map(|(_, asset)| *asset)
+    }
+
+    /// Returns the payment that a transfer makes to a watched account.
+    ///
+    /// A zero amount is no payment. An amount of more than 128 bits is left out: no coin has so many units.
+    pub fn payment(
+        &self,
+        asset: &'static Asset,
+        (txid, position): (&str, u32),
+        transfer: Transfer,
+    ) -> Option<Received> {
+        let Transfer { from, to, amount } = transfer;
+        if !self.watched.has_account(&to.0) || amount.is_zero() {
+            return None;
+        }
+        let address = of_account(self.chain, &to.0)?;
+        let Some(amount) = amount.small() else {
+            let id = asset.id;
+            log::warn!(
+                "{txid} tells of more {id} to {address} than 128 bits count: it is left out"
+            );
+            return None;
+        };
+        // `None` for the zero account, from which new coins and tokens come.
+        let from = of_account(self.chain, &from.0);
+        Some(Received {
+            asset,
+            txid: txid.to_owned(),
+            position,
+            address,
+            amount: Units(amount),
+            first_seen: None,
+            spends: from.into_iter().map(Spent::Address).collect(),
+        })
+    }
+}
