@@ -11,8 +11,8 @@
 //! and each block that it is in 1, where that was not read anyway.
 
 mod answers;
+mod balances;
 mod fees;
-mod held;
 pub mod hex;
 mod logs;
 mod lookup;
@@ -30,7 +30,7 @@ use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::Block;
 use crate::domain::time::{SECOND_MS, Time};
-use answers::{Header, Receipt};
+use answers::{EvmHeader, Receipt};
 use hex::{Account, Number, Word};
 use logs::quantity;
 use serde::Serialize;
@@ -47,25 +47,25 @@ pub struct Evm {
     overridden: Tokens,
     /// The chain's own coin, where it is one of ours.
     native: Option<&'static Asset>,
-    known: Option<Known>,
+    known: Option<EvmIdentity>,
     traces: Option<bool>,
-    /// How often the traces of a block, by its height, were refused for no reason that is known.
+    /// How often the traces of a block, by its height, were refusal for no reason that is known.
     trace_refusals: BTreeMap<u32, u32>,
     /// Below this height no traces are asked for.
     untraced_below: u32,
     /// Transactions whose receipts did not fit, and how often.
-    doubts: BTreeMap<Word, u32>,
+    receipt_mismatches: BTreeMap<Word, u32>,
     /// How many blocks are read at once.
     span: u32,
     /// Are accounts asked for by name, where there are few?
-    is_by_name: bool,
+    filters_by_account: bool,
 }
 
 /// What is known of the node that is asked, until a call fails: then it may be another.
-struct Known {
+struct EvmIdentity {
     epoch: u64,
     /// Its scheme, host and port.
-    shown: String,
+    endpoint: String,
     /// Its chain id, in decimal digits.
     network: String,
     tokens: Vec<(Account, &'static Asset)>,
@@ -84,9 +84,9 @@ impl Evm {
             traces: None,
             trace_refusals: BTreeMap::new(),
             untraced_below: 0,
-            doubts: BTreeMap::new(),
+            receipt_mismatches: BTreeMap::new(),
             span: SPAN_MAX,
-            is_by_name: true,
+            filters_by_account: true,
         }
     }
 
@@ -96,32 +96,32 @@ impl Evm {
     }
 
     /// Asks for the chain id, from which the contracts follow.
-    fn identify(&mut self) -> Result<Known, NodeError> {
+    fn fetch_identity(&mut self) -> Result<EvmIdentity, NodeError> {
         let id: Number = self.ask("eth_chainId", &[(); 0])?;
-        let id = id.small().filter(|id| *id > 0);
+        let id = id.to_u128().filter(|id| *id > 0);
         let id = id.ok_or_else(|| lied("its chain id is no number of a chain"))?;
         let network = id.to_string();
         let tokens = tokens_on(self.chain, &network, &self.overridden)?;
-        Ok(Known {
+        Ok(EvmIdentity {
             epoch: self.rpc.epoch(),
-            shown: self.rpc.shown().to_owned(),
+            endpoint: self.rpc.shown().to_owned(),
             network,
             tokens,
         })
     }
 
     /// Makes sure that the node is of the network that it was of; the contracts there.
-    fn identified(&mut self) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
+    fn verify_identity(&mut self) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.known {
             Some(known) if known.epoch == epoch => return Ok(known.tokens.clone()),
-            Some(known) => Some((known.network.clone(), known.shown.clone())),
+            Some(known) => Some((known.network.clone(), known.endpoint.clone())),
             None => None,
         };
-        let known = self.identify()?;
+        let known = self.fetch_identity()?;
         if before
             .as_ref()
-            .is_some_and(|(_, shown)| *shown != known.shown)
+            .is_some_and(|(_, endpoint)| *endpoint != known.endpoint)
         {
             self.forget_traces();
         }
@@ -138,7 +138,7 @@ impl Evm {
         Ok(tokens)
     }
 
-    /// Makes one call whose answer is not to be refused.
+    /// Makes one call whose answer is not to be refusal.
     fn ask<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -148,24 +148,24 @@ impl Evm {
             .call(method, params)
             .map_err(|failure| match failure {
                 Failure::Node(error) => error,
-                Failure::Method(error) => self.refused(method, &error),
+                Failure::Method(error) => self.refusal(method, &error),
             })
     }
 
-    /// Makes several calls of one method, whose answers are not to be refused.
+    /// Makes several calls of one method, whose answers are not to be refusal.
     fn ask_all<T: DeserializeOwned>(
         &mut self,
         calls: &[(&str, impl Serialize)],
     ) -> Result<Vec<T>, NodeError> {
         let mut answers = Vec::with_capacity(calls.len());
         for ((method, _), outcome) in calls.iter().zip(self.rpc.batch(calls)?) {
-            answers.push(outcome.map_err(|error| self.refused(method, &error))?);
+            answers.push(outcome.map_err(|error| self.refusal(method, &error))?);
         }
         Ok(answers)
     }
 
     /// What it means that a method says no which has to work.
-    fn refused(&mut self, method: &str, error: &MethodError) -> NodeError {
+    fn refusal(&mut self, method: &str, error: &MethodError) -> NodeError {
         if is_unknown_block(error) {
             return NodeError::Behind;
         }
@@ -179,11 +179,11 @@ impl Evm {
     }
 
     /// The block at a height, without its transactions; none where the node has none there.
-    fn header(&mut self, height: u32) -> Result<Option<Header>, NodeError> {
+    fn fetch_header(&mut self, height: u32) -> Result<Option<EvmHeader>, NodeError> {
         let params = (quantity(height), false);
-        let header: Option<Header> = self.ask("eth_getBlockByNumber", &params)?;
+        let header: Option<EvmHeader> = self.ask("eth_getBlockByNumber", &params)?;
         match &header {
-            Some(header) if header.number.place() != Some(height) => {
+            Some(header) if header.number.to_u32() != Some(height) => {
                 Err(lied("it answers a block of another height"))
             }
             _ => Ok(header),
@@ -191,11 +191,11 @@ impl Evm {
     }
 
     fn read_head(&mut self) -> Result<Head, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         let calls = ["latest", "finalized"].map(|tag| ("eth_getBlockByNumber", (tag, false)));
-        let mut answers = self.rpc.batch::<Option<Header>>(&calls)?.into_iter();
+        let mut answers = self.rpc.batch::<Option<EvmHeader>>(&calls)?.into_iter();
         let latest = answers.next().transpose();
-        let latest = latest.map_err(|error| self.refused("eth_getBlockByNumber", &error))?;
+        let latest = latest.map_err(|error| self.refusal("eth_getBlockByNumber", &error))?;
         let header = latest.flatten().ok_or(NodeError::Behind)?;
         let (block, time) = block_of_header(&header)?;
         // A node that knows no such tag, or has no such block yet, says so by an error.
@@ -214,7 +214,7 @@ impl Evm {
     }
 
     fn find(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         let Some(txid) = Word::parse(txid) else {
             return Ok(None);
         };
@@ -222,7 +222,7 @@ impl Evm {
         let Some(receipt) = receipt else {
             return Ok(None);
         };
-        let height = receipt.block_number.place();
+        let height = receipt.block_number.to_u32();
         let height = height.filter(|_| receipt.transaction_hash == txid);
         let height = height.ok_or_else(|| lied("it answers the receipt of another transaction"))?;
         let is_done = match receipt.status {
@@ -231,7 +231,7 @@ impl Evm {
             _ => return Err(lied("a receipt tells of no status that there is")),
         };
         // What it found may be of a block that was given up.
-        let header = self.header(height)?;
+        let header = self.fetch_header(height)?;
         let canonical = header.filter(|header| header.hash == receipt.block_hash);
         let canonical = canonical.map(|header| block_of_header(&header));
         let carried = canonical.transpose()?.map(|(block, time)| CarriedOut {
@@ -245,15 +245,15 @@ impl Evm {
 
 impl Node for Evm {
     fn network(&mut self) -> Result<String, NodeError> {
-        let known = self.identify();
+        let known = self.fetch_identity();
         let known = self.rpc.distrust_if_lied(known)?;
         let network = known.network.clone();
-        (self.span, self.is_by_name) = (SPAN_MAX, true);
-        let is_it = |of: &Known| of.network == known.network && of.shown == known.shown;
+        (self.span, self.filters_by_account) = (SPAN_MAX, true);
+        let is_it = |of: &EvmIdentity| of.network == known.network && of.endpoint == known.endpoint;
         if !self.known.as_ref().is_some_and(is_it) {
             self.forget_traces();
         }
-        self.look_for_traces();
+        self.probe_traces();
         self.known = Some(known);
         Ok(network)
     }
@@ -264,8 +264,8 @@ impl Node for Evm {
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        let tokens = self.identified();
-        let header = tokens.and_then(|_| self.header(height));
+        let tokens = self.verify_identity();
+        let header = tokens.and_then(|_| self.fetch_header(height));
         let header = self.rpc.distrust_if_lied(header)?;
         Ok(header.map(|header| header.hash.to_string()))
     }
@@ -296,7 +296,7 @@ impl Node for Evm {
     }
 
     fn held(&mut self, accounts: &[String], height: u32) -> Result<Option<Vec<Held>>, NodeError> {
-        let held = self.read_held(accounts, height);
+        let held = self.read_balances(accounts, height);
         self.rpc.distrust_if_lied(held)
     }
 
@@ -341,12 +341,12 @@ impl Node for Evm {
 }
 
 /// Which block it is, and its time.
-fn block_of_header(header: &Header) -> Result<(Block, Time), NodeError> {
-    let height = header.number.place();
+fn block_of_header(header: &EvmHeader) -> Result<(Block, Time), NodeError> {
+    let height = header.number.to_u32();
     let height = height.ok_or_else(|| lied("it answers a block of no height that there is"))?;
     let seconds = header
         .timestamp
-        .small()
+        .to_u128()
         .and_then(|seconds| i64::try_from(seconds).ok());
     let time = seconds.and_then(|seconds| seconds.checked_mul(SECOND_MS));
     let time = time.map(Time).filter(|time| *time <= Time::MAX);

@@ -47,7 +47,7 @@ impl TransferFilter<'_> {
             return None;
         }
         let address = of_account(self.chain, &to.0)?;
-        let Some(amount) = amount.small() else {
+        let Some(amount) = amount.to_u128() else {
             let id = asset.id;
             log::warn!(
                 "{txid} tells of more {id} to {address} than 128 bits count: it is left out"

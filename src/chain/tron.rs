@@ -19,7 +19,7 @@ use super::{BlockRead, CarriedOut, Head, Lookup, MempoolRead, Node, NodeError, W
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
-use answers::{BlockAnswer, HeaderAnswer};
+use answers::{HeaderResponse, TronBlockResponse};
 use hex::Id;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,7 +54,7 @@ pub struct Tron {
     overridden: Tokens,
     /// The chain's own coin.
     native: Option<&'static Asset>,
-    known: Option<Known>,
+    known: Option<TronIdentity>,
     /// Blocks in one request.
     span: u32,
     /// Height of the newest final block that it told of.
@@ -65,14 +65,14 @@ pub struct Tron {
 
 /// Facts about the node that is asked. A request that fails makes them doubtful: another node may answer next.
 #[derive(Clone)]
-struct Known {
+struct TronIdentity {
     epoch: u64,
     network: String,
     tokens: Vec<(Account, &'static Asset)>,
 }
 
 /// A block, without its transactions.
-struct Header {
+struct TronHeader {
     block: Block,
     parent: String,
     time: Time,
@@ -80,18 +80,18 @@ struct Header {
 
 /// One of a node's two interfaces.
 #[derive(Clone, Copy)]
-enum Side {
+enum NodeApi {
     /// Blocks that may be given up.
     Head,
     /// Blocks that are final.
     Final,
 }
 
-impl Side {
+impl NodeApi {
     fn path(self, method: &str) -> String {
         match self {
-            Side::Head => format!("/wallet/{method}"),
-            Side::Final => format!("/walletsolidity/{method}"),
+            NodeApi::Head => format!("/wallet/{method}"),
+            NodeApi::Final => format!("/walletsolidity/{method}"),
         }
     }
 }
@@ -114,15 +114,16 @@ impl Tron {
 
     fn ask<T: DeserializeOwned + Answered>(
         &mut self,
-        (side, method): (Side, &str),
+        (side, method): (NodeApi, &str),
         body: &impl Serialize,
     ) -> Result<T, NodeError> {
         self.rpc.post(&side.path(method), body)
     }
 
     /// Asks for the first block, from which network and contracts follow.
-    fn identify(&mut self) -> Result<Known, NodeError> {
-        let first: HeaderAnswer = self.ask((Side::Head, "getblockbynum"), &json!({ "num": 0 }))?;
+    fn fetch_identity(&mut self) -> Result<TronIdentity, NodeError> {
+        let first: HeaderResponse =
+            self.ask((NodeApi::Head, "getblockbynum"), &json!({ "num": 0 }))?;
         let id = first.id.ok_or(NodeError::Behind)?.to_string();
         let mut networks = FIRST_BLOCKS.iter();
         let network = networks.find(|(first, _)| *first == id);
@@ -130,7 +131,7 @@ impl Tron {
             || format!("that of the first block {id}"),
             |(_, network)| (*network).to_owned(),
         );
-        Ok(Known {
+        Ok(TronIdentity {
             epoch: self.rpc.epoch(),
             tokens: tokens_on(Chain::Tron, &network, &self.overridden)?,
             network,
@@ -138,14 +139,14 @@ impl Tron {
     }
 
     /// Makes sure that the node is of the network that it was of.
-    fn identified(&mut self) -> Result<Known, NodeError> {
+    fn verify_identity(&mut self) -> Result<TronIdentity, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.known {
             Some(known) if known.epoch == epoch => return Ok(known.clone()),
             Some(known) => Some(known.network.clone()),
             None => None,
         };
-        let known = self.identify()?;
+        let known = self.fetch_identity()?;
         if let Some(before) = before.filter(|before| *before != known.network) {
             self.rpc.distrust();
             let now = known.network;
@@ -158,10 +159,10 @@ impl Tron {
     }
 
     /// The block at a height; `None` where the node has none there.
-    fn header(&mut self, height: u32) -> Result<Option<Header>, NodeError> {
+    fn fetch_header(&mut self, height: u32) -> Result<Option<TronHeader>, NodeError> {
         let body = json!({ "num": height });
-        let answer: HeaderAnswer = self.ask((Side::Head, "getblockbynum"), &body)?;
-        match header_of(&answer)? {
+        let answer: HeaderResponse = self.ask((NodeApi::Head, "getblockbynum"), &body)?;
+        match parse_header(&answer)? {
             Some(header) if header.block.height != height => {
                 Err(lied("it answers a block of another height"))
             }
@@ -170,11 +171,11 @@ impl Tron {
     }
 
     fn read_head(&mut self) -> Result<Head, NodeError> {
-        self.identified()?;
-        let newest: HeaderAnswer = self.ask((Side::Head, "getnowblock"), &json!({}))?;
-        let newest = header_of(&newest)?.ok_or(NodeError::Behind)?;
-        let last: HeaderAnswer = self.ask((Side::Final, "getnowblock"), &json!({}))?;
-        let last = header_of(&last)?.map(|last| last.block.height);
+        self.verify_identity()?;
+        let newest: HeaderResponse = self.ask((NodeApi::Head, "getnowblock"), &json!({}))?;
+        let newest = parse_header(&newest)?.ok_or(NodeError::Behind)?;
+        let last: HeaderResponse = self.ask((NodeApi::Final, "getnowblock"), &json!({}))?;
+        let last = parse_header(&last)?.map(|last| last.block.height);
         // Two nodes behind one url may answer: what is final for one, the other may not have yet.
         let last = last.map(|last| last.min(newest.block.height));
         let is_late =
@@ -197,7 +198,7 @@ impl Tron {
 
 impl Node for Tron {
     fn network(&mut self) -> Result<String, NodeError> {
-        let known = self.identified();
+        let known = self.verify_identity();
         Ok(self.rpc.distrust_if_lied(known)?.network)
     }
 
@@ -207,8 +208,8 @@ impl Node for Tron {
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        let known = self.identified();
-        let header = known.and_then(|_| self.header(height));
+        let known = self.verify_identity();
+        let header = known.and_then(|_| self.fetch_header(height));
         let header = self.rpc.distrust_if_lied(header)?;
         Ok(header.map(|header| header.block.hash))
     }
@@ -254,8 +255,8 @@ impl Node for Tron {
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        let known = self.identified();
-        let header = known.and_then(|_| self.header(height));
+        let known = self.verify_identity();
+        let header = known.and_then(|_| self.fetch_header(height));
         let header = self.rpc.distrust_if_lied(header)?;
         Ok(header.map(|header| header.time))
     }
@@ -270,7 +271,7 @@ impl Node for Tron {
 }
 
 /// Reads the header of a block; `None` where the node has no such block.
-fn header_of<T>(answer: &BlockAnswer<T>) -> Result<Option<Header>, NodeError> {
+fn parse_header<T>(answer: &TronBlockResponse<T>) -> Result<Option<TronHeader>, NodeError> {
     let Some(id) = answer.id else {
         return Ok(None);
     };
@@ -288,7 +289,7 @@ fn header_of<T>(answer: &BlockAnswer<T>) -> Result<Option<Header>, NodeError> {
     }
     let time = Some(Time(data.timestamp)).filter(|time| (Time(0)..=Time::MAX).contains(time));
     let time = time.ok_or_else(|| lied("it answers a block of no time that there is"))?;
-    Ok(Some(Header {
+    Ok(Some(TronHeader {
         block: block_of(height, id),
         parent: parent.to_string(),
         time,

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 /// A block without its transactions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Header {
+pub struct EvmHeader {
     pub number: Number,
     pub hash: Word,
     pub parent_hash: Word,
@@ -21,17 +21,17 @@ pub struct Header {
 /// A block with its transactions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Full {
+pub struct EvmBlock {
     pub number: Number,
     pub hash: Word,
     pub parent_hash: Word,
     pub timestamp: Number,
-    pub transactions: Vec<Transaction>,
+    pub transactions: Vec<EvmTransaction>,
 }
 
 /// What a transaction itself carries.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Transaction {
+pub struct EvmTransaction {
     pub hash: Word,
     pub from: Account,
     /// None where it makes a contract.
@@ -43,7 +43,7 @@ pub struct Transaction {
 /// A transaction as `eth_getTransactionByHash` tells it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LookedUp {
+pub struct TransactionByHash {
     pub hash: Word,
     /// `None` while it is pending.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct LookedUp {
 /// A log, as `eth_getLogs` and receipts tell it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Log {
+pub struct EvmLog {
     pub address: Account,
     pub topics: Vec<Word>,
     pub data: Data,
@@ -83,7 +83,7 @@ pub struct Receipt {
     pub block_number: Number,
     /// 1 where it did what it should, 0 where all of it was taken back.
     pub status: Number,
-    pub logs: Vec<Log>,
+    pub logs: Vec<EvmLog>,
 }
 
 /// One step of what a transaction did, of `trace_block`.
@@ -91,13 +91,13 @@ pub struct Receipt {
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     #[serde(rename = "type")]
-    pub kind: Kind,
-    pub action: Action,
+    pub kind: TraceKind,
+    pub action: TraceAction,
     /// Why it came to nothing, where it did.
     #[serde(default)]
     pub error: Option<IgnoredAny>,
     #[serde(default)]
-    pub result: Option<Made>,
+    pub result: Option<TraceResult>,
     /// Which call made it: the place among the calls of each of its parents, the transaction's own call left out.
     pub trace_address: Vec<u32>,
     pub block_hash: Option<Word>,
@@ -109,7 +109,7 @@ pub struct Trace {
 /// What kind of step it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum TraceKind {
     Call,
     Create,
     /// A contract ends.
@@ -133,7 +133,7 @@ pub enum CallType {
 /// What a step was to do. Which of these it has depends on its kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Action {
+pub struct TraceAction {
     pub call_type: Option<CallType>,
     pub from: Option<Account>,
     pub to: Option<Account>,
@@ -147,7 +147,7 @@ pub struct Action {
 /// What a step made.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Made {
+pub struct TraceResult {
     /// The contract, where it made one.
     pub address: Option<Account>,
 }

@@ -10,7 +10,7 @@ use crate::domain::network_fee::{GAS, NodeFees, TOKEN_GAS};
 impl Evm {
     /// Cost of transfers; `None` if the node's gas price is zero or cannot be counted.
     pub(super) fn gas_fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         match self.rpc.call::<Number>("eth_gasPrice", &[(); 0]) {
             Ok(price) => Ok(of_price(price)),
             Err(Failure::Method(_)) => Ok(None),
@@ -20,7 +20,7 @@ impl Evm {
 }
 
 fn of_price(price: Number) -> Option<NodeFees> {
-    let price = price.small().filter(|price| *price > 0)?;
+    let price = price.to_u128().filter(|price| *price > 0)?;
     let of_gas = |gas: u128| price.checked_mul(gas).map(Units);
     Some(NodeFees {
         own_coin: of_gas(GAS)?,

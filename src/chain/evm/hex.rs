@@ -65,7 +65,7 @@ impl<const N: usize> Bytes<N> {
         }
         let mut bytes = [0; N];
         for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = half(*high)? << 4 | half(*low)?;
+            *byte = nibble(*high)? << 4 | nibble(*low)?;
         }
         Some(Bytes(bytes))
     }
@@ -105,7 +105,7 @@ impl Number {
     }
 
     /// The number, where 128 bits hold it.
-    pub fn small(self) -> Option<u128> {
+    pub fn to_u128(self) -> Option<u128> {
         match self {
             Number::Small(number) => Some(number),
             Number::Large => None,
@@ -118,8 +118,8 @@ impl Number {
     }
 
     /// The number as a height or a place.
-    pub fn place(self) -> Option<u32> {
-        u32::try_from(self.small()?).ok()
+    pub fn to_u32(self) -> Option<u32> {
+        u32::try_from(self.to_u128()?).ok()
     }
 }
 
@@ -127,7 +127,7 @@ impl Data {
     fn parse(text: &str) -> Option<Data> {
         let digits = digits(text)?;
         let (pairs, rest) = digits.as_chunks::<2>();
-        let is_hex = digits.iter().all(|digit| half(*digit).is_some());
+        let is_hex = digits.iter().all(|digit| nibble(*digit).is_some());
         if !is_hex || !rest.is_empty() {
             return None;
         }
@@ -143,10 +143,10 @@ fn digits(text: &str) -> Option<&[u8]> {
     text.strip_prefix("0x").map(str::as_bytes)
 }
 
-fn half(digit: u8) -> Option<u8> {
+fn nibble(digit: u8) -> Option<u8> {
     char::from(digit)
         .to_digit(16)
-        .and_then(|half| u8::try_from(half).ok())
+        .and_then(|nibble| u8::try_from(nibble).ok())
 }
 
 /// The number that these digits stand for; none where one is no digit, or there are more than 256 bits.
@@ -158,9 +158,9 @@ fn number(digits: &[u8]) -> Option<Number> {
     }
     let mut number = Number::Small(0);
     for digit in digits {
-        let half = u128::from(half(*digit)?);
+        let nibble = u128::from(nibble(*digit)?);
         number = match number {
-            Number::Small(number) if number >> 124 == 0 => Number::Small(number << 4 | half),
+            Number::Small(number) if number >> 124 == 0 => Number::Small(number << 4 | nibble),
             _ => Number::Large,
         };
     }
@@ -224,8 +224,8 @@ mod tests {
         }
         assert!(serde_json::from_str::<Number>("7").is_err());
         assert!(serde_json::from_str::<Number>("null").is_err());
-        assert_eq!(Number::Small(1 << 32).place(), None);
-        assert_eq!(Number::Large.place(), None);
+        assert_eq!(Number::Small(1 << 32).to_u32(), None);
+        assert_eq!(Number::Large.to_u32(), None);
     }
 
     #[test]

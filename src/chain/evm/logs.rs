@@ -4,7 +4,7 @@
 //! of a range is asked for by its hash, in the same request as the range, so a node that does not have it yet answers an
 //! error in place of a list that is too short.
 
-use super::answers::Log;
+use super::answers::EvmLog;
 use super::hex::{Account, Bytes, Word};
 use crate::chain::transfers::Transfer;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub const TRANSFER: Word = Bytes([
 /// What `eth_getLogs` is asked.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Filter<'a> {
+pub struct LogFilter<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     from_block: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,8 +45,8 @@ pub fn filters<'a>(
     hash: Word,
     contracts: &'a [Account],
     topics: &'a [Option<Vec<Word>>],
-) -> Vec<(&'static str, [Filter<'a>; 1])> {
-    let filter = |from_block, to_block, block_hash| Filter {
+) -> Vec<(&'static str, [LogFilter<'a>; 1])> {
+    let filter = |from_block, to_block, block_hash| LogFilter {
         from_block,
         to_block,
         block_hash,
@@ -67,7 +67,7 @@ pub fn quantity(height: u32) -> String {
 
 /// The transfer that a log tells of; none where it is of another shape. A token that is no coin has its number among the
 /// topics, and no data.
-pub fn token_transfer(log: &Log) -> Option<Transfer> {
+pub fn token_transfer(log: &EvmLog) -> Option<Transfer> {
     let [TRANSFER, from, to] = log.topics.as_slice() else {
         return None;
     };

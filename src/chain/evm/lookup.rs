@@ -2,10 +2,10 @@
 //!
 //! Invariant: a transaction is in a block only by a receipt of a block that the node has at that height.
 
-use super::answers::{Header, LookedUp, Receipt, Trace};
+use super::answers::{EvmHeader, Receipt, Trace, TransactionByHash};
 use super::hex::{Account, Number, Word};
 use super::logs::quantity;
-use super::received::Hint;
+use super::received::TransferHint;
 use super::traces::{InternalTransfer, internal_transfers};
 use super::{Evm, block_of_header, lied};
 use crate::chain::rpc::Failure;
@@ -19,7 +19,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 /// Transfers of a transaction to watched accounts, whether it succeeded, and whether the node told all of them.
-struct Outcome {
+struct TransactionEffects {
     received: Vec<Received>,
     is_done: bool,
     is_traced: bool,
@@ -33,7 +33,7 @@ impl Evm {
         native_to: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         let Some(txid) = Word::parse(txid) else {
             return Ok(Lookup::Absent);
         };
@@ -41,11 +41,11 @@ impl Evm {
             ("eth_getTransactionByHash", [txid]),
             ("eth_getTransactionReceipt", [txid]),
         ];
-        let answers = self.ask_all::<Told>(&calls)?;
+        let answers = self.ask_all::<RawAnswer>(&calls)?;
         let [told, receipt] = answers.as_slice() else {
             return Err(lied("it left out answers"));
         };
-        let told: Option<LookedUp> = read(told)?;
+        let told: Option<TransactionByHash> = read(told)?;
         let receipt: Option<Receipt> = read(receipt)?;
         if told.as_ref().is_some_and(|told| told.hash != txid) {
             return Err(lied("it answers another transaction"));
@@ -61,49 +61,49 @@ impl Evm {
         }
     }
 
-    fn pending(&self, told: &LookedUp) -> Result<Lookup, NodeError> {
-        let outcome = Outcome {
+    fn pending(&self, told: &TransactionByHash) -> Result<Lookup, NodeError> {
+        let outcome = TransactionEffects {
             received: Vec::new(),
             is_done: true,
             is_traced: true,
         };
-        self.found(told, None, outcome)
+        self.found_transaction(told, None, outcome)
     }
 
     fn in_block(
         &mut self,
-        told: &LookedUp,
+        told: &TransactionByHash,
         receipt: &Receipt,
         native_to: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        let height = receipt.block_number.place();
+        let height = receipt.block_number.to_u32();
         let height = height.ok_or_else(|| lied("a receipt is of no height that there is"))?;
         // The receipt may be of a block that was given up.
-        let canonical = self.header(height)?;
+        let canonical = self.fetch_header(height)?;
         let Some(canonical) = canonical.filter(|header| header.hash == receipt.block_hash) else {
             return Ok(Lookup::Absent);
         };
-        let outcome = self.outcome(told, height, receipt, (native_to, watched))?;
-        self.found(told, Some(block_of_header(&canonical)?), outcome)
+        let outcome = self.effects(told, height, receipt, (native_to, watched))?;
+        self.found_transaction(told, Some(block_of_header(&canonical)?), outcome)
     }
 
-    fn outcome(
+    fn effects(
         &mut self,
-        told: &LookedUp,
+        told: &TransactionByHash,
         height: u32,
         receipt: &Receipt,
         (native_to, watched): (&[String], &dyn Watched),
-    ) -> Result<Outcome, NodeError> {
-        let tokens = self.identified()?;
-        let mut hint = Hint {
+    ) -> Result<TransactionEffects, NodeError> {
+        let tokens = self.verify_identity()?;
+        let mut hint = TransferHint {
             block: Some(receipt.block_hash),
             own_transfer: told.to.map(|to| Transfer {
                 from: told.from,
                 to,
                 amount: told.value,
             }),
-            ..Hint::default()
+            ..TransferHint::default()
         };
         let filter = TransferFilter {
             chain: self.chain,
@@ -119,21 +119,21 @@ impl Evm {
             received.any(|one| Some(one.asset) == self.native && one.address == *to)
         };
         if !is_done || native_to.iter().all(is_paid) {
-            return Ok(Outcome {
+            return Ok(TransactionEffects {
                 received,
                 is_done,
                 is_traced: true,
             });
         }
         let Some(sent) = self.sent_by_contracts(told.hash, receipt.block_hash)? else {
-            return Ok(Outcome {
+            return Ok(TransactionEffects {
                 received,
                 is_done,
                 is_traced: false,
             });
         };
         hint.internal_transfers = sent;
-        Ok(Outcome {
+        Ok(TransactionEffects {
             received: filter.receipt_payments(place, &hint, receipt)?,
             is_done,
             is_traced: true,
@@ -146,7 +146,7 @@ impl Evm {
         txid: Word,
         block: Word,
     ) -> Result<Option<Vec<InternalTransfer>>, NodeError> {
-        if self.tells_no_traces() {
+        if self.lacks_traces() {
             return Ok(None);
         }
         let steps = self
@@ -166,15 +166,15 @@ impl Evm {
         Ok(is_told.then_some(sent))
     }
 
-    fn found(
+    fn found_transaction(
         &self,
-        told: &LookedUp,
+        told: &TransactionByHash,
         block: Option<(Block, Time)>,
-        outcome: Outcome,
+        outcome: TransactionEffects,
     ) -> Result<Lookup, NodeError> {
         let nonce = told
             .nonce
-            .small()
+            .to_u128()
             .and_then(|nonce| u64::try_from(nonce).ok());
         let nonce = nonce.ok_or_else(|| lied("a transaction has no nonce that there is"))?;
         let sender = of_account(self.chain, &told.from.0).map(Spent::Address);
@@ -199,7 +199,7 @@ impl Evm {
         nonce: u64,
         height: u32,
     ) -> Result<Option<Block>, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         let (Some(txid), Some(sender)) = (Word::parse(txid), Account::parse(sender)) else {
             return Ok(None);
         };
@@ -208,20 +208,20 @@ impl Evm {
             ("eth_getBlockByNumber", json!([quantity(height), false])),
             ("eth_getTransactionReceipt", json!([txid])),
         ];
-        let mut answers = self.rpc.batch::<Told>(&calls)?.into_iter();
+        let mut answers = self.rpc.batch::<RawAnswer>(&calls)?.into_iter();
         // Nodes keep the state of the newest blocks only.
         let Some(Ok(count)) = answers.next() else {
             return Ok(None);
         };
         let mut told = Vec::with_capacity(calls.len());
         for ((method, _), answer) in calls.iter().skip(1).zip(answers) {
-            told.push(answer.map_err(|error| self.refused(method, &error))?);
+            told.push(answer.map_err(|error| self.refusal(method, &error))?);
         }
         let [header, receipt] = told.as_slice() else {
             return Err(lied("it left out answers"));
         };
         let count: Number = read(&count)?;
-        let header: Option<Header> = read(header)?;
+        let header: Option<EvmHeader> = read(header)?;
         let receipt: Option<Receipt> = read(receipt)?;
         let (Some(header), None) = (header, receipt) else {
             return Err(NodeError::Behind);
@@ -230,7 +230,7 @@ impl Evm {
         if block.height != height {
             return Err(lied("it answers a block of another height"));
         }
-        let count = count.small();
+        let count = count.to_u128();
         let count = count.ok_or_else(|| lied("an account has sent more than can be counted"))?;
         let is_taken = count > u128::from(nonce);
         Ok(is_taken.then_some(block))
@@ -238,11 +238,11 @@ impl Evm {
 
     /// [`Node::time_at`](crate::chain::Node::time_at).
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         let params = (quantity(height), false);
         match self
             .rpc
-            .call::<Option<Header>>("eth_getBlockByNumber", &params)
+            .call::<Option<EvmHeader>>("eth_getBlockByNumber", &params)
         {
             Ok(Some(header)) => {
                 let (block, time) = block_of_header(&header)?;
@@ -251,7 +251,7 @@ impl Evm {
                 }
                 Ok(Some(time))
             }
-            // Old blocks may be refused in words of the node's own.
+            // Old blocks may be refusal in words of the node's own.
             Ok(None) | Err(Failure::Method(_)) => Ok(None),
             Err(Failure::Node(error)) => Err(error),
         }
@@ -259,9 +259,9 @@ impl Evm {
 }
 
 /// One answer of a request of several methods; `None` for `null`.
-type Told = Option<Box<RawValue>>;
+type RawAnswer = Option<Box<RawValue>>;
 
-fn read<T: DeserializeOwned>(answer: &Told) -> Result<T, NodeError> {
+fn read<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, NodeError> {
     let text = answer.as_ref().map_or("null", |told| told.get());
     serde_json::from_str(text)
         .map_err(|error| NodeError::Lied(format!("its answer is not what was asked: {error}")))

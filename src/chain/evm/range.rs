@@ -4,10 +4,10 @@
 //! every answer about a block names that block's hash, and a range of which one does not is read again later.
 
 use super::Evm;
-use super::answers::{Full, Header, Log, Receipt, Trace, Transaction};
+use super::answers::{EvmBlock, EvmHeader, EvmLog, EvmTransaction, Receipt, Trace};
 use super::hex::Word;
 use super::logs::{filters, quantity, topics};
-use super::received::Hint;
+use super::received::TransferHint;
 use super::traced::is_no_method;
 use super::traces::{InternalTransfer, internal_transfers};
 use super::{block_of_header, is_unknown_block, lied};
@@ -20,27 +20,27 @@ const NAMES_MAX: usize = 500;
 /// The most blocks whose traces are fetched in one request: those of one may have ten megabytes.
 const TRACED_MAX: usize = 2;
 /// So often a transaction's receipt is asked for again where it does not fit.
-const DOUBTS_MAX: u32 = 10;
+const RECEIPT_MISMATCHES_MAX: u32 = 10;
 /// The most blocks that are fetched with their transactions in one step.
 const FULL_MAX: u32 = 8;
 
 /// A block as it was fetched.
-struct Fetched {
-    header: Header,
+struct FetchedBlock {
+    header: EvmHeader,
     /// None where it was fetched without them.
-    transactions: Vec<Transaction>,
+    transactions: Vec<EvmTransaction>,
 }
 
 /// The blocks that were fetched, by height.
-type Blocks = BTreeMap<u32, Fetched>;
+type FetchedBlocks = BTreeMap<u32, FetchedBlock>;
 /// What is to be looked at, by height and transaction.
-type Hints = BTreeMap<(u32, Word), Hint>;
+type TransferHints = BTreeMap<(u32, Word), TransferHint>;
 
 /// What came of asking for logs.
-enum Asked {
-    Answered(Vec<Log>),
+enum LogsOutcome {
+    Answered(Vec<EvmLog>),
     /// So much is not answered.
-    TooMuch(NodeError),
+    TooMany(NodeError),
 }
 
 impl Evm {
@@ -51,7 +51,7 @@ impl Evm {
         to: u32,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let tokens = self.identified()?;
+        let tokens = self.verify_identity()?;
         let names = watched.accounts(NAMES_MAX);
         // Where nobody is watched, nothing is to be found.
         let is_empty = names.as_ref().is_some_and(Vec::is_empty);
@@ -73,35 +73,35 @@ impl Evm {
             };
             let last = to.min(from.saturating_add(most.saturating_sub(1)));
             let mut blocks = self.fetch(from, last, is_full)?;
-            let names = names.as_deref().filter(|_| self.is_by_name);
-            match self.logs((from, last), &blocks, &filter, names)? {
-                Asked::Answered(logs) => return self.assemble(&mut blocks, logs, &filter),
-                Asked::TooMuch(_) if last > from => {
+            let names = names.as_deref().filter(|_| self.filters_by_account);
+            match self.fetch_logs((from, last), &blocks, &filter, names)? {
+                LogsOutcome::Answered(logs) => return self.assemble(&mut blocks, logs, &filter),
+                LogsOutcome::TooMany(_) if last > from => {
                     self.span = last.abs_diff(from).saturating_add(1).div_euclid(2).max(1);
                 }
-                Asked::TooMuch(_) if names.is_some() => self.is_by_name = false,
-                Asked::TooMuch(error) => return Err(error),
+                LogsOutcome::TooMany(_) if names.is_some() => self.filters_by_account = false,
+                LogsOutcome::TooMany(error) => return Err(error),
             }
             // It may be another that is asked now.
-            self.identified()?;
+            self.verify_identity()?;
         }
     }
 
     /// The first and the last block of a range, or all with their transactions.
-    fn fetch(&mut self, from: u32, last: u32, is_full: bool) -> Result<Blocks, NodeError> {
-        let mut blocks = Blocks::new();
+    fn fetch(&mut self, from: u32, last: u32, is_full: bool) -> Result<FetchedBlocks, NodeError> {
+        let mut blocks = FetchedBlocks::new();
         if is_full {
             let heights = from..=last;
             let calls: Vec<_> = heights.map(|height| by_number(height, true)).collect();
-            for (height, full) in (from..).zip(self.ask_all::<Option<Full>>(&calls)?) {
+            for (height, full) in (from..).zip(self.ask_all::<Option<EvmBlock>>(&calls)?) {
                 let full = full.ok_or(NodeError::Behind)?;
-                let header = Header {
+                let header = EvmHeader {
                     number: full.number,
                     hash: full.hash,
                     parent_hash: full.parent_hash,
                     timestamp: full.timestamp,
                 };
-                put(&mut blocks, height, header, full.transactions)?;
+                insert_block(&mut blocks, height, header, full.transactions)?;
             }
         } else if from == last {
             self.fetch_headers(&mut blocks, &[from])?;
@@ -112,33 +112,40 @@ impl Evm {
     }
 
     /// Fetches these blocks too, without their transactions.
-    fn fetch_headers(&mut self, blocks: &mut Blocks, heights: &[u32]) -> Result<(), NodeError> {
+    fn fetch_headers(
+        &mut self,
+        blocks: &mut FetchedBlocks,
+        heights: &[u32],
+    ) -> Result<(), NodeError> {
         let calls: Vec<_> = heights
             .iter()
             .map(|height| by_number(*height, false))
             .collect();
-        for (height, header) in heights.iter().zip(self.ask_all::<Option<Header>>(&calls)?) {
+        for (height, header) in heights
+            .iter()
+            .zip(self.ask_all::<Option<EvmHeader>>(&calls)?)
+        {
             let header = header.ok_or(NodeError::Behind)?;
-            put(blocks, *height, header, Vec::new())?;
+            insert_block(blocks, *height, header, Vec::new())?;
         }
         Ok(())
     }
 
     /// The logs of a range that may be money for us.
-    fn logs(
+    fn fetch_logs(
         &mut self,
         (from, last): (u32, u32),
-        blocks: &Blocks,
+        blocks: &FetchedBlocks,
         filter: &TransferFilter<'_>,
         names: Option<&[[u8; 20]]>,
-    ) -> Result<Asked, NodeError> {
+    ) -> Result<LogsOutcome, NodeError> {
         let contracts: Vec<_> = filter
             .tokens
             .iter()
             .map(|(contract, _)| *contract)
             .collect();
         if contracts.is_empty() {
-            return Ok(Asked::Answered(Vec::new()));
+            return Ok(LogsOutcome::Answered(Vec::new()));
         }
         let hash = blocks.get(&last).map(|block| block.header.hash);
         let hash = hash.ok_or(NodeError::Behind)?;
@@ -152,8 +159,8 @@ impl Evm {
         let each = topics.iter();
         let calls = each.flat_map(|topics| filters((from, last), hash, &contracts, topics));
         let calls: Vec<_> = calls.collect();
-        let outcomes = match self.rpc.batch::<Vec<Log>>(&calls) {
-            Err(error @ NodeError::Limited(_)) => return Ok(Asked::TooMuch(error)),
+        let outcomes = match self.rpc.batch::<Vec<EvmLog>>(&calls) {
+            Err(error @ NodeError::Limited(_)) => return Ok(LogsOutcome::TooMany(error)),
             outcomes => outcomes?,
         };
         let mut logs = Vec::new();
@@ -161,11 +168,11 @@ impl Evm {
             match outcome {
                 Ok(found) => logs.extend(found.into_iter().filter(|log| filter.matches_log(log))),
                 Err(error) if is_unknown_block(&error) => return Err(NodeError::Behind),
-                Err(error) => return Ok(Asked::TooMuch(self.refused("eth_getLogs", &error))),
+                Err(error) => return Ok(LogsOutcome::TooMany(self.refusal("eth_getLogs", &error))),
             }
         }
-        let is_asked = |log: &Log| {
-            let height = log.block_number.place();
+        let is_asked = |log: &EvmLog| {
+            let height = log.block_number.to_u32();
             height.is_some_and(|height| (from..=last).contains(&height))
         };
         if !logs.iter().all(is_asked) {
@@ -176,20 +183,20 @@ impl Evm {
         if logs.iter().any(|log| log.removed) {
             return Err(NodeError::Behind);
         }
-        Ok(Asked::Answered(logs))
+        Ok(LogsOutcome::Answered(logs))
     }
 
     /// What the blocks of a range come to.
     fn assemble(
         &mut self,
-        blocks: &mut Blocks,
-        logs: Vec<Log>,
+        blocks: &mut FetchedBlocks,
+        logs: Vec<EvmLog>,
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let mut hints = own_transfers(blocks, filter);
-        self.contracts(blocks, &mut hints, filter)?;
+        self.add_internal_transfers(blocks, &mut hints, filter)?;
         for log in logs {
-            let height = log.block_number.place().ok_or(NodeError::Behind)?;
+            let height = log.block_number.to_u32().ok_or(NodeError::Behind)?;
             let hint = hints.entry((height, log.transaction_hash)).or_default();
             if hint.block.is_some_and(|block| block != log.block_hash) {
                 return Err(NodeError::Behind);
@@ -201,15 +208,15 @@ impl Evm {
         missing.dedup();
         missing.retain(|height| !blocks.contains_key(height));
         self.fetch_headers(blocks, &missing)?;
-        let received = self.receipts(blocks, &hints, filter)?;
-        joined(blocks, received)
+        let received = self.read_receipts(blocks, &hints, filter)?;
+        link_blocks(blocks, received)
     }
 
     /// Adds what contracts sent to watched accounts in the blocks that were fetched with their transactions.
-    fn contracts(
+    fn add_internal_transfers(
         &mut self,
-        blocks: &Blocks,
-        hints: &mut Hints,
+        blocks: &FetchedBlocks,
+        hints: &mut TransferHints,
         filter: &TransferFilter<'_>,
     ) -> Result<(), NodeError> {
         let (Some(from), Some(last)) = (blocks.keys().next(), blocks.keys().last()) else {
@@ -225,12 +232,12 @@ impl Evm {
             let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
                 // The login was good a moment ago: it is not good for this.
                 Err(NodeError::Wrong(text)) => {
-                    self.untraced(u32::MAX, &text);
+                    self.stop_tracing(u32::MAX, &text);
                     return Ok(());
                 }
                 Err(error) => {
                     let height = some.first().map_or(from, |(height, _)| height);
-                    return self.trace_refused(*height, *last, error);
+                    return self.count_trace_refusal(*height, *last, error);
                 }
                 Ok(outcomes) => outcomes,
             };
@@ -238,16 +245,16 @@ impl Evm {
                 let sent = match outcome {
                     // Of one block, words may say anything.
                     Err(error) if is_no_method(&error) => {
-                        self.untraced(u32::MAX, &error.message);
+                        self.stop_tracing(u32::MAX, &error.message);
                         return Ok(());
                     }
-                    Err(error) => Err(self.refused("trace_block", &error)),
+                    Err(error) => Err(self.refusal("trace_block", &error)),
                     Ok(None) => Err(NodeError::Behind),
                     Ok(Some(steps)) => block_transfers(block, &steps),
                 };
                 let sent = match sent {
                     Ok(sent) => sent,
-                    Err(error) => return self.trace_refused(**height, *last, error),
+                    Err(error) => return self.count_trace_refusal(**height, *last, error),
                 };
                 self.trace_refusals.remove(*height);
                 let is_watched =
@@ -264,10 +271,10 @@ impl Evm {
     }
 
     /// What came in, by height, each transaction judged by its receipt.
-    fn receipts(
+    fn read_receipts(
         &mut self,
-        blocks: &Blocks,
-        hints: &Hints,
+        blocks: &FetchedBlocks,
+        hints: &TransferHints,
         filter: &TransferFilter<'_>,
     ) -> Result<BTreeMap<u32, Vec<Received>>, NodeError> {
         let method = "eth_getTransactionReceipt";
@@ -276,12 +283,12 @@ impl Evm {
         let mut placed: BTreeMap<u32, Vec<(u32, Vec<Received>)>> = BTreeMap::new();
         for ((key, hint), receipt) in hints.iter().zip(receipts) {
             let canonical = blocks.get(&key.0).map(|block| block.header.hash);
-            match judged(filter, *key, hint, canonical, receipt) {
+            match placed_payments(filter, *key, hint, canonical, receipt) {
                 Ok(transaction) => placed.entry(key.0).or_default().push(transaction),
-                Err(error) => self.doubt(key.1, error)?,
+                Err(error) => self.count_mismatch(key.1, error)?,
             }
         }
-        self.doubts.clear();
+        self.receipt_mismatches.clear();
         let in_order = placed.into_iter().map(|(height, mut transactions)| {
             transactions.sort_by_key(|(place, _)| *place);
             let received = transactions.into_iter().flat_map(|(_, received)| received);
@@ -292,10 +299,10 @@ impl Evm {
 
     /// A transaction's receipt does not fit: the range is read again, as the chain may have moved. One whose receipt never
     /// fits is left out at last: nobody is to stop a chain by one transaction.
-    fn doubt(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
-        let doubts = self.doubts.entry(txid).or_default();
-        *doubts = doubts.saturating_add(1);
-        if *doubts < DOUBTS_MAX {
+    fn count_mismatch(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
+        let receipt_mismatches = self.receipt_mismatches.entry(txid).or_default();
+        *receipt_mismatches = receipt_mismatches.saturating_add(1);
+        if *receipt_mismatches < RECEIPT_MISMATCHES_MAX {
             return Err(error);
         }
         let chain = self.chain;
@@ -305,7 +312,10 @@ impl Evm {
 }
 
 /// What contracts sent in a block.
-fn block_transfers(block: &Fetched, steps: &[Trace]) -> Result<Vec<InternalTransfer>, NodeError> {
+fn block_transfers(
+    block: &FetchedBlock,
+    steps: &[Trace],
+) -> Result<Vec<InternalTransfer>, NodeError> {
     // Each transaction has at least its own step.
     if steps.is_empty() && !block.transactions.is_empty() {
         return Err(NodeError::Behind);
@@ -314,16 +324,16 @@ fn block_transfers(block: &Fetched, steps: &[Trace]) -> Result<Vec<InternalTrans
 }
 
 /// The place of a transaction in its block, and what came in with it.
-fn judged(
+fn placed_payments(
     filter: &TransferFilter<'_>,
     key: (u32, Word),
-    hint: &Hint,
+    hint: &TransferHint,
     canonical: Option<Word>,
     receipt: Option<Receipt>,
 ) -> Result<(u32, Vec<Received>), NodeError> {
     let receipt = receipt.filter(|_| hint.block == canonical);
     let receipt = receipt.ok_or(NodeError::Behind)?;
-    let place = receipt.transaction_index.place();
+    let place = receipt.transaction_index.to_u32();
     let place = place.ok_or_else(|| lied("a transaction is at no place of its block"))?;
     Ok((place, filter.receipt_payments(key, hint, &receipt)?))
 }
@@ -334,18 +344,18 @@ fn by_number(height: u32, is_full: bool) -> (&'static str, (String, bool)) {
 }
 
 /// Takes a block up, if it is the one of its height.
-fn put(
-    blocks: &mut Blocks,
+fn insert_block(
+    blocks: &mut FetchedBlocks,
     height: u32,
-    header: Header,
-    transactions: Vec<Transaction>,
+    header: EvmHeader,
+    transactions: Vec<EvmTransaction>,
 ) -> Result<(), NodeError> {
-    if header.number.place() != Some(height) {
+    if header.number.to_u32() != Some(height) {
         return Err(lied("it answers a block of another height"));
     }
     blocks.insert(
         height,
-        Fetched {
+        FetchedBlock {
             header,
             transactions,
         },
@@ -354,8 +364,8 @@ fn put(
 }
 
 /// The transactions that themselves carry something to a watched account.
-fn own_transfers(blocks: &Blocks, filter: &TransferFilter<'_>) -> Hints {
-    let mut hints = Hints::new();
+fn own_transfers(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) -> TransferHints {
+    let mut hints = TransferHints::new();
     for (height, block) in blocks {
         for transaction in &block.transactions {
             let to = transaction
@@ -376,12 +386,12 @@ fn own_transfers(blocks: &Blocks, filter: &TransferFilter<'_>) -> Hints {
 }
 
 /// The blocks with what came in, checked to follow one another where they should.
-fn joined(
-    blocks: &Blocks,
+fn link_blocks(
+    blocks: &FetchedBlocks,
     mut received: BTreeMap<u32, Vec<Received>>,
 ) -> Result<Vec<BlockRead>, NodeError> {
     let mut read: Vec<BlockRead> = Vec::with_capacity(blocks.len());
-    for (height, Fetched { header, .. }) in blocks {
+    for (height, FetchedBlock { header, .. }) in blocks {
         let (block, time) = block_of_header(header)?;
         let parent = header.parent_hash.to_string();
         let before = read.last().map(|read| &read.block);

@@ -3,7 +3,7 @@
 //! What does not live here: where a hint that there is something came from. What always holds: nothing counts but by a
 //! receipt of the block that is read, and a log's position is its place in that receipt.
 
-use super::answers::{Log, Receipt};
+use super::answers::{EvmLog, Receipt};
 use super::hex::{Number, Word};
 use super::logs::token_transfer;
 use super::traces::InternalTransfer;
@@ -14,7 +14,7 @@ use crate::domain::observation::CONTRACTS_FROM;
 
 /// Why a transaction is looked at.
 #[derive(Debug, Default)]
-pub struct Hint {
+pub struct TransferHint {
     /// The hash of the block that it is said to be in.
     pub block: Option<Word>,
     /// What the transaction itself carries: from, to, how much.
@@ -22,12 +22,12 @@ pub struct Hint {
     /// What contracts sent in it.
     pub internal_transfers: Vec<InternalTransfer>,
     /// What tokens it moved, as the search for logs told.
-    pub logs: Vec<Log>,
+    pub logs: Vec<EvmLog>,
 }
 
 impl TransferFilter<'_> {
     /// May this log be money for us? Transfers of nothing are sent to everybody, for them to copy an address from.
-    pub(super) fn matches_log(&self, log: &Log) -> bool {
+    pub(super) fn matches_log(&self, log: &EvmLog) -> bool {
         let transfer = token_transfer(log).filter(|_| self.token(log.address).is_some());
         let transfer = transfer.filter(|transfer| !transfer.amount.is_zero());
         transfer.is_some_and(|transfer| self.watched.has_account(&transfer.to.0))
@@ -41,14 +41,14 @@ impl TransferFilter<'_> {
     pub(super) fn receipt_payments(
         &self,
         (height, txid): (u32, Word),
-        hint: &Hint,
+        hint: &TransferHint,
         receipt: &Receipt,
     ) -> Result<Vec<Received>, NodeError> {
         if hint.block != Some(receipt.block_hash) {
             return Err(NodeError::Behind);
         }
         let is_its =
-            receipt.transaction_hash == txid && receipt.block_number.place() == Some(height);
+            receipt.transaction_hash == txid && receipt.block_number.to_u32() == Some(height);
         let has_logs = hint.logs.iter().all(|hint| {
             let mut logs = receipt.logs.iter();
             logs.any(|log| is_same(log, hint))
@@ -85,22 +85,22 @@ impl TransferFilter<'_> {
 }
 
 /// Are these one log?
-fn is_same(log: &Log, other: &Log) -> bool {
+fn is_same(log: &EvmLog, other: &EvmLog) -> bool {
     (log.address, log.log_index, log.data) == (other.address, other.log_index, other.data)
         && log.topics == other.topics
 }
 
 /// Are the logs of a receipt its own, in their order?
 fn is_in_order(receipt: &Receipt) -> bool {
-    let is_its = |log: &Log| {
+    let is_its = |log: &EvmLog| {
         log.transaction_hash == receipt.transaction_hash
             && log.block_hash == receipt.block_hash
             && !log.removed
     };
-    let mut places = receipt.logs.iter().map(|log| log.log_index.place());
+    let mut places = receipt.logs.iter().map(|log| log.log_index.to_u32());
     places.all(|place| place.is_some())
         && receipt
             .logs
-            .is_sorted_by(|one, next| one.log_index.place() < next.log_index.place())
+            .is_sorted_by(|one, next| one.log_index.to_u32() < next.log_index.to_u32())
         && receipt.logs.iter().all(is_its)
 }

@@ -14,7 +14,7 @@ const UNTRACED_BLOCKS: u32 = 256;
 
 impl Evm {
     /// Asks for the traces of the newest block, to know whether there are any.
-    pub(super) fn look_for_traces(&mut self) {
+    pub(super) fn probe_traces(&mut self) {
         if self.native.is_none() {
             return;
         }
@@ -26,17 +26,17 @@ impl Evm {
                 }
             }
             Err(Failure::Method(error)) if has_no_traces(&error) => {
-                self.untraced(u32::MAX, &error.message);
+                self.stop_tracing(u32::MAX, &error.message);
             }
             // The login was good a moment ago: it is not good for this.
-            Err(Failure::Node(NodeError::Wrong(text))) => self.untraced(u32::MAX, &text),
+            Err(Failure::Node(NodeError::Wrong(text))) => self.stop_tracing(u32::MAX, &text),
             // It is asked again with the first block.
             Err(_) => {}
         }
     }
 
     /// Returns `true` if the node is known to tell of no traces at all.
-    pub(super) fn tells_no_traces(&self) -> bool {
+    pub(super) fn lacks_traces(&self) -> bool {
         self.native.is_none() || (self.traces, self.untraced_below) == (Some(false), u32::MAX)
     }
 
@@ -46,7 +46,7 @@ impl Evm {
     }
 
     /// From here on it does not tell what contracts send, up to this height.
-    pub(super) fn untraced(&mut self, below: u32, reason: &str) {
+    pub(super) fn stop_tracing(&mut self, below: u32, reason: &str) {
         if self.untraced_below != below {
             let chain = self.chain;
             log::warn!("{chain}: what contracts send is not seen: {reason}");
@@ -57,7 +57,7 @@ impl Evm {
 
     /// The traces of a block cannot be had: the range is read again, and without them where that goes on. Nobody is to stop a
     /// chain by one block.
-    pub(super) fn trace_refused(
+    pub(super) fn count_trace_refusal(
         &mut self,
         height: u32,
         last: u32,
@@ -68,7 +68,7 @@ impl Evm {
         if *refusals < TRACE_REFUSALS_MAX {
             return Err(error);
         }
-        self.untraced(last.saturating_add(UNTRACED_BLOCKS), &error.to_string());
+        self.stop_tracing(last.saturating_add(UNTRACED_BLOCKS), &error.to_string());
         Ok(())
     }
 }

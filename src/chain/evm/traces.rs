@@ -3,7 +3,7 @@
 //! What does not live here: asking for it, and whether it is for us. What always holds: a transfer counts where the step
 //! that made it and every step above that came to something, and its ordinal follows from its transaction alone.
 
-use super::answers::{CallType, Kind, Trace};
+use super::answers::{CallType, Trace, TraceKind};
 use super::hex::Word;
 use crate::chain::NodeError;
 use crate::chain::transfers::Transfer;
@@ -83,15 +83,15 @@ pub fn internal_transfers(
 fn trace_transfer(trace: &Trace) -> Option<Transfer> {
     let action = &trace.action;
     let (from, to, amount) = match trace.kind {
-        Kind::Call if action.call_type == Some(CallType::Call) => {
+        TraceKind::Call if action.call_type == Some(CallType::Call) => {
             (action.from?, action.to?, action.value?)
         }
-        Kind::Create => (action.from?, trace.result.as_ref()?.address?, action.value?),
+        TraceKind::Create => (action.from?, trace.result.as_ref()?.address?, action.value?),
         // What a contract leaves to itself goes nowhere.
-        Kind::Suicide if action.address != action.refund_address => {
+        TraceKind::Suicide if action.address != action.refund_address => {
             (action.address?, action.refund_address?, action.balance?)
         }
-        Kind::Call | Kind::Suicide | Kind::Other => return None,
+        TraceKind::Call | TraceKind::Suicide | TraceKind::Other => return None,
     };
     Some(Transfer { from, to, amount })
 }

@@ -3,7 +3,7 @@
 //! Shapes: the pages of `docs/api/http` in <https://github.com/tronprotocol/documentation-en>. A field whose value is zero,
 //! empty or `false` is left out of an answer.
 
-use super::hex::{Account, Id, account_of, words};
+use super::hex::{Id, TronAccount, account_of, words};
 use crate::chain::evm::hex;
 use crate::chain::rpc::Answered;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -23,7 +23,7 @@ const FUNCTION_DIGITS: usize = 8;
 /// A block, with what is read of its transactions; without an id where the node has none.
 #[derive(Debug, Deserialize)]
 #[serde(bound = "T: Default + Deserialize<'de>")]
-pub struct BlockAnswer<T> {
+pub struct TronBlockResponse<T> {
     #[serde(rename = "Error", default)]
     error: Option<String>,
     #[serde(rename = "blockID", default)]
@@ -35,11 +35,11 @@ pub struct BlockAnswer<T> {
 }
 
 /// A block without its transactions.
-pub type HeaderAnswer = BlockAnswer<IgnoredAny>;
+pub type HeaderResponse = TronBlockResponse<IgnoredAny>;
 /// A block with its transactions.
-pub type FullAnswer = BlockAnswer<Vec<Transaction>>;
+pub type FullBlockResponse = TronBlockResponse<Vec<TronTransaction>>;
 
-/// Header of a block.
+/// TronHeader of a block.
 #[derive(Debug, Default, Deserialize)]
 pub struct BlockHeader {
     pub raw_data: HeaderData,
@@ -59,28 +59,28 @@ pub struct HeaderData {
 
 /// Blocks of a range.
 #[derive(Debug, Deserialize)]
-pub struct BlocksAnswer {
+pub struct BlockRangeResponse {
     #[serde(rename = "Error", default)]
     error: Option<String>,
     #[serde(default)]
-    pub block: Vec<FullAnswer>,
+    pub block: Vec<FullBlockResponse>,
 }
 
 /// A transaction in a block.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RawTransaction")]
-pub struct Transaction {
+pub struct TronTransaction {
     pub id: Id,
     /// `false`: it moved nothing.
     pub is_done: bool,
     /// `None` for kinds that are not read.
     pub sender: Option<hex::Account>,
-    pub act: Act,
+    pub action: TronAction,
 }
 
 /// Action of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum TronAction {
     /// Sends native coin.
     Transfer {
         to: hex::Account,
@@ -101,13 +101,13 @@ struct RawTransaction {
     #[serde(rename = "txID")]
     id: Id,
     #[serde(default)]
-    ret: Vec<Ret>,
+    ret: Vec<RawResult>,
     raw_data: RawData,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Ret {
+struct RawResult {
     #[serde(default)]
     contract_ret: Option<String>,
 }
@@ -116,79 +116,84 @@ struct Ret {
 #[derive(Deserialize)]
 struct RawData {
     #[serde(default)]
-    contract: Vec<RawAct>,
+    contract: Vec<RawContract>,
 }
 
 #[derive(Deserialize)]
-struct RawAct {
+struct RawContract {
     #[serde(rename = "type")]
     kind: String,
-    parameter: Parameter,
+    parameter: RawParameter,
 }
 
 #[derive(Deserialize)]
-struct Parameter {
+struct RawParameter {
     value: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
 struct TransferValue {
-    owner_address: Account,
-    to_address: Account,
+    owner_address: TronAccount,
+    to_address: TronAccount,
     #[serde(default)]
     amount: u64,
 }
 
 #[derive(Deserialize)]
-struct CallValue {
+struct TriggerValue {
     #[serde(default, deserialize_with = "account_if_any")]
-    owner_address: Option<Account>,
+    owner_address: Option<TronAccount>,
     #[serde(default, deserialize_with = "account_if_any")]
-    contract_address: Option<Account>,
+    contract_address: Option<TronAccount>,
     #[serde(default)]
     data: Option<String>,
 }
 
-impl Transaction {
+impl TronTransaction {
     /// Returns `true` if it calls or makes a contract.
     pub fn is_contract(&self) -> bool {
-        matches!(self.act, Act::Call { .. })
+        matches!(self.action, TronAction::Call { .. })
     }
 }
 
-impl TryFrom<RawTransaction> for Transaction {
+impl TryFrom<RawTransaction> for TronTransaction {
     type Error = serde_json::Error;
 
-    fn try_from(raw: RawTransaction) -> Result<Transaction, serde_json::Error> {
+    fn try_from(raw: RawTransaction) -> Result<TronTransaction, serde_json::Error> {
         let results = raw.ret.first().and_then(|ret| ret.contract_ret.as_deref());
-        let act = raw.raw_data.contract.first();
-        let (sender, act) = act.map_or(Ok((None, Act::Other)), read_act)?;
-        Ok(Transaction {
+        let action = raw.raw_data.contract.first();
+        let (sender, action) = action.map_or(Ok((None, TronAction::Other)), parse_action)?;
+        Ok(TronTransaction {
             id: raw.id,
             is_done: results == Some(SUCCESS),
             sender,
-            act,
+            action,
         })
     }
 }
 
-fn read_act(raw: &RawAct) -> Result<(Option<hex::Account>, Act), serde_json::Error> {
+fn parse_action(
+    raw: &RawContract,
+) -> Result<(Option<hex::Account>, TronAction), serde_json::Error> {
     let value = raw.parameter.value.get();
     Ok(match raw.kind.as_str() {
         "TransferContract" => {
             let value: TransferValue = serde_json::from_str(value)?;
             let (to, amount) = (value.to_address.0, value.amount);
-            (Some(value.owner_address.0), Act::Transfer { to, amount })
+            (
+                Some(value.owner_address.0),
+                TronAction::Transfer { to, amount },
+            )
         }
         "TriggerSmartContract" => {
-            let value: CallValue = serde_json::from_str(value)?;
+            let value: TriggerValue = serde_json::from_str(value)?;
             let to = value.data.as_deref().and_then(recipient);
             let transfers = value.contract_address.map(|contract| contract.0).zip(to);
             let sender = value.owner_address.map(|owner| owner.0);
-            (sender, Act::Call { transfers })
+            (sender, TronAction::Call { transfers })
         }
-        "CreateSmartContract" => (None, Act::Call { transfers: None }),
-        _ => (None, Act::Other),
+        "CreateSmartContract" => (None, TronAction::Call { transfers: None }),
+        _ => (None, TronAction::Other),
     })
 }
 
@@ -205,7 +210,7 @@ fn recipient(data: &str) -> Option<hex::Account> {
 /// Outcome of a transaction; without an id where the node does not know it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Info {
+pub struct TransactionInfo {
     #[serde(rename = "Error", default)]
     error: Option<String>,
     #[serde(default)]
@@ -216,15 +221,15 @@ pub struct Info {
     #[serde(default)]
     result: Option<String>,
     #[serde(default)]
-    receipt: InfoReceipt,
+    receipt: ResourceReceipt,
     #[serde(default)]
-    pub log: Vec<Log>,
+    pub log: Vec<TronLog>,
     #[serde(rename = "internal_transactions", default)]
-    pub internal: Vec<Internal>,
+    pub internal: Vec<InternalTransaction>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct InfoReceipt {
+struct ResourceReceipt {
     /// Left out where no contract ran.
     #[serde(default)]
     result: Option<String>,
@@ -232,9 +237,9 @@ struct InfoReceipt {
 
 /// A log of a contract.
 #[derive(Debug, Deserialize)]
-pub struct Log {
+pub struct TronLog {
     #[serde(default, deserialize_with = "account_if_any")]
-    pub address: Option<Account>,
+    pub address: Option<TronAccount>,
     #[serde(default)]
     pub topics: Vec<String>,
     #[serde(default)]
@@ -243,18 +248,18 @@ pub struct Log {
 
 /// A step that a contract made.
 #[derive(Debug, Deserialize)]
-pub struct Internal {
+pub struct InternalTransaction {
     #[serde(default, deserialize_with = "account_if_any")]
-    pub caller_address: Option<Account>,
+    pub caller_address: Option<TronAccount>,
     #[serde(
         rename = "transferTo_address",
         default,
         deserialize_with = "account_if_any"
     )]
-    pub to: Option<Account>,
+    pub to: Option<TronAccount>,
     /// Native coin, and TRC-10 tokens.
     #[serde(rename = "callValueInfo", default)]
-    pub values: Vec<InternalValue>,
+    pub values: Vec<CallValueInfo>,
     /// Kind of the step, its text in hexadecimal.
     #[serde(default)]
     pub note: String,
@@ -266,7 +271,7 @@ pub struct Internal {
 /// An amount that a step moved.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct InternalValue {
+pub struct CallValueInfo {
     #[serde(default)]
     pub call_value: i64,
     /// The TRC-10 token; `None` for native coin.
@@ -274,7 +279,7 @@ pub struct InternalValue {
     pub token_id: Option<IgnoredAny>,
 }
 
-impl Info {
+impl TransactionInfo {
     /// Returns `true` if the transaction did what it should.
     pub fn is_done(&self) -> bool {
         let ran = self.receipt.result.as_deref();
@@ -283,39 +288,45 @@ impl Info {
 }
 
 /// Reads the text of an address that a contract may have chosen: one that is none of an account stops no chain.
-fn account_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Account>, D::Error> {
+fn account_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TronAccount>, D::Error> {
     let text = Option::<String>::deserialize(from)?;
-    Ok(text.as_deref().and_then(Account::parse))
+    Ok(text.as_deref().and_then(TronAccount::parse))
 }
 
 /// Outcomes of the transactions of a block, or an error.
 #[derive(Debug, Default)]
-pub struct Infos {
+pub struct TransactionInfos {
     error: Option<String>,
-    pub list: Vec<Info>,
+    pub list: Vec<TransactionInfo>,
 }
 
-impl<'de> Deserialize<'de> for Infos {
+impl<'de> Deserialize<'de> for TransactionInfos {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct ListOrError;
 
         impl<'de> Visitor<'de> for ListOrError {
-            type Value = Infos;
+            type Value = TransactionInfos;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("a list of what came of transactions")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Infos, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> Result<TransactionInfos, A::Error> {
                 let mut list = Vec::new();
                 while let Some(info) = seq.next_element()? {
                     list.push(info);
                 }
-                Ok(Infos { error: None, list })
+                Ok(TransactionInfos { error: None, list })
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Infos, A::Error> {
-                let mut infos = Infos::default();
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<TransactionInfos, A::Error> {
+                let mut infos = TransactionInfos::default();
                 while let Some(key) = map.next_key::<String>()? {
                     if key != "Error" {
                         return Err(A::Error::custom(format_args!("expected no `{key}`")));
@@ -330,25 +341,25 @@ impl<'de> Deserialize<'de> for Infos {
     }
 }
 
-impl<T> Answered for BlockAnswer<T> {
+impl<T> Answered for TronBlockResponse<T> {
     fn error(&mut self) -> Option<String> {
         self.error.take()
     }
 }
 
-impl Answered for BlocksAnswer {
+impl Answered for BlockRangeResponse {
     fn error(&mut self) -> Option<String> {
         self.error.take()
     }
 }
 
-impl Answered for Info {
+impl Answered for TransactionInfo {
     fn error(&mut self) -> Option<String> {
         self.error.take()
     }
 }
 
-impl Answered for Infos {
+impl Answered for TransactionInfos {
     fn error(&mut self) -> Option<String> {
         self.error.take()
     }

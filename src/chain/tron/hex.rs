@@ -14,9 +14,9 @@ const PREFIX: &[u8] = b"41";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id(Word);
 
-/// Account or contract; logs write it without its prefix.
+/// TronAccount or contract; logs write it without its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Account(pub hex::Account);
+pub struct TronAccount(pub hex::Account);
 
 impl fmt::Display for Id {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,15 +45,15 @@ impl Id {
     }
 }
 
-impl Account {
+impl TronAccount {
     /// Reads 40 digits, or 42 with the prefix.
-    pub fn parse(text: &str) -> Option<Account> {
+    pub fn parse(text: &str) -> Option<TronAccount> {
         let digits = text.as_bytes();
         let plain = match digits.strip_prefix(PREFIX) {
             Some(plain) if digits.len() == 42 => plain,
             _ => digits,
         };
-        Bytes::parse_digits(plain).map(Account)
+        Bytes::parse_digits(plain).map(TronAccount)
     }
 }
 
@@ -86,15 +86,15 @@ impl<'de> Deserialize<'de> for Id {
     }
 }
 
-impl<'de> Deserialize<'de> for Account {
+impl<'de> Deserialize<'de> for TronAccount {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "an address in hexadecimal", Account::parse)
+        parse_str(from, "an address in hexadecimal", TronAccount::parse)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Id, account_of, number_of, words};
+    use super::{Id, TronAccount, account_of, number_of, words};
     use crate::chain::evm::hex::Number;
 
     #[test]
@@ -112,11 +112,11 @@ mod tests {
     #[test]
     fn account_is_the_same_with_its_prefix_and_without() {
         let plain = "a614f803b6fd780986a42c78ec9c7f77e6ded13c";
-        let account = Account::parse(plain);
+        let account = TronAccount::parse(plain);
         assert!(account.is_some());
-        assert_eq!(Account::parse(&format!("41{plain}")), account);
+        assert_eq!(TronAccount::parse(&format!("41{plain}")), account);
         let own = format!("41{}", &plain[2..]);
-        assert_ne!(Account::parse(&own), Account::parse(plain));
+        assert_ne!(TronAccount::parse(&own), TronAccount::parse(plain));
         for wrong in [
             "",
             "41",
@@ -125,7 +125,7 @@ mod tests {
             "0x",
             &format!("4141{plain}"),
         ] {
-            assert_eq!(Account::parse(wrong), None, "{wrong}");
+            assert_eq!(TronAccount::parse(wrong), None, "{wrong}");
         }
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Invariant: a transaction is in a block only where the block that the node has at that height has it.
 
-use super::answers::{FullAnswer, Info, Transaction};
+use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
 use super::hex::Id;
-use super::range::full_of;
-use super::{Header, Side, Tron, lied};
+use super::range::parse_block;
+use super::{NodeApi, Tron, TronHeader, lied};
 use crate::chain::transfers::TransferFilter;
 use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
 use crate::domain::address::of_account;
@@ -14,22 +14,22 @@ use crate::domain::observation::Spent;
 use serde_json::json;
 
 /// A transaction in a block of the active chain.
-pub(super) struct Found {
-    pub header: Header,
+pub(super) struct IncludedTransaction {
+    pub header: TronHeader,
     pub is_done: bool,
-    transaction: Transaction,
-    info: Info,
+    transaction: TronTransaction,
+    info: TransactionInfo,
 }
 
 impl Tron {
     /// Searches for a transaction on the active chain.
-    pub(super) fn find(&mut self, txid: &str) -> Result<Option<Found>, NodeError> {
-        self.identified()?;
+    pub(super) fn find(&mut self, txid: &str) -> Result<Option<IncludedTransaction>, NodeError> {
+        self.verify_identity()?;
         let Some(txid) = Id::parse(txid) else {
             return Ok(None);
         };
         let body = json!({ "value": txid.to_string() });
-        let info: Info = self.ask((Side::Head, "gettransactioninfobyid"), &body)?;
+        let info: TransactionInfo = self.ask((NodeApi::Head, "gettransactioninfobyid"), &body)?;
         let Some(id) = info.id else {
             return Ok(None);
         };
@@ -38,8 +38,8 @@ impl Tron {
         }
         let height = info.block_number;
         let body = json!({ "num": height });
-        let block: FullAnswer = self.ask((Side::Head, "getblockbynum"), &body)?;
-        let block = full_of(block)?.ok_or(NodeError::Behind)?;
+        let block: FullBlockResponse = self.ask((NodeApi::Head, "getblockbynum"), &body)?;
+        let block = parse_block(block)?.ok_or(NodeError::Behind)?;
         if block.header.block.height != height {
             return Err(lied("it answers a block of another height"));
         }
@@ -50,10 +50,10 @@ impl Tron {
         };
         let is_contract = transaction.is_contract();
         if is_contract && transaction.is_done {
-            self.learn(&info);
+            self.learn_internal(&info);
         }
         let is_done = transaction.is_done && (!is_contract || info.is_done());
-        Ok(Some(Found {
+        Ok(Some(IncludedTransaction {
             header: block.header,
             is_done,
             transaction,
@@ -71,7 +71,7 @@ impl Tron {
         let Some(found) = self.find(txid)? else {
             return Ok(Lookup::Absent);
         };
-        let tokens = self.identified()?.tokens;
+        let tokens = self.verify_identity()?.tokens;
         let filter = TransferFilter {
             chain: Chain::Tron,
             native: self.native,
@@ -79,7 +79,7 @@ impl Tron {
             watched,
         };
         let received = filter.agreed_payments(&found.transaction, Some(&found.info))?;
-        let is_traced = self.tells_all(&found, &received, native_to);
+        let is_traced = self.covers_internal(&found, &received, native_to);
         let sender = found.transaction.sender;
         let sender = sender.and_then(|sender| of_account(Chain::Tron, &sender.0));
         Ok(Lookup::Found(Box::new(FoundTransaction {
@@ -94,7 +94,12 @@ impl Tron {
     }
 
     /// Returns `true` if no contract can have sent native coin to one of these of which the node does not tell.
-    fn tells_all(&self, found: &Found, received: &[Received], native_to: &[String]) -> bool {
+    fn covers_internal(
+        &self,
+        found: &IncludedTransaction,
+        received: &[Received],
+        native_to: &[String],
+    ) -> bool {
         let is_paid = |to: &String| {
             let mut received = received.iter();
             received.any(|one| Some(one.asset) == self.native && one.address == *to)

@@ -2,9 +2,11 @@
 //!
 //! Invariant: of a final block with contracts, what came of each that did what it should is there, or the block is not read.
 
-use super::answers::{BlocksAnswer, FullAnswer, Info, Infos, Transaction};
+use super::answers::{
+    BlockRangeResponse, FullBlockResponse, TransactionInfo, TransactionInfos, TronTransaction,
+};
 use super::hex::Id;
-use super::{Header, SPAN_MAX, Side, Tron, header_of, lied};
+use super::{NodeApi, SPAN_MAX, Tron, TronHeader, lied, parse_header};
 use crate::chain::transfers::TransferFilter;
 use crate::chain::{BlockRead, NodeError, Received, Watched};
 use crate::domain::asset::Chain;
@@ -12,13 +14,13 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// A block with its transactions.
-pub(super) struct Full {
-    pub header: Header,
-    pub transactions: Vec<Transaction>,
+pub(super) struct TronBlock {
+    pub header: TronHeader,
+    pub transactions: Vec<TronTransaction>,
 }
 
 /// Outcomes of transactions, by id.
-pub(super) type InfoById = BTreeMap<Id, Info>;
+pub(super) type InfosById = BTreeMap<Id, TransactionInfo>;
 
 impl Tron {
     /// [`Node::blocks`](crate::chain::Node::blocks). A limit lets the next range be half as long.
@@ -28,7 +30,7 @@ impl Tron {
         to: u32,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let tokens = self.identified()?.tokens;
+        let tokens = self.verify_identity()?.tokens;
         if from > to {
             return Ok(Vec::new());
         }
@@ -61,11 +63,15 @@ impl Tron {
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let is_final = self.finalized.is_none_or(|finalized| last <= finalized);
-        let side = if is_final { Side::Final } else { Side::Head };
+        let side = if is_final {
+            NodeApi::Final
+        } else {
+            NodeApi::Head
+        };
         let mut read = Vec::new();
         for block in self.fetch(side, from, last)? {
-            match self.received_in(side, &block, filter) {
-                Ok(received) => read.push(block_read(block, received)),
+            match self.block_payments(side, &block, filter) {
+                Ok(received) => read.push(to_block_read(block, received)),
                 Err(NodeError::Limited(_)) if !read.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -76,16 +82,16 @@ impl Tron {
     /// Fetches a range of blocks, from the first on.
     pub(super) fn fetch(
         &mut self,
-        side: Side,
+        side: NodeApi,
         from: u32,
         last: u32,
-    ) -> Result<Vec<Full>, NodeError> {
+    ) -> Result<Vec<TronBlock>, NodeError> {
         let body = json!({ "startNum": from, "endNum": last.saturating_add(1) });
-        let answer: BlocksAnswer = self.ask((side, "getblockbylimitnext"), &body)?;
-        let mut blocks: Vec<Full> = Vec::with_capacity(answer.block.len());
+        let answer: BlockRangeResponse = self.ask((side, "getblockbylimitnext"), &body)?;
+        let mut blocks: Vec<TronBlock> = Vec::with_capacity(answer.block.len());
         let mut next = from;
         for block in answer.block {
-            let full = full_of(block)?.ok_or(NodeError::Behind)?;
+            let full = parse_block(block)?.ok_or(NodeError::Behind)?;
             if full.header.block.height != next || next > last {
                 return Err(lied(
                     "it answers blocks of other heights than it was asked for",
@@ -106,22 +112,22 @@ impl Tron {
     }
 
     /// Returns the payments to watched accounts in a block.
-    fn received_in(
+    fn block_payments(
         &mut self,
-        side: Side,
-        block: &Full,
+        side: NodeApi,
+        block: &TronBlock,
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<Received>, NodeError> {
         let done = block.transactions.iter().filter(|one| one.is_done);
         let mut contracts = done.filter(|one| one.is_contract());
         let is_asked = match side {
-            Side::Final => contracts.next().is_some() && is_watching(filter.watched),
-            Side::Head => contracts.any(|one| filter.matches_call(one)),
+            NodeApi::Final => contracts.next().is_some() && is_watching(filter.watched),
+            NodeApi::Head => contracts.any(|one| filter.matches_call(one)),
         };
         let infos = if is_asked {
-            self.infos(side, block)?
+            self.fetch_infos(side, block)?
         } else {
-            InfoById::new()
+            InfosById::new()
         };
         let mut received = Vec::new();
         for one in &block.transactions {
@@ -131,11 +137,11 @@ impl Tron {
     }
 
     /// Asks what came of the transactions of a block.
-    fn infos(&mut self, side: Side, block: &Full) -> Result<InfoById, NodeError> {
+    fn fetch_infos(&mut self, side: NodeApi, block: &TronBlock) -> Result<InfosById, NodeError> {
         let height = block.header.block.height;
         let body = json!({ "num": height });
-        let answer: Infos = self.ask((side, "gettransactioninfobyblocknum"), &body)?;
-        let mut infos = InfoById::new();
+        let answer: TransactionInfos = self.ask((side, "gettransactioninfobyblocknum"), &body)?;
+        let mut infos = InfosById::new();
         for info in answer.list {
             let id = info
                 .id
@@ -153,13 +159,13 @@ impl Tron {
         let done = block.transactions.iter().filter(|one| one.is_done);
         for transaction in done.filter(|one| one.is_contract()) {
             let info = infos.get(&transaction.id);
-            self.learn(info.ok_or_else(|| untold(side, height))?);
+            self.learn_internal(info.ok_or_else(|| missing_info(side, height))?);
         }
         Ok(infos)
     }
 
     /// Learns from a contract that did what it should whether the node tells of internal transactions.
-    pub(super) fn learn(&mut self, info: &Info) {
+    pub(super) fn learn_internal(&mut self, info: &TransactionInfo) {
         if info.internal.is_empty() {
             self.has_internal.get_or_insert(false);
         } else {
@@ -177,25 +183,25 @@ fn is_watching(watched: &dyn Watched) -> bool {
 
 /// Returns the failure of a node that tells nothing of a contract in a block that it has. One behind a load balancer may not have
 /// come so far at the head; what is final should be there.
-fn untold(side: Side, height: u32) -> NodeError {
+fn missing_info(side: NodeApi, height: u32) -> NodeError {
     match side {
-        Side::Head => NodeError::Behind,
-        Side::Final => NodeError::Unreachable(format!(
+        NodeApi::Head => NodeError::Behind,
+        NodeApi::Final => NodeError::Unreachable(format!(
             "it does not tell what came of the transactions of block {height}"
         )),
     }
 }
 
 /// Reads a block with its transactions; `None` where the node has no such block.
-pub(super) fn full_of(answer: FullAnswer) -> Result<Option<Full>, NodeError> {
-    let header = header_of(&answer)?;
-    Ok(header.map(|header| Full {
+pub(super) fn parse_block(answer: FullBlockResponse) -> Result<Option<TronBlock>, NodeError> {
+    let header = parse_header(&answer)?;
+    Ok(header.map(|header| TronBlock {
         header,
         transactions: answer.transactions,
     }))
 }
 
-fn block_read(block: Full, received: Vec<Received>) -> BlockRead {
+fn to_block_read(block: TronBlock, received: Vec<Received>) -> BlockRead {
     BlockRead {
         parent_height: block.header.block.height.saturating_sub(1),
         block: block.header.block,

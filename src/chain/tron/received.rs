@@ -2,7 +2,7 @@
 //!
 //! Invariant: a log's position is its place in its own transaction, that of native coin its place among what contracts sent.
 
-use super::answers::{Act, Info, Internal, Log, Transaction};
+use super::answers::{InternalTransaction, TransactionInfo, TronAction, TronLog, TronTransaction};
 use super::hex::{account_of, number_of};
 use crate::chain::evm::TRANSFER;
 use crate::chain::evm::hex::{Number, Word};
@@ -16,8 +16,8 @@ const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
 impl TransferFilter<'_> {
     /// Returns `true` if the transaction's own words say that it pays a watched account in a listed token.
-    pub(super) fn matches_call(&self, transaction: &Transaction) -> bool {
-        let Act::Call { transfers } = &transaction.act else {
+    pub(super) fn matches_call(&self, transaction: &TronTransaction) -> bool {
+        let TronAction::Call { transfers } = &transaction.action else {
             return false;
         };
         transfers.is_some_and(|(contract, to)| {
@@ -31,12 +31,12 @@ impl TransferFilter<'_> {
     /// [`NodeError::Lied`] where there are some, and its block and its receipt disagree on whether it did what it should.
     pub(super) fn agreed_payments(
         &self,
-        transaction: &Transaction,
-        info: Option<&Info>,
+        transaction: &TronTransaction,
+        info: Option<&TransactionInfo>,
     ) -> Result<Vec<Received>, NodeError> {
         let by_receipt = info
             .filter(|_| transaction.is_contract())
-            .map(Info::is_done);
+            .map(TransactionInfo::is_done);
         if !transaction.is_done && by_receipt != Some(true) {
             return Ok(Vec::new());
         }
@@ -53,16 +53,16 @@ impl TransferFilter<'_> {
     /// out where `info` is not there.
     fn transaction_payments(
         &self,
-        transaction: &Transaction,
-        info: Option<&Info>,
+        transaction: &TronTransaction,
+        info: Option<&TransactionInfo>,
     ) -> Vec<Received> {
         let mut found = Vec::new();
         let txid = transaction.id.to_string();
         let mut add = |asset, position, transfer| {
             found.extend(self.payment(asset, (&txid, position), transfer));
         };
-        if let (Act::Transfer { to, amount }, Some(from), Some(native)) =
-            (&transaction.act, transaction.sender, self.native)
+        if let (TronAction::Transfer { to, amount }, Some(from), Some(native)) =
+            (&transaction.action, transaction.sender, self.native)
         {
             let (to, amount) = (*to, Number::Small(u128::from(*amount)));
             add(native, 0, Transfer { from, to, amount });
@@ -84,7 +84,7 @@ impl TransferFilter<'_> {
     }
 
     /// The transfer of a listed token that a log tells of.
-    fn token_transfer(&self, log: &Log) -> Option<(&'static Asset, Transfer)> {
+    fn token_transfer(&self, log: &TronLog) -> Option<(&'static Asset, Transfer)> {
         let asset = self.token(log.address?.0)?;
         let [event, from, to] = log.topics.as_slice() else {
             return None;
@@ -98,7 +98,7 @@ impl TransferFilter<'_> {
 }
 
 /// Native coin that a step moved: more than nothing, and not taken back. Within it `None` where it was not between accounts.
-fn internal_transfer(step: &Internal) -> Option<Option<Transfer>> {
+fn internal_transfer(step: &InternalTransaction) -> Option<Option<Transfer>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;
     }

@@ -10,12 +10,12 @@ use crate::domain::money::coin::Units;
 
 impl Evm {
     /// [`Node::held`](crate::chain::Node::held).
-    pub(super) fn read_held(
+    pub(super) fn read_balances(
         &mut self,
         accounts: &[String],
         height: u32,
     ) -> Result<Option<Vec<Held>>, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         let methods = ["eth_getBalance", "eth_getTransactionCount"];
         let calls: Vec<_> = accounts
             .iter()
@@ -33,7 +33,7 @@ impl Evm {
         let mut held = Vec::with_capacity(accounts.len());
         for pair in told.chunks_exact(methods.len()) {
             let [amount, sent] = pair else { continue };
-            let amount = amount.small().map(Units);
+            let amount = amount.to_u128().map(Units);
             held.push(Held {
                 amount: amount.ok_or_else(|| lied("an account has more than there is"))?,
                 has_sent: !sent.is_zero(),
