@@ -1,14 +1,11 @@
-//! Nodes of EVM chains, asked by Ethereum JSON-RPC: the chain's own coin where it is one of ours, and the tokens.
+//! Client of an EVM node over Ethereum JSON-RPC, for native coins and tokens.
 //!
-//! What lives here: what a range of blocks is asked for, and when an answer is believed. What does not: HTTP (`rpc`), and
-//! following the chain. What always holds: money counts by a receipt of the block that is read, heights and hashes are those
-//! that were asked for, and the chain id is asked again after every failure.
+//! Invariant: a payment counts only by a receipt of the block that was read. The chain id is checked again after each
+//! failure.
 //!
-//! What it costs, in calls as those who sell them count: the head 2 (the newest and the final block). A range of a chain
-//! whose coin is none of ours 4: its first and its last block, its logs, and those of the last block by hash; so a chain of
-//! a block each second costs no more than one of a block each minute. A range of a chain whose coin is one of ours: 1 for
-//! each block with its transactions, 1 for its traces, 2 for the logs. Each transaction that concerns us 1 for its receipt,
-//! and each block that it is in 1, where that was not read anyway.
+//! Cost in calls: 2 for the head. A range costs 4 if the native coin is not listed: its first and last block, and two
+//! for logs. Otherwise it costs 2 for each block (transactions and traces) and 2 for logs. Each transaction with a
+//! payment adds 1 for its receipt, and at most 1 for its block.
 
 mod answers;
 mod balances;
@@ -37,42 +34,42 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
-/// How many blocks are read at once, until the node refuses so many.
+/// Blocks read at once, until the node refuses so many.
 const SPAN_MAX: u32 = 64;
 /// A node of an EVM chain.
 pub struct Evm {
     chain: Chain,
     rpc: Rpc,
-    /// From the settings.
+    /// Contracts from the settings, by coin.
     overridden: Tokens,
-    /// The chain's own coin, where it is one of ours.
+    /// Native coin of the chain; `None` if Coffer does not list it.
     native: Option<&'static Asset>,
     known: Option<EvmIdentity>,
     traces: Option<bool>,
-    /// How often the traces of a block, by its height, were refusal for no reason that is known.
+    /// Number of failed trace requests by block height, while the cause is unknown.
     trace_refusals: BTreeMap<u32, u32>,
-    /// Below this height no traces are asked for.
+    /// Height below which no traces are requested.
     untraced_below: u32,
-    /// Transactions whose receipts did not fit, and how often.
+    /// Number of receipts that did not match, by transaction.
     receipt_mismatches: BTreeMap<Word, u32>,
-    /// How many blocks are read at once.
+    /// Blocks read at once.
     span: u32,
-    /// Are accounts asked for by name, where there are few?
+    /// `true` while logs are filtered by account, if there are few accounts.
     filters_by_account: bool,
 }
 
-/// What is known of the node that is asked, until a call fails: then it may be another.
+/// Network and tokens of the node. Outdated after a failed call: another node may answer next.
 struct EvmIdentity {
     epoch: u64,
-    /// Its scheme, host and port.
+    /// Scheme, host and port of the url.
     endpoint: String,
-    /// Its chain id, in decimal digits.
+    /// Chain id, in decimal digits.
     network: String,
     tokens: Vec<(Account, &'static Asset)>,
 }
 
 impl Evm {
-    /// A node of this chain. `overridden` is for test networks only.
+    /// Creates a client. `overridden` is for test networks only.
     pub fn new(chain: Chain, rpc: Rpc, overridden: Tokens) -> Evm {
         let is_native = |asset: &&Asset| asset.chain == chain && asset.kind == AssetKind::Native;
         Evm {
@@ -90,12 +87,11 @@ impl Evm {
         }
     }
 
-    /// The client, for what it tells of itself.
     pub fn rpc(&self) -> &Rpc {
         &self.rpc
     }
 
-    /// Asks for the chain id, from which the contracts follow.
+    /// Requests the chain id and looks up the token contracts of that network.
     fn fetch_identity(&mut self) -> Result<EvmIdentity, NodeError> {
         let id: Number = self.ask("eth_chainId", &[(); 0])?;
         let id = id.to_u128().filter(|id| *id > 0);
@@ -110,7 +106,7 @@ impl Evm {
         })
     }
 
-    /// Makes sure that the node is of the network that it was of; the contracts there.
+    /// Returns the token contracts. After a failure, requests the chain id again and rejects another network.
     fn verify_identity(&mut self) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.known {
@@ -138,7 +134,7 @@ impl Evm {
         Ok(tokens)
     }
 
-    /// Makes one call whose answer is not to be refusal.
+    /// Makes one call of a method that must succeed.
     fn ask<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -152,7 +148,7 @@ impl Evm {
             })
     }
 
-    /// Makes several calls of one method, whose answers are not to be refusal.
+    /// Makes several calls of methods that must succeed.
     fn ask_all<T: DeserializeOwned>(
         &mut self,
         calls: &[(&str, impl Serialize)],
@@ -164,7 +160,7 @@ impl Evm {
         Ok(answers)
     }
 
-    /// What it means that a method says no which has to work.
+    /// Returns the error for a method that must succeed and failed.
     fn refusal(&mut self, method: &str, error: &MethodError) -> NodeError {
         if is_unknown_block(error) {
             return NodeError::Behind;
@@ -178,7 +174,7 @@ impl Evm {
         }
     }
 
-    /// The block at a height, without its transactions; none where the node has none there.
+    /// Fetches the header of the block at a height; `None` if the node has no block there.
     fn fetch_header(&mut self, height: u32) -> Result<Option<EvmHeader>, NodeError> {
         let params = (quantity(height), false);
         let header: Option<EvmHeader> = self.ask("eth_getBlockByNumber", &params)?;
@@ -198,12 +194,12 @@ impl Evm {
         let latest = latest.map_err(|error| self.refusal("eth_getBlockByNumber", &error))?;
         let header = latest.flatten().ok_or(NodeError::Behind)?;
         let (block, time) = block_of_header(&header)?;
-        // A node that knows no such tag, or has no such block yet, says so by an error.
+        // A node without this tag, or without a final block yet, returns an error.
         let finalized = answers.next().and_then(Result::ok).flatten();
         let finalized = finalized
             .map(|header| block_of_header(&header))
             .transpose()?;
-        // The two may come from two nodes behind one url: what is final for one is final, and the other has it not yet.
+        // Two nodes behind one url may answer. The block that is final on one may be missing on the other.
         let finalized = finalized.map(|(last, _)| last.height.min(block.height));
         Ok(Head {
             block,
@@ -230,7 +226,7 @@ impl Evm {
             Number::Small(0) => false,
             _ => return Err(lied("a receipt tells of no status that there is")),
         };
-        // What it found may be of a block that was given up.
+        // The receipt may be of a block that was reorganized away.
         let header = self.fetch_header(height)?;
         let canonical = header.filter(|header| header.hash == receipt.block_hash);
         let canonical = canonical.map(|header| block_of_header(&header));
@@ -280,7 +276,7 @@ impl Node for Evm {
         self.rpc.distrust_if_lied(blocks)
     }
 
-    /// Money on these chains is watched once it is in a block.
+    /// Payments on EVM chains are watched only once they are in a block.
     fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }
@@ -340,7 +336,7 @@ impl Node for Evm {
     }
 }
 
-/// Which block it is, and its time.
+/// Returns the block of a header, and its time.
 fn block_of_header(header: &EvmHeader) -> Result<(Block, Time), NodeError> {
     let height = header.number.to_u32();
     let height = height.ok_or_else(|| lied("it answers a block of no height that there is"))?;
@@ -355,7 +351,7 @@ fn block_of_header(header: &EvmHeader) -> Result<(Block, Time), NodeError> {
     Ok((Block { height, hash }, time))
 }
 
-/// Does the node say that it does not have a block?
+/// Returns `true` if the error says that the node does not have the block.
 fn is_unknown_block(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
     let words = ["unknown block", "not found", "not be found"];

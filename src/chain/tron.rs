@@ -1,10 +1,11 @@
-//! Nodes of Tron, asked by their HTTP interface: TRX, and the listed TRC-20 tokens.
+//! Client of a Tron node over its HTTP API, for TRX and the listed TRC-20 tokens. Final blocks come from
+//! `/walletsolidity`.
 //!
-//! Invariant: an id begins with its block's height, heights are those that were asked for, and what came of a transaction
-//! counts only for a transaction of the block that was read. What is final comes from `/walletsolidity`.
+//! Invariant: a block id begins with the height of the block, and heights match the request. A receipt counts only for
+//! a transaction of the block that was read.
 //!
-//! Cost in requests: the head 2, a range of blocks 1, and what came of the transactions of a block 1. That is asked for of
-//! blocks that are not final only where the words of a transaction say that it pays us in a token.
+//! Cost in requests: 2 for the head, 1 for a range of blocks, 1 for the receipts of a block. Receipts of a block that
+//! is not final are requested only if a transaction's call data says that it pays us in a token.
 
 mod answers;
 mod hex;
@@ -25,8 +26,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// First blocks and their networks. Their last four bytes are the chain ids that <https://github.com/ethereum-lists/chains>
-/// has for Tron: 728126428, 2494104990 and 3448148188.
+/// Genesis blocks and their networks. The last four bytes are the chain ids of Tron in
+/// <https://github.com/ethereum-lists/chains>: 728126428, 2494104990 and 3448148188.
 const FIRST_BLOCKS: [(&str, &str); 3] = [
     (
         "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
@@ -41,29 +42,29 @@ const FIRST_BLOCKS: [(&str, &str); 3] = [
         "nile",
     ),
 ];
-/// Blocks in one request, until a limit lets it be fewer: some more than come in a minute.
+/// Most blocks in one request: slightly more than are made in a minute.
 const SPAN_MAX: u32 = 25;
 
-/// Blocks by which what is final grows at once: a chain with a new one every 3 s would never be at rest.
+/// Fewest blocks by which the final height advances. With a block each 3 s, the chain would otherwise never be at rest.
 const FINAL_STEP: u32 = 4;
 
 /// A node of Tron.
 pub struct Tron {
     rpc: Rpc,
-    /// From the settings.
+    /// Contracts from the settings, by coin.
     overridden: Tokens,
-    /// The chain's own coin.
+    /// Native coin of the chain.
     native: Option<&'static Asset>,
     known: Option<TronIdentity>,
     /// Blocks in one request.
     span: u32,
-    /// Height of the newest final block that it told of.
+    /// Height of the newest final block that the node returned.
     finalized: Option<u32>,
-    /// Whether it tells of internal transactions; `None` before any contract was looked at.
+    /// Whether the node returns internal transactions; `None` until a contract call was read.
     has_internal: Option<bool>,
 }
 
-/// Facts about the node that is asked. A request that fails makes them doubtful: another node may answer next.
+/// Network and tokens of the node. Outdated after a failed request: another node may answer next.
 #[derive(Clone)]
 struct TronIdentity {
     epoch: u64,
@@ -71,19 +72,18 @@ struct TronIdentity {
     tokens: Vec<(Account, &'static Asset)>,
 }
 
-/// A block, without its transactions.
+/// A block header.
 struct TronHeader {
     block: Block,
     parent: String,
     time: Time,
 }
 
-/// One of a node's two interfaces.
+/// API of the node by finality of its blocks.
 #[derive(Clone, Copy)]
 enum NodeApi {
-    /// Blocks that may be given up.
+    /// Blocks that a reorg can remove.
     Head,
-    /// Blocks that are final.
     Final,
 }
 
@@ -97,7 +97,7 @@ impl NodeApi {
 }
 
 impl Tron {
-    /// A node at the url of this client. `overridden` is for test networks only.
+    /// Creates a client. `overridden` is for test networks only.
     pub fn new(rpc: Rpc, overridden: Tokens) -> Tron {
         let is_native =
             |asset: &&Asset| asset.chain == Chain::Tron && asset.kind == AssetKind::Native;
@@ -120,7 +120,7 @@ impl Tron {
         self.rpc.post(&side.path(method), body)
     }
 
-    /// Asks for the first block, from which network and contracts follow.
+    /// Requests the genesis block and looks up the token contracts of its network.
     fn fetch_identity(&mut self) -> Result<TronIdentity, NodeError> {
         let first: HeaderResponse =
             self.ask((NodeApi::Head, "getblockbynum"), &json!({ "num": 0 }))?;
@@ -138,7 +138,7 @@ impl Tron {
         })
     }
 
-    /// Makes sure that the node is of the network that it was of.
+    /// Returns network and tokens. After a failure, requests them again and rejects another network.
     fn verify_identity(&mut self) -> Result<TronIdentity, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.known {
@@ -158,7 +158,7 @@ impl Tron {
         Ok(known)
     }
 
-    /// The block at a height; `None` where the node has none there.
+    /// Fetches the header at a height; `None` if the node has no block there.
     fn fetch_header(&mut self, height: u32) -> Result<Option<TronHeader>, NodeError> {
         let body = json!({ "num": height });
         let answer: HeaderResponse = self.ask((NodeApi::Head, "getblockbynum"), &body)?;
@@ -176,7 +176,7 @@ impl Tron {
         let newest = parse_header(&newest)?.ok_or(NodeError::Behind)?;
         let last: HeaderResponse = self.ask((NodeApi::Final, "getnowblock"), &json!({}))?;
         let last = parse_header(&last)?.map(|last| last.block.height);
-        // Two nodes behind one url may answer: what is final for one, the other may not have yet.
+        // Two nodes behind one url may answer. The block that is final on one may be missing on the other.
         let last = last.map(|last| last.min(newest.block.height));
         let is_late =
             |last: u32, before: u32| !(before..before.saturating_add(FINAL_STEP)).contains(&last);
@@ -224,7 +224,7 @@ impl Node for Tron {
         self.rpc.distrust_if_lied(blocks)
     }
 
-    /// Money on this chain is watched once it is in a block.
+    /// Payments on Tron are watched only once they are in a block.
     fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }
@@ -270,7 +270,7 @@ impl Node for Tron {
     }
 }
 
-/// Reads the header of a block; `None` where the node has no such block.
+/// Reads a block header; `None` if the node has no such block.
 fn parse_header<T>(answer: &TronBlockResponse<T>) -> Result<Option<TronHeader>, NodeError> {
     let Some(id) = answer.id else {
         return Ok(None);

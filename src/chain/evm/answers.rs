@@ -1,7 +1,6 @@
-//! What a node of an EVM chain answers, as far as it is asked for: blocks, logs, receipts, traces.
+//! Blocks, logs, receipts and traces as a node returns them.
 //!
-//! What does not live here: whether it is believed. What always holds: a type holds only what is used, so what an answer has
-//! beside it is passed over as it arrives.
+//! Unused fields are skipped while the response is read.
 
 use super::hex::{Account, Data, Number, Word};
 use serde::Deserialize;
@@ -14,7 +13,7 @@ pub struct EvmHeader {
     pub number: Number,
     pub hash: Word,
     pub parent_hash: Word,
-    /// Seconds since 1970.
+    /// Unix time, in seconds.
     pub timestamp: Number,
 }
 
@@ -29,18 +28,18 @@ pub struct EvmBlock {
     pub transactions: Vec<EvmTransaction>,
 }
 
-/// What a transaction itself carries.
+/// A transaction inside a block.
 #[derive(Clone, Debug, Deserialize)]
 pub struct EvmTransaction {
     pub hash: Word,
     pub from: Account,
-    /// None where it makes a contract.
+    /// `None` if it creates a contract.
     pub to: Option<Account>,
-    /// In wei.
+    /// Amount, in wei.
     pub value: Number,
 }
 
-/// A transaction as `eth_getTransactionByHash` tells it.
+/// A transaction returned by `eth_getTransactionByHash`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionByHash {
@@ -50,14 +49,14 @@ pub struct TransactionByHash {
     pub block_hash: Option<Word>,
     pub nonce: Number,
     pub from: Account,
-    /// `None` where it makes a contract.
+    /// `None` if it creates a contract.
     #[serde(default)]
     pub to: Option<Account>,
-    /// In wei.
+    /// Amount, in wei.
     pub value: Number,
 }
 
-/// A log, as `eth_getLogs` and receipts tell it.
+/// A log, as `eth_getLogs` and receipts return it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvmLog {
@@ -67,13 +66,13 @@ pub struct EvmLog {
     pub block_number: Number,
     pub block_hash: Word,
     pub transaction_hash: Word,
-    /// Its place in the block.
+    /// Index in the block.
     pub log_index: Number,
     #[serde(default)]
     pub removed: bool,
 }
 
-/// What became of a transaction.
+/// Receipt of a transaction in a block.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -81,56 +80,56 @@ pub struct Receipt {
     pub transaction_index: Number,
     pub block_hash: Word,
     pub block_number: Number,
-    /// 1 where it did what it should, 0 where all of it was taken back.
+    /// 1 if the transaction succeeded, 0 if it reverted.
     pub status: Number,
     pub logs: Vec<EvmLog>,
 }
 
-/// One step of what a transaction did, of `trace_block`.
+/// One call frame of a transaction, as `trace_block` returns it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     #[serde(rename = "type")]
     pub kind: TraceKind,
     pub action: TraceAction,
-    /// Why it came to nothing, where it did.
+    /// Reason of the failure; `None` if the frame succeeded.
     #[serde(default)]
     pub error: Option<IgnoredAny>,
     #[serde(default)]
     pub result: Option<TraceResult>,
-    /// Which call made it: the place among the calls of each of its parents, the transaction's own call left out.
+    /// Path in the call tree: the index of the frame among the calls of its parent, for each level below the root.
     pub trace_address: Vec<u32>,
     pub block_hash: Option<Word>,
-    /// None for what no transaction does, such as a reward.
+    /// `None` for what is not part of a transaction, such as a block reward.
     #[serde(default)]
     pub transaction_hash: Option<Word>,
 }
 
-/// What kind of step it is.
+/// Kind of a call frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceKind {
     Call,
     Create,
-    /// A contract ends.
+    /// A contract destroys itself.
     #[serde(alias = "selfdestruct")]
     Suicide,
     #[serde(other)]
     Other,
 }
 
-/// Whose code a call runs, and where.
+/// Kind of a call, by whose code and storage it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallType {
-    /// The called account's, there.
+    /// Runs the code of the called account in that account.
     Call,
-    /// In any other way, in none of which money moves.
+    /// Any other kind. None of them moves coins.
     #[serde(other)]
     Other,
 }
 
-/// What a step was to do. Which of these it has depends on its kind.
+/// Parameters of a call frame. Which are set depends on its kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TraceAction {
@@ -138,16 +137,16 @@ pub struct TraceAction {
     pub from: Option<Account>,
     pub to: Option<Account>,
     pub value: Option<Number>,
-    /// Of a contract that ended: itself, what it had, and who gets that.
+    /// The destroyed contract. `balance` goes to `refund_address`.
     pub address: Option<Account>,
     pub balance: Option<Number>,
     pub refund_address: Option<Account>,
 }
 
-/// What a step made.
+/// Result of a call frame.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TraceResult {
-    /// The contract, where it made one.
+    /// Address of the created contract, if any.
     pub address: Option<Account>,
 }

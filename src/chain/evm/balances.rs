@@ -1,6 +1,6 @@
-//! What accounts have, as a node tells it.
+//! Balances and transaction counts of accounts.
 //!
-//! What always holds: it is asked of a block that is final, so that no answer is of a block that was given up.
+//! Invariant: the block is final, so that no reorg changes the answer.
 
 use super::hex::Number;
 use super::logs::quantity;
@@ -24,7 +24,7 @@ impl Evm {
         let answers = self.rpc.batch::<Number>(&calls)?;
         let mut told = Vec::with_capacity(answers.len());
         for answer in answers {
-            // Nodes keep the balances of the newest blocks only.
+            // Nodes keep the state of recent blocks only.
             let Ok(number) = answer else {
                 return Ok(None);
             };

@@ -1,4 +1,4 @@
-//! Cost of a transaction: the gas price of the node times the gas of a transfer.
+//! Network fees: the gas price of the node times the gas of a transfer.
 
 use super::Evm;
 use super::hex::Number;
@@ -8,7 +8,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::network_fee::{GAS, NodeFees, TOKEN_GAS};
 
 impl Evm {
-    /// Cost of transfers; `None` if the node's gas price is zero or cannot be counted.
+    /// Returns the fees of transfers; `None` if the gas price is zero or the fee overflows.
     pub(super) fn gas_fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.verify_identity()?;
         match self.rpc.call::<Number>("eth_gasPrice", &[(); 0]) {

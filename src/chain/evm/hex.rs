@@ -1,44 +1,43 @@
-//! The numbers and bytes of Ethereum JSON-RPC, which are texts in hexadecimal.
+//! Numbers and bytes of Ethereum JSON-RPC, which are hexadecimal strings.
 //!
-//! What does not live here: what they mean. What always holds: a number is read from its digits and is never cut: where it
-//! is larger than what it is asked as, that is said.
+//! Invariant: a number is never truncated. A conversion to a smaller type returns `None` if the number does not fit.
 
 use crate::chain::rpc::parse_str;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The most digits of a number, leading zeros not counted: 256 bits.
+/// Most significant digits of a number: 256 bits.
 const DIGITS_MAX: usize = 64;
 
-/// Bytes of a fixed length: a hash, an address, a word.
+/// Bytes of a fixed length, such as a hash or an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes<const N: usize>(pub [u8; N]);
 
-/// The hash of a block or of a transaction, or a word of 256 bits.
+/// Hash of a block or a transaction, or an EVM word of 256 bits.
 pub type Word = Bytes<32>;
-/// An account or a contract.
+/// Address of an account or a contract.
 pub type Account = Bytes<20>;
 
 /// A number of up to 256 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
-    /// It fits into 128 bits.
+    /// A number that fits into 128 bits.
     Small(u128),
-    /// It needs more than 128 bits.
+    /// A number that needs more than 128 bits.
     Large,
 }
 
-/// Bytes of any length, of which only the first word is kept, and how many there are.
+/// Length and first word of some bytes. The rest is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// How many bytes.
+    /// Number of bytes.
     pub length: usize,
-    /// The number in the first 32 bytes; none where there are fewer.
+    /// Number in the first 32 bytes; `None` if there are fewer bytes.
     pub first: Option<Number>,
 }
 
 impl<const N: usize> fmt::Display for Bytes<N> {
-    /// With `0x`, in small letters.
+    /// Writes `0x` and lower-case digits.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("0x")?;
         self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
@@ -52,12 +51,12 @@ impl<const N: usize> fmt::Debug for Bytes<N> {
 }
 
 impl<const N: usize> Bytes<N> {
-    /// Reads the text that [`Display`](fmt::Display) writes, in letters of either case.
+    /// Parses `0x` and digits of either case.
     pub fn parse(text: &str) -> Option<Self> {
         Bytes::parse_digits(digits(text)?)
     }
 
-    /// Reads digits without `0x`, in letters of either case.
+    /// Parses digits of either case, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Self> {
         let (pairs, rest) = digits.as_chunks::<2>();
         if pairs.len() != N || !rest.is_empty() {
@@ -72,7 +71,7 @@ impl<const N: usize> Bytes<N> {
 }
 
 impl Word {
-    /// The account in a word, where all before its 20 bytes is zero.
+    /// Returns the account in the last 20 bytes; `None` if the first 12 bytes are not zero.
     pub fn account(self) -> Option<Account> {
         let (before, account) = self.0.split_at(12);
         let is_padded = before.iter().all(|byte| *byte == 0);
@@ -81,7 +80,7 @@ impl Word {
 }
 
 impl Account {
-    /// The word that an account fills up: zeros, then its bytes.
+    /// Returns the account as a word, with 12 zero bytes before it.
     pub fn word(self) -> Word {
         let mut word = [0; 32];
         if let Some(end) = word.get_mut(12..) {
@@ -92,19 +91,19 @@ impl Account {
 }
 
 impl Number {
-    /// Reads a number: `0x`, then at least one digit.
+    /// Parses `0x` and at least one digit.
     pub fn parse(text: &str) -> Option<Number> {
         Number::parse_digits(digits(text)?)
     }
 
-    /// Reads at least one digit, without `0x`.
+    /// Parses at least one digit, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Number> {
         Some(digits)
             .filter(|digits| !digits.is_empty())
             .and_then(number)
     }
 
-    /// The number, where 128 bits hold it.
+    /// Returns `None` if the number does not fit.
     pub fn to_u128(self) -> Option<u128> {
         match self {
             Number::Small(number) => Some(number),
@@ -112,12 +111,12 @@ impl Number {
         }
     }
 
-    /// Is it nothing?
+    /// Returns `true` if the number is zero.
     pub fn is_zero(self) -> bool {
         self == Number::Small(0)
     }
 
-    /// The number as a height or a place.
+    /// Returns `None` if the number does not fit.
     pub fn to_u32(self) -> Option<u32> {
         u32::try_from(self.to_u128()?).ok()
     }
@@ -138,7 +137,7 @@ impl Data {
     }
 }
 
-/// What follows `0x`.
+/// Returns the digits after `0x`.
 fn digits(text: &str) -> Option<&[u8]> {
     text.strip_prefix("0x").map(str::as_bytes)
 }
@@ -149,7 +148,7 @@ fn nibble(digit: u8) -> Option<u8> {
         .and_then(|nibble| u8::try_from(nibble).ok())
 }
 
-/// The number that these digits stand for; none where one is no digit, or there are more than 256 bits.
+/// Parses a number; `None` if a character is not a digit, or the number has more than 256 bits.
 fn number(digits: &[u8]) -> Option<Number> {
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
     let digits = digits.get(zeros..).unwrap_or_default();

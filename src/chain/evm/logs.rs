@@ -1,21 +1,20 @@
-//! Which logs are asked for: those of the tokens' transfers.
+//! Parameters of `eth_getLogs` for token transfers.
 //!
-//! What does not live here: what a log is worth before its transaction's receipt was seen. What always holds: the last block
-//! of a range is asked for by its hash, in the same request as the range, so a node that does not have it yet answers an
-//! error in place of a list that is too short.
+//! Invariant: the same batch asks for the last block by its hash. A node that lacks the block then returns an error,
+//! not an incomplete list.
 
 use super::answers::EvmLog;
 use super::hex::{Account, Bytes, Word};
 use crate::chain::transfers::Transfer;
 use serde::Serialize;
 
-/// The hash of `Transfer(address,address,uint256)`, which each such log begins with.
+/// Hash of `Transfer(address,address,uint256)`: the first topic of a transfer log.
 pub const TRANSFER: Word = Bytes([
     0xdd, 0xf2, 0x52, 0xad, 0x1b, 0xe2, 0xc8, 0x9b, 0x69, 0xc2, 0xb0, 0x68, 0xfc, 0x37, 0x8d, 0xaa,
     0x95, 0x2b, 0xa7, 0xf1, 0x63, 0xc4, 0xa1, 0x16, 0x28, 0xf5, 0x5a, 0x4d, 0xf5, 0x23, 0xb3, 0xef,
 ]);
 
-/// What `eth_getLogs` is asked.
+/// Filter object of `eth_getLogs`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogFilter<'a> {
@@ -29,7 +28,7 @@ pub struct LogFilter<'a> {
     topics: &'a [Option<Vec<Word>>],
 }
 
-/// Which transfers are asked for: to any of these accounts, or to whomever where there are none.
+/// Returns topics that match transfers to these accounts; to any account if `None`.
 pub fn topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
     let mut topics = vec![Some(vec![TRANSFER])];
     if let Some(names) = names {
@@ -39,7 +38,7 @@ pub fn topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
     topics
 }
 
-/// The parameters of the calls for a range whose last block has this hash.
+/// Returns the calls for a range whose last block has this hash.
 pub fn filters<'a>(
     (from, last): (u32, u32),
     hash: Word,
@@ -60,13 +59,13 @@ pub fn filters<'a>(
     filters.map(|filter| ("eth_getLogs", [filter])).collect()
 }
 
-/// A height as parameters have it.
+/// Encodes a height as a JSON-RPC quantity.
 pub fn quantity(height: u32) -> String {
     format!("{height:#x}")
 }
 
-/// The transfer that a log tells of; none where it is of another shape. A token that is no coin has its number among the
-/// topics, and no data.
+/// Returns the transfer in a log; `None` if the log has another shape. NFT transfers have the token id as a topic and
+/// no data.
 pub fn token_transfer(log: &EvmLog) -> Option<Transfer> {
     let [TRANSFER, from, to] = log.topics.as_slice() else {
         return None;

@@ -1,6 +1,6 @@
-//! Looks up one transaction by its id, and whether its nonce was used by another one.
+//! Looks up one transaction by its id, and whether another transaction used its nonce.
 //!
-//! Invariant: a transaction is in a block only by a receipt of a block that the node has at that height.
+//! Invariant: a transaction is in a block only if its receipt names the block that the node has at that height.
 
 use super::answers::{EvmHeader, Receipt, Trace, TransactionByHash};
 use super::hex::{Account, Number, Word};
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// Transfers of a transaction to watched accounts, whether it succeeded, and whether the node told all of them.
+/// Outcome of a transaction: its payments, whether it succeeded, and whether contract transfers were traced.
 struct TransactionEffects {
     received: Vec<Received>,
     is_done: bool,
@@ -56,7 +56,7 @@ impl Evm {
             (Some(told), Some(receipt)) if told.block_hash == Some(receipt.block_hash) => {
                 self.in_block(&told, &receipt, native_to, watched)
             }
-            // It came into a block, or out of one, between the two answers.
+            // A block with it was added or removed between the two responses.
             (Some(_) | None, Some(_)) | (Some(_), None) => Err(NodeError::Behind),
         }
     }
@@ -79,7 +79,7 @@ impl Evm {
     ) -> Result<Lookup, NodeError> {
         let height = receipt.block_number.to_u32();
         let height = height.ok_or_else(|| lied("a receipt is of no height that there is"))?;
-        // The receipt may be of a block that was given up.
+        // The receipt may be of a block that was reorganized away.
         let canonical = self.fetch_header(height)?;
         let Some(canonical) = canonical.filter(|header| header.hash == receipt.block_hash) else {
             return Ok(Lookup::Absent);
@@ -140,7 +140,7 @@ impl Evm {
         })
     }
 
-    /// Returns the transfers that contracts made in a transaction; `None` where the node does not tell of them.
+    /// Returns the transfers that contracts made in a transaction; `None` if the node has no traces.
     fn sent_by_contracts(
         &mut self,
         txid: Word,
@@ -160,7 +160,7 @@ impl Evm {
         if steps.iter().any(|step| step.transaction_hash != Some(txid)) {
             return Err(lied("it answers traces of another transaction"));
         }
-        // Each transaction has at least its own step.
+        // Each transaction has at least its root frame.
         let is_told = !steps.is_empty();
         let sent = internal_transfers(&steps, block)?;
         Ok(is_told.then_some(sent))
@@ -191,7 +191,7 @@ impl Evm {
 
     /// [`Node::nonce_taken`](crate::chain::Node::nonce_taken).
     ///
-    /// Count and receipt are asked for in one request: two nodes behind one url may differ in how far they have come.
+    /// Requests the count and the receipt in one batch: two nodes behind one url may have different heads.
     pub(super) fn read_nonce_taken(
         &mut self,
         txid: &str,
@@ -209,7 +209,7 @@ impl Evm {
             ("eth_getTransactionReceipt", json!([txid])),
         ];
         let mut answers = self.rpc.batch::<RawAnswer>(&calls)?.into_iter();
-        // Nodes keep the state of the newest blocks only.
+        // Nodes keep the state of recent blocks only.
         let Some(Ok(count)) = answers.next() else {
             return Ok(None);
         };
@@ -251,14 +251,14 @@ impl Evm {
                 }
                 Ok(Some(time))
             }
-            // Old blocks may be refusal in words of the node's own.
+            // The error for an old block differs from node to node.
             Ok(None) | Err(Failure::Method(_)) => Ok(None),
             Err(Failure::Node(error)) => Err(error),
         }
     }
 }
 
-/// One answer of a request of several methods; `None` for `null`.
+/// One result of a batch of several methods; `None` for `null`.
 type RawAnswer = Option<Box<RawValue>>;
 
 fn read<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, NodeError> {

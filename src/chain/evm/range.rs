@@ -1,45 +1,40 @@
-//! Reading a range of blocks: what is asked, and how the answers fit together.
+//! Reads a range of blocks.
 //!
-//! What does not live here: single blocks and who the node is (`evm`), what a receipt says (`received`). What always holds:
-//! every answer about a block names that block's hash, and a range of which one does not is read again later.
+//! Invariant: each response names the hash of its block. If one does not match, the range is read again later.
 
 use super::Evm;
-use super::answers::{EvmBlock, EvmHeader, EvmLog, EvmTransaction, Receipt, Trace};
+use super::answers::{EvmBlock, EvmHeader, EvmLog, EvmTransaction, Receipt};
 use super::hex::Word;
 use super::logs::{filters, quantity, topics};
 use super::received::TransferHint;
-use super::traced::is_no_method;
-use super::traces::{InternalTransfer, internal_transfers};
 use super::{block_of_header, is_unknown_block, lied};
 use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{BlockRead, NodeError, Received, Watched};
 use std::collections::BTreeMap;
 
-/// The most accounts that are asked for by name in one call.
+/// Most accounts in one log filter.
 const NAMES_MAX: usize = 500;
-/// The most blocks whose traces are fetched in one request: those of one may have ten megabytes.
-const TRACED_MAX: usize = 2;
-/// So often a transaction's receipt is asked for again where it does not fit.
+/// Mismatching receipts of one transaction before it is skipped.
 const RECEIPT_MISMATCHES_MAX: u32 = 10;
-/// The most blocks that are fetched with their transactions in one step.
+/// Most blocks fetched with their transactions in one step.
 const FULL_MAX: u32 = 8;
 
-/// A block as it was fetched.
-struct FetchedBlock {
-    header: EvmHeader,
-    /// None where it was fetched without them.
-    transactions: Vec<EvmTransaction>,
+/// A block fetched from the node.
+pub(super) struct FetchedBlock {
+    pub header: EvmHeader,
+    /// Empty if only the header was fetched.
+    pub transactions: Vec<EvmTransaction>,
 }
 
-/// The blocks that were fetched, by height.
-type FetchedBlocks = BTreeMap<u32, FetchedBlock>;
-/// What is to be looked at, by height and transaction.
-type TransferHints = BTreeMap<(u32, Word), TransferHint>;
+/// Fetched blocks, by height.
+pub(super) type FetchedBlocks = BTreeMap<u32, FetchedBlock>;
+/// Transactions that may have payments, by height and id.
+pub(super) type TransferHints = BTreeMap<(u32, Word), TransferHint>;
 
-/// What came of asking for logs.
+/// Result of a request for logs.
 enum LogsOutcome {
     Answered(Vec<EvmLog>),
-    /// So much is not answered.
+    /// The node refuses so many logs.
     TooMany(NodeError),
 }
 
@@ -53,7 +48,7 @@ impl Evm {
     ) -> Result<Vec<BlockRead>, NodeError> {
         let tokens = self.verify_identity()?;
         let names = watched.accounts(NAMES_MAX);
-        // Where nobody is watched, nothing is to be found.
+        // Without watched accounts there are no payments to find.
         let is_empty = names.as_ref().is_some_and(Vec::is_empty);
         let filter = TransferFilter {
             chain: self.chain,
@@ -82,12 +77,12 @@ impl Evm {
                 LogsOutcome::TooMany(_) if names.is_some() => self.filters_by_account = false,
                 LogsOutcome::TooMany(error) => return Err(error),
             }
-            // It may be another that is asked now.
+            // Another node may answer now.
             self.verify_identity()?;
         }
     }
 
-    /// The first and the last block of a range, or all with their transactions.
+    /// Fetches the first and the last header of a range, or all blocks with their transactions.
     fn fetch(&mut self, from: u32, last: u32, is_full: bool) -> Result<FetchedBlocks, NodeError> {
         let mut blocks = FetchedBlocks::new();
         if is_full {
@@ -103,15 +98,18 @@ impl Evm {
                 };
                 insert_block(&mut blocks, height, header, full.transactions)?;
             }
-        } else if from == last {
-            self.fetch_headers(&mut blocks, &[from])?;
         } else {
-            self.fetch_headers(&mut blocks, &[from, last])?;
+            let ends = if from == last {
+                &[from][..]
+            } else {
+                &[from, last]
+            };
+            self.fetch_headers(&mut blocks, ends)?;
         }
         Ok(blocks)
     }
 
-    /// Fetches these blocks too, without their transactions.
+    /// Fetches the headers of these heights.
     fn fetch_headers(
         &mut self,
         blocks: &mut FetchedBlocks,
@@ -131,7 +129,7 @@ impl Evm {
         Ok(())
     }
 
-    /// The logs of a range that may be money for us.
+    /// Fetches the logs of a range that may be payments.
     fn fetch_logs(
         &mut self,
         (from, last): (u32, u32),
@@ -186,7 +184,7 @@ impl Evm {
         Ok(LogsOutcome::Answered(logs))
     }
 
-    /// What the blocks of a range come to.
+    /// Combines blocks and logs into the payments of each block.
     fn assemble(
         &mut self,
         blocks: &mut FetchedBlocks,
@@ -212,65 +210,7 @@ impl Evm {
         link_blocks(blocks, received)
     }
 
-    /// Adds what contracts sent to watched accounts in the blocks that were fetched with their transactions.
-    fn add_internal_transfers(
-        &mut self,
-        blocks: &FetchedBlocks,
-        hints: &mut TransferHints,
-        filter: &TransferFilter<'_>,
-    ) -> Result<(), NodeError> {
-        let (Some(from), Some(last)) = (blocks.keys().next(), blocks.keys().last()) else {
-            return Ok(());
-        };
-        if filter.native.is_none() || *from < self.untraced_below {
-            return Ok(());
-        }
-        let all: Vec<_> = blocks.iter().collect();
-        for some in all.chunks(TRACED_MAX) {
-            let heights = some.iter().map(|(height, _)| quantity(**height));
-            let calls: Vec<_> = heights.map(|height| ("trace_block", [height])).collect();
-            let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
-                // The login was good a moment ago: it is not good for this.
-                Err(NodeError::Wrong(text)) => {
-                    self.stop_tracing(u32::MAX, &text);
-                    return Ok(());
-                }
-                Err(error) => {
-                    let height = some.first().map_or(from, |(height, _)| height);
-                    return self.count_trace_refusal(*height, *last, error);
-                }
-                Ok(outcomes) => outcomes,
-            };
-            for ((height, block), outcome) in some.iter().zip(outcomes) {
-                let sent = match outcome {
-                    // Of one block, words may say anything.
-                    Err(error) if is_no_method(&error) => {
-                        self.stop_tracing(u32::MAX, &error.message);
-                        return Ok(());
-                    }
-                    Err(error) => Err(self.refusal("trace_block", &error)),
-                    Ok(None) => Err(NodeError::Behind),
-                    Ok(Some(steps)) => block_transfers(block, &steps),
-                };
-                let sent = match sent {
-                    Ok(sent) => sent,
-                    Err(error) => return self.count_trace_refusal(**height, *last, error),
-                };
-                self.trace_refusals.remove(*height);
-                let is_watched =
-                    |sent: &InternalTransfer| filter.watched.has_account(&sent.transfer.to.0);
-                for sent in sent.into_iter().filter(is_watched) {
-                    let hint = hints.entry((**height, sent.txid)).or_default();
-                    hint.block = Some(block.header.hash);
-                    hint.internal_transfers.push(sent);
-                }
-            }
-        }
-        self.traces = Some(true);
-        Ok(())
-    }
-
-    /// What came in, by height, each transaction judged by its receipt.
+    /// Returns the payments of each block by height, confirmed by receipts.
     fn read_receipts(
         &mut self,
         blocks: &FetchedBlocks,
@@ -297,8 +237,8 @@ impl Evm {
         Ok(in_order.collect())
     }
 
-    /// A transaction's receipt does not fit: the range is read again, as the chain may have moved. One whose receipt never
-    /// fits is left out at last: nobody is to stop a chain by one transaction.
+    /// Counts a receipt that does not match, so that the range is read again. After too many the transaction is
+    /// skipped: one transaction must not stop the chain.
     fn count_mismatch(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
         let receipt_mismatches = self.receipt_mismatches.entry(txid).or_default();
         *receipt_mismatches = receipt_mismatches.saturating_add(1);
@@ -311,19 +251,7 @@ impl Evm {
     }
 }
 
-/// What contracts sent in a block.
-fn block_transfers(
-    block: &FetchedBlock,
-    steps: &[Trace],
-) -> Result<Vec<InternalTransfer>, NodeError> {
-    // Each transaction has at least its own step.
-    if steps.is_empty() && !block.transactions.is_empty() {
-        return Err(NodeError::Behind);
-    }
-    internal_transfers(steps, block.header.hash)
-}
-
-/// The place of a transaction in its block, and what came in with it.
+/// Returns the index of a transaction in its block, and its payments.
 fn placed_payments(
     filter: &TransferFilter<'_>,
     key: (u32, Word),
@@ -338,12 +266,12 @@ fn placed_payments(
     Ok((place, filter.receipt_payments(key, hint, &receipt)?))
 }
 
-/// The parameters of a call for a block.
+/// Returns the call that fetches the block at a height.
 fn by_number(height: u32, is_full: bool) -> (&'static str, (String, bool)) {
     ("eth_getBlockByNumber", (quantity(height), is_full))
 }
 
-/// Takes a block up, if it is the one of its height.
+/// Inserts a block after a check of its height.
 fn insert_block(
     blocks: &mut FetchedBlocks,
     height: u32,
@@ -363,7 +291,7 @@ fn insert_block(
     Ok(())
 }
 
-/// The transactions that themselves carry something to a watched account.
+/// Returns the transactions that send native coins to a watched account.
 fn own_transfers(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) -> TransferHints {
     let mut hints = TransferHints::new();
     for (height, block) in blocks {
@@ -385,7 +313,7 @@ fn own_transfers(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) -> Transfe
     hints
 }
 
-/// The blocks with what came in, checked to follow one another where they should.
+/// Combines blocks and payments. Blocks of adjacent heights must be parent and child.
 fn link_blocks(
     blocks: &FetchedBlocks,
     mut received: BTreeMap<u32, Vec<Received>>,
@@ -396,7 +324,7 @@ fn link_blocks(
         let parent = header.parent_hash.to_string();
         let before = read.last().map(|read| &read.block);
         let before = before.filter(|before| before.height.checked_add(1) == Some(*height));
-        // The chain moved between two answers.
+        // A reorg happened between two responses.
         if before.is_some_and(|before| before.hash != parent) {
             return Err(NodeError::Behind);
         }

@@ -1,7 +1,7 @@
-//! What came in with a transaction, worked out from its receipt.
+//! Payments of one transaction, read from its receipt.
 //!
-//! What does not live here: where a hint that there is something came from. What always holds: nothing counts but by a
-//! receipt of the block that is read, and a log's position is its place in that receipt.
+//! Invariant: the receipt is of the block that was read. The position of a token payment is the index of its log in the
+//! receipt, from 1.
 
 use super::answers::{EvmLog, Receipt};
 use super::hex::{Number, Word};
@@ -12,31 +12,31 @@ use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{NodeError, Received};
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Why a transaction is looked at.
+/// Reason to read the receipt of a transaction: transfers that may be payments.
 #[derive(Debug, Default)]
 pub struct TransferHint {
-    /// The hash of the block that it is said to be in.
+    /// Hash of the block that is said to contain the transaction.
     pub block: Option<Word>,
-    /// What the transaction itself carries: from, to, how much.
+    /// Transfer of native coins by the transaction itself.
     pub own_transfer: Option<Transfer>,
-    /// What contracts sent in it.
+    /// Transfers of native coins by contracts.
     pub internal_transfers: Vec<InternalTransfer>,
-    /// What tokens it moved, as the search for logs told.
+    /// Logs of token transfers that `eth_getLogs` returned.
     pub logs: Vec<EvmLog>,
 }
 
 impl TransferFilter<'_> {
-    /// May this log be money for us? Transfers of nothing are sent to everybody, for them to copy an address from.
+    /// Returns `true` if the log may be a payment. Zero transfers are spam that makes people copy a wrong address.
     pub(super) fn matches_log(&self, log: &EvmLog) -> bool {
         let transfer = token_transfer(log).filter(|_| self.token(log.address).is_some());
         let transfer = transfer.filter(|transfer| !transfer.amount.is_zero());
         transfer.is_some_and(|transfer| self.watched.has_account(&transfer.to.0))
     }
 
-    /// What came in with this transaction, by position.
+    /// Returns the payments of a transaction, by position.
     ///
     /// # Errors
-    /// [`NodeError::Lied`] where the receipt does not fit itself or the hint; [`NodeError::Behind`] where it is of another
+    /// [`NodeError::Lied`] if the receipt contradicts itself or the hint. [`NodeError::Behind`] if it is of another
     /// block.
     pub(super) fn receipt_payments(
         &self,
@@ -84,13 +84,13 @@ impl TransferFilter<'_> {
     }
 }
 
-/// Are these one log?
+/// Returns `true` if both are the same log.
 fn is_same(log: &EvmLog, other: &EvmLog) -> bool {
     (log.address, log.log_index, log.data) == (other.address, other.log_index, other.data)
         && log.topics == other.topics
 }
 
-/// Are the logs of a receipt its own, in their order?
+/// Returns `true` if all logs belong to the receipt and are in order.
 fn is_in_order(receipt: &Receipt) -> bool {
     let is_its = |log: &EvmLog| {
         log.transaction_hash == receipt.transaction_hash

@@ -1,19 +1,84 @@
-//! Does a node tell what contracts send, and of which blocks does it not?
+//! Tracks whether the node supports traces, and for which blocks it failed.
 //!
-//! What does not live here: what a trace says (`traces`). What always holds: nobody stops a chain by one block whose traces
-//! cannot be had.
+//! Invariant: a block whose traces are unavailable does not stop the chain.
 
 use super::Evm;
+use super::answers::Trace;
+use super::logs::quantity;
+use super::range::{FetchedBlock, FetchedBlocks, TransferHints};
+use super::traces::{InternalTransfer, internal_transfers};
 use crate::chain::NodeError;
 use crate::chain::rpc::{Failure, MethodError};
+use crate::chain::transfers::TransferFilter;
 use serde::de::IgnoredAny;
 
-/// After so many refusals of one block's traces for no reason that is known, so many blocks are read without theirs.
+/// Failed trace requests of one block, after which `UNTRACED_BLOCKS` blocks are read without traces.
 const TRACE_REFUSALS_MAX: u32 = 3;
 const UNTRACED_BLOCKS: u32 = 256;
 
+/// Most blocks in one trace request. The traces of one block can have 10 MB.
+const TRACED_MAX: usize = 2;
+
 impl Evm {
-    /// Asks for the traces of the newest block, to know whether there are any.
+    /// Adds the transfers that contracts made to watched accounts. Only for blocks fetched with their transactions.
+    pub(super) fn add_internal_transfers(
+        &mut self,
+        blocks: &FetchedBlocks,
+        hints: &mut TransferHints,
+        filter: &TransferFilter<'_>,
+    ) -> Result<(), NodeError> {
+        let (Some(from), Some(last)) = (blocks.keys().next(), blocks.keys().last()) else {
+            return Ok(());
+        };
+        if filter.native.is_none() || *from < self.untraced_below {
+            return Ok(());
+        }
+        let all: Vec<_> = blocks.iter().collect();
+        for some in all.chunks(TRACED_MAX) {
+            let heights = some.iter().map(|(height, _)| quantity(**height));
+            let calls: Vec<_> = heights.map(|height| ("trace_block", [height])).collect();
+            let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
+                // The credentials worked a moment ago, so the node refuses only this method.
+                Err(NodeError::Wrong(text)) => {
+                    self.stop_tracing(u32::MAX, &text);
+                    return Ok(());
+                }
+                Err(error) => {
+                    let height = some.first().map_or(from, |(height, _)| height);
+                    return self.count_trace_refusal(*height, *last, error);
+                }
+                Ok(outcomes) => outcomes,
+            };
+            for ((height, block), outcome) in some.iter().zip(outcomes) {
+                let sent = match outcome {
+                    // For one block, the error message is no proof that traces are unsupported. The code is.
+                    Err(error) if is_no_method(&error) => {
+                        self.stop_tracing(u32::MAX, &error.message);
+                        return Ok(());
+                    }
+                    Err(error) => Err(self.refusal("trace_block", &error)),
+                    Ok(None) => Err(NodeError::Behind),
+                    Ok(Some(steps)) => block_transfers(block, &steps),
+                };
+                let sent = match sent {
+                    Ok(sent) => sent,
+                    Err(error) => return self.count_trace_refusal(**height, *last, error),
+                };
+                self.trace_refusals.remove(*height);
+                let is_watched =
+                    |sent: &InternalTransfer| filter.watched.has_account(&sent.transfer.to.0);
+                for sent in sent.into_iter().filter(is_watched) {
+                    let hint = hints.entry((**height, sent.txid)).or_default();
+                    hint.block = Some(block.header.hash);
+                    hint.internal_transfers.push(sent);
+                }
+            }
+        }
+        self.traces = Some(true);
+        Ok(())
+    }
+
+    /// Requests the traces of the newest block, to learn whether the node supports them.
     pub(super) fn probe_traces(&mut self) {
         if self.native.is_none() {
             return;
@@ -28,14 +93,14 @@ impl Evm {
             Err(Failure::Method(error)) if has_no_traces(&error) => {
                 self.stop_tracing(u32::MAX, &error.message);
             }
-            // The login was good a moment ago: it is not good for this.
+            // The credentials worked a moment ago, so the node refuses only this method.
             Err(Failure::Node(NodeError::Wrong(text))) => self.stop_tracing(u32::MAX, &text),
-            // It is asked again with the first block.
+            // The first block asks again.
             Err(_) => {}
         }
     }
 
-    /// Returns `true` if the node is known to tell of no traces at all.
+    /// Returns `true` if the node is known to have no traces at all.
     pub(super) fn lacks_traces(&self) -> bool {
         self.native.is_none() || (self.traces, self.untraced_below) == (Some(false), u32::MAX)
     }
@@ -45,8 +110,8 @@ impl Evm {
         self.trace_refusals.clear();
     }
 
-    /// From here on it does not tell what contracts send, up to this height.
-    pub(super) fn stop_tracing(&mut self, below: u32, reason: &str) {
+    /// Records that no traces are requested for blocks below this height.
+    fn stop_tracing(&mut self, below: u32, reason: &str) {
         if self.untraced_below != below {
             let chain = self.chain;
             log::warn!("{chain}: what contracts send is not seen: {reason}");
@@ -55,9 +120,9 @@ impl Evm {
         self.trace_refusals.clear();
     }
 
-    /// The traces of a block cannot be had: the range is read again, and without them where that goes on. Nobody is to stop a
-    /// chain by one block.
-    pub(super) fn count_trace_refusal(
+    /// Counts a failed trace request, so that the range is read again. After too many, blocks are read without traces:
+    /// one block must not stop the chain.
+    fn count_trace_refusal(
         &mut self,
         height: u32,
         last: u32,
@@ -73,12 +138,24 @@ impl Evm {
     }
 }
 
-/// Does the node have no such method? The codes are those of JSON-RPC and EIP-1474.
-pub(super) fn is_no_method(error: &MethodError) -> bool {
+/// Returns the transfers that contracts made in a block.
+fn block_transfers(
+    block: &FetchedBlock,
+    steps: &[Trace],
+) -> Result<Vec<InternalTransfer>, NodeError> {
+    // Each transaction has at least its root frame.
+    if steps.is_empty() && !block.transactions.is_empty() {
+        return Err(NodeError::Behind);
+    }
+    internal_transfers(steps, block.header.hash)
+}
+
+/// Returns `true` if the node does not have the method. The codes are those of JSON-RPC and EIP-1474.
+fn is_no_method(error: &MethodError) -> bool {
     matches!(error.code, -32601 | -32004)
 }
 
-/// Does the node not tell of traces at all, or not us?
+/// Returns `true` if the node does not offer traces, or not to us.
 fn has_no_traces(error: &MethodError) -> bool {
     const WORDS: [&str; 8] = [
         "method",

@@ -1,7 +1,7 @@
-//! Money that contracts send, worked out from what `trace_block` tells.
+//! Finds transfers of native coins by contracts in the result of `trace_block`.
 //!
-//! What does not live here: asking for it, and whether it is for us. What always holds: a transfer counts where the step
-//! that made it and every step above that came to something, and its ordinal follows from its transaction alone.
+//! Invariant: a transfer counts only if its call frame and all parents succeeded. Its ordinal depends on its
+//! transaction alone.
 
 use super::answers::{CallType, Trace, TraceKind};
 use super::hex::Word;
@@ -9,30 +9,29 @@ use crate::chain::NodeError;
 use crate::chain::transfers::Transfer;
 use std::collections::BTreeMap;
 
-/// A transfer that a contract made.
+/// A transfer of native coins by a contract, inside a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InternalTransfer {
-    /// The transaction in which it did.
     pub txid: Word,
-    /// Its place among the transfers of contracts in that transaction.
+    /// Index among the contract transfers of the transaction.
     pub ordinal: u32,
-    /// Its amount is above zero.
+    /// Transfer with an amount above zero.
     pub transfer: Transfer,
 }
 
-/// How far a transaction's steps were followed.
+/// Position in the call tree of one transaction.
 #[derive(Default)]
 struct Walk<'a> {
     last: Option<&'a [u32]>,
-    /// The last step that came to nothing: nor did those below it.
+    /// The last frame that failed. Frames below it failed too.
     failed: Option<&'a [u32]>,
     transfers: u32,
 }
 
-/// The transfers of contracts in the block of this hash, in the order in which they were made.
+/// Returns the contract transfers of a block, in order of execution.
 ///
 /// # Errors
-/// [`NodeError::Behind`] where the traces are of another block, [`NodeError::Lied`] where they are in no order.
+/// [`NodeError::Behind`] if the traces are of another block. [`NodeError::Lied`] if they are not in order.
 pub fn internal_transfers(
     traces: &[Trace],
     block: Word,
@@ -48,7 +47,7 @@ pub fn internal_transfers(
         };
         let walk = walks.entry(txid).or_default();
         let place = trace.trace_address.as_slice();
-        // Steps come before those that they make, which come before the next: as words in a dictionary do.
+        // Frames are sorted like words in a dictionary: a parent before its children, these before the next sibling.
         let is_next = match walk.last {
             None => place.is_empty(),
             Some(last) => last < place,
@@ -78,8 +77,8 @@ pub fn internal_transfers(
     Ok(found)
 }
 
-/// What a step moved, from whom and to whom; none where it is of a kind that moves nothing. A call of the kind `callcode`
-/// or `delegatecall` runs another's code where the money already is.
+/// Returns the transfer of a call frame; `None` if its kind moves no coins. `callcode` and `delegatecall` run foreign
+/// code in the calling account, so no coins move.
 fn trace_transfer(trace: &Trace) -> Option<Transfer> {
     let action = &trace.action;
     let (from, to, amount) = match trace.kind {
@@ -87,7 +86,7 @@ fn trace_transfer(trace: &Trace) -> Option<Transfer> {
             (action.from?, action.to?, action.value?)
         }
         TraceKind::Create => (action.from?, trace.result.as_ref()?.address?, action.value?),
-        // What a contract leaves to itself goes nowhere.
+        // Coins that a contract leaves to itself do not move.
         TraceKind::Suicide if action.address != action.refund_address => {
             (action.address?, action.refund_address?, action.balance?)
         }

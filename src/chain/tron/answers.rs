@@ -1,7 +1,7 @@
-//! Answers of Tron's HTTP interface, as far as they are used: blocks, transactions, and what came of transactions.
+//! Responses of the Tron HTTP API: blocks, transactions and receipts. Fields that are zero, empty or `false` are
+//! omitted.
 //!
-//! Shapes: the pages of `docs/api/http` in <https://github.com/tronprotocol/documentation-en>. A field whose value is zero,
-//! empty or `false` is left out of an answer.
+//! Source: `docs/api/http` in <https://github.com/tronprotocol/documentation-en>.
 
 use super::hex::{Id, TronAccount, account_of, words};
 use crate::chain::evm::hex;
@@ -11,16 +11,16 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Result of a transaction or of a contract that did what it should.
+/// Result of a successful transaction or contract call.
 const SUCCESS: &str = "SUCCESS";
-/// Digits that begin a call of `transfer(address,uint256)`.
+/// Selector of `transfer(address,uint256)`.
 const TRANSFER: &str = "a9059cbb";
-/// Digits that begin a call of `transferFrom(address,address,uint256)`.
+/// Selector of `transferFrom(address,address,uint256)`.
 const TRANSFER_FROM: &str = "23b872dd";
-/// Digits of the name of a function.
+/// Hexadecimal digits of a selector.
 const FUNCTION_DIGITS: usize = 8;
 
-/// A block, with what is read of its transactions; without an id where the node has none.
+/// A block and `T`, read from its transactions. Without an id if the node has no such block.
 #[derive(Debug, Deserialize)]
 #[serde(bound = "T: Default + Deserialize<'de>")]
 pub struct TronBlockResponse<T> {
@@ -39,25 +39,24 @@ pub type HeaderResponse = TronBlockResponse<IgnoredAny>;
 /// A block with its transactions.
 pub type FullBlockResponse = TronBlockResponse<Vec<TronTransaction>>;
 
-/// TronHeader of a block.
 #[derive(Debug, Default, Deserialize)]
 pub struct BlockHeader {
     pub raw_data: HeaderData,
 }
 
-/// Signed part of a header.
+/// Signed part of a block header.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeaderData {
     #[serde(default)]
     pub number: u32,
     pub parent_hash: Option<Id>,
-    /// Milliseconds since 1970.
+    /// Unix time, in milliseconds.
     #[serde(default)]
     pub timestamp: i64,
 }
 
-/// Blocks of a range.
+/// A range of blocks.
 #[derive(Debug, Deserialize)]
 pub struct BlockRangeResponse {
     #[serde(rename = "Error", default)]
@@ -71,28 +70,28 @@ pub struct BlockRangeResponse {
 #[serde(try_from = "RawTransaction")]
 pub struct TronTransaction {
     pub id: Id,
-    /// `false`: it moved nothing.
+    /// `false` if it failed and moved nothing.
     pub is_done: bool,
     /// `None` for kinds that are not read.
     pub sender: Option<hex::Account>,
     pub action: TronAction,
 }
 
-/// Action of a transaction.
+/// Contract of a transaction, in Tron's sense: the action that it performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TronAction {
-    /// Sends native coin.
+    /// Sends native coins.
     Transfer {
         to: hex::Account,
-        /// In sun.
+        /// Amount, in sun.
         amount: u64,
     },
-    /// Calls or makes a contract.
+    /// Calls or creates a smart contract.
     Call {
-        /// Contract and recipient, where the call's own words say that it transfers a token.
+        /// Token contract and recipient, if the call data is a token transfer.
         transfers: Option<(hex::Account, hex::Account)>,
     },
-    /// Any other.
+    /// Any other kind.
     Other,
 }
 
@@ -112,7 +111,7 @@ struct RawResult {
     contract_ret: Option<String>,
 }
 
-/// Each transaction has one entry in its list.
+/// The list has one entry.
 #[derive(Deserialize)]
 struct RawData {
     #[serde(default)]
@@ -150,7 +149,7 @@ struct TriggerValue {
 }
 
 impl TronTransaction {
-    /// Returns `true` if it calls or makes a contract.
+    /// Returns `true` if the transaction calls or creates a smart contract.
     pub fn is_contract(&self) -> bool {
         matches!(self.action, TronAction::Call { .. })
     }
@@ -197,7 +196,7 @@ fn parse_action(
     })
 }
 
-/// The account that a call of a token pays.
+/// Returns the recipient in the call data of a token transfer.
 fn recipient(data: &str) -> Option<hex::Account> {
     let place = match data.get(..FUNCTION_DIGITS)? {
         TRANSFER => 0,
@@ -207,7 +206,7 @@ fn recipient(data: &str) -> Option<hex::Account> {
     account_of(words(data, FUNCTION_DIGITS).nth(place)?)
 }
 
-/// Outcome of a transaction; without an id where the node does not know it.
+/// Receipt of a transaction; without an id if the node does not know the transaction.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionInfo {
@@ -217,7 +216,7 @@ pub struct TransactionInfo {
     pub id: Option<Id>,
     #[serde(default)]
     pub block_number: u32,
-    /// `FAILED`, or left out.
+    /// `FAILED`, or omitted.
     #[serde(default)]
     result: Option<String>,
     #[serde(default)]
@@ -230,12 +229,12 @@ pub struct TransactionInfo {
 
 #[derive(Debug, Default, Deserialize)]
 struct ResourceReceipt {
-    /// Left out where no contract ran.
+    /// Omitted if no contract ran.
     #[serde(default)]
     result: Option<String>,
 }
 
-/// A log of a contract.
+/// Log of a smart contract.
 #[derive(Debug, Deserialize)]
 pub struct TronLog {
     #[serde(default, deserialize_with = "account_if_any")]
@@ -246,7 +245,7 @@ pub struct TronLog {
     pub data: String,
 }
 
-/// A step that a contract made.
+/// A call frame of a smart contract.
 #[derive(Debug, Deserialize)]
 pub struct InternalTransaction {
     #[serde(default, deserialize_with = "account_if_any")]
@@ -257,43 +256,44 @@ pub struct InternalTransaction {
         deserialize_with = "account_if_any"
     )]
     pub to: Option<TronAccount>,
-    /// Native coin, and TRC-10 tokens.
+    /// Amounts of native coins and of TRC-10 tokens.
     #[serde(rename = "callValueInfo", default)]
     pub values: Vec<CallValueInfo>,
-    /// Kind of the step, its text in hexadecimal.
+    /// Kind of the call, as text in hexadecimal.
     #[serde(default)]
     pub note: String,
-    /// `true`: it was taken back.
+    /// `true` if the call was reverted.
     #[serde(default)]
     pub rejected: bool,
 }
 
-/// An amount that a step moved.
+/// Amount that a call moved.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallValueInfo {
     #[serde(default)]
     pub call_value: i64,
-    /// The TRC-10 token; `None` for native coin.
+    /// TRC-10 token; `None` for native coins.
     #[serde(default)]
     pub token_id: Option<IgnoredAny>,
 }
 
 impl TransactionInfo {
-    /// Returns `true` if the transaction did what it should.
+    /// Returns `true` if the transaction succeeded.
     pub fn is_done(&self) -> bool {
         let ran = self.receipt.result.as_deref();
         self.result.is_none() && ran.is_none_or(|result| result == SUCCESS)
     }
 }
 
-/// Reads the text of an address that a contract may have chosen: one that is none of an account stops no chain.
+/// Parses an address that a contract may have chosen. A malformed one becomes `None`, so that it does not stop the
+/// chain.
 fn account_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TronAccount>, D::Error> {
     let text = Option::<String>::deserialize(from)?;
     Ok(text.as_deref().and_then(TronAccount::parse))
 }
 
-/// Outcomes of the transactions of a block, or an error.
+/// Receipts of the transactions of a block, or an error.
 #[derive(Debug, Default)]
 pub struct TransactionInfos {
     error: Option<String>,

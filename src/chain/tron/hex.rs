@@ -1,20 +1,20 @@
-//! Bytes as Tron's HTTP interface writes them: hexadecimal digits without `0x`.
+//! Bytes in the Tron HTTP API: hexadecimal digits without `0x`.
 
 use crate::chain::evm::hex::{self, Bytes, Number, Word};
 use crate::chain::rpc::parse_str;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// Digits of a word.
+/// Digits of a 32-byte word.
 const WORD_DIGITS: usize = 64;
-/// Byte before each account (<https://developers.tron.network/docs/account>).
+/// Prefix byte of an address (<https://developers.tron.network/docs/account>).
 const PREFIX: &[u8] = b"41";
 
-/// Id of a block or of a transaction.
+/// Id of a block or a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id(Word);
 
-/// TronAccount or contract; logs write it without its prefix.
+/// Address of an account or a contract, with or without its prefix. Logs omit the prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TronAccount(pub hex::Account);
 
@@ -32,12 +32,12 @@ impl fmt::Debug for Id {
 }
 
 impl Id {
-    /// Reads 64 digits, in letters of either case.
+    /// Parses 64 digits of either case.
     pub fn parse(text: &str) -> Option<Id> {
         Bytes::parse_digits(text.as_bytes()).map(Id)
     }
 
-    /// The height of a block, which its id begins with.
+    /// Returns the height of a block, with which its id begins.
     pub fn height(self) -> u64 {
         let Bytes(bytes) = self.0;
         let first = bytes.first_chunk::<8>();
@@ -46,7 +46,7 @@ impl Id {
 }
 
 impl TronAccount {
-    /// Reads 40 digits, or 42 with the prefix.
+    /// Parses 40 digits, or 42 with the prefix.
     pub fn parse(text: &str) -> Option<TronAccount> {
         let digits = text.as_bytes();
         let plain = match digits.strip_prefix(PREFIX) {
@@ -57,7 +57,7 @@ impl TronAccount {
     }
 }
 
-/// The words of a text of digits, from this digit on.
+/// Splits the digits from index `from` into words.
 pub fn words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
     let digits = text.as_bytes().get(from..).unwrap_or_default();
     digits
@@ -67,12 +67,12 @@ pub fn words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
         .map(<[u8; 64]>::as_slice)
 }
 
-/// The account at the end of a word. What comes before it is passed over: contracts do so too.
+/// Returns the account in the last 20 bytes of a word. The bytes before are ignored, as contracts do.
 pub fn account_of(word: &[u8]) -> Option<hex::Account> {
     Bytes::parse_digits(word.get(24..)?)
 }
 
-/// The number that a text of one word stands for.
+/// Parses a number of one word.
 pub fn number_of(text: &str) -> Option<Number> {
     let digits = text.as_bytes();
     Some(digits)
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn id_begins_with_the_height_of_its_block() {
-        // Block 66987565 of Nile, as /wallet/getblockbynum of the documentation shows it.
+        // Block 66987565 of Nile, from the documentation of `/wallet/getblockbynum`.
         let text = "0000000003fe262d52bfa4b2814f816fd2e57af5b98a33d60d8630a03a908e0e";
         let id = Id::parse(text);
         assert_eq!(id.map(Id::height), Some(66_987_565));

@@ -1,6 +1,6 @@
 //! Looks up one transaction by its id.
 //!
-//! Invariant: a transaction is in a block only where the block that the node has at that height has it.
+//! Invariant: a transaction is in a block only if the block that the node has at that height contains it.
 
 use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
 use super::hex::Id;
@@ -22,7 +22,7 @@ pub(super) struct IncludedTransaction {
 }
 
 impl Tron {
-    /// Searches for a transaction on the active chain.
+    /// Finds a transaction on the active chain.
     pub(super) fn find(&mut self, txid: &str) -> Result<Option<IncludedTransaction>, NodeError> {
         self.verify_identity()?;
         let Some(txid) = Id::parse(txid) else {
@@ -43,7 +43,7 @@ impl Tron {
         if block.header.block.height != height {
             return Err(lied("it answers a block of another height"));
         }
-        // The block that it names may have been given up.
+        // The receipt may be of a block that was reorganized away.
         let mut transactions = block.transactions.into_iter();
         let Some(transaction) = transactions.find(|one| one.id == txid) else {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Tron {
         })))
     }
 
-    /// Returns `true` if no contract can have sent native coin to one of these of which the node does not tell.
+    /// Returns `true` if no contract can have sent native coins to these addresses unseen.
     fn covers_internal(
         &self,
         found: &IncludedTransaction,

@@ -1,6 +1,6 @@
-//! Reads ranges of blocks, and what came of their transactions.
+//! Reads ranges of blocks, and the receipts of their transactions.
 //!
-//! Invariant: of a final block with contracts, what came of each that did what it should is there, or the block is not read.
+//! Invariant: a final block is read only with the receipts of all its successful contract calls.
 
 use super::answers::{
     BlockRangeResponse, FullBlockResponse, TransactionInfo, TransactionInfos, TronTransaction,
@@ -19,11 +19,11 @@ pub(super) struct TronBlock {
     pub transactions: Vec<TronTransaction>,
 }
 
-/// Outcomes of transactions, by id.
+/// Receipts, by transaction.
 pub(super) type InfosById = BTreeMap<Id, TransactionInfo>;
 
 impl Tron {
-    /// [`Node::blocks`](crate::chain::Node::blocks). A limit lets the next range be half as long.
+    /// [`Node::blocks`](crate::chain::Node::blocks). Halves the next range after a rate limit.
     pub(super) fn read_range(
         &mut self,
         from: u32,
@@ -55,7 +55,7 @@ impl Tron {
         read
     }
 
-    /// Reads blocks, as far as a limit lets it be.
+    /// Reads blocks until a limit stops it.
     fn read_blocks(
         &mut self,
         from: u32,
@@ -79,7 +79,7 @@ impl Tron {
         Ok(read)
     }
 
-    /// Fetches a range of blocks, from the first on.
+    /// Fetches a range of blocks, or the first part of it.
     pub(super) fn fetch(
         &mut self,
         side: NodeApi,
@@ -98,7 +98,7 @@ impl Tron {
                 ));
             }
             let before = blocks.last().map(|before| &before.header.block.hash);
-            // The chain moved while it answered.
+            // A reorg happened inside the range.
             if before.is_some_and(|before| *before != full.header.parent) {
                 return Err(NodeError::Behind);
             }
@@ -136,7 +136,7 @@ impl Tron {
         Ok(received)
     }
 
-    /// Asks what came of the transactions of a block.
+    /// Fetches the receipts of the transactions of a block.
     fn fetch_infos(&mut self, side: NodeApi, block: &TronBlock) -> Result<InfosById, NodeError> {
         let height = block.header.block.height;
         let body = json!({ "num": height });
@@ -153,7 +153,7 @@ impl Tron {
         }
         let is_of_block = |id: &Id| block.transactions.iter().any(|one| one.id == *id);
         if !infos.keys().all(is_of_block) {
-            // It has another block there by now.
+            // A reorg replaced the block at this height.
             return Err(NodeError::Behind);
         }
         let done = block.transactions.iter().filter(|one| one.is_done);
@@ -164,7 +164,7 @@ impl Tron {
         Ok(infos)
     }
 
-    /// Learns from a contract that did what it should whether the node tells of internal transactions.
+    /// Updates whether the node returns internal transactions, from the receipt of a successful contract call.
     pub(super) fn learn_internal(&mut self, info: &TransactionInfo) {
         if info.internal.is_empty() {
             self.has_internal.get_or_insert(false);
@@ -174,15 +174,15 @@ impl Tron {
     }
 }
 
-/// Returns `true` if anybody is watched.
+/// Returns `true` if any account is watched.
 fn is_watching(watched: &dyn Watched) -> bool {
     !watched
         .accounts(1)
         .is_some_and(|accounts| accounts.is_empty())
 }
 
-/// Returns the failure of a node that tells nothing of a contract in a block that it has. One behind a load balancer may not have
-/// come so far at the head; what is final should be there.
+/// Returns the error for a receipt that is missing. At the head, a node behind a load balancer may lag. A final block
+/// should have its receipts.
 fn missing_info(side: NodeApi, height: u32) -> NodeError {
     match side {
         NodeApi::Head => NodeError::Behind,
@@ -192,7 +192,7 @@ fn missing_info(side: NodeApi, height: u32) -> NodeError {
     }
 }
 
-/// Reads a block with its transactions; `None` where the node has no such block.
+/// Reads a block with its transactions; `None` if the node has no such block.
 pub(super) fn parse_block(answer: FullBlockResponse) -> Result<Option<TronBlock>, NodeError> {
     let header = parse_header(&answer)?;
     Ok(header.map(|header| TronBlock {

@@ -1,6 +1,7 @@
-//! Payments to watched accounts by a transaction of Tron.
+//! Payments to watched accounts in one transaction of Tron.
 //!
-//! Invariant: a log's position is its place in its own transaction, that of native coin its place among what contracts sent.
+//! Invariant: the position of a token payment is the index of its log in its transaction, from 1. That of a contract's
+//! native transfer is its index among those.
 
 use super::answers::{InternalTransaction, TransactionInfo, TronAction, TronLog, TronTransaction};
 use super::hex::{account_of, number_of};
@@ -11,11 +12,11 @@ use crate::chain::{NodeError, Received};
 use crate::domain::asset::Asset;
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Notes of the steps that move native coin: `call`, `create` and `suicide`. Those of staking have amounts, too.
+/// Notes of calls that move native coins: `call`, `create` and `suicide`. Notes of staking have amounts, too.
 const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
 impl TransferFilter<'_> {
-    /// Returns `true` if the transaction's own words say that it pays a watched account in a listed token.
+    /// Returns `true` if the call data is a transfer of a listed token to a watched account.
     pub(super) fn matches_call(&self, transaction: &TronTransaction) -> bool {
         let TronAction::Call { transfers } = &transaction.action else {
             return false;
@@ -25,10 +26,10 @@ impl TransferFilter<'_> {
         })
     }
 
-    /// Payments to watched accounts by a transaction, by position.
+    /// Returns the payments of a transaction, by position.
     ///
     /// # Errors
-    /// [`NodeError::Lied`] where there are some, and its block and its receipt disagree on whether it did what it should.
+    /// [`NodeError::Lied`] if there are any, and block and receipt disagree on whether the transaction succeeded.
     pub(super) fn agreed_payments(
         &self,
         transaction: &TronTransaction,
@@ -49,8 +50,7 @@ impl TransferFilter<'_> {
         Err(NodeError::Lied(text.to_owned()))
     }
 
-    /// Payments to watched accounts by a transaction that did what it should, by position. What contracts did in it is left
-    /// out where `info` is not there.
+    /// Returns the payments of a successful transaction, by position. Without `info`, those by contracts are missing.
     fn transaction_payments(
         &self,
         transaction: &TronTransaction,
@@ -83,7 +83,7 @@ impl TransferFilter<'_> {
         found
     }
 
-    /// The transfer of a listed token that a log tells of.
+    /// Returns the transfer of a listed token in a log.
     fn token_transfer(&self, log: &TronLog) -> Option<(&'static Asset, Transfer)> {
         let asset = self.token(log.address?.0)?;
         let [event, from, to] = log.topics.as_slice() else {
@@ -97,7 +97,8 @@ impl TransferFilter<'_> {
     }
 }
 
-/// Native coin that a step moved: more than nothing, and not taken back. Within it `None` where it was not between accounts.
+/// Returns the transfer of native coins of a call, if its amount is above zero and it was not reverted. The inner
+/// `None` is a transfer not between two accounts.
 fn internal_transfer(step: &InternalTransaction) -> Option<Option<Transfer>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;
