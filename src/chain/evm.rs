@@ -87,6 +87,7 @@ impl Evm {
         }
     }
 
+    /// Returns the JSON-RPC client.
     pub fn rpc(&self) -> &Rpc {
         &self.rpc
     }
