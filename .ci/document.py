@@ -1,9 +1,8 @@
-"""Holds running sandboxes against their own documents, the interface's and that of its controls:
-document.py <url>[,<url>...] <schemathesis> <folder for its notes>
+"""Tests running sandboxes against their OpenAPI documents with schemathesis: document.py URL[,URL...] SCHEMATHESIS FOLDER
 
-Each class of key calls everything that it opens, then everything else too; so does who has none. What changes the
-answers of all other operations is called by itself. Each sandbox takes the next run once it has ended one, and is reset
-before each run, and after the last.
+Each class of key calls the operations that it opens, then all others, as does a caller without a key. Operations that
+change the answers of all others have runs of their own. Each sandbox takes one run after another, and is reset before
+each run and after the last. FOLDER is for notes.
 """
 
 import collections
@@ -20,8 +19,8 @@ CONFIG = pathlib.Path(__file__).parent / "schemathesis.toml"
 PASSWORD = "a password of the sandbox"
 WITHOUT = "--exclude-operation-id="
 
-# Each by itself, with what it needs to begin with: the clock, pretended faults, going back, what ends sessions or
-# keys, and every switch.
+# Groups of operations with runs of their own: the clock, faults, restoring a snapshot, operations that end sessions or
+# keys, and switches. A group includes the operations that it needs first.
 APART = [
     ["sandboxClock"],
     ["sandboxAccount"],
@@ -39,12 +38,12 @@ APART = [
     ["setSettings"],
     ["switchCoin"],
 ]
-# What is made apart too does not spoil anything.
+# Operations of a group that may also run with all others.
 HARMLESS = {"sandboxSnapshot", "createUser", "createKey", "createResellerToken"}
 
 
 class Sandbox:
-    """A running sandbox, and the folder for what is noted of it."""
+    """A running sandbox and the folder for its notes."""
 
     def __init__(self, url, notes):
         self.url, self.notes = url, notes
@@ -52,7 +51,7 @@ class Sandbox:
         self.document = self.documents()
 
     def send(self, method, path, body=None, **headers):
-        """Sends JSON and answers the JSON and the headers; a refusal ends everything."""
+        """Sends JSON and returns the JSON and the headers of the answer. A refusal ends everything."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         with urllib.request.urlopen(request) as answer:
@@ -60,7 +59,7 @@ class Sandbox:
             return json.loads(text) if text else None, answer.headers
 
     def documents(self):
-        """Both documents as one: what one of them makes the other acts on."""
+        """Merges both documents into one, since operations of one use objects of the other."""
         whole, controls = (self.send("GET", path)[0] for path in ("/v1/openapi.json", "/sandbox/openapi.json"))
         whole["paths"] |= controls["paths"]
         for kind, parts in controls["components"].items():
@@ -68,19 +67,19 @@ class Sandbox:
         return whole
 
     def operations(self):
-        """Which security scheme each operation asks for; none: it is open."""
+        """Returns the security scheme of each operation, empty if it is open."""
         paths = self.document["paths"].values()
         each = [operation for path in paths for operation in path.values()]
         return {one["operationId"]: next(iter([*one["security"], {}][0]), "") for one in each}
 
     def sign_in(self, email, password):
-        """The session of who signs in."""
+        """Signs in and returns the session."""
         body = {"email": email, "password": password}
         _, headers = self.send("POST", "/dashboard/api/session", body)
         return headers["Set-Cookie"].split(";")[0].split("=")[1]
 
     def begin(self):
-        """From the seed: the sessions, and the ids of the account and of one of each thing that can be acted on."""
+        """Resets the sandbox and returns the sessions, and the ids of the account and of one object of each kind."""
         self.send("POST", "/sandbox/reset")
         seeded = {"Cookie": "coffer_session=" + self.sign_in("operator@sandbox.test", "sandbox")}
         account = self.send("GET", "/dashboard/api/accounts", **seeded)[0]["data"][0]["id"]
@@ -100,7 +99,7 @@ class Sandbox:
         return sessions, known
 
     def make_one_of_each(self, mode):
-        """Ids of an open and a paid invoice, a payment seen, one of nobody's, a refund, a payout, and a customer."""
+        """Makes one object of each kind and returns their ids."""
         key = {"X-API-Key": f"sk_{mode}_sandbox"}
         wanted = {"amount": "2000.00", "currency": "EUR", "asset": "LTC"}
         opened, paid, seen = (self.send("POST", "/v1/invoices", wanted, **key)[0]["id"] for _ in range(3))
@@ -116,23 +115,23 @@ class Sandbox:
         nobodys = {"test": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "live": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}
         nobody = {"address": nobodys[mode], "asset": "BTC", "amount": "0.001"}
         made["UNMATCHED"] = self.send("POST", "/sandbox/payments", nobody)[0]["id"]
-        # Payouts are of live mode only.
+        # Payouts exist in live mode only.
         if mode == "live":
             wanted = {"amount": "50.00", "currency": "EUR"}
             made["PAYOUT"] = self.send("POST", "/v1/payouts", wanted, **key)[0]["id"]
-            # Only one may be open, and a run asks for its own.
+            # Only one may be open, and a run creates its own.
             self.send("POST", f"/sandbox/payouts/{made['PAYOUT']}", {"action": "reject"})
         return {f"{name}_{mode.upper()}": one for name, one in made.items()}
 
     def done(self):
-        """How often each operation has done what it was asked."""
+        """Returns the number of successful calls of each operation."""
         with urllib.request.urlopen(self.url + "/metrics") as answer:
             text = answer.read().decode()
         return {one: int(times) for one, times in re.findall(r'operation="(\w+)",status="2xx"} (\d+)', text)}
 
     def hold(self, title, credentials, *arguments, opens=None, tells_idle=False):
-        """One run; answers whether nothing was found. `credentials`: a secret key, a public one, a reseller's token and
-        a session, or none. `opens`: the security scheme of the operations that may do anything, beside open ones."""
+        """Makes one run and returns True if it found nothing. `credentials`: a secret key, a public key, a reseller's token
+        and a session, or None. `opens`: the security scheme of the operations that may succeed, besides open ones."""
         sessions, known = self.begin()
         names = ("SECRET", "PUBLIC", "RESELLER", "SESSION")
         held = {name: sessions.get(one, one) for name, one in zip(names, credentials or ())}
@@ -164,36 +163,36 @@ class Sandbox:
             left_out = {argument.removeprefix(WITHOUT) for argument in arguments}
             idle = sorted(one for one in schemes if one not in grown and one not in left_out)
             told.append(f"have done nothing but refuse: {', '.join(idle)}")
-        # At once, as another sandbox tells of its own.
+        # In one piece, as another sandbox writes too.
         sys.stdout.write("\n".join([*told, ""]))
         sys.stdout.flush()
         return run.returncode == 0 and not wrong
 
     def take(self, runs):
-        """Makes one run after another until none is left; answers whether nothing was found in any."""
+        """Makes runs until none is left, and returns True if they found nothing."""
         good = True
         try:
             for title, credentials, arguments, more in runs:
                 good &= self.hold(title, credentials, *arguments, **more)
         finally:
-            # After a refusal nobody begins another one.
+            # After a refusal no sandbox begins another run.
             collections.deque(runs, 0)
         self.send("POST", "/sandbox/reset")
         return good
 
 
 def only(operations):
-    """The arguments that leave out all but these."""
+    """Returns the arguments that include only these operations."""
     return [f"--include-operation-id={operation}" for operation in operations]
 
 
 def without(operations):
-    """The arguments that leave these out."""
+    """Returns the arguments that exclude these operations."""
     return [WITHOUT + operation for operation in operations]
 
 
 def all_runs():
-    """What is to be held, the longest first: a title, credentials, arguments, and what else `hold` is told."""
+    """Yields the runs, the longest first: the arguments of `hold`."""
     spoiling = {one for group in APART for one in group} - HARMLESS
     test = ("sk_test_sandbox", "pk_test_sandbox", "rt_sandbox", "operator")
     live = ("sk_live_sandbox", "pk_live_sandbox", "rt_sandbox", "merchant")
@@ -202,14 +201,14 @@ def all_runs():
     yield "test keys, the reseller's token, an operator", test, whole, {"tells_idle": True}
     whole = ["--max-examples", "10", *rest]
     yield "live keys, the reseller's token, a merchant's user", live, whole, {"tells_idle": True}
-    # Payouts are of live mode, and an operator decides on them.
+    # Payouts exist in live mode, and an operator decides on them.
     of_payouts = ["createPayout", "getPayout", "movePayout", "sandboxMovePayout"]
     whole = ["--max-examples", "30", *only(of_payouts)]
     yield "payouts, with a live key and an operator", (*live[:3], "operator"), whole, {}
     for group in APART:
         phases = "examples,coverage,fuzzing" + (",stateful" if len(group) > 1 else "")
         yield " and ".join(group), test, ["--max-examples", "50", "--phases", phases, *only(group)], {}
-    # One credential wherever any is asked for: right at some operations, of the wrong class or none at all others.
+    # One credential for all operations: right for some, of the wrong class or missing for all others.
     schemes = {"sk": "apiKey", "pk": "publicKey", "rt": "reseller", "operator": "session", "merchant": "session"}
     light = ["--phases", "examples,fuzzing", "--max-examples", "3", *rest]
     for one in dict.fromkeys(test + live + ("unknown",)):
@@ -218,7 +217,7 @@ def all_runs():
 
 
 def main():
-    # Of a list, so that no two sandboxes get the same one.
+    # An iterator of a list is safe to share: no two sandboxes get the same run.
     runs = iter([*all_runs()])
     sandboxes = [Sandbox(url, NOTES / f"sandbox{at}") for at, url in enumerate(URLS)]
     with concurrent.futures.ThreadPoolExecutor(len(sandboxes)) as pool:
