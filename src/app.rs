@@ -17,7 +17,7 @@ pub use sandbox::Sandbox;
 use crate::chain::rates::RatesFrom;
 use crate::chain::setting::Nodes;
 use crate::clock::TimeSource;
-use crate::domain::progress::{Said, unheard};
+use crate::domain::progress::{Progress, unheard};
 use crate::domain::server::order::ServerLimits;
 use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
@@ -86,7 +86,7 @@ pub struct Config {
     /// Source of the time. A sandbox uses the system clock.
     pub time: TimeSource,
     /// Receives the progress of a migration from an older file format.
-    pub tell: fn(Said<'_>),
+    pub tell: fn(Progress<'_>),
 }
 
 impl Config {

@@ -17,7 +17,7 @@ mod tests;
 pub use file::{FILE_BYTES_MAX, read_file};
 pub use setting::{RatesFrom, Upstream};
 
-use crate::domain::rate::{Source, Ticker, Told, digits, figures};
+use crate::domain::rate::{CoinFigure, FigureSource, Ticker, digits, figures};
 use crate::domain::time::Time;
 use serde::Deserialize;
 use std::io::Read;
@@ -81,13 +81,13 @@ impl Asker {
     ///
     /// # Errors
     /// Why it told nothing.
-    pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<Told>, Failure> {
+    pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, Failure> {
         let tickers = match upstream.source {
-            Source::Kraken => kraken::ask(self, &upstream.base, now)?,
-            Source::Coinbase => coinbase::ask(self, &upstream.base, now)?,
-            Source::Binance => binance::ask(self, &upstream.base, now)?,
-            Source::Coingecko => coingecko::ask(self, &upstream.base, now)?,
-            Source::File => Vec::new(),
+            FigureSource::Kraken => kraken::ask(self, &upstream.base, now)?,
+            FigureSource::Coinbase => coinbase::ask(self, &upstream.base, now)?,
+            FigureSource::Binance => binance::ask(self, &upstream.base, now)?,
+            FigureSource::Coingecko => coingecko::ask(self, &upstream.base, now)?,
+            FigureSource::File => Vec::new(),
         };
         let told = figures(upstream.source, &tickers);
         if told.is_empty() {

@@ -6,7 +6,7 @@ use super::progress::{self, hear};
 use super::terminal::{Stream, Tone};
 use crate::clock::Stopwatch;
 use crate::config::Values;
-use crate::domain::history::Head;
+use crate::domain::history::LogHead;
 use crate::service::audit::{self, Finding};
 use crate::service::{Error, backup as copies};
 use crate::store::{StoreError, read_any};
@@ -49,7 +49,7 @@ pub(super) fn audit_command(command: Command) -> Command {
             .long("head")
             .value_name("HEAD")
             .action(ArgAction::Append)
-            .value_parser(value_parser!(Head))
+            .value_parser(value_parser!(LogHead))
             .help("Prove that this head, noted earlier, is part of the file's history; may be given several times"),
     )
 }
@@ -91,7 +91,7 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     let file = file("audit", matches)?;
     let mut findings = Findings::new(as_json);
     let mut report = |finding| findings.add(&finding);
-    let noted: Vec<Head> = matches
+    let noted: Vec<LogHead> = matches
         .get_many("head")
         .into_iter()
         .flatten()
@@ -131,12 +131,12 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 /// Renders chain heads for the JSON document.
-fn head_texts(heads: &[Head]) -> Vec<String> {
-    heads.iter().map(Head::to_string).collect()
+fn head_texts(heads: &[LogHead]) -> Vec<String> {
+    heads.iter().map(LogHead::to_string).collect()
 }
 
 /// Renders chain heads as text, one on each line.
-fn head_lines(heads: &[Head]) -> String {
+fn head_lines(heads: &[LogHead]) -> String {
     let lines = heads.iter().map(|head| format!("head {head}\n"));
     lines.collect()
 }

@@ -16,7 +16,7 @@ use crate::config::Values;
 use crate::domain::chain::Chain;
 use crate::domain::following::{Known, Reached};
 use crate::domain::observation::Block;
-use crate::domain::progress::{Said, count};
+use crate::domain::progress::{Progress, count};
 use crate::domain::refusal::Refusal;
 use crate::domain::stale_head::{MEND, age_ms, warning};
 use crate::domain::time::Time;
@@ -123,7 +123,7 @@ fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
         let of = count(behind.saturating_sub(rescan.from_height));
         let done = count(rescan.next_height.saturating_sub(rescan.from_height)).min(of);
         let part = "blocks read again";
-        hear(Said::Done { part, done, of });
+        hear(Progress::Done { part, done, of });
         std::thread::sleep(LOOK_AGAIN);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::terminal::{Stream, Tone};
 use crate::config::wishes;
-use crate::domain::progress::{Said, count};
+use crate::domain::progress::{Progress, count};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 use std::io::Write;
@@ -43,14 +43,14 @@ pub(super) fn off() {
 }
 
 /// Shows progress or a note.
-pub(super) fn hear(said: Said<'_>) {
+pub(super) fn hear(said: Progress<'_>) {
     match said {
-        Said::Note(note) => {
+        Progress::Note(note) => {
             let mark = Stream::Err.paint(Tone::Marked, "coffer:");
             // A failed write is ignored: the work continues without a reader.
             let _ = beside(|| writeln!(std::io::stderr(), "{mark} {note}"));
         }
-        Said::Done { part, done, of } => show(part, done, of),
+        Progress::Done { part, done, of } => show(part, done, of),
     }
 }
 

@@ -8,7 +8,7 @@ use super::progress::Several;
 use crate::chain::rates::{Asker, RatesFrom, Upstream, read_file};
 use crate::domain::asset::{Asset, symbols};
 use crate::domain::money::Currency;
-use crate::domain::rate::{Figure, Source, Told, agreed};
+use crate::domain::rate::{CoinFigure, Figure, FigureSource, agreed};
 use crate::domain::time::Time;
 use crate::store::coins_off;
 use crate::store::doctor::Complaint;
@@ -50,7 +50,7 @@ pub(super) fn of_rates(
     for coin in symbols() {
         // A valid file may omit coins that the operator does not offer.
         let is_left_out = |currency: &Currency| {
-            let is_it = |told: &Told| told.coin == coin && told.currency == *currency;
+            let is_it = |told: &CoinFigure| told.coin == coin && told.currency == *currency;
             is_by_file && !told.is_empty() && !told.iter().any(is_it)
         };
         let currencies = Currency::ALL.iter().copied();
@@ -66,7 +66,7 @@ pub(super) fn of_rates(
 }
 
 /// Asks all sources in parallel, each on its own thread.
-fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<Told>, Vec<Checked>) {
+fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Checked>) {
     let asker = Asker::new(TIMEOUT_MS);
     let answered = Several::of("sources of rates asked", upstreams.len());
     let outcomes: Vec<_> = std::thread::scope(|scope| {
@@ -104,7 +104,7 @@ fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<Told>, Vec<Checked>) {
     (told, checked)
 }
 
-fn complaint(source: Source, problem: &str) -> Complaint {
+fn complaint(source: FigureSource, problem: &str) -> Complaint {
     Complaint {
         about: format!("rates: {source} {problem}"),
         mend: format!(
@@ -114,10 +114,16 @@ fn complaint(source: Source, problem: &str) -> Complaint {
 }
 
 /// Checks the rate of a coin in each of these currencies. `mend` is the fix if a rate is missing.
-fn of_coin(coin: &str, currencies: &[Currency], told: &[Told], mend: &str, now: Time) -> Checked {
+fn of_coin(
+    coin: &str,
+    currencies: &[Currency],
+    told: &[CoinFigure],
+    mend: &str,
+    now: Time,
+) -> Checked {
     let (mut rates, mut complaints) = (Vec::new(), Vec::new());
     for currency in currencies {
-        let of_both = |told: &&Told| told.coin == coin && told.currency == *currency;
+        let of_both = |told: &&CoinFigure| told.coin == coin && told.currency == *currency;
         let figures: Vec<Figure> = told
             .iter()
             .filter(of_both)

@@ -9,11 +9,11 @@ use super::progress::hear;
 use super::terminal::Stream;
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
-use crate::domain::progress::Said;
+use crate::domain::progress::Progress;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
-    AddOwnAddress, INDEX_END, NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, is_word,
-    refuse_secrets, refuse_secrets_in, secret_problem,
+    AddOwnAddress, INDEX_END, NAME_CHARS_MAX, ScriptType, WalletNetwork, WalletSecret, are_phrase,
+    is_word, refuse_secrets, refuse_secrets_in, secret_problem,
 };
 use crate::service::Error;
 use crate::service::chains::unwatched_note;
@@ -54,7 +54,7 @@ pub(super) fn command(command: Command) -> Command {
             .action(ArgAction::SetTrue)
             .help(help)
     };
-    let scripts = Script::TEXTS.join(", ");
+    let scripts = ScriptType::TEXTS.join(", ");
     let networks = WalletNetwork::NAMED.map(WalletNetwork::as_str).join(", ");
     let add = about(
         "add",
@@ -103,12 +103,12 @@ pub(super) fn refused(args: &[OsString]) -> Option<Refusal> {
     };
     let found = texts.iter().enumerate().find_map(|(at, text)| {
         if is_wallet && !is_name(at) {
-            return Secret::in_text(text);
+            return WalletSecret::in_text(text);
         }
-        Secret::in_argument(text).filter(|secret| *secret != Secret::Hex)
+        WalletSecret::in_argument(text).filter(|secret| *secret != WalletSecret::Hex)
     });
     let is_phrase = is_wallet && are_phrase(texts.iter().map(|text| text.as_ref()));
-    let found = found.or_else(|| is_phrase.then_some(Secret::Phrase));
+    let found = found.or_else(|| is_phrase.then_some(WalletSecret::Phrase));
     let problem = secret_problem(found?);
     Some(Refusal::field("an argument", problem))
 }
@@ -193,7 +193,7 @@ fn read(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> 
     let key = line_of_input(input, true)?;
     if is_word(&key) {
         // A phrase with one word on each line is caught at its first word.
-        return Err(Refusal::field("key", secret_problem(Secret::Phrase)).into());
+        return Err(Refusal::field("key", secret_problem(WalletSecret::Phrase)).into());
     }
     body.insert("key".to_owned(), Value::from(key));
     Ok(Wanted::of(&body)?)
@@ -330,7 +330,7 @@ fn addresses(
             let done = before.saturating_add(u64::from(behind));
             if is_shown {
                 let part = "addresses read";
-                hear(Said::Done { part, done, of });
+                hear(Progress::Done { part, done, of });
             }
         }
         before = before.saturating_add(u64::from(row.next_index));

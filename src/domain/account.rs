@@ -6,7 +6,7 @@ pub mod change;
 pub mod sandbox;
 
 use super::asset::{Asset, Mode};
-use super::event::{EventType, Format};
+use super::event::{EventType, WebhookFormat};
 use super::language::AUTO;
 use super::money::{Bps, Cents};
 use super::refusal::{Code, Refusal};
@@ -229,7 +229,7 @@ pub fn default_payout_asset() -> &'static Asset {
 
 /// A webhook endpoint of an account.
 #[derive(Clone)]
-pub struct Endpoint {
+pub struct WebhookEndpoint {
     /// Order of insertion.
     pub seq: i64,
     /// Public id.
@@ -241,14 +241,14 @@ pub struct Endpoint {
     /// Secret that signs its deliveries.
     pub secret: String,
     /// Format of its bodies.
-    pub format: Format,
+    pub format: WebhookFormat,
     /// Event types it receives, by their own type or by the type that its format names; `None` for all.
     pub types: Option<Vec<EventType>>,
     /// `true` if it is in use.
     pub enabled: bool,
 }
 
-impl Endpoint {
+impl WebhookEndpoint {
     /// Returns `true` if it receives this event.
     pub fn wants(&self, mode: Mode, kind: EventType) -> bool {
         let Some(told) = kind.told_as(self.format) else {

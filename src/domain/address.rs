@@ -96,15 +96,15 @@ pub(super) enum Encoding {
 /// Encoding of a utxo chain's addresses, by network.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UtxoEncoding {
-    main: &'static Dialect,
-    test: &'static Dialect,
+    main: &'static UtxoPrefixes,
+    test: &'static UtxoPrefixes,
     /// Encoding in test mode.
-    simulated: Simulated,
+    simulated: TestEncoding,
 }
 
 /// Encoding of a test mode address.
 #[derive(Debug, PartialEq, Eq)]
-enum Simulated {
+enum TestEncoding {
     /// Segwit with this prefix.
     Segwit(Hrp),
     /// Base58check with this version.
@@ -115,26 +115,26 @@ enum Simulated {
 pub(super) const BITCOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &BITCOIN_MAIN,
     test: &BITCOIN_TEST,
-    simulated: Simulated::Segwit(hrp::TB),
+    simulated: TestEncoding::Segwit(hrp::TB),
 });
 
 /// Encoding of Litecoin's addresses.
 pub(super) const LITECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &LITECOIN_MAIN,
     test: &LITECOIN_TEST,
-    simulated: Simulated::Segwit(LITECOIN_TEST_PREFIX),
+    simulated: TestEncoding::Segwit(LITECOIN_TEST_PREFIX),
 });
 
 /// Encoding of Dogecoin's addresses.
 pub(super) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &DOGECOIN_MAIN,
     test: &DOGECOIN_TEST,
-    simulated: Simulated::Hash(DOGECOIN_TEST_VERSION),
+    simulated: TestEncoding::Hash(DOGECOIN_TEST_VERSION),
 });
 
 /// Address prefixes of a utxo chain on one of its networks.
 #[derive(Debug, PartialEq, Eq)]
-struct Dialect {
+struct UtxoPrefixes {
     /// Accepted base58check versions, each with the canonical version.
     versions: &'static [(u8, u8)],
     /// Human-readable parts of its segwit addresses.
@@ -144,13 +144,13 @@ struct Dialect {
 }
 
 /// Versions and prefixes of `src/kernel/chainparams.cpp` in Bitcoin Core.
-const BITCOIN_MAIN: Dialect = Dialect {
+const BITCOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x00, 0x00), (0x05, 0x05)],
     prefixes: &[hrp::BC],
     expected: "expected a complete address that starts with 1, 3, bc1q or bc1p",
 };
 
-const BITCOIN_TEST: Dialect = Dialect {
+const BITCOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x6f, 0x6f), (0xc4, 0xc4)],
     prefixes: &[hrp::TB, hrp::BCRT],
     expected: "expected a complete test address that starts with m, n, 2, tb1q, tb1p, bcrt1q or bcrt1p",
@@ -161,26 +161,26 @@ const BITCOIN_TEST: Dialect = Dialect {
 /// As in its `src/key_io.cpp`, a script address in the old version, which looks like bitcoin's, is read and written
 /// back in the new one.
 /// Extension block addresses (`ltcmweb1…`) are refused: payments to them cannot be seen from outside.
-const LITECOIN_MAIN: Dialect = Dialect {
+const LITECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
     prefixes: &[Hrp::parse_unchecked("ltc")],
     expected: "expected a complete address that starts with L, M, ltc1q or ltc1p",
 };
 
-const LITECOIN_TEST: Dialect = Dialect {
+const LITECOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x6f, 0x6f), (0x3a, 0x3a), (0xc4, 0x3a)],
     prefixes: &[LITECOIN_TEST_PREFIX, Hrp::parse_unchecked("rltc")],
     expected: "expected a complete test address that starts with m, n, Q, tltc1q, tltc1p, rltc1q or rltc1p",
 };
 
 /// Versions of `src/chainparams.cpp` in Dogecoin Core; the chain has no segwit.
-const DOGECOIN_MAIN: Dialect = Dialect {
+const DOGECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x1e, 0x1e), (0x16, 0x16)],
     prefixes: &[],
     expected: "expected a complete address that starts with D, 9 or A",
 };
 
-const DOGECOIN_TEST: Dialect = Dialect {
+const DOGECOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     versions: &[(DOGECOIN_TEST_VERSION, DOGECOIN_TEST_VERSION), (0xc4, 0xc4)],
     prefixes: &[],
     expected: "expected a complete test address that starts with n or 2",
@@ -199,8 +199,8 @@ pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
     let (hash, _) = digest.split_at(20);
     match &chain.row().encoding {
         Encoding::Utxo(utxo) => match utxo.simulated {
-            Simulated::Segwit(prefix) => write_p2wpkh(prefix, hash),
-            Simulated::Hash(version) => write_base58check(version, hash),
+            TestEncoding::Segwit(prefix) => write_p2wpkh(prefix, hash),
+            TestEncoding::Hash(version) => write_base58check(version, hash),
         },
         Encoding::Evm => write_evm(&lower_hex(hash)),
         Encoding::Tron => write_base58check(TRON_VERSION, hash),
@@ -256,7 +256,7 @@ fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
 }
 
 /// Reads segwit or base58check, chosen by the length and not by the prefix: a base58 address may start with `LTC1…`.
-fn read_utxo(dialect: &Dialect, text: &str) -> Result<String, Reason> {
+fn read_utxo(dialect: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
     if text.len() > BASE58CHECK_BYTES_MAX {
         read_segwit(dialect, text)
     } else {
@@ -265,7 +265,7 @@ fn read_utxo(dialect: &Dialect, text: &str) -> Result<String, Reason> {
 }
 
 /// Reads P2PKH or P2SH: the hash of a key or of a script, in base58check.
-fn read_hash(dialect: &Dialect, text: &str) -> Result<String, Reason> {
+fn read_hash(dialect: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
     let (version, hash) = read_base58check(text, dialect.expected)?;
     let known = dialect.versions.iter().find(|(read, _)| *read == version);
     known
@@ -276,7 +276,7 @@ fn read_hash(dialect: &Dialect, text: &str) -> Result<String, Reason> {
 /// Reads P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m).
 ///
 /// Later versions are refused, against BIP-350. Until such a version is in use, anybody can spend its outputs.
-fn read_segwit(dialect: &Dialect, text: &str) -> Result<String, Reason> {
+fn read_segwit(dialect: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
     let address = SegwitHrpstring::new(text).map_err(|error| segwit_reason(&error, dialect))?;
     let known = dialect.prefixes.contains(&address.hrp());
     match (address.witness_version().to_u8(), address.byte_iter().len()) {
@@ -285,7 +285,7 @@ fn read_segwit(dialect: &Dialect, text: &str) -> Result<String, Reason> {
     }
 }
 
-fn segwit_reason(error: &SegwitHrpstringError, dialect: &Dialect) -> Reason {
+fn segwit_reason(error: &SegwitHrpstringError, dialect: &UtxoPrefixes) -> Reason {
     match error {
         SegwitHrpstringError::Checksum(_) => CHECKSUM,
         SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {

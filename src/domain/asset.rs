@@ -147,7 +147,7 @@ pub static ASSETS: [Asset; 13] = [
 mod tests {
     use super::{ASSETS, Asset, Currency, Units};
     use crate::domain::money::Cents;
-    use crate::domain::transfer::terms::{Terms, fixed_network_fee};
+    use crate::domain::transfer::terms::{TransferTerms, fixed_network_fee};
 
     #[test]
     fn every_coin_has_both_rates_and_its_own_id() {
@@ -176,7 +176,7 @@ mod tests {
             let rate = asset.fixed_rate(Currency::Usd).unwrap();
             let fee = fixed_network_fee(asset);
             assert!(fee > Units::ZERO, "{}", asset.id);
-            let terms = Terms::new(Cents(2_000), asset, rate, fee).unwrap();
+            let terms = TransferTerms::new(Cents(2_000), asset, rate, fee).unwrap();
             let sent = rate.value(terms.amount_crypto, asset.decimals).unwrap();
             assert!(sent > Cents(1_700), "{} of 20.00 in {}", sent, asset.id);
         }

@@ -35,7 +35,7 @@ impl Serialize for Depth {
 
 /// Properties of a chain.
 #[derive(Debug)]
-pub struct Row {
+pub struct ChainRow {
     /// The chain.
     pub chain: Chain,
     /// Pool of its addresses. Chains of one pool share every address.
@@ -77,14 +77,14 @@ macro_rules! chains {
         }
 
         /// Every chain, in the order of [`Chain::ALL`].
-        pub static CHAINS: &[&Row] = &[$(Chain::$name.row()),+];
+        pub static CHAINS: &[&ChainRow] = &[$(Chain::$name.row()),+];
 
         impl Chain {
             /// Returns the chain's row of [`CHAINS`].
-            pub const fn row(self) -> &'static Row {
+            pub const fn row(self) -> &'static ChainRow {
                 match self {
                     $(Chain::$name => {
-                        const ROW: Row = Row { chain: Chain::$name, $($field: $value),+ };
+                        const ROW: ChainRow = ChainRow { chain: Chain::$name, $($field: $value),+ };
                         &ROW
                     })+
                 }
@@ -275,7 +275,7 @@ impl Chain {
 
     /// Returns the first chain of each pool.
     pub fn of_each_pool() -> impl Iterator<Item = Chain> {
-        let first = |row: &&&Row| {
+        let first = |row: &&&ChainRow| {
             let of_pool = CHAINS.iter().find(|other| other.pool == row.pool);
             of_pool.is_some_and(|other| other.chain == row.chain)
         };

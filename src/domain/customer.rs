@@ -3,7 +3,7 @@
 //! Invariant: an address that belongs to a customer belongs to that customer forever.
 
 use super::asset::{ASSETS, Asset, Mode};
-use super::chain::{CHAINS, Chain, Row};
+use super::chain::{CHAINS, Chain, ChainRow};
 use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -31,7 +31,7 @@ text_enum! {
 impl Family {
     /// Returns the chains of the family. They share one pool.
     pub fn chains(self) -> impl Iterator<Item = Chain> {
-        let takes = move |row: &&&Row| row.customers == Some(self);
+        let takes = move |row: &&&ChainRow| row.customers == Some(self);
         CHAINS.iter().filter(takes).map(|row| row.chain)
     }
 

@@ -7,7 +7,7 @@ use super::asset::{Asset, Mode};
 use super::money::coin::Units;
 use super::money::{Cents, Overflow};
 use super::payment::PaymentState;
-use super::rate::Quoted;
+use super::rate::RateQuote;
 use super::text_enum::text_enum;
 use super::time::Time;
 
@@ -83,7 +83,7 @@ pub struct Deposit {
     /// Amount that was sent.
     pub amount: Units,
     /// EUR per whole coin. The first block of the deposit fixes it; before that, it is the rate of the sighting.
-    pub quoted: Quoted,
+    pub quoted: RateQuote,
     /// Time at which the rate was fixed: first inclusion in a block.
     pub fixed_at: Option<Time>,
     /// Value in EUR.

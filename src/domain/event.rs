@@ -51,7 +51,7 @@ text_enum! {
 
 text_enum! {
     /// Body format of an endpoint.
-    pub enum Format {
+    pub enum WebhookFormat {
         /// The event as `GET /v1/events/{id}` returns it.
         Event = "event",
         /// The legacy body.
@@ -89,10 +89,10 @@ impl EventType {
     }
 
     /// Returns the type that a body of this format names; `None` if this format leaves the event out.
-    pub const fn told_as(self, format: Format) -> Option<EventType> {
+    pub const fn told_as(self, format: WebhookFormat) -> Option<EventType> {
         match format {
-            Format::Event => Some(self),
-            Format::Legacy => self.legacy_type(),
+            WebhookFormat::Event => Some(self),
+            WebhookFormat::Legacy => self.legacy_type(),
         }
     }
 
@@ -138,18 +138,18 @@ pub fn body(
 
 /// The parts of a stored body that the legacy body needs.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredEvent {
     id: String,
     #[serde(rename = "type")]
     kind: String,
     livemode: bool,
     created: String,
-    data: StoredData,
+    data: StoredEventData,
 }
 
 /// `data` of a stored body.
 #[derive(Deserialize)]
-struct StoredData {
+struct StoredEventData {
     object: Map<String, Value>,
 }
 
@@ -162,7 +162,7 @@ struct StoredData {
 /// # Errors
 /// The error of serde_json if a stored text is not an event or not an object.
 pub fn legacy_body(stored: &str, invoice: Option<&str>) -> serde_json::Result<Option<String>> {
-    let event: Stored = serde_json::from_str(stored)?;
+    let event: StoredEvent = serde_json::from_str(stored)?;
     let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_type) else {
         return Ok(None);
     };

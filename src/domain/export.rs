@@ -12,7 +12,7 @@ use super::time::Time;
 
 text_enum! {
     /// Kind of export.
-    pub enum Export {
+    pub enum ExportKind {
         /// Invoices.
         Invoices = "invoices",
         /// Payments of invoices.
@@ -30,7 +30,7 @@ text_enum! {
 
 /// Format of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum CellFormat {
     /// Unchanged: ids, states, rates, numbers.
     Plain,
     /// Text from outside, with the guard against formulas.
@@ -46,7 +46,7 @@ pub enum Form {
 }
 
 /// A column: its name and its format.
-pub type Column = (&'static str, Form);
+pub type Column = (&'static str, CellFormat);
 
 /// A stored cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,13 +59,13 @@ pub enum Cell {
     Text(String),
 }
 
-use Form::{Flag, Plain, Text, Units as InUnits};
+use CellFormat::{Flag, Plain, Text, Units as InUnits};
 
 const INVOICES: &[Column] = &[
     ("id", Plain),
     ("orderId", Text),
     ("status", Plain),
-    ("amount", Form::Cents),
+    ("amount", CellFormat::Cents),
     ("currency", Plain),
     ("description", Text),
     ("asset", Plain),
@@ -74,12 +74,12 @@ const INVOICES: &[Column] = &[
     ("amountReceived", InUnits),
     ("depositAddress", Plain),
     ("customerEmail", Text),
-    ("refundedAmount", Form::Cents),
-    ("createdAt", Form::Time),
-    ("expiresAt", Form::Time),
-    ("confirmedAt", Form::Time),
-    ("cancelledAt", Form::Time),
-    ("fee", Form::Cents),
+    ("refundedAmount", CellFormat::Cents),
+    ("createdAt", CellFormat::Time),
+    ("expiresAt", CellFormat::Time),
+    ("confirmedAt", CellFormat::Time),
+    ("cancelledAt", CellFormat::Time),
+    ("fee", CellFormat::Cents),
 ];
 
 const PAYMENTS: &[Column] = &[
@@ -93,31 +93,31 @@ const PAYMENTS: &[Column] = &[
     ("position", Plain),
     ("amount", InUnits),
     ("rate", Plain),
-    ("value", Form::Cents),
+    ("value", CellFormat::Cents),
     ("currency", Plain),
     ("onTime", Flag),
-    ("seenAt", Form::Time),
-    ("confirmedAt", Form::Time),
-    ("fee", Form::Cents),
+    ("seenAt", CellFormat::Time),
+    ("confirmedAt", CellFormat::Time),
+    ("fee", CellFormat::Cents),
 ];
 
 const LEDGER: &[Column] = &[
     ("id", Plain),
     ("currency", Plain),
-    ("amount", Form::Cents),
+    ("amount", CellFormat::Cents),
     ("kind", Plain),
     ("refType", Plain),
     ("refId", Plain),
     ("feeBps", Plain),
     ("memo", Text),
-    ("createdAt", Form::Time),
+    ("createdAt", CellFormat::Time),
 ];
 
 const TRANSFERS: &[Column] = &[
     ("id", Plain),
     ("invoice", Plain),
     ("status", Plain),
-    ("amount", Form::Cents),
+    ("amount", CellFormat::Cents),
     ("currency", Plain),
     ("chain", Plain),
     ("asset", Plain),
@@ -128,9 +128,9 @@ const TRANSFERS: &[Column] = &[
     ("txid", Text),
     ("reason", Text),
     ("failureReason", Text),
-    ("requestedAt", Form::Time),
-    ("approvedAt", Form::Time),
-    ("finalizedAt", Form::Time),
+    ("requestedAt", CellFormat::Time),
+    ("approvedAt", CellFormat::Time),
+    ("finalizedAt", CellFormat::Time),
 ];
 
 const DEPOSITS: &[Column] = &[
@@ -143,29 +143,29 @@ const DEPOSITS: &[Column] = &[
     ("txid", Text),
     ("amountCrypto", InUnits),
     ("rate", Plain),
-    ("grossEur", Form::Cents),
-    ("feeEur", Form::Cents),
-    ("createdAt", Form::Time),
-    ("confirmedAt", Form::Time),
-    ("netEur", Form::Cents),
+    ("grossEur", CellFormat::Cents),
+    ("feeEur", CellFormat::Cents),
+    ("createdAt", CellFormat::Time),
+    ("confirmedAt", CellFormat::Time),
+    ("netEur", CellFormat::Cents),
     ("currency", Plain),
 ];
 
-impl Export {
+impl ExportKind {
     /// Returns the columns, in the order of the cells in a row.
     pub const fn columns(self) -> &'static [Column] {
         match self {
-            Export::Invoices => INVOICES,
-            Export::Payments => PAYMENTS,
-            Export::Ledger => LEDGER,
-            Export::Payouts | Export::Refunds => TRANSFERS,
-            Export::Deposits => DEPOSITS,
+            ExportKind::Invoices => INVOICES,
+            ExportKind::Payments => PAYMENTS,
+            ExportKind::Ledger => LEDGER,
+            ExportKind::Payouts | ExportKind::Refunds => TRANSFERS,
+            ExportKind::Deposits => DEPOSITS,
         }
     }
 }
 
 /// Returns the first line: the names of the columns.
-pub fn header(export: Export) -> String {
+pub fn header(export: ExportKind) -> String {
     let names: Vec<&str> = export.columns().iter().map(|(name, _)| *name).collect();
     format!("{}\r\n", names.join(","))
 }
@@ -187,14 +187,14 @@ pub fn write_row(columns: &[Column], cells: &[Cell], out: &mut String) {
 }
 
 /// Formats a cell as text.
-fn text(form: Form, cell: &Cell, asset: Option<&Asset>) -> String {
+fn text(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
     match (form, cell) {
         (_, Cell::Nothing) => String::new(),
-        (Form::Cents, Cell::Number(cents)) => Cents(*cents).to_string(),
-        (Form::Time, Cell::Number(at)) => Time(*at).to_string(),
+        (CellFormat::Cents, Cell::Number(cents)) => Cents(*cents).to_string(),
+        (CellFormat::Time, Cell::Number(at)) => Time(*at).to_string(),
         (Flag, Cell::Number(flag)) => (*flag != 0).to_string(),
         (_, Cell::Number(number)) => number.to_string(),
-        (Form::Units, Cell::Text(units)) => match (asset, units.parse()) {
+        (CellFormat::Units, Cell::Text(units)) => match (asset, units.parse()) {
             (Some(asset), Ok(amount)) => asset.text(Units(amount)),
             (None, _) | (_, Err(_)) => units.clone(),
         },
@@ -243,12 +243,12 @@ fn quote(text: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Export, Form, header, write_row};
+    use super::{Cell, CellFormat, ExportKind, header, write_row};
 
     /// Returns one row of these cells.
-    fn row(cells: &[(Form, Cell)]) -> String {
+    fn row(cells: &[(CellFormat, Cell)]) -> String {
         let mut columns: Vec<_> = cells.iter().map(|(form, _)| ("cell", *form)).collect();
-        columns.push(("asset", Form::Plain));
+        columns.push(("asset", CellFormat::Plain));
         let mut cells: Vec<_> = cells.iter().map(|(_, cell)| cell.clone()).collect();
         cells.push(Cell::Text("LTC".to_owned()));
         let mut out = String::new();
@@ -266,7 +266,10 @@ mod tests {
             ("", ""),
         ] {
             let cell = Cell::Text(text.to_owned());
-            assert_eq!(row(&[(Form::Text, cell)]), format!("{written},LTC\r\n"));
+            assert_eq!(
+                row(&[(CellFormat::Text, cell)]),
+                format!("{written},LTC\r\n")
+            );
         }
     }
 
@@ -295,20 +298,26 @@ mod tests {
             ("2026-11-21 +1", "2026-11-21 +1"),
         ] {
             let cell = Cell::Text(text.to_owned());
-            assert_eq!(row(&[(Form::Text, cell)]), format!("{written},LTC\r\n"));
+            assert_eq!(
+                row(&[(CellFormat::Text, cell)]),
+                format!("{written},LTC\r\n")
+            );
         }
-        assert_eq!(row(&[(Form::Cents, Cell::Number(-150))]), "-1.50,LTC\r\n");
+        assert_eq!(
+            row(&[(CellFormat::Cents, Cell::Number(-150))]),
+            "-1.50,LTC\r\n"
+        );
     }
 
     #[test]
     fn each_form_is_written_as_the_interface_writes_it() {
         let cells = [
-            (Form::Cents, Cell::Number(2000)),
-            (Form::Units, Cell::Text("25000000".to_owned())),
-            (Form::Time, Cell::Number(0)),
-            (Form::Flag, Cell::Number(1)),
-            (Form::Plain, Cell::Number(7)),
-            (Form::Cents, Cell::Nothing),
+            (CellFormat::Cents, Cell::Number(2000)),
+            (CellFormat::Units, Cell::Text("25000000".to_owned())),
+            (CellFormat::Time, Cell::Number(0)),
+            (CellFormat::Flag, Cell::Number(1)),
+            (CellFormat::Plain, Cell::Number(7)),
+            (CellFormat::Cents, Cell::Nothing),
         ];
         assert_eq!(
             row(&cells),
@@ -318,11 +327,11 @@ mod tests {
 
     #[test]
     fn coin_amounts_have_their_coin_beside_them() {
-        for export in Export::ALL {
+        for export in ExportKind::ALL {
             let columns = export.columns();
-            let has = |form: Form| columns.iter().any(|(_, other)| *other == form);
+            let has = |form: CellFormat| columns.iter().any(|(_, other)| *other == form);
             let names_coin = columns.iter().any(|(name, _)| *name == "asset");
-            assert!(!has(Form::Units) || names_coin, "{export}");
+            assert!(!has(CellFormat::Units) || names_coin, "{export}");
             assert!(header(*export).starts_with("id,"));
         }
     }

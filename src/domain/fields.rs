@@ -24,7 +24,7 @@ pub use view::Shown;
 pub(crate) use view::view;
 
 use super::refusal::{Code, Refusal};
-use super::url::{Destination, Fault, Site};
+use super::url::{Destination, Site, UrlProblem};
 use super::{email, json};
 use serde_json::{Map, Number, Value};
 use std::ops::RangeInclusive;
@@ -239,7 +239,7 @@ impl<'a> Fields<'a> {
     fn url_that(
         &self,
         name: &str,
-        is_right: impl Fn(&str) -> Result<(), Fault>,
+        is_right: impl Fn(&str) -> Result<(), UrlProblem>,
         problem: &str,
     ) -> Result<Option<&'a str>, Refusal> {
         let text = self.text(name, 1..=URL_CHARS_MAX)?;

@@ -15,7 +15,7 @@ pub const VERSION: u8 = 1;
 
 text_enum! {
     /// A table whose rows are chained.
-    pub enum Log {
+    pub enum ChainedLog {
         /// Ledger entries.
         Ledger = "ledger",
         /// Audit log.
@@ -25,68 +25,68 @@ text_enum! {
 
 /// A hash and the version of the form that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct HashLink {
     /// Version of the form.
     pub version: u8,
     /// SHA-256.
     pub hash: [u8; 32],
 }
 
-impl Link {
-    fn of(header: &str, form: &Form) -> Link {
+impl HashLink {
+    fn of(header: &str, form: &HashedFields) -> HashLink {
         let hash = Sha256::new()
             .chain_update(header)
             .chain_update(&form.0)
             .finalize();
-        Link {
+        HashLink {
             version: VERSION,
             hash: hash.into(),
         }
     }
 
     /// Returns the link before the first row of a log that was empty when its chain began.
-    pub fn first(log: Log) -> Link {
-        Start::new(log).end()
+    pub fn first(log: ChainedLog) -> HashLink {
+        ChainStart::new(log).end()
     }
 
     /// Returns the link of the next row.
-    pub fn behind(self, log: Log, row: &Form) -> Link {
-        Link::of(
+    pub fn behind(self, log: ChainedLog, row: &HashedFields) -> HashLink {
+        HashLink::of(
             &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
             row,
         )
     }
 
     /// Returns the hash of the fields of a value whose changes are in the audit log.
-    pub fn of_value(name: &str, fields: &Form) -> Link {
-        Link::of(&format!("coffer value {VERSION}\n{name}\n"), fields)
+    pub fn of_value(name: &str, fields: &HashedFields) -> HashLink {
+        HashLink::of(&format!("coffer value {VERSION}\n{name}\n"), fields)
     }
 }
 
-impl fmt::Display for Link {
+impl fmt::Display for HashLink {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.version, hex(&self.hash))
     }
 }
 
 /// Hash over all rows that were written before the chain began, in order.
-pub struct Start(Sha256);
+pub struct ChainStart(Sha256);
 
-impl Start {
+impl ChainStart {
     /// Starts before the first row.
-    pub fn new(log: Log) -> Start {
+    pub fn new(log: ChainedLog) -> ChainStart {
         let header = format!("coffer {log} {VERSION} start\n");
-        Start(Sha256::new().chain_update(header))
+        ChainStart(Sha256::new().chain_update(header))
     }
 
     /// Adds a row.
-    pub fn add(&mut self, row: &Form) {
+    pub fn add(&mut self, row: &HashedFields) {
         self.0.update(&row.0);
     }
 
     /// Returns the link behind all added rows.
-    pub fn end(self) -> Link {
-        Link {
+    pub fn end(self) -> HashLink {
+        HashLink {
             version: VERSION,
             hash: self.0.finalize().into(),
         }
@@ -95,7 +95,7 @@ impl Start {
 
 /// Value of a field.
 #[derive(Clone, Copy, Debug)]
-pub enum Field<'a> {
+pub enum HashedValue<'a> {
     /// Null.
     Nothing,
     /// An integer.
@@ -104,28 +104,30 @@ pub enum Field<'a> {
     Text(&'a [u8]),
 }
 
-impl<'a> From<&'a Cell> for Field<'a> {
-    fn from(cell: &'a Cell) -> Field<'a> {
+impl<'a> From<&'a Cell> for HashedValue<'a> {
+    fn from(cell: &'a Cell) -> HashedValue<'a> {
         match cell {
-            Cell::Nothing => Field::Nothing,
-            Cell::Number(number) => Field::Number(*number),
-            Cell::Text(text) => Field::Text(text.as_bytes()),
+            Cell::Nothing => HashedValue::Nothing,
+            Cell::Number(number) => HashedValue::Number(*number),
+            Cell::Text(text) => HashedValue::Text(text.as_bytes()),
         }
     }
 }
 
 /// Named fields in the hashed form: for each its name, its kind and its value. A text follows its length.
 #[derive(Clone, Debug, Default)]
-pub struct Form(Vec<u8>);
+pub struct HashedFields(Vec<u8>);
 
-impl Form {
+impl HashedFields {
     /// Adds a field.
-    pub fn add(&mut self, name: &str, value: Field<'_>) {
+    pub fn add(&mut self, name: &str, value: HashedValue<'_>) {
         self.0.extend_from_slice(name.as_bytes());
         match value {
-            Field::Nothing => self.0.extend_from_slice(b" null"),
-            Field::Number(number) => self.0.extend_from_slice(format!(" {number}").as_bytes()),
-            Field::Text(text) => {
+            HashedValue::Nothing => self.0.extend_from_slice(b" null"),
+            HashedValue::Number(number) => {
+                self.0.extend_from_slice(format!(" {number}").as_bytes())
+            }
+            HashedValue::Text(text) => {
                 self.0
                     .extend_from_slice(format!(" text {} ", text.len()).as_bytes());
                 self.0.extend_from_slice(text);
@@ -137,16 +139,16 @@ impl Form {
 
 /// End of a log at some moment. A person keeps it elsewhere to prove the history up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct LogHead {
     /// The log.
-    pub log: Log,
+    pub log: ChainedLog,
     /// `seq` of its last row; 0 if the log is empty.
     pub seq: i64,
     /// Link of that row.
-    pub link: Link,
+    pub link: HashLink,
 }
 
-impl fmt::Display for Head {
+impl fmt::Display for LogHead {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}:{}", self.log, self.seq, self.link)
     }
@@ -154,9 +156,9 @@ impl fmt::Display for Head {
 
 /// Error: the text is not a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoHead;
+pub struct MalformedHead;
 
-impl fmt::Display for NoHead {
+impl fmt::Display for MalformedHead {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(
             "a head looks like ledger:120:1:9f86…, as `coffer audit` and `coffer backup` print it",
@@ -164,22 +166,22 @@ impl fmt::Display for NoHead {
     }
 }
 
-impl std::error::Error for NoHead {}
+impl std::error::Error for MalformedHead {}
 
-impl FromStr for Head {
-    type Err = NoHead;
+impl FromStr for LogHead {
+    type Err = MalformedHead;
 
-    fn from_str(text: &str) -> Result<Head, NoHead> {
+    fn from_str(text: &str) -> Result<LogHead, MalformedHead> {
         let mut parts = text.trim().split(':');
-        let mut part = || parts.next().ok_or(NoHead);
-        let log = part()?.parse().map_err(|_| NoHead)?;
-        let seq = part()?.parse().map_err(|_| NoHead)?;
-        let version = part()?.parse().map_err(|_| NoHead)?;
-        let hash = unhex(part()?).ok_or(NoHead)?;
-        let link = Link { version, hash };
+        let mut part = || parts.next().ok_or(MalformedHead);
+        let log = part()?.parse().map_err(|_| MalformedHead)?;
+        let seq = part()?.parse().map_err(|_| MalformedHead)?;
+        let version = part()?.parse().map_err(|_| MalformedHead)?;
+        let hash = unhex(part()?).ok_or(MalformedHead)?;
+        let link = HashLink { version, hash };
         match parts.next() {
-            None => Ok(Head { log, seq, link }),
-            Some(_) => Err(NoHead),
+            None => Ok(LogHead { log, seq, link }),
+            Some(_) => Err(MalformedHead),
         }
     }
 }
@@ -197,41 +199,44 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Field, Form, Head, Link, Log};
+    use super::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
 
-    fn row(memo: Field<'_>) -> Form {
-        let mut form = Form::default();
-        form.add("seq", Field::Number(1));
+    fn row(memo: HashedValue<'_>) -> HashedFields {
+        let mut form = HashedFields::default();
+        form.add("seq", HashedValue::Number(1));
         form.add("memo", memo);
         form
     }
 
     #[test]
     fn link_follows_from_the_fields_and_the_link_before() {
-        let first = Link::first(Log::Ledger);
-        let link = first.behind(Log::Ledger, &row(Field::Text(b"a")));
-        assert_eq!(link, first.behind(Log::Ledger, &row(Field::Text(b"a"))));
+        let first = HashLink::first(ChainedLog::Ledger);
+        let link = first.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"a")));
+        assert_eq!(
+            link,
+            first.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"a")))
+        );
         for other in [
-            first.behind(Log::Ledger, &row(Field::Text(b"b"))),
-            first.behind(Log::Ledger, &row(Field::Nothing)),
-            first.behind(Log::Ledger, &row(Field::Number(1))),
-            first.behind(Log::AuditLog, &row(Field::Text(b"a"))),
-            link.behind(Log::Ledger, &row(Field::Text(b"a"))),
+            first.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"b"))),
+            first.behind(ChainedLog::Ledger, &row(HashedValue::Nothing)),
+            first.behind(ChainedLog::Ledger, &row(HashedValue::Number(1))),
+            first.behind(ChainedLog::AuditLog, &row(HashedValue::Text(b"a"))),
+            link.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"a"))),
         ] {
             assert_ne!(other, link);
         }
         // Computed with sha256sum over the form that the guide describes.
         assert_eq!(
-            Link::first(Log::Ledger).to_string(),
+            HashLink::first(ChainedLog::Ledger).to_string(),
             "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"
         );
     }
 
     #[test]
     fn head_is_read_as_it_is_written() {
-        let link = Link::first(Log::AuditLog);
-        let head = Head {
-            log: Log::AuditLog,
+        let link = HashLink::first(ChainedLog::AuditLog);
+        let head = LogHead {
+            log: ChainedLog::AuditLog,
             seq: 12,
             link,
         };
@@ -243,9 +248,9 @@ mod tests {
             "nothing:1:1:",
             "ledger:1:1:zz",
         ] {
-            assert!(wrong.parse::<Head>().is_err(), "{wrong}");
+            assert!(wrong.parse::<LogHead>().is_err(), "{wrong}");
         }
         let text = format!("{head}:1");
-        assert!(text.parse::<Head>().is_err());
+        assert!(text.parse::<LogHead>().is_err());
     }
 }

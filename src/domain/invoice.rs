@@ -9,13 +9,13 @@ use super::asset::{Asset, Mode};
 use super::money::coin::{Rate, Units};
 use super::money::{Bps, Cents, Currency};
 use super::quote::Quote;
-use super::status::{InvoiceStatus, Terms};
+use super::status::{InvoiceStatus, InvoiceTerms};
 use super::time::Time;
 use serde_json::value::RawValue;
 
 /// Coin of an invoice, copied from its current quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coin {
+pub struct InvoiceCoin {
     /// The coin.
     pub asset: &'static Asset,
     /// Fiat per whole coin.
@@ -26,9 +26,9 @@ pub struct Coin {
     pub address: String,
 }
 
-impl From<&Quote> for Coin {
-    fn from(quote: &Quote) -> Coin {
-        Coin {
+impl From<&Quote> for InvoiceCoin {
+    fn from(quote: &Quote) -> InvoiceCoin {
+        InvoiceCoin {
             asset: quote.asset,
             rate: quote.quoted.rate,
             amount_expected: quote.amount_expected,
@@ -59,7 +59,7 @@ pub struct Invoice {
     /// Text for people.
     pub description: Option<String>,
     /// Coin, once one is selected.
-    pub coin: Option<Coin>,
+    pub coin: Option<InvoiceCoin>,
     /// Sum of the seen and confirmed payments in that coin.
     pub amount_received: Option<Units>,
     /// Latest selected quote, by `seq`.
@@ -96,8 +96,8 @@ pub struct Invoice {
 
 impl Invoice {
     /// Returns the parts that determine its status.
-    pub fn terms(&self) -> Terms {
-        Terms {
+    pub fn terms(&self) -> InvoiceTerms {
+        InvoiceTerms {
             due: self.amount,
             under: self.under,
             over: self.over,

@@ -48,7 +48,7 @@ text_enum! {
 
 /// A stored ledger entry.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Order of insertion. Pages follow it.
     pub seq: i64,
     /// Public id.

@@ -9,7 +9,7 @@ use super::asset::{Asset, Mode};
 use super::chain::Chain;
 use super::money::Cents;
 use super::money::coin::Units;
-use super::rate::Quoted;
+use super::rate::RateQuote;
 use super::signature::hex;
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -76,7 +76,7 @@ pub struct Payment {
     /// Amount that was sent.
     pub amount: Units,
     /// Rate that determined the value: the rate of the quote if the payment was on time.
-    pub quoted: Quoted,
+    pub quoted: RateQuote,
     /// Value in the currency of the invoice.
     pub value: Cents,
     /// `true` if the payment was seen before the deadline.

@@ -4,7 +4,7 @@
 
 /// A progress message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said<'a> {
+pub enum Progress<'a> {
     /// A sentence to show.
     Note(&'a str),
     /// Part of the work that is done.
@@ -19,10 +19,10 @@ pub enum Said<'a> {
 }
 
 /// Receiver of progress messages.
-pub type Tell<'a> = dyn FnMut(Said<'_>) + 'a;
+pub type ProgressSink<'a> = dyn FnMut(Progress<'_>) + 'a;
 
 /// Ignores progress messages.
-pub fn unheard(_: Said<'_>) {}
+pub fn unheard(_: Progress<'_>) {}
 
 /// Converts a count; a negative one becomes zero.
 pub fn count(number: impl TryInto<u64>) -> u64 {

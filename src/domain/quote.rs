@@ -6,7 +6,7 @@ use super::asset::Asset;
 use super::money::Cents;
 use super::money::coin::{Rate, Units};
 use super::payment::Payment;
-use super::rate::Quoted;
+use super::rate::RateQuote;
 use super::refusal::{Code, Refusal};
 use super::time::Time;
 
@@ -18,7 +18,7 @@ pub struct Quote {
     /// The coin.
     pub asset: &'static Asset,
     /// Fixed rate: fiat per whole coin, with its source.
-    pub quoted: Quoted,
+    pub quoted: RateQuote,
     /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
     /// Address to pay to.

@@ -9,7 +9,7 @@ mod market;
 
 pub use agreement::{NoAgreement, agreed, of_file};
 pub use evidence::Evidence;
-pub use figure::{Figure, Source, Ticker, Told, digits, figures, middle};
+pub use figure::{CoinFigure, Figure, FigureSource, Ticker, digits, figures, middle};
 pub use market::Market;
 
 use super::money::coin::Rate;
@@ -22,7 +22,7 @@ use rust_decimal::Decimal;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceState {
     /// The source.
-    pub source: Source,
+    pub source: FigureSource,
     /// Time of the last request.
     pub tried_at: Time,
     /// Time of the last figure.
@@ -51,7 +51,7 @@ text_enum! {
 
 /// A rate with its source, time, spread and evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quoted {
+pub struct RateQuote {
     /// Fiat per whole coin, less the spread.
     pub rate: Rate,
     /// Source of the rate.
@@ -64,10 +64,10 @@ pub struct Quoted {
     pub evidence: Evidence,
 }
 
-impl Quoted {
+impl RateQuote {
     /// Returns a rate of the fixed table.
-    pub fn fixed(rate: Rate, at: Time) -> Quoted {
-        Quoted {
+    pub fn fixed(rate: Rate, at: Time) -> RateQuote {
+        RateQuote {
             rate,
             source: RateSource::Fixed,
             at,
@@ -87,13 +87,13 @@ impl Quoted {
     ///
     /// # Errors
     /// [`Overflow`] if nothing is left of the rate.
-    pub fn less(self, spread: Bps) -> Result<Quoted, Overflow> {
+    pub fn less(self, spread: Bps) -> Result<RateQuote, Overflow> {
         if spread == Bps(0) {
             return Ok(self);
         }
         let rest = 10_000_u32.checked_sub(spread.0).ok_or(Overflow)?;
         let rate = self.rate.times(Decimal::new(i64::from(rest), 4))?;
-        Ok(Quoted {
+        Ok(RateQuote {
             rate,
             spread,
             ..self
@@ -104,10 +104,10 @@ impl Quoted {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Bps, FRESH_MS_MAX, Quoted, Time};
+    use super::{Bps, FRESH_MS_MAX, RateQuote, Time};
 
-    fn quoted(rate: &str) -> Quoted {
-        Quoted::fixed(rate.parse().unwrap(), Time(1_000))
+    fn quoted(rate: &str) -> RateQuote {
+        RateQuote::fixed(rate.parse().unwrap(), Time(1_000))
     }
 
     #[test]

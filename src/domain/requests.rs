@@ -12,7 +12,7 @@ const SPAN_MS_MIN: i64 = 10 * MINUTE_MS;
 
 /// Counts of requests by hour.
 #[derive(Clone, Debug, Default)]
-pub struct Requests {
+pub struct RequestCounter {
     /// Time of the first request.
     since: Option<Time>,
     total: u64,
@@ -20,7 +20,7 @@ pub struct Requests {
     hours: VecDeque<(i64, u64)>,
 }
 
-impl Requests {
+impl RequestCounter {
     /// Adds requests.
     pub fn count(&mut self, now: Time, more: u64) {
         self.since.get_or_insert(now);
@@ -79,14 +79,14 @@ fn is_old(hour: i64, now: i64) -> bool {
 #[cfg(test)]
 #[expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 mod tests {
-    use super::{HOUR_MS, MINUTE_MS, Requests, Time};
+    use super::{HOUR_MS, MINUTE_MS, RequestCounter, Time};
 
     const START: Time = Time(1_795_253_400_000);
 
     /// Makes requests every minute for some minutes. Returns the requests per day and the counter.
     #[track_caller]
-    fn after(minutes: i64, a_minute: u64) -> (Option<u64>, Requests) {
-        let mut requests = Requests::default();
+    fn after(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
+        let mut requests = RequestCounter::default();
         for minute in 0..minutes {
             requests.count(START.plus_ms(minute * MINUTE_MS), a_minute);
         }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_days_worth_is_told_by_what_was_counted() {
-        assert_eq!(Requests::default().a_day(START), None);
+        assert_eq!(RequestCounter::default().a_day(START), None);
         assert_eq!(after(9, 10).0, None);
         for minutes in [10, 60, 24 * 60, 3 * 24 * 60, 3 * 24 * 60 + 17] {
             let (a_day, requests) = after(minutes, 10);

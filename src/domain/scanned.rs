@@ -17,12 +17,12 @@ const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// The lagging chains, each with the time up to which it has been scanned.
 #[derive(Clone, Debug, Default)]
-pub struct Scanned(Vec<(Chain, Time)>);
+pub struct LaggingChains(Vec<(Chain, Time)>);
 
-impl Scanned {
+impl LaggingChains {
     /// Wraps these lagging chains of live mode. All others are up to date.
-    pub fn of(lagging: Vec<(Chain, Time)>) -> Scanned {
-        Scanned(lagging)
+    pub fn of(lagging: Vec<(Chain, Time)>) -> LaggingChains {
+        LaggingChains(lagging)
     }
 
     /// Returns `true` if no chain lags.
@@ -103,17 +103,17 @@ pub fn waits_for(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Chain, HELD_MS_MAX, Mode, OFFERED_MS_MAX, Quote, Scanned, Time, waits_for};
+    use super::{Chain, HELD_MS_MAX, LaggingChains, Mode, OFFERED_MS_MAX, Quote, Time, waits_for};
     use crate::domain::asset::Asset;
     use crate::domain::money::coin::Units;
-    use crate::domain::rate::Quoted;
+    use crate::domain::rate::RateQuote;
 
     fn quotes(assets: &[&str]) -> Vec<Quote> {
         let quote = |asset: &&str| Quote {
             given: false,
             seq: 1,
             asset: Asset::find(asset).unwrap(),
-            quoted: Quoted::fixed("1".parse().unwrap(), Time(0)),
+            quoted: RateQuote::fixed("1".parse().unwrap(), Time(0)),
             amount_expected: Units(1),
             address: String::new(),
             created_at: Time(0),
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_invoice_waits_for_the_chain_that_lags_most_and_not_for_ever() {
-        let scanned = Scanned::of(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
+        let scanned = LaggingChains::of(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
         let now_for = |mode, assets: &[&str], now| {
             let chains = waits_for(mode, &quotes(assets), Time(60));
             scanned.now_for(&chains, Time(60), Time(now))
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_chain_that_lags_for_long_is_not_on_offer() {
-        let scanned = Scanned::of(vec![(Chain::Bitcoin, Time(50))]);
+        let scanned = LaggingChains::of(vec![(Chain::Bitcoin, Time(50))]);
         let [bitcoin, tron] = ["BTC", "TRX"].map(|id| Asset::find(id).unwrap());
         let late = Time(51 + OFFERED_MS_MAX);
         assert!(scanned.is_on_offer(Mode::Live, bitcoin, late.plus_ms(-1)));

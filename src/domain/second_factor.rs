@@ -35,9 +35,9 @@ const RECOVERY_CHARS: usize = 16;
 const GROUP: usize = 4;
 
 /// Secret that an authenticator app and Coffer share: 160 random bits, as RFC 4226 recommends.
-pub struct Secret(pub [u8; 20]);
+pub struct TotpSecret(pub [u8; 20]);
 
-impl Secret {
+impl TotpSecret {
     fn totp(&self) -> Totp {
         Builder::new()
             .with_algorithm(Algorithm::SHA1)
@@ -91,28 +91,28 @@ fn escaped(text: &str) -> String {
 }
 
 /// A code that a user entered.
-pub enum Code {
+pub enum EnteredCode {
     /// Six digits of the app.
     OfApp(String),
     /// SHA-256 of a recovery code.
     Recovery([u8; 32]),
 }
 
-impl Code {
+impl EnteredCode {
     /// Reads a code with any spacing; a recovery code also in either case, with hyphens or without.
     ///
     /// # Errors
     /// `invalid_request` if it is neither.
-    pub fn read(text: &str) -> Result<Code, Refusal> {
+    pub fn read(text: &str) -> Result<EnteredCode, Refusal> {
         let is_shown = |letter: &char| !letter.is_whitespace() && *letter != '-';
         let plain: String = text.chars().filter(is_shown).collect();
         let plain = plain.to_ascii_uppercase();
         if plain.len() == usize::from(DIGITS) && plain.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Ok(Code::OfApp(plain));
+            return Ok(EnteredCode::OfApp(plain));
         }
         let is_base32 = |byte: u8| matches!(byte, b'A'..=b'Z' | b'2'..=b'7');
         if plain.len() == RECOVERY_CHARS && plain.bytes().all(is_base32) {
-            return Ok(Code::Recovery(apikey::hash(&plain)));
+            return Ok(EnteredCode::Recovery(apikey::hash(&plain)));
         }
         let problem =
             "must be the six digits that your authenticator app shows now, or a recovery code";
@@ -136,10 +136,10 @@ pub fn recovery_code(random: [u8; 10]) -> (String, [u8; 32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Secret, escaped, recovery_code};
+    use super::{EnteredCode, TotpSecret, escaped, recovery_code};
     use crate::domain::time::Time;
 
-    const VECTORS: Secret = Secret(*b"12345678901234567890");
+    const VECTORS: TotpSecret = TotpSecret(*b"12345678901234567890");
 
     /// RFC 6238, appendix B, SHA-1: the last six of its eight digits.
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         ] {
             let step = VECTORS.step_of("287082", Time(ms));
             assert_eq!(step, fits.then_some(1), "{ms}");
-            let newest = Secret::newest_step(Time(ms));
+            let newest = TotpSecret::newest_step(Time(ms));
             assert_eq!(fits, ms >= 0 && (1..=3).contains(&newest), "{ms}");
         }
         for digits in ["287083", "", "28708", "2870820", "+28708", "２87082"] {
@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn a_code_is_read_however_it_is_written() {
         for text in ["287082", " 287 082\n", "287-082"] {
-            let is_same = matches!(Code::read(text), Ok(Code::OfApp(code)) if code == "287082");
+            let is_same =
+                matches!(EnteredCode::read(text), Ok(EnteredCode::OfApp(code)) if code == "287082");
             assert!(is_same, "{text}");
         }
         let (shown, hash) = recovery_code([0xa5; 10]);
@@ -194,7 +195,8 @@ mod tests {
             shown.replace('-', " "),
             shown.replace('-', ""),
         ] {
-            let is_same = matches!(Code::read(&text), Ok(Code::Recovery(read)) if read == hash);
+            let is_same =
+                matches!(EnteredCode::read(&text), Ok(EnteredCode::Recovery(read)) if read == hash);
             assert!(is_same, "{text}");
         }
         for text in [
@@ -205,7 +207,7 @@ mod tests {
             "１23456",
             "abcd-efgh-ijkl-mno1",
         ] {
-            assert!(Code::read(text).is_err(), "{text}");
+            assert!(EnteredCode::read(text).is_err(), "{text}");
         }
     }
 

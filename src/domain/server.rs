@@ -13,11 +13,11 @@ use super::time::Time;
 use order::{ServerOrder, ServerType};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use state::{CommandState, ServerState, ServerStatus, Step, Task};
+use state::{CommandState, ProvisionerTask, ServerState, ServerStatus, ServerStep};
 
 /// An ordered server.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct OrderedServer {
     /// Order of insertion.
     pub seq: i64,
     /// Public id.
@@ -44,10 +44,10 @@ pub struct Server {
     pub deleted_at: Option<Time>,
 }
 
-impl Server {
+impl OrderedServer {
     /// Returns an order that was just placed.
-    pub fn new(id: String, account: i64, order: ServerOrder, now: Time) -> Server {
-        Server {
+    pub fn new(id: String, account: i64, order: ServerOrder, now: Time) -> OrderedServer {
+        OrderedServer {
             seq: 0,
             id,
             account,
@@ -67,7 +67,7 @@ impl Server {
     ///
     /// # Errors
     /// `invalid_transition`; nothing changes then.
-    pub fn step(&mut self, step: Step, now: Time) -> Result<(), Refusal> {
+    pub fn step(&mut self, step: ServerStep, now: Time) -> Result<(), Refusal> {
         self.state = self.state.after(step)?;
         match self.state {
             ServerState::Active => {
@@ -88,14 +88,14 @@ impl Server {
     }
 
     /// Returns the JSON that the provisioner reads from its standard input.
-    pub fn job_json(&self, task: Task) -> Value {
+    pub fn job_json(&self, task: ProvisionerTask) -> Value {
         let order = &self.order;
         match task {
-            Task::Create => json!({
+            ProvisionerTask::Create => json!({
                 "action": "create", "id": self.id, "type": order.kind, "hostname": order.hostname,
                 "cpu": order.cpu, "ramMb": order.ram_mb, "diskGb": order.disk_gb,
             }),
-            Task::Delete => json!({
+            ProvisionerTask::Delete => json!({
                 "action": "delete", "id": self.id, "ref": self.provider_ref,
             }),
         }
@@ -125,8 +125,8 @@ view! {
     }
 }
 
-impl<'a> From<&'a Server> for ServerView<'a> {
-    fn from(of: &'a Server) -> ServerView<'a> {
+impl<'a> From<&'a OrderedServer> for ServerView<'a> {
+    fn from(of: &'a OrderedServer) -> ServerView<'a> {
         ServerView {
             id: &of.id,
             object: "server",
@@ -147,7 +147,7 @@ impl<'a> From<&'a Server> for ServerView<'a> {
 }
 
 /// Renders a server for its reseller.
-pub fn render(server: &Server) -> Rendered {
+pub fn render(server: &OrderedServer) -> Rendered {
     to_raw_value(&ServerView::from(server))
 }
 
@@ -166,7 +166,7 @@ view! {
 }
 
 /// Renders a server for the operator; `account` is the id of the reseller's account.
-pub fn render_for_operator(server: &Server, account: &str) -> Rendered {
+pub fn render_for_operator(server: &OrderedServer, account: &str) -> Rendered {
     to_raw_value(&OperatedServerView {
         server: ServerView::from(server),
         account,

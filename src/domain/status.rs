@@ -69,7 +69,7 @@ impl InvoiceStatus {
 
 /// The parts of an invoice that determine its status.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct InvoiceTerms {
     /// The price.
     pub due: Cents,
     /// Largest shortfall that still counts as paid, in basis points of the price.
@@ -84,7 +84,7 @@ pub struct Terms {
     pub quoted: bool,
 }
 
-impl Terms {
+impl InvoiceTerms {
     /// Returns the moment from which payments are late: expiry or cancellation, whichever is earlier.
     pub fn deadline(&self) -> Time {
         self.cancelled_at
@@ -94,7 +94,7 @@ impl Terms {
 
 /// The parts of a payment that determine the invoice's status.
 #[derive(Clone, Copy, Debug)]
-pub struct Judged {
+pub struct JudgedPayment {
     /// State of the payment.
     pub state: PaymentState,
     /// `true` if the payment was seen before the deadline.
@@ -105,9 +105,9 @@ pub struct Judged {
     pub value: Cents,
 }
 
-impl From<&Payment> for Judged {
-    fn from(payment: &Payment) -> Judged {
-        Judged {
+impl From<&Payment> for JudgedPayment {
+    fn from(payment: &Payment) -> JudgedPayment {
+        JudgedPayment {
             state: payment.state,
             on_time: payment.on_time,
             was_confirmed: payment.was_confirmed,
@@ -118,14 +118,14 @@ impl From<&Payment> for Judged {
 
 /// Returns the status of an invoice with these payments at this moment.
 pub fn status(invoice: &Invoice, payments: &[Payment], now: Time) -> InvoiceStatus {
-    let judged: Vec<Judged> = payments.iter().map(Judged::from).collect();
+    let judged: Vec<JudgedPayment> = payments.iter().map(JudgedPayment::from).collect();
     judge(&invoice.terms(), &judged, now)
 }
 
 /// Returns the status from the parts that determine it.
-pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
+pub fn judge(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> InvoiceStatus {
     let confirmed = |on_time: bool| {
-        let counts = move |payment: &&Judged| {
+        let counts = move |payment: &&JudgedPayment| {
             payment.state == PaymentState::Confirmed && payment.on_time == on_time
         };
         let values = payments.iter().filter(counts).map(|payment| payment.value);
@@ -158,7 +158,7 @@ pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
 }
 
 /// Returns the status if no payment is confirmed and none was seen in time.
-fn unpaid(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
+fn unpaid(terms: &InvoiceTerms, payments: &[JudgedPayment], now: Time) -> InvoiceStatus {
     let mut dropped = payments
         .iter()
         .filter(|payment| payment.state == PaymentState::Dropped);

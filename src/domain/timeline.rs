@@ -8,14 +8,13 @@ mod reason;
 use super::asset::Asset;
 use super::confirmations::OnChain;
 use super::invoice::Invoice;
-use super::ledger::Entry as Booked;
-use super::ledger::LedgerKind;
+use super::ledger::{LedgerEntry, LedgerKind};
 use super::money::Cents;
 use super::money::coin::Units;
 use super::payment::{Payment, PaymentState};
 use super::quote::Quote;
-use super::rate::Quoted;
-use super::status::{InvoiceStatus, Judged};
+use super::rate::RateQuote;
+use super::status::{InvoiceStatus, JudgedPayment};
 use super::text_enum::text_enum;
 use super::time::Time;
 use super::transfer::{Transfer, TransferStatus};
@@ -25,7 +24,7 @@ use std::collections::HashMap;
 
 text_enum! {
     /// Subject of a timeline entry.
-    pub enum EntryKind {
+    pub enum TimelineEntryKind {
         /// The invoice was created.
         Created = "created",
         /// A coin was selected.
@@ -59,16 +58,16 @@ text_enum! {
 
 /// A stored step in the life of an invoice.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct InvoiceStep {
     /// Time of the step.
     pub at: Time,
     /// Content of the step.
-    pub what: What,
+    pub change: InvoiceChange,
 }
 
 /// Content of a stored step.
 #[derive(Clone, Copy, Debug)]
-pub enum What {
+pub enum InvoiceChange {
     /// A coin was selected: `seq` of the quote.
     Picked(i64),
     /// A payment changed its state: `seq` of the payment, and its new state.
@@ -78,7 +77,7 @@ pub enum What {
 }
 
 /// Everything that is stored about the life of an invoice.
-pub struct History<'a> {
+pub struct InvoiceHistory<'a> {
     /// The invoice.
     pub invoice: &'a Invoice,
     /// Quotes of the invoice.
@@ -88,20 +87,20 @@ pub struct History<'a> {
     /// Confirmations of each payment on its chain, in the order of `payments`.
     pub on_chain: &'a [OnChain],
     /// Steps, oldest first.
-    pub steps: &'a [Step],
+    pub steps: &'a [InvoiceStep],
     /// Ledger entries of its payments, oldest first, each with the `seq` of its payment.
-    pub booked: &'a [(i64, Booked)],
+    pub booked: &'a [(i64, LedgerEntry)],
     /// Refunds of the invoice.
     pub refunds: &'a [Transfer],
 }
 
 /// An entry of the timeline.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TimelineEntry {
     /// Time of the entry.
     pub at: Time,
     /// Subject of the entry.
-    pub kind: EntryKind,
+    pub kind: TimelineEntryKind,
     /// The entry as a sentence.
     pub text: String,
     /// New status, if the entry is a change of status.
@@ -109,22 +108,22 @@ pub struct Entry {
     /// Sums that explain the status.
     pub sums: Option<Sums>,
     /// Coin that was selected.
-    pub coin: Option<Picked>,
+    pub coin: Option<SelectedCoin>,
     /// Payment that changed.
-    pub payment: Option<Paid>,
+    pub payment: Option<TimelinePayment>,
     /// Ledger entry that was booked.
-    pub booking: Option<Booking>,
+    pub booking: Option<TimelineBooking>,
     /// Id of the refund and its new status.
     pub refund: Option<(String, TransferStatus)>,
 }
 
 /// A coin that was selected for an invoice.
 #[derive(Clone, Debug)]
-pub struct Picked {
+pub struct SelectedCoin {
     /// The coin.
     pub asset: &'static Asset,
     /// Rate of the coin and its source.
-    pub quoted: Quoted,
+    pub quoted: RateQuote,
     /// Amount that the customer is asked to pay.
     pub amount_expected: Units,
     /// Address to pay to.
@@ -133,7 +132,7 @@ pub struct Picked {
 
 /// A payment and its change.
 #[derive(Clone, Debug)]
-pub struct Paid {
+pub struct TimelinePayment {
     /// Id of the payment.
     pub id: String,
     /// Change of the payment.
@@ -143,7 +142,7 @@ pub struct Paid {
     /// Amount that was sent.
     pub amount: Units,
     /// Rate at which the payment was valued, and its source.
-    pub quoted: Quoted,
+    pub quoted: RateQuote,
     /// Value in the currency of the invoice.
     pub value: Cents,
     /// `true` if the payment was seen before the deadline.
@@ -156,7 +155,7 @@ pub struct Paid {
 
 /// A ledger entry that belongs to the invoice.
 #[derive(Clone, Debug)]
-pub struct Booking {
+pub struct TimelineBooking {
     /// Id of the ledger entry.
     pub id: String,
     /// Kind of the ledger entry.
@@ -165,10 +164,10 @@ pub struct Booking {
     pub amount: Cents,
 }
 
-impl Entry {
+impl TimelineEntry {
     /// Returns an entry that has only a text.
-    fn of(at: Time, kind: EntryKind, text: String) -> Entry {
-        Entry {
+    fn of(at: Time, kind: TimelineEntryKind, text: String) -> TimelineEntry {
+        TimelineEntry {
             at,
             kind,
             text,
@@ -183,24 +182,24 @@ impl Entry {
 }
 
 /// A payment during the replay: its state so far, and its ledger entries that are not in the timeline yet.
-struct Replayed<'a> {
+struct ReplayedPayment<'a> {
     payment: &'a Payment,
     /// Time at which the payment was priced: creation of its quote if it was on time, otherwise its first step.
     priced_at: Option<Time>,
     /// `None` before its first step.
-    judged: Option<Judged>,
-    booked: Vec<&'a Booked>,
+    judged: Option<JudgedPayment>,
+    booked: Vec<&'a LedgerEntry>,
 }
 
-impl Replayed<'_> {
+impl ReplayedPayment<'_> {
     /// Moves the payment to a state and returns the change that this makes.
     fn enter(&mut self, state: PaymentState) -> PaymentStep {
         let before = self.judged.map(|judged| judged.state);
         let was_confirmed = self.judged.is_some_and(|judged| judged.was_confirmed);
-        self.judged = Some(Judged {
+        self.judged = Some(JudgedPayment {
             state,
             was_confirmed: was_confirmed || state == PaymentState::Confirmed,
-            ..Judged::from(self.payment)
+            ..JudgedPayment::from(self.payment)
         });
         match (before, state) {
             (Some(PaymentState::Confirmed), PaymentState::Seen) => PaymentStep::Orphaned,
@@ -212,35 +211,36 @@ impl Replayed<'_> {
 
     /// Takes the ledger entries of one step into or out of `confirmed`. Each such step books as many entries as the
     /// first.
-    fn booked_now(&mut self, at_once: usize) -> Vec<Entry> {
+    fn booked_now(&mut self, at_once: usize) -> Vec<TimelineEntry> {
         let count = at_once.min(self.booked.len());
         self.booked.drain(..count).map(booking).collect()
     }
 
     /// Returns the number of ledger entries that one step books: the sale, and the fee if there is one.
     fn at_once(&self) -> usize {
-        let first = |booked: &&&Booked| matches!(booked.kind, LedgerKind::Sale | LedgerKind::Fee);
+        let first =
+            |booked: &&&LedgerEntry| matches!(booked.kind, LedgerKind::Sale | LedgerKind::Fee);
         self.booked.iter().filter(first).count()
     }
 }
 
 /// Returns everything that happened to an invoice until now, oldest first.
-pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
+pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     let invoice = history.invoice;
     let mut payments = replayed(history);
-    let shares: Vec<usize> = payments.iter().map(Replayed::at_once).collect();
+    let shares: Vec<usize> = payments.iter().map(ReplayedPayment::at_once).collect();
     let created = format!(
         "created: {} {} due until {}",
         invoice.amount, invoice.currency, invoice.expires_at
     );
-    let mut entries = vec![Entry {
+    let mut entries = vec![TimelineEntry {
         status: Some(InvoiceStatus::Created),
-        ..Entry::of(invoice.created_at, EntryKind::Created, created)
+        ..TimelineEntry::of(invoice.created_at, TimelineEntryKind::Created, created)
     }];
     for step in history.steps {
-        match step.what {
-            What::Picked(quote) => entries.extend(picked(history, step.at, quote)),
-            What::Payment(seq, state) => {
+        match step.change {
+            InvoiceChange::Picked(quote) => entries.extend(picked(history, step.at, quote)),
+            InvoiceChange::Payment(seq, state) => {
                 let place = payments.binary_search_by_key(&seq, |one| one.payment.seq);
                 let place = place.unwrap_or(payments.len());
                 let (Some(replayed), Some(share)) = (payments.get_mut(place), shares.get(place))
@@ -255,14 +255,16 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
                     entries.extend(replayed.booked_now(*share));
                 }
             }
-            What::Status(status) => entries.push(changed(invoice, step.at, status, &payments)),
+            InvoiceChange::Status(status) => {
+                entries.push(changed(invoice, step.at, status, &payments))
+            }
         }
     }
     let deadline = invoice.expires_at;
     if deadline <= now {
         let text = "the time to pay is over; what is seen from now on is late".to_owned();
         let place = entries.iter().position(|entry| entry.at >= deadline);
-        let entry = Entry::of(deadline, EntryKind::Deadline, text);
+        let entry = TimelineEntry::of(deadline, TimelineEntryKind::Deadline, text);
         entries.insert(place.unwrap_or(entries.len()), entry);
     }
     for refund in history.refunds.iter().flat_map(refund_steps) {
@@ -274,17 +276,17 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
 }
 
 /// Returns every payment before its first step, with its ledger entries.
-fn replayed<'a>(history: &History<'a>) -> Vec<Replayed<'a>> {
+fn replayed<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
     let quoted_at = |payment: &Payment| {
         let mut quotes = history.quotes.iter();
         let quote = quotes.find(|quote| quote.seq == payment.quote)?;
         payment.on_time.then_some(quote.created_at)
     };
-    let mut of_payments: HashMap<i64, Vec<&Booked>> = HashMap::new();
+    let mut of_payments: HashMap<i64, Vec<&LedgerEntry>> = HashMap::new();
     for (of, booked) in history.booked {
         of_payments.entry(*of).or_default().push(booked);
     }
-    let of = |payment: &'a Payment| Replayed {
+    let of = |payment: &'a Payment| ReplayedPayment {
         payment,
         priced_at: quoted_at(payment),
         judged: None,
@@ -294,7 +296,7 @@ fn replayed<'a>(history: &History<'a>) -> Vec<Replayed<'a>> {
 }
 
 /// Returns the entry of a selected coin.
-fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
+fn picked(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<TimelineEntry> {
     let quote = history.quotes.iter().find(|known| known.seq == quote)?;
     let text = format!(
         "{} picked: {} at {} {} each{}, to {}",
@@ -305,14 +307,14 @@ fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
         told_by(&quote.quoted, quote.created_at),
         quote.address
     );
-    Some(Entry {
-        coin: Some(Picked {
+    Some(TimelineEntry {
+        coin: Some(SelectedCoin {
             asset: quote.asset,
             quoted: quote.quoted.clone(),
             amount_expected: quote.amount_expected,
             address: quote.address.clone(),
         }),
-        ..Entry::of(at, EntryKind::CoinPicked, text)
+        ..TimelineEntry::of(at, TimelineEntryKind::CoinPicked, text)
     })
 }
 
@@ -322,8 +324,8 @@ fn paid(
     at: Time,
     (payment, priced_at): (&Payment, Time),
     step: PaymentStep,
-) -> Entry {
-    let paid = Paid {
+) -> TimelineEntry {
+    let paid = TimelinePayment {
         id: payment.id.clone(),
         step,
         asset: payment.asset,
@@ -335,14 +337,14 @@ fn paid(
         on_chain: OnChain::default(),
     };
     let text = payment_text(&paid, invoice.currency, priced_at);
-    Entry {
+    TimelineEntry {
         payment: Some(paid),
-        ..Entry::of(at, EntryKind::Payment, text)
+        ..TimelineEntry::of(at, TimelineEntryKind::Payment, text)
     }
 }
 
 /// Returns the entry of a ledger entry.
-fn booking(booked: &Booked) -> Entry {
+fn booking(booked: &LedgerEntry) -> TimelineEntry {
     let why = booked.memo.as_ref().map(|memo| format!(": {memo}"));
     let text = format!(
         "booked {} {} as {}{}",
@@ -351,30 +353,35 @@ fn booking(booked: &Booked) -> Entry {
         booked.kind,
         why.unwrap_or_default()
     );
-    Entry {
-        booking: Some(Booking {
+    TimelineEntry {
+        booking: Some(TimelineBooking {
             id: booked.id.clone(),
             kind: booked.kind,
             amount: booked.amount,
         }),
-        ..Entry::of(booked.created_at, EntryKind::Booking, text)
+        ..TimelineEntry::of(booked.created_at, TimelineEntryKind::Booking, text)
     }
 }
 
 /// Returns the entry of a change of status.
-fn changed(invoice: &Invoice, at: Time, status: InvoiceStatus, payments: &[Replayed<'_>]) -> Entry {
-    let judged: Vec<Judged> = payments.iter().filter_map(|one| one.judged).collect();
+fn changed(
+    invoice: &Invoice,
+    at: Time,
+    status: InvoiceStatus,
+    payments: &[ReplayedPayment<'_>],
+) -> TimelineEntry {
+    let judged: Vec<JudgedPayment> = payments.iter().filter_map(|one| one.judged).collect();
     let sums = Sums::of(&invoice.terms(), &judged);
     let text = why(status, invoice, &sums, &judged);
-    Entry {
+    TimelineEntry {
         status: Some(status),
         sums: Some(sums),
-        ..Entry::of(at, EntryKind::Status, text)
+        ..TimelineEntry::of(at, TimelineEntryKind::Status, text)
     }
 }
 
 /// Returns the entries of a refund: its request, its approval and its end, as far as they have happened.
-fn refund_steps(refund: &Transfer) -> Vec<Entry> {
+fn refund_steps(refund: &Transfer) -> Vec<TimelineEntry> {
     let approved = refund.approved_at.map(|at| (at, TransferStatus::Approved));
     let ended = refund.finalized_at.map(|at| (at, refund.status));
     let steps = [
@@ -382,9 +389,9 @@ fn refund_steps(refund: &Transfer) -> Vec<Entry> {
         approved,
         ended,
     ];
-    let entry = |(at, status): (Time, TransferStatus)| Entry {
+    let entry = |(at, status): (Time, TransferStatus)| TimelineEntry {
         refund: Some((refund.id.clone(), status)),
-        ..Entry::of(at, EntryKind::Refund, transfer_text(refund, status))
+        ..TimelineEntry::of(at, TimelineEntryKind::Refund, transfer_text(refund, status))
     };
     steps.into_iter().flatten().map(entry).collect()
 }

@@ -22,8 +22,8 @@ use super::time::Time;
 use approval::FeeSource;
 use sender::SentBy;
 pub use status::TransferStatus;
-use step::{Settlement, Step, TransferAction};
-use terms::Terms;
+use step::{Settlement, TransferAction, TransferStep};
+use terms::TransferTerms;
 
 text_enum! {
     /// Kind of a transfer, by its recipient.
@@ -150,7 +150,7 @@ pub struct Transfer {
     /// Destination, on the chain of the coin.
     pub to_address: String,
     /// Rate, network fee and amount in coin, fixed at approval.
-    pub terms: Option<Terms>,
+    pub terms: Option<TransferTerms>,
     /// Source of its network fee; `None` before approval, and for old rows without it.
     pub fee_source: Option<FeeSource>,
     /// Sender; `None` before approval, and for old rows without it.
@@ -180,7 +180,7 @@ impl Transfer {
     ///
     /// # Errors
     /// `invalid_transition` if the state machine has no such step.
-    pub fn after(&self, step: Step, now: Time) -> Result<Transfer, Refusal> {
+    pub fn after(&self, step: TransferStep, now: Time) -> Result<Transfer, Refusal> {
         let action = step.action();
         let (kind, before) = (self.kind, self.status);
         let status = before
@@ -196,31 +196,33 @@ impl Transfer {
         after.clear_sending();
         after.sending = stays_held.then_some(Sending::Restored);
         match step {
-            Step::Approve(approval) => {
+            TransferStep::Approve(approval) => {
                 after.terms = Some(approval.terms);
                 after.fee_source = Some(approval.fee_source);
                 after.approved_at = Some(now);
                 after.give_to(approval.sent_by, now);
             }
-            Step::Reassign(sent_by) => {
+            TransferStep::Reassign(sent_by) => {
                 if self.sent_by == Some(sent_by) {
                     let message = format!("this {kind} is sent by {sent_by} already");
                     return Err(Refusal::of(Code::InvalidTransition, "sentBy", message));
                 }
                 after.give_to(sent_by, now);
             }
-            Step::Process(sending) => {
+            TransferStep::Process(sending) => {
                 self.may_be_processed(sending)?;
                 after.sending = sending;
                 after.dispatch.handed_over_at = self.dispatch.handed_over_at.or(Some(now));
             }
-            Step::Release(sent_by) => {
+            TransferStep::Release(sent_by) => {
                 if let Some(sent_by) = sent_by {
                     after.give_to(sent_by, now);
                 }
             }
-            Step::Pay(settlement) => after.settle(settlement, now),
-            Step::Fail(reason) | Step::Reject(reason) | Step::Cancel(reason) => {
+            TransferStep::Pay(settlement) => after.settle(settlement, now),
+            TransferStep::Fail(reason)
+            | TransferStep::Reject(reason)
+            | TransferStep::Cancel(reason) => {
                 after.failure_reason = reason;
             }
         }

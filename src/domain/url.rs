@@ -34,7 +34,7 @@ const NEVER_AN_APP: [&str; 19] = [
 
 /// Problem of a text that should be a url.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum UrlProblem {
     /// Characters outside printable ASCII.
     NotPlain,
     /// Not of the form `https://shop.example/a`.
@@ -49,16 +49,16 @@ pub enum Fault {
     Port,
 }
 
-impl Fault {
+impl UrlProblem {
     /// Returns the requirement, if it is more specific than an absolute url.
     pub const fn remedy(self) -> Option<&'static str> {
         match self {
-            Fault::NotPlain | Fault::Shape | Fault::Scheme => None,
-            Fault::Credentials => Some("must not carry a user name or password"),
-            Fault::Host => Some(
+            UrlProblem::NotPlain | UrlProblem::Shape | UrlProblem::Scheme => None,
+            UrlProblem::Credentials => Some("must not carry a user name or password"),
+            UrlProblem::Host => Some(
                 "must name a host: a domain, four decimal numbers, or an IPv6 address in brackets",
             ),
-            Fault::Port => Some("must have a port from 1 to 65535, or none"),
+            UrlProblem::Port => Some("must have a port from 1 to 65535, or none"),
         }
     }
 }
@@ -92,19 +92,19 @@ impl<'a> Host<'a> {
     ///
     /// # Errors
     /// [`Fault::Host`].
-    pub fn parse(text: &'a str) -> Result<Host<'a>, Fault> {
+    pub fn parse(text: &'a str) -> Result<Host<'a>, UrlProblem> {
         let name = text.strip_suffix('.').unwrap_or(text);
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_plain);
         if name.len() > NAME_CHARS_MAX || !name.split('.').all(is_label) {
-            return Err(Fault::Host);
+            return Err(UrlProblem::Host);
         }
         let last = name.rsplit('.').next().unwrap_or_default();
         let hexadecimal = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
         let is_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         if last.bytes().all(|byte| byte.is_ascii_digit()) || hexadecimal.is_some_and(is_hexadecimal)
         {
-            let address: Ipv4Addr = name.parse().map_err(|_| Fault::Host)?;
+            let address: Ipv4Addr = name.parse().map_err(|_| UrlProblem::Host)?;
             return Ok(Host::Address(IpAddr::V4(address)));
         }
         Ok(Host::Name(name))
@@ -125,14 +125,14 @@ impl<'a> Authority<'a> {
     ///
     /// # Errors
     /// [`Fault::Shape`] for an open bracket, [`Fault::Host`], [`Fault::Port`].
-    pub fn parse(text: &'a str) -> Result<Authority<'a>, Fault> {
+    pub fn parse(text: &'a str) -> Result<Authority<'a>, UrlProblem> {
         let (host, port) = split_port(text)?;
         let host = match host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'))
         {
             Some(address) => {
-                let address: Ipv6Addr = address.parse().map_err(|_| Fault::Host)?;
+                let address: Ipv6Addr = address.parse().map_err(|_| UrlProblem::Host)?;
                 Host::Address(IpAddr::V6(address))
             }
             None => Host::parse(host)?,
@@ -145,7 +145,7 @@ impl<'a> Authority<'a> {
                 Some(port)
                     .filter(is_number)
                     .and_then(number)
-                    .ok_or(Fault::Port)?,
+                    .ok_or(UrlProblem::Port)?,
             ),
         };
         Ok(Authority { host, port })
@@ -153,15 +153,15 @@ impl<'a> Authority<'a> {
 }
 
 /// Splits a host with its brackets from the port after the colon.
-fn split_port(text: &str) -> Result<(&str, Option<&str>), Fault> {
+fn split_port(text: &str) -> Result<(&str, Option<&str>), UrlProblem> {
     let end = match text.starts_with('[') {
-        true => text.find(']').ok_or(Fault::Shape)?.saturating_add(1),
+        true => text.find(']').ok_or(UrlProblem::Shape)?.saturating_add(1),
         false => text.find(':').unwrap_or(text.len()),
     };
-    let (host, port) = text.split_at_checked(end).ok_or(Fault::Host)?;
+    let (host, port) = text.split_at_checked(end).ok_or(UrlProblem::Host)?;
     match port.strip_prefix(':') {
         None if port.is_empty() => Ok((host, None)),
-        None => Err(Fault::Host),
+        None => Err(UrlProblem::Host),
         port => Ok((host, port)),
     }
 }
@@ -183,22 +183,24 @@ impl<'a> Site<'a> {
     ///
     /// # Errors
     /// The problem of the text.
-    pub fn parse(text: &'a str) -> Result<Site<'a>, Fault> {
+    pub fn parse(text: &'a str) -> Result<Site<'a>, UrlProblem> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Fault::NotPlain);
+            return Err(UrlProblem::NotPlain);
         }
-        let (scheme, rest) = split(text).filter(|_| is_plain(text)).ok_or(Fault::Shape)?;
+        let (scheme, rest) = split(text)
+            .filter(|_| is_plain(text))
+            .ok_or(UrlProblem::Shape)?;
         let is_https = scheme.eq_ignore_ascii_case("https");
         if !is_http(scheme) {
-            return Err(Fault::Scheme);
+            return Err(UrlProblem::Scheme);
         }
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, rest) = rest.split_at_checked(end).ok_or(Fault::Shape)?;
+        let (authority, rest) = rest.split_at_checked(end).ok_or(UrlProblem::Shape)?;
         if authority.is_empty() {
-            return Err(Fault::Shape);
+            return Err(UrlProblem::Shape);
         }
         if authority.contains('@') {
-            return Err(Fault::Credentials);
+            return Err(UrlProblem::Credentials);
         }
         let (host, _) = split_port(authority)?;
         Ok(Site {

@@ -16,12 +16,12 @@ mod inputs;
 mod reached;
 mod secret;
 
-pub use branch::{Branch, Derived};
+pub use branch::{ReceivingBranch, WalletAddress};
 pub use extended::ExtendedKey;
-pub use gap::Gaps;
+pub use gap::IndexGaps;
 pub use inputs::{AddOwnAddress, AddWallet};
-pub use reached::Reached;
-pub use secret::{Secret, are_phrase, is_word};
+pub use reached::WalletIndexes;
+pub use secret::{WalletSecret, are_phrase, is_word};
 
 /// Longest text that is read, in bytes. A descriptor with its origin and checksum has about 200.
 const TEXT_BYTES_MAX: usize = 1024;
@@ -51,7 +51,7 @@ pub fn stopped_mend(chain: &str, index: u32) -> String {
 
 text_enum! {
     /// Script type of a wallet's addresses, on chains with transaction outputs.
-    pub enum Script {
+    pub enum ScriptType {
         /// P2PKH: BIP 44, addresses that begin with 1, L or D.
         Pkh = "pkh",
         /// P2WPKH inside P2SH: BIP 49, addresses that begin with 3 or M.
@@ -121,16 +121,16 @@ pub struct Wallet {
     /// Network of its addresses.
     pub network: WalletNetwork,
     /// Script type of its addresses; `None` on EVM and Tron.
-    pub script: Option<Script>,
+    pub script: Option<ScriptType>,
     /// Key of the account. Addresses are at m/0/index below it.
     pub key: ExtendedKey,
 }
 
 /// Properties of a wallet that are given besides its key.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said {
+pub struct WalletHints {
     /// Script type, if the key does not determine it.
-    pub script: Option<Script>,
+    pub script: Option<ScriptType>,
     /// Network, if the key fits several.
     pub network: Option<WalletNetwork>,
 }
@@ -157,7 +157,7 @@ pub fn chain_named(name: &str) -> Result<Chain, Refusal> {
 /// # Errors
 /// `invalid_request` for this field; the message does not repeat the text.
 pub fn refuse_secrets(param: &str, text: &str) -> Result<(), Refusal> {
-    match Secret::in_text(text) {
+    match WalletSecret::in_text(text) {
         None => Ok(()),
         Some(secret) => Err(Refusal::field(param, secret_problem(secret))),
     }
@@ -189,7 +189,7 @@ pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
 }
 
 /// Returns the problem of a private key, to be appended to the name of its field.
-pub fn secret_problem(secret: Secret) -> String {
+pub fn secret_problem(secret: WalletSecret) -> String {
     format!(
         "holds {secret}, which is refused and was not kept: give the extended public key of the account, and \
          treat what was sent here as known to others"
@@ -200,7 +200,7 @@ pub fn secret_problem(secret: Secret) -> String {
 ///
 /// # Errors
 /// `invalid_request` that names `key`, `script` or `network`.
-pub fn read(chain: Chain, text: &str, said: &Said) -> Result<Wallet, Refusal> {
+pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refusal> {
     refuse_secrets("key", text)?;
     let text = text.trim();
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
@@ -242,8 +242,8 @@ pub fn read(chain: Chain, text: &str, said: &Said) -> Result<Wallet, Refusal> {
 fn account(
     chain: Chain,
     key: ExtendedKey,
-    of_descriptor: Option<Script>,
-    said: &Said,
+    of_descriptor: Option<ScriptType>,
+    said: &WalletHints,
 ) -> Result<Wallet, Refusal> {
     let pool = chain.address_pool();
     if of_descriptor.is_some() {
@@ -270,12 +270,12 @@ fn account(
 /// Determines the script type. The descriptor, the key and the request must agree.
 fn script_of(
     chain: Chain,
-    version: &extended::Version,
-    of_descriptor: Option<Script>,
-    said: &Said,
-) -> Result<Script, Refusal> {
+    version: &extended::KeyVersion,
+    of_descriptor: Option<ScriptType>,
+    said: &WalletHints,
+) -> Result<ScriptType, Refusal> {
     let fixed = version.script.filter(|_| version.is_script_fixed);
-    let told: Vec<Script> = [of_descriptor, said.script, fixed]
+    let told: Vec<ScriptType> = [of_descriptor, said.script, fixed]
         .into_iter()
         .flatten()
         .collect();
@@ -286,12 +286,12 @@ fn script_of(
             format!("is {first} by one and {other} by another of key, descriptor and script");
         return Err(Refusal::field("script", problem));
     }
-    let only = (chain == Chain::Dogecoin).then_some(Script::Pkh);
+    let only = (chain == Chain::Dogecoin).then_some(ScriptType::Pkh);
     let script = told.first().copied().or(version.script).or(only);
     let script = script.ok_or_else(|| {
         let problem = format!(
             "must be given, as the key does not tell it: {}",
-            Script::TEXTS.join(", ")
+            ScriptType::TEXTS.join(", ")
         );
         Refusal::field("script", problem)
     })?;
@@ -305,7 +305,10 @@ fn script_of(
 }
 
 /// Determines the network. The key and the request must agree.
-fn network_of(version: &extended::Version, said: &Said) -> Result<WalletNetwork, Refusal> {
+fn network_of(
+    version: &extended::KeyVersion,
+    said: &WalletHints,
+) -> Result<WalletNetwork, Refusal> {
     let is_main = version.network == Network::Main;
     let refused = |problem: &str| Err(Refusal::field("network", problem));
     match said.network {

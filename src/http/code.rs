@@ -7,7 +7,7 @@ use super::front::Front;
 use super::password::Turn;
 use super::throttle::{Target, Throttle};
 use crate::domain::refusal::{self, Refusal};
-use crate::domain::second_factor::{self, Code};
+use crate::domain::second_factor::{self, EnteredCode};
 use crate::service::Error;
 use crate::service::operator::members::Mark;
 use std::sync::Arc;
@@ -26,13 +26,15 @@ impl CodeAttempt {
         front: &Front,
         turn: &Turn,
         mark: Mark,
-        code: Option<&Code>,
+        code: Option<&EnteredCode>,
     ) -> Result<CodeAttempt, Error> {
         let target = match code {
             None => None,
-            Some(Code::OfApp(_)) if turn.is_member => Some(Target::OwnCode(mark)),
-            Some(Code::OfApp(_)) => Some(Target::Code(mark, turn.client_kind(front, &mark)?)),
-            Some(Code::Recovery(_)) => Some(Target::RecoveryCode(mark)),
+            Some(EnteredCode::OfApp(_)) if turn.is_member => Some(Target::OwnCode(mark)),
+            Some(EnteredCode::OfApp(_)) => {
+                Some(Target::Code(mark, turn.client_kind(front, &mark)?))
+            }
+            Some(EnteredCode::Recovery(_)) => Some(Target::RecoveryCode(mark)),
         };
         Ok(CodeAttempt {
             at: target.map(|target| (target, turn.client.clone())),

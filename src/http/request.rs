@@ -11,7 +11,7 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::domain::wallet::Secret;
+use crate::domain::wallet::WalletSecret;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use crate::service::{Error, Member, Scope};
 use hyper::HeaderMap;
@@ -86,7 +86,8 @@ pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
 
 /// Returns a path for the log and the sandbox's stream, hidden if it contains a private key.
 pub(super) fn shown(path: &str) -> &str {
-    let holds = |part: &str| decode(part).is_some_and(|part| Secret::in_text(&part).is_some());
+    let holds =
+        |part: &str| decode(part).is_some_and(|part| WalletSecret::in_text(&part).is_some());
     if path.split('/').any(holds) {
         "(a path that holds a private key)"
     } else {

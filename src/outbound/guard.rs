@@ -5,7 +5,7 @@
 //! holds: only three kinds of addresses are reached, however they are written: public addresses over https,
 //! addresses that the operator opened with `--webhook-allow`, and, in the sandbox, loopback.
 
-use crate::domain::url::{Fault, Host, Site};
+use crate::domain::url::{Host, Site, UrlProblem};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use ureq::http::Uri;
@@ -137,16 +137,16 @@ impl FromStr for Cidr {
 fn target(url: &str) -> Result<Site<'_>, &'static str> {
     const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
     let site = Site::parse(url).map_err(|fault| match fault {
-        Fault::NotPlain => {
+        UrlProblem::NotPlain => {
             "The url must be plain ASCII without spaces: a space is written %20, a host name in punycode."
         }
-        Fault::Shape => SHAPE,
-        Fault::Scheme => "The url must start with https://.",
-        Fault::Credentials => "The url must not carry a user name or password.",
-        Fault::Host => {
+        UrlProblem::Shape => SHAPE,
+        UrlProblem::Scheme => "The url must start with https://.",
+        UrlProblem::Credentials => "The url must not carry a user name or password.",
+        UrlProblem::Host => {
             "The url must name a host: a domain, an IPv4 address, or an IPv6 address in brackets."
         }
-        Fault::Port => "The port in the url must be a number from 1 to 65535.",
+        UrlProblem::Port => "The port in the url must be a number from 1 to 65535.",
     })?;
     // The request is made with another parser: nothing is sent where the two read a url differently.
     let uri: Uri = url.parse().map_err(|_| SHAPE)?;

@@ -3,7 +3,7 @@
 use super::audit_log::{self, Entry};
 use super::events::{Page, Subject, record, unknown_before};
 use super::{Error, Json, Scope, Service, new_secret};
-use crate::domain::account::{Account, AccountStatus, Endpoint};
+use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
 use crate::domain::asset::Mode;
 use crate::domain::fields::one_line;
 use crate::domain::ledger::Balance;
@@ -103,8 +103,8 @@ pub(super) fn balances_of(
 }
 
 /// `webhookUrl`: the first enabled endpoint of the mode.
-fn first_url(endpoints: &[Endpoint], mode: Mode) -> Option<&str> {
-    let of_mode = |endpoint: &&Endpoint| {
+fn first_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> {
+    let of_mode = |endpoint: &&WebhookEndpoint| {
         endpoint.enabled && endpoint.mode.is_none_or(|wanted| wanted == mode)
     };
     endpoints

@@ -14,7 +14,7 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::approval::{FeeSource, Proposal, ProposedFee};
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
-use crate::domain::transfer::step::{Step, TransferAction};
+use crate::domain::transfer::step::{TransferAction, TransferStep};
 use crate::domain::transfer::terms::fixed_network_fee;
 use crate::domain::transfer::{Transfer, TransferStatus};
 use crate::store::{Reader, Tx, accounts, network_fees, transfers};
@@ -35,7 +35,7 @@ impl Service {
         now: Time,
         transfer: &Transfer,
         request: &MoveRequest,
-    ) -> Result<Step, Error> {
+    ) -> Result<TransferStep, Error> {
         let (asked, conditions) = (
             &request.approval,
             self.sender_conditions(tx, now, transfer)?,
@@ -44,7 +44,7 @@ impl Service {
             let sent_by = asked
                 .sent_by
                 .ok_or_else(|| Refusal::field("sentBy", "must be given: hand or signer"))?;
-            return Ok(Step::Reassign(conditions.decide(Some(sent_by))?));
+            return Ok(TransferStep::Reassign(conditions.decide(Some(sent_by))?));
         }
         let Transfer {
             mode,
@@ -56,7 +56,7 @@ impl Service {
             .map_err(|problem| Refusal::field("toAddress", problem))?;
         let fixed = asked.fix(transfer, &self.proposal(tx, now, transfer)?)?;
         let sent_by = conditions.decide(asked.sent_by)?;
-        Ok(Step::Approve(fixed.sent_by(sent_by)))
+        Ok(TransferStep::Approve(fixed.sent_by(sent_by)))
     }
 
     /// Sender of a released transfer: the one asked for. Without one, a transfer of the signer gets the sender that an approval

@@ -14,11 +14,11 @@ mod told;
 use self::history::check_history;
 use super::Error;
 use super::settle::judge;
-use crate::domain::history::Head;
+use crate::domain::history::LogHead;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Cents;
-use crate::domain::progress::{Said, Tell, count, unheard};
-use crate::domain::scanned::Scanned;
+use crate::domain::progress::{Progress, ProgressSink, count, unheard};
+use crate::domain::scanned::LaggingChains;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::store::{Reader, audit, chains, invoices, payments, quotes};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -43,7 +43,7 @@ enum Told {
 }
 
 /// A part of the audit, which needs nothing of the others.
-type Part = fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut Tell<'_>) -> Result<(), Error>;
+type Part = fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> Result<(), Error>;
 
 /// Every part, in the order in which they are heard: first the one that names a damaged page, which ends the others.
 const PARTS: [Part; 3] = [
@@ -62,10 +62,10 @@ const TOLD_AHEAD_MAX: usize = 1024;
 /// [`Error`] where the file cannot be read.
 pub fn audit(
     db: &Reader<'_>,
-    noted: &[Head],
+    noted: &[LogHead],
     report: &mut dyn FnMut(Finding),
-    tell: &mut Tell<'_>,
-) -> Result<(Counts, Vec<Head>), Error> {
+    tell: &mut ProgressSink<'_>,
+) -> Result<(Counts, Vec<LogHead>), Error> {
     let file = &db.same_file()?;
     thread::scope(|scope| {
         let parts = PARTS.map(|check| {
@@ -82,7 +82,7 @@ pub fn audit(
             for told in told {
                 match told {
                     Told::Found(finding) => report(finding),
-                    Told::Done { part, done, of } => tell(Said::Done { part, done, of }),
+                    Told::Done { part, done, of } => tell(Progress::Done { part, done, of }),
                 }
             }
             ended(part.join())?;
@@ -105,8 +105,8 @@ fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<()
         db,
         &mut |finding| tell(Told::Found(finding)),
         &mut |said| match said {
-            Said::Done { part, done, of } => tell(Told::Done { part, done, of }),
-            Said::Note(_) => {}
+            Progress::Done { part, done, of } => tell(Told::Done { part, done, of }),
+            Progress::Note(_) => {}
         },
     )
 }
@@ -115,7 +115,7 @@ fn tell_of(db: &Reader<'_>, check: Part, teller: &SyncSender<Told>) -> Result<()
 fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
 ) -> Result<(), Error> {
     audit::check_rows(db, report, tell)?;
     check_fees(db, report)?;
@@ -167,7 +167,7 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
 fn check_invoices(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
 ) -> Result<(), Error> {
     let of = count(audit::counts(db)?.invoices);
     let (tick, scanned) = (audit::last_tick(db)?, chains::scanned(db)?);
@@ -178,20 +178,20 @@ fn check_invoices(
             return Ok(());
         };
         after = *last;
-        tell(Said::Done { part, done, of });
+        tell(Progress::Done { part, done, of });
         done = done.saturating_add(count(page.len()));
         for seq in page {
             let stored = invoices::by_seq(db, seq)?;
             check_invoice(db, stored, (tick, &scanned), report)?;
         }
-        tell(Said::Done { part, done, of });
+        tell(Progress::Done { part, done, of });
     }
 }
 
 fn check_invoice(
     db: &Reader<'_>,
     stored: Invoice,
-    (tick, scanned): (Time, &Scanned),
+    (tick, scanned): (Time, &LaggingChains),
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
     let payments = payments::of_invoice(db, stored.seq)?;

@@ -5,7 +5,7 @@
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Member, Service};
-use crate::domain::history::Head;
+use crate::domain::history::LogHead;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::AuditLogEntryView;
@@ -50,7 +50,7 @@ pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<
 
 impl Service {
     /// The head of each log that is chained.
-    pub fn heads(&self) -> Result<Vec<Head>, Error> {
+    pub fn heads(&self) -> Result<Vec<LogHead>, Error> {
         self.read(|db| Ok(history::heads(db)?))
     }
 

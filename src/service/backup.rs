@@ -5,8 +5,8 @@
 
 use super::operator::wallets;
 use super::{Error, audit};
-use crate::domain::history::Head;
-use crate::domain::progress::Tell;
+use crate::domain::history::LogHead;
+use crate::domain::progress::ProgressSink;
 use crate::domain::time::Time;
 use crate::store::audit_log::NewEntry;
 use crate::store::backup::{Held, NextIndex, copy};
@@ -53,8 +53,8 @@ pub fn backup(
     from: &Path,
     to: &Path,
     replace: bool,
-    tell: &mut Tell<'_>,
-) -> Result<Vec<Head>, Error> {
+    tell: &mut ProgressSink<'_>,
+) -> Result<Vec<LogHead>, Error> {
     check_name(to, replace)?;
     let copy = copy(from, to, tell)?;
     copy.check_replaced()?;
@@ -80,7 +80,7 @@ pub fn backup(
 /// A text for a person; [`audit::Finding`]s are told through `report` and refuse the copy unless `replace` was said.
 pub fn restore(
     wanted: &Restoring<'_>,
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
     report: &mut dyn FnMut(audit::Finding),
 ) -> Result<Restored, Error> {
     if !wanted.dry_run {

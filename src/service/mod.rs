@@ -52,7 +52,7 @@ pub use keys::{Asker, Caller, Scope};
 pub use operator::members::Member;
 
 use crate::domain::account::Account;
-use crate::domain::progress::Said;
+use crate::domain::progress::Progress;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::DAY_MS;
@@ -310,7 +310,7 @@ pub fn open_beside(
     path: &std::path::Path,
     kind: Option<Kind>,
     create: bool,
-    tell: fn(Said<'_>),
+    tell: fn(Progress<'_>),
 ) -> Result<Store, Error> {
     let opening = Opening {
         path: path.to_owned(),

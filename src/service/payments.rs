@@ -13,7 +13,7 @@ use crate::domain::money::{Cents, Overflow, Total};
 use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::quote::{Quote, amount_due, unavailable};
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
@@ -105,7 +105,7 @@ impl Service {
         if let Some(asset) = asset {
             return self.quote_among(tx, now, invoice, asset, quotes);
         }
-        let takes = |(asset, quoted): &(&Asset, Quoted)| {
+        let takes = |(asset, quoted): &(&Asset, RateQuote)| {
             amount_due(asset, quoted.rate, invoice.amount).is_ok()
         };
         let spread = accounts::by_seq(tx, invoice.account)?.spread;

@@ -11,7 +11,7 @@ use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
-use crate::domain::wallet::Derived;
+use crate::domain::wallet::WalletAddress;
 use crate::store::addresses::Owner;
 use crate::store::wallets::{Taken, WalletRow};
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
@@ -116,7 +116,7 @@ impl Service {
         db: &Reader<'_>,
         row: &WalletRow,
         taken: Taken,
-    ) -> Result<Option<Derived>, Error> {
+    ) -> Result<Option<WalletAddress>, Error> {
         let usable = |derived| unless_sent_to(db, derived);
         self.stock.address(&row.wallet, taken.index, usable)
     }

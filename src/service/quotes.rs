@@ -12,10 +12,10 @@ use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Currency};
 use crate::domain::quote::{self, Quote, unavailable};
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
-use crate::domain::scanned::Scanned;
+use crate::domain::scanned::LaggingChains;
 use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
@@ -138,7 +138,7 @@ impl Service {
         now: Time,
         invoice: &Invoice,
         asset: &'static Asset,
-    ) -> Result<(Quoted, Units), Error> {
+    ) -> Result<(RateQuote, Units), Error> {
         let refused = |problem: &str| unavailable(format!("{} {problem}", asset.id));
         if !self.hands_out(tx, invoice.mode, asset)? {
             return Err(refused("is not configured for live payments").into());
@@ -259,7 +259,7 @@ impl Service {
         mode: Mode,
         currency: Currency,
         spread: Bps,
-    ) -> Result<Vec<(&'static Asset, Quoted)>, Error> {
+    ) -> Result<Vec<(&'static Asset, RateQuote)>, Error> {
         let mut offered = Vec::new();
         let (off, scanned) = (coins_off::all(db)?, scanned(db, mode)?);
         for asset in &ASSETS {
@@ -292,7 +292,7 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
         // By the clock, however far its chain has been looked at.
-        judged_at(invoice, &Scanned::default(), now),
+        judged_at(invoice, &LaggingChains::default(), now),
     );
     let is_paid = payments.iter().any(|payment| payment.counts());
     let refusal = if is_paid && now < invoice.terms().deadline() {

@@ -10,7 +10,7 @@ mod shown;
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{FRESH_MS_MAX, Figure, Market, Quoted, agreed, of_file};
+use crate::domain::rate::{FRESH_MS_MAX, Figure, Market, RateQuote, agreed, of_file};
 use crate::domain::time::Time;
 use crate::store::{Kind, Reader, rate_figures, rates_known};
 
@@ -30,7 +30,7 @@ impl Service {
         asset: &Asset,
         currency: Currency,
         now: Time,
-    ) -> Result<Result<Quoted, NoRate>, Error> {
+    ) -> Result<Result<RateQuote, NoRate>, Error> {
         if self.is_simulated(mode) {
             let fixed = self.fixed_rate(mode, asset, currency, now)?;
             return Ok(Some(fixed)
@@ -49,7 +49,7 @@ impl Service {
         asset: &Asset,
         currency: Currency,
         now: Time,
-    ) -> Result<Result<Quoted, NoRate>, Error> {
+    ) -> Result<Result<RateQuote, NoRate>, Error> {
         if self.is_simulated(mode) {
             return self.fixed_rate(mode, asset, currency, now).map(Ok);
         }
@@ -82,7 +82,7 @@ impl Service {
         asset: &Asset,
         currency: Currency,
         now: Time,
-    ) -> Result<Quoted, Error> {
+    ) -> Result<RateQuote, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
         // One that is pretended to be stale was fresh until just now.
         let age_ms = if is_stale {
@@ -91,7 +91,7 @@ impl Service {
             0
         };
         let at = now.plus_ms(age_ms.saturating_neg());
-        Ok(Quoted::fixed(asset.fixed_rate(currency)?, at))
+        Ok(RateQuote::fixed(asset.fixed_rate(currency)?, at))
     }
 
     /// Is nothing real paid or sent in this mode? So it is in test mode, and in the sandbox in both.
@@ -114,7 +114,7 @@ fn last_known(
     coin: &str,
     currency: Currency,
     figures: &[Figure],
-) -> Result<Option<Quoted>, Error> {
+) -> Result<Option<RateQuote>, Error> {
     match of_file(figures) {
         Some(said) => Ok(Some(said)),
         None => Ok(rates_known::of_coin(db, coin, currency)?),

@@ -10,8 +10,8 @@ use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::server::order::ServerOrder;
-use crate::domain::server::state::{ServerState, Step};
-use crate::domain::server::{Server, render};
+use crate::domain::server::state::{ServerState, ServerStep};
+use crate::domain::server::{OrderedServer, render};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::{apikey, id};
 use crate::store::{Kind, Reader, Tx, accounts, reseller_tokens, servers};
@@ -87,7 +87,7 @@ impl Service {
                 let quota = may_order(&accounts::by_seq(tx, account)?)?;
                 let order = ServerOrder::parse(&body, service.server_limits)?;
                 within(tx, account, quota)?;
-                let server = Server::new(id::new(now).to_string(), account, order, now);
+                let server = OrderedServer::new(id::new(now).to_string(), account, order, now);
                 servers::insert(tx, &server)?;
                 Ok((Outcome::Created, render(&server)?.get().to_owned()))
             };
@@ -126,7 +126,7 @@ impl Service {
         self.write(move |_, tx| {
             let mut server = own(tx, account, &id)?;
             let before = server.state;
-            server.step(Step::Discard, now)?;
+            server.step(ServerStep::Discard, now)?;
             if server.state != before {
                 servers::update(tx, &server, before)?;
             }
@@ -168,7 +168,7 @@ fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
 }
 
 /// A server of this account.
-fn own(db: &Reader<'_>, account: i64, id: &str) -> Result<Server, Error> {
+fn own(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer, Error> {
     let server = servers::by_id(db, id)?.filter(|server| server.account == account);
     server.ok_or_else(|| Refusal::not_found("server").into())
 }

@@ -11,7 +11,7 @@ mod target;
 use super::operator::members;
 use super::{Error, Faults, Json, Service, accounts as account_rules, keys, reseller};
 use crate::domain::account::sandbox::{SandboxAccount, SandboxEndpoint};
-use crate::domain::account::{Account, AccountStatus, Endpoint};
+use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
@@ -155,7 +155,7 @@ impl Service {
     }
 
     /// One item of `endpoints`.
-    fn endpoint(&self, at: usize, item: &Value, now: Time) -> Result<Endpoint, Refusal> {
+    fn endpoint(&self, at: usize, item: &Value, now: Time) -> Result<WebhookEndpoint, Refusal> {
         let inside = |refusal: Refusal| Refusal {
             message: format!("endpoints[{at}]: {}", refusal.message),
             ..refusal
@@ -167,7 +167,7 @@ impl Service {
     }
 
     /// An endpoint from its fields.
-    fn endpoint_of(&self, fields: Fields<'_>, now: Time) -> Result<Endpoint, Refusal> {
+    fn endpoint_of(&self, fields: Fields<'_>, now: Time) -> Result<WebhookEndpoint, Refusal> {
         fields.only(SandboxEndpoint::NAMES)?;
         let url = SandboxEndpoint::url(fields)?;
         (self.webhook_check)(&url).map_err(|problem| Refusal::field("url", problem))?;
@@ -177,7 +177,7 @@ impl Service {
             let problem = "must have something after whsec_: with an empty key anybody can sign";
             return Err(Refusal::field("secret", problem));
         }
-        Ok(Endpoint {
+        Ok(WebhookEndpoint {
             seq: 0,
             id: id::new(now).to_string(),
             mode: SandboxEndpoint::mode(fields)?,

@@ -15,7 +15,7 @@ use super::{Error, Service};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::transfer::request::{txid, txid_on};
-use crate::domain::transfer::step::{REASON_CHARS_MAX, Step, TransferAction};
+use crate::domain::transfer::step::{REASON_CHARS_MAX, TransferAction, TransferStep};
 use crate::domain::transfer::{Sending, Transfer, TransferKind, TxidSource};
 use crate::store::{Tx, transfer_proposals, transfers};
 use serde_json::json;
@@ -72,7 +72,7 @@ impl Service {
                 }
                 None => {}
             }
-            let step = Step::Process(Some(Sending::Running));
+            let step = TransferStep::Process(Some(Sending::Running));
             service.step(tx, now, By::Command, &transfer, step)
         })
         .await

@@ -6,9 +6,9 @@
 
 use super::audit_log::{self, Entry};
 use super::{Error, Service};
-use crate::domain::server::Server;
-use crate::domain::server::outcome::Answer;
-use crate::domain::server::state::{Step, Task};
+use crate::domain::server::OrderedServer;
+use crate::domain::server::outcome::ProvisionerResult;
+use crate::domain::server::state::{ProvisionerTask, ServerStep};
 use crate::domain::time::Time;
 use crate::store::{Tx, servers};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub struct ServerJob {
     /// The server's id.
     pub id: String,
     /// What it is to do.
-    pub task: Task,
+    pub task: ProvisionerTask,
     /// What it reads on its standard input.
     pub input: Value,
 }
@@ -42,7 +42,7 @@ impl Service {
                 return Ok(None);
             };
             let before = server.state;
-            server.step(Step::Start, now)?;
+            server.step(ServerStep::Start, now)?;
             servers::update(tx, &server, before)?;
             Ok(server.state.task().map(|task| ServerJob {
                 id: server.id.clone(),
@@ -58,7 +58,7 @@ impl Service {
         self: &Arc<Self>,
         now: Time,
         id: &str,
-        answer: Result<Answer, String>,
+        answer: Result<ProvisionerResult, String>,
     ) -> Result<(), Error> {
         let id = id.to_owned();
         self.write(move |_, tx| {
@@ -84,13 +84,13 @@ impl Service {
 /// The provisioner has ended, or was lost.
 fn end(
     tx: &Tx<'_>,
-    mut server: Server,
-    answer: Result<Answer, String>,
+    mut server: OrderedServer,
+    answer: Result<ProvisionerResult, String>,
     now: Time,
 ) -> Result<(), Error> {
     let before = server.state;
     let (step, action, detail) = match answer {
-        Ok(Answer::Done {
+        Ok(ProvisionerResult::Done {
             address,
             provider_ref,
         }) => {
@@ -98,12 +98,12 @@ fn end(
             server.address = address.or(server.address);
             server.provider_ref = provider_ref.or(server.provider_ref);
             server.failure_reason = None;
-            (Step::Done, "server.done", detail)
+            (ServerStep::Done, "server.done", detail)
         }
-        Ok(Answer::Declined(reason)) => {
+        Ok(ProvisionerResult::Declined(reason)) => {
             let detail = json!({ "reason": reason });
             server.failure_reason = Some(reason);
-            (Step::Declined, "server.declined", detail)
+            (ServerStep::Declined, "server.declined", detail)
         }
         Err(reason) => {
             log::error!(
@@ -111,7 +111,7 @@ fn end(
                 server.id
             );
             let detail = json!({ "reason": reason });
-            (Step::Lost, "server.outcome_unknown", detail)
+            (ServerStep::Lost, "server.outcome_unknown", detail)
         }
     };
     server.step(step, now)?;

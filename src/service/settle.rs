@@ -6,11 +6,11 @@ use super::events::{Subject, record};
 use super::{Error, Json, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
-use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::quote::Quote;
-use crate::domain::scanned::{Scanned, waits_for};
+use crate::domain::scanned::{LaggingChains, waits_for};
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
@@ -103,7 +103,7 @@ impl Service {
         let before = invoice.status;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
         let scanned = if quotes.is_empty() {
-            Scanned::default()
+            LaggingChains::default()
         } else {
             scanned(tx, invoice.mode)?
         };
@@ -147,11 +147,11 @@ impl Service {
 }
 
 /// The chains that have not been looked at up to now; in test mode there are none.
-pub(super) fn scanned(db: &Reader<'_>, mode: Mode) -> Result<Scanned, Error> {
+pub(super) fn scanned(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Error> {
     if mode.is_live() {
         Ok(chains::scanned(db)?)
     } else {
-        Ok(Scanned::default())
+        Ok(LaggingChains::default())
     }
 }
 
@@ -160,7 +160,7 @@ pub(super) fn judge(
     invoice: &mut Invoice,
     payments: &[Payment],
     quotes: &[Quote],
-    scanned: &Scanned,
+    scanned: &LaggingChains,
     now: Time,
 ) -> Result<(), Error> {
     invoice.waits_for = waits_for(invoice.mode, quotes, invoice.terms().deadline());
@@ -178,7 +178,7 @@ pub(super) fn judge(
         .or(picked);
     // Where nothing was picked, what came is the quote, as long as it counts.
     invoice.picked_quote = invoice.picked_quote.or(current.map(|quote| quote.seq));
-    invoice.coin = current.map(Coin::from);
+    invoice.coin = current.map(InvoiceCoin::from);
     invoice.amount_received = received(invoice, payments)?;
     Ok(())
 }
@@ -186,7 +186,7 @@ pub(super) fn judge(
 /// The moment at which an invoice is judged: `now`, but never before the deadline of one whose time was up. A
 /// request that waited its turn behind the expiry worker must not open again what that has closed, nor a clock that was
 /// set back. While a chain lags that an invoice waits for, time stands still for it.
-pub(super) fn judged_at(invoice: &Invoice, scanned: &Scanned, now: Time) -> Time {
+pub(super) fn judged_at(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {
     let deadline = invoice.terms().deadline();
     match invoice.status {
         InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(deadline),

@@ -6,7 +6,7 @@
 use super::upcoming::{ABOVE, unless_sent_to};
 use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::wallet::{Branch, Derived, INDEX_END, Wallet};
+use crate::domain::wallet::{INDEX_END, ReceivingBranch, Wallet, WalletAddress};
 use crate::store::wallets::{self, WalletRow};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,11 +21,11 @@ pub(super) struct Stock(Mutex<Vec<Ahead>>);
 /// The stock of one wallet.
 struct Ahead {
     wallet: Wallet,
-    branch: Arc<Branch>,
+    branch: Arc<ReceivingBranch>,
     /// Up to which index somebody has derived, or does so now.
     derived_to: u32,
     /// `None` for an index that is passed over.
-    ready: BTreeMap<u32, Option<Derived>>,
+    ready: BTreeMap<u32, Option<WalletAddress>>,
 }
 
 impl Stock {
@@ -39,7 +39,9 @@ impl Stock {
         &self,
         row: &WalletRow,
         waiting: u32,
-        usable: impl FnOnce(Vec<(u32, Derived)>) -> Result<Vec<(u32, Option<Derived>)>, Error>,
+        usable: impl FnOnce(
+            Vec<(u32, WalletAddress)>,
+        ) -> Result<Vec<(u32, Option<WalletAddress>)>, Error>,
     ) -> Result<(), Error> {
         let Some((branch, from, to)) = self.missing(row, waiting) else {
             return Ok(());
@@ -55,7 +57,7 @@ impl Stock {
     }
 
     /// Which indexes of a wallet are to be derived now.
-    fn missing(&self, row: &WalletRow, waiting: u32) -> Option<(Arc<Branch>, u32, u32)> {
+    fn missing(&self, row: &WalletRow, waiting: u32) -> Option<(Arc<ReceivingBranch>, u32, u32)> {
         let next = row.next_index;
         let mut all = self.all();
         if all.iter().all(|ahead| ahead.wallet != row.wallet) {
@@ -94,8 +96,8 @@ impl Stock {
         &self,
         wallet: &Wallet,
         index: u64,
-        usable: impl FnOnce(Derived) -> Result<Option<Derived>, Error>,
-    ) -> Result<Option<Derived>, Error> {
+        usable: impl FnOnce(WalletAddress) -> Result<Option<WalletAddress>, Error>,
+    ) -> Result<Option<WalletAddress>, Error> {
         let index = u32::try_from(index).unwrap_or(INDEX_END);
         let in_stock = {
             let all = self.all();
@@ -140,10 +142,10 @@ impl Service {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{AHEAD, Derived, Stock, WalletRow};
+    use super::{AHEAD, Stock, WalletAddress, WalletRow};
     use crate::domain::asset::Chain;
     use crate::domain::time::Time;
-    use crate::domain::wallet::{INDEX_END, Said, read};
+    use crate::domain::wallet::{INDEX_END, WalletHints, read};
 
     const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 
@@ -152,7 +154,7 @@ mod tests {
             seq: 1,
             id: String::new(),
             name: None,
-            wallet: read(Chain::Ethereum, EVM, &Said::default()).unwrap(),
+            wallet: read(Chain::Ethereum, EVM, &WalletHints::default()).unwrap(),
             first_index: 0,
             next_index,
             least_index: 0,
@@ -188,7 +190,7 @@ mod tests {
             (10, 0, 10, 10 + AHEAD),
             (INDEX_END, 0, INDEX_END, INDEX_END),
         ] {
-            let all = |derived: Vec<(u32, Derived)>| {
+            let all = |derived: Vec<(u32, WalletAddress)>| {
                 Ok(derived
                     .into_iter()
                     .map(|(index, one)| (index, Some(one)))
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn an_index_in_stock_that_is_passed_over_has_no_address() {
         let (stock, row) = (Stock::default(), row(0));
-        let not_three = |derived: Vec<(u32, Derived)>| {
+        let not_three = |derived: Vec<(u32, WalletAddress)>| {
             let usable = |(index, one)| (index, Some(one).filter(|_| index != 3));
             Ok(derived.into_iter().map(usable).collect())
         };

@@ -12,7 +12,7 @@ use crate::domain::id;
 use crate::domain::money::Currency;
 use crate::domain::observation::Observed;
 use crate::domain::progress::unheard;
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
@@ -155,8 +155,8 @@ pub(crate) fn bitcoin() -> &'static Asset {
 }
 
 /// What the fixed table says, as of a moment.
-pub(crate) fn fixed(asset: &Asset, currency: Currency, at: Time) -> Quoted {
-    Quoted::fixed(asset.fixed_rate(currency).unwrap(), at)
+pub(crate) fn fixed(asset: &Asset, currency: Currency, at: Time) -> RateQuote {
+    RateQuote::fixed(asset.fixed_rate(currency).unwrap(), at)
 }
 
 /// Does what writes.

@@ -26,7 +26,7 @@ use crate::domain::money::Cents;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::transfer::request::MoveRequest;
-use crate::domain::transfer::step::Step;
+use crate::domain::transfer::step::TransferStep;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, Source, book, unreversed};
@@ -87,7 +87,7 @@ impl Service {
         now: Time,
         by: By<'_>,
         transfer: &Transfer,
-        step: Step,
+        step: TransferStep,
     ) -> Result<Transfer, Error> {
         let (action, insisted_on) = (step.action(), step.insisted_on());
         let mut after = transfer.after(step, now)?;

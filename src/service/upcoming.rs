@@ -5,7 +5,7 @@
 
 use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::wallet::{Derived, INDEX_END, Wallet};
+use crate::domain::wallet::{INDEX_END, Wallet, WalletAddress};
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{Kind, Reader, addresses, pool_addresses};
 use std::collections::{BTreeMap, HashMap};
@@ -114,7 +114,10 @@ impl Service {
 }
 
 /// A derived address, unless money is sent to it.
-pub(super) fn unless_sent_to(db: &Reader<'_>, derived: Derived) -> Result<Option<Derived>, Error> {
+pub(super) fn unless_sent_to(
+    db: &Reader<'_>,
+    derived: WalletAddress,
+) -> Result<Option<WalletAddress>, Error> {
     let is_sent_to = addresses::is_sent_to(db, &derived.address)?;
     Ok((!is_sent_to).then_some(derived))
 }

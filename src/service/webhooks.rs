@@ -5,7 +5,7 @@
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Service};
-use crate::domain::event::{Format, legacy_body};
+use crate::domain::event::{WebhookFormat, legacy_body};
 use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
@@ -65,7 +65,7 @@ fn origin(url: &str) -> String {
 pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     let (secret, format) = match &due.endpoint {
         Some((secret, format)) => (secret.as_str(), *format),
-        None => (due.legacy_secret.as_str(), Format::Event),
+        None => (due.legacy_secret.as_str(), WebhookFormat::Event),
     };
     let body = body(&due.body, format, due.invoice.as_deref())?;
     let body = body.ok_or_else(|| Error::Failed("the format does not tell of this".to_owned()))?;
@@ -88,12 +88,12 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
 /// [`Error::Failed`] where the stored event does not parse.
 pub(super) fn body(
     stored: &str,
-    format: Format,
+    format: WebhookFormat,
     invoice: Option<&str>,
 ) -> Result<Option<String>, Error> {
     Ok(match format {
-        Format::Event => Some(stored.to_owned()),
-        Format::Legacy => legacy_body(stored, invoice)?,
+        WebhookFormat::Event => Some(stored.to_owned()),
+        WebhookFormat::Legacy => legacy_body(stored, invoice)?,
     })
 }
 

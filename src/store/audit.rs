@@ -10,7 +10,7 @@ use super::identity::strangers;
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
-use crate::domain::progress::{Said, Tell, count};
+use crate::domain::progress::{Progress, ProgressSink, count};
 use crate::domain::time::Time;
 
 /// Something that should not be.
@@ -170,7 +170,7 @@ const CHECKS: [(u8, Query<Found>); 22] = [
 pub fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let [_, _, of_rows @ ..] = CHECKS;
     run(db, &of_rows, report, tell)?;
@@ -187,7 +187,7 @@ pub fn check_rows(
 pub fn check_whole(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let [whole, references, ..] = CHECKS;
     run(db, &[whole, references], report, tell)
@@ -198,14 +198,14 @@ fn run(
     db: &Reader<'_>,
     checks: &[(u8, Query<Found>)],
     report: &mut dyn FnMut(Finding),
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let (part, of) = ("checks made", count(checks.len()));
     for (done, (rule, query)) in (0..).zip(checks) {
-        tell(Said::Done { part, done, of });
+        tell(Progress::Done { part, done, of });
         findings(db, *rule, query, report)?;
     }
-    tell(Said::Done { part, done: of, of });
+    tell(Progress::Done { part, done: of, of });
     Ok(())
 }
 

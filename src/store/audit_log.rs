@@ -3,7 +3,7 @@
 use super::history::append;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::history::Log;
+use crate::domain::history::ChainedLog;
 use crate::domain::time::Time;
 use rusqlite::{Connection, named_params};
 
@@ -109,5 +109,5 @@ pub(super) fn insert_on(
         ":detail": entry.detail,
         ":states": states,
     };
-    append(conn, Log::AuditLog, &INSERT, params).map(drop)
+    append(conn, ChainedLog::AuditLog, &INSERT, params).map(drop)
 }

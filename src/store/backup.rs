@@ -16,7 +16,7 @@ use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
 use super::source::Source;
 use super::statement::commands;
 use super::{Kind, Reader, StoreError, migrate, room};
-use crate::domain::progress::{Tell, unheard};
+use crate::domain::progress::{ProgressSink, unheard};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags, named_params};
@@ -58,7 +58,7 @@ pub struct Copy {
 
 /// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile. `tell` hears where the file
 /// could be read by way of another copy only.
-pub fn copy(from: &Path, to: &Path, tell: &mut Tell<'_>) -> Result<Copy, StoreError> {
+pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy, StoreError> {
     let source = Source::open(from, tell)?;
     // Where a symbolic link leads is replaced, not the link.
     let to = resolve(to);
@@ -139,7 +139,7 @@ impl Copy {
     }
 
     /// Brings a copy of an older version up to date, if there is nothing in its schema that the migrations did not make.
-    pub fn bring_up_to_date(&self, tell: &mut Tell<'_>) -> Result<(), StoreError> {
+    pub fn bring_up_to_date(&self, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
         let mut conn = Connection::open(&self.temporary)?;
         prepare(&conn)?;
         if let Some(first) = strangers(&conn, self.version)?.first() {

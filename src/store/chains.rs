@@ -5,7 +5,7 @@
 use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::scanned::Scanned;
+use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -23,10 +23,10 @@ commands! {
 }
 
 /// Up to when the chains of live mode have been looked at.
-pub fn scanned(db: &Reader<'_>) -> Result<Scanned, StoreError> {
+pub fn scanned(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
     let params = named_params! { ":mode": Mode::Live };
     let lagging = SCANNED.all(db, params)?;
-    Ok(Scanned::of(lagging))
+    Ok(LaggingChains::of(lagging))
 }
 
 /// A live chain is looked at no further than up to this moment; one that lags already, no further than it was.

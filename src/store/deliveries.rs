@@ -2,7 +2,7 @@
 
 use super::statement::{commands, rows, sql_limit, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
 use crate::domain::retry::SHOWN_MAX;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -17,7 +17,7 @@ pub struct Due {
     /// How often it was tried, in this round and those before.
     pub attempts: u32,
     /// Which body and secret of the endpoint; nothing: the invoice's own webhookUrl.
-    pub endpoint: Option<(String, Format)>,
+    pub endpoint: Option<(String, WebhookFormat)>,
     /// The endpoint is gone, or has a format that does not tell of this: give it up.
     pub is_orphan: bool,
     /// Signs what goes to an invoice's own webhookUrl.
@@ -64,7 +64,7 @@ pub struct Attempt {
 #[derive(Clone, Debug)]
 pub struct Signed {
     /// Which body was sent.
-    pub format: Format,
+    pub format: WebhookFormat,
     /// Its two signatures, with a space between them.
     pub signatures: String,
 }
@@ -100,8 +100,8 @@ rows! {
 
 rows! {
     fn read_due(
-        id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<Format>, is_untold: bool,
-        legacy_secret, event, body, invoice, old_secret,
+        id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<WebhookFormat>,
+        is_untold: bool, legacy_secret, event, body, invoice, old_secret,
     ) -> Due {
         Ok(Due {
             id, url, attempts,

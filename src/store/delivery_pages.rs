@@ -7,7 +7,7 @@ use super::deliveries::{Attempt, Signed};
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
-use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
 use crate::domain::retry::{SHOWN_MAX, TRIED_MAX};
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -97,7 +97,7 @@ pub struct Source {
     /// The invoice that was refunded.
     pub invoice: Option<String>,
     /// The format that the endpoint has now.
-    pub format: Option<Format>,
+    pub format: Option<WebhookFormat>,
 }
 
 rows! {
@@ -181,7 +181,7 @@ rows! {
 rows! {
     fn read_attempt(
         a.number, a.at, a.status, a.latency_ms, a.error, answer = "ifnull(a.answer, same.answer)",
-        signatures: Option<String> = "a.signatures", format: Option<Format> = "a.format",
+        signatures: Option<String> = "a.signatures", format: Option<WebhookFormat> = "a.format",
     ) -> (u32, Attempt) {
         let signed = format.zip(signatures).map(|(format, signatures)| Signed { format, signatures });
         Ok((number, Attempt { at, status, latency_ms, error, answer, signed }))

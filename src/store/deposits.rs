@@ -7,7 +7,7 @@ use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::deposit::Deposit;
 use crate::domain::payment::PaymentState;
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 use rusqlite::named_params;
 
 rows! {
@@ -19,7 +19,7 @@ rows! {
     ) -> Deposit {
         Ok(Deposit {
             seq, id, account, mode, customer, customer_ref, observation, asset, address, txid, position, amount,
-            quoted: Quoted {
+            quoted: RateQuote {
                 rate, source: rate_source, at: rate_at, spread: rate_spread_bps, evidence: rate_evidence,
             },
             fixed_at, gross, fee, status: state.into(), was_confirmed, created_at, confirmed_at,

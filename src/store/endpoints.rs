@@ -3,7 +3,7 @@
 use super::memo::recall;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::account::Endpoint;
+use crate::domain::account::WebhookEndpoint;
 use crate::domain::event::EventType;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::Time;
@@ -11,8 +11,8 @@ use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
 rows! {
-    fn read(seq, id, mode, url, secret, format, types, enabled) -> Endpoint {
-        Ok(Endpoint { seq, id, mode, url, secret, format, types: event_types(types)?, enabled })
+    fn read(seq, id, mode, url, secret, format, types, enabled) -> WebhookEndpoint {
+        Ok(WebhookEndpoint { seq, id, mode, url, secret, format, types: event_types(types)?, enabled })
     }
     OF_ACCOUNT = select "from endpoints where account = :account and removed_at is null order by seq";
 }
@@ -50,7 +50,7 @@ fn event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>>
 }
 
 /// The types as they stand in the column.
-fn types_text(endpoint: &Endpoint) -> Result<Option<String>, StoreError> {
+fn types_text(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> {
     let types = endpoint.types.as_ref().map(serde_json::to_string);
     types
         .transpose()
@@ -58,7 +58,7 @@ fn types_text(endpoint: &Endpoint) -> Result<Option<String>, StoreError> {
 }
 
 /// The endpoints of an account, oldest first, without removed ones.
-pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<Endpoint>, StoreError> {
+pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<WebhookEndpoint>, StoreError> {
     recall(db.memo.map(|memo| &memo.endpoints), account, || {
         OF_ACCOUNT.all(db, named_params! { ":account": account })
     })
@@ -68,7 +68,7 @@ pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<Endpoint>, StoreE
 pub fn insert(
     tx: &Tx<'_>,
     account: i64,
-    endpoint: &Endpoint,
+    endpoint: &WebhookEndpoint,
     now: Time,
 ) -> Result<i64, StoreError> {
     tx.changes_accounts();
@@ -88,7 +88,7 @@ pub fn insert(
 }
 
 /// Saves what can change of an endpoint, but for its secret.
-pub fn update(tx: &Tx<'_>, endpoint: &Endpoint) -> Result<(), StoreError> {
+pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! {
         ":seq": endpoint.seq,

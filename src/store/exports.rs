@@ -6,7 +6,7 @@ use super::row::Columns;
 use super::statement::{Query, made, text};
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
-use crate::domain::export::{Cell, Export};
+use crate::domain::export::{Cell, ExportKind};
 use crate::domain::time::Time;
 use crate::domain::transfer::TransferKind;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
@@ -26,15 +26,15 @@ pub struct Page {
 }
 
 /// The rows of an export: `seq`, and then its columns by their names.
-fn rows(export: Export) -> Query<(i64, Vec<Cell>)> {
+fn rows(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
     match export {
-        Export::Invoices => made!(Query, text!(file "sql/exports/invoices.sql"), read),
-        Export::Payments => made!(Query, text!(file "sql/exports/payments.sql"), read),
-        Export::Ledger => made!(Query, text!(file "sql/exports/ledger.sql"), read),
-        Export::Payouts | Export::Refunds => {
+        ExportKind::Invoices => made!(Query, text!(file "sql/exports/invoices.sql"), read),
+        ExportKind::Payments => made!(Query, text!(file "sql/exports/payments.sql"), read),
+        ExportKind::Ledger => made!(Query, text!(file "sql/exports/ledger.sql"), read),
+        ExportKind::Payouts | ExportKind::Refunds => {
             made!(Query, text!(file "sql/exports/transfers.sql"), read)
         }
-        Export::Deposits => made!(Query, text!(file "sql/exports/deposits.sql"), read),
+        ExportKind::Deposits => made!(Query, text!(file "sql/exports/deposits.sql"), read),
     }
 }
 
@@ -49,7 +49,7 @@ pub fn page(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
-    export: Export,
+    export: ExportKind,
     page: &Page,
 ) -> Result<Vec<(i64, Vec<Cell>)>, StoreError> {
     let mut params = named_params! {
@@ -58,9 +58,10 @@ pub fn page(
     }
     .to_vec();
     match export {
-        Export::Payouts => params.push((":kind", &TransferKind::Payout)),
-        Export::Refunds => params.push((":kind", &TransferKind::Refund)),
-        Export::Invoices | Export::Payments | Export::Ledger | Export::Deposits => {}
+        ExportKind::Payouts => params.push((":kind", &TransferKind::Payout)),
+        ExportKind::Refunds => params.push((":kind", &TransferKind::Refund)),
+        ExportKind::Invoices | ExportKind::Payments | ExportKind::Ledger | ExportKind::Deposits => {
+        }
     }
     rows(export).all(db, params.as_slice())
 }
@@ -79,12 +80,12 @@ impl FromSql for Cell {
 
 #[cfg(test)]
 mod tests {
-    use super::{Export, rows};
+    use super::{ExportKind, rows};
     use crate::store::statement::check;
 
     #[test]
     fn every_export_is_prepared_and_answers_its_columns() {
-        for &export in Export::ALL {
+        for &export in ExportKind::ALL {
             let names = export.columns().iter().map(|(name, _)| *name);
             let columns: Vec<&str> = std::iter::once("seq").chain(names).collect();
             check(rows(export).sql(), &columns);

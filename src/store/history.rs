@@ -5,24 +5,26 @@
 use super::statement::{Params, Statement, commands, rows, values};
 use super::{Reader, StoreError};
 use crate::domain::export::Cell;
-use crate::domain::history::{Field, Form, Head, Link, Log, Start};
+use crate::domain::history::{
+    ChainStart, ChainedLog, HashLink, HashedFields, HashedValue, LogHead,
+};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, named_params};
 
 /// A row of a chained log.
 pub struct ChainedRow {
     /// Its link; `None` for a row of before the chain.
-    pub link: Option<Link>,
+    pub link: Option<HashLink>,
     /// Order of insertion.
     pub seq: i64,
     /// All of its fields, `seq` first.
-    pub form: Form,
+    pub form: HashedFields,
 }
 
 values! {
-    LAST_OF_LEDGER(seq: i64, link: Option<Link>) = "select seq, link from ledger order by seq desc limit 1";
-    LAST_OF_AUDIT_LOG(seq: i64, link: Option<Link>) = "select seq, link from audit_log order by seq desc limit 1";
-    START(last_seq: i64, link: Link) = "select last_seq, link from history_starts where log = :log";
+    LAST_OF_LEDGER(seq: i64, link: Option<HashLink>) = "select seq, link from ledger order by seq desc limit 1";
+    LAST_OF_AUDIT_LOG(seq: i64, link: Option<HashLink>) = "select seq, link from audit_log order by seq desc limit 1";
+    START(last_seq: i64, link: HashLink) = "select last_seq, link from history_starts where log = :log";
     IS_CHAINED(found: bool) = "select exists (select 1 from pragma_table_info('ledger') where name = 'link') as found";
 }
 
@@ -31,11 +33,11 @@ commands! {
 }
 
 /// A row of a log, by the fields that are hashed after its `seq`.
-fn chained(link: Option<Link>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
-    let mut form = Form::default();
-    form.add("seq", Field::Number(seq));
+fn chained(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
+    let mut form = HashedFields::default();
+    form.add("seq", HashedValue::Number(seq));
     for (name, cell) in fields {
-        form.add(name, Field::from(cell));
+        form.add(name, HashedValue::from(cell));
     }
     ChainedRow { link, seq, form }
 }
@@ -68,14 +70,14 @@ rows! {
 /// Inserts a row behind the last one of its log; its `seq`. `fields` are named and ordered as they are read here.
 pub(super) fn append(
     conn: &Connection,
-    log: Log,
+    log: ChainedLog,
     insert: &Statement,
     fields: Params<'_>,
 ) -> rusqlite::Result<i64> {
     let head = head_on(conn, log)?;
     let seq = head.seq.saturating_add(1);
-    let mut form = Form::default();
-    form.add("seq", Field::Number(seq));
+    let mut form = HashedFields::default();
+    form.add("seq", HashedValue::Number(seq));
     for (name, value) in fields {
         let value = value.to_sql()?;
         let value = match &value {
@@ -98,52 +100,59 @@ pub(super) fn append(
 }
 
 /// The end of a log.
-fn head_on(conn: &Connection, log: Log) -> rusqlite::Result<Head> {
+fn head_on(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     let last = match log {
-        Log::Ledger => LAST_OF_LEDGER.first_on(conn, &[])?,
-        Log::AuditLog => LAST_OF_AUDIT_LOG.first_on(conn, &[])?,
+        ChainedLog::Ledger => LAST_OF_LEDGER.first_on(conn, &[])?,
+        ChainedLog::AuditLog => LAST_OF_AUDIT_LOG.first_on(conn, &[])?,
     };
     let (seq, link) = last.unwrap_or((0, None));
     let link = match link {
         Some(link) => link,
         None => {
             let start = START.first_on(conn, named_params! { ":log": log })?;
-            start.map_or_else(|| Link::first(log), |(_, link)| link)
+            start.map_or_else(|| HashLink::first(log), |(_, link)| link)
         }
     };
-    Ok(Head { log, seq, link })
+    Ok(LogHead { log, seq, link })
 }
 
 /// The end of every log; none of a file of before the chain.
-pub fn heads(db: &Reader<'_>) -> Result<Vec<Head>, StoreError> {
+pub fn heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
     db.told(heads_on)
 }
 
 /// [`heads`], by a connection that no server uses.
-pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<Head>> {
+pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
     if IS_CHAINED.first_on(conn, &[])? != Some(true) {
         return Ok(Vec::new());
     }
-    Log::ALL.iter().map(|log| head_on(conn, *log)).collect()
+    ChainedLog::ALL
+        .iter()
+        .map(|log| head_on(conn, *log))
+        .collect()
 }
 
 /// The last row of before the chain, and the first link, which is over all those rows.
-pub fn start(db: &Reader<'_>, log: Log) -> Result<Option<(i64, Link)>, StoreError> {
+pub fn start(db: &Reader<'_>, log: ChainedLog) -> Result<Option<(i64, HashLink)>, StoreError> {
     START.first(db, named_params! { ":log": log })
 }
 
 /// Reads every row of a log, in order.
-pub fn each(db: &Reader<'_>, log: Log, each: impl FnMut(ChainedRow)) -> Result<(), StoreError> {
+pub fn each(
+    db: &Reader<'_>,
+    log: ChainedLog,
+    each: impl FnMut(ChainedRow),
+) -> Result<(), StoreError> {
     match log {
-        Log::Ledger => LEDGER.each(db, &[], each),
-        Log::AuditLog => AUDIT_LOG.each(db, &[], each),
+        ChainedLog::Ledger => LEDGER.each(db, &[], each),
+        ChainedLog::AuditLog => AUDIT_LOG.each(db, &[], each),
     }
 }
 
 /// Begins the chain of a file that has rows already.
 pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
-    for &log in Log::ALL {
-        let (mut start, mut last) = (Start::new(log), 0);
+    for &log in ChainedLog::ALL {
+        let (mut start, mut last) = (ChainStart::new(log), 0);
         let reader = Reader {
             conn,
             health: None,
@@ -163,19 +172,19 @@ pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
 }
 
 /// A value as it is hashed.
-fn field(value: ValueRef<'_>) -> rusqlite::Result<Field<'_>> {
+fn field(value: ValueRef<'_>) -> rusqlite::Result<HashedValue<'_>> {
     match value {
-        ValueRef::Null => Ok(Field::Nothing),
-        ValueRef::Integer(number) => Ok(Field::Number(number)),
-        ValueRef::Text(text) => Ok(Field::Text(text)),
+        ValueRef::Null => Ok(HashedValue::Nothing),
+        ValueRef::Integer(number) => Ok(HashedValue::Number(number)),
+        ValueRef::Text(text) => Ok(HashedValue::Text(text)),
         ValueRef::Blob(_) | ValueRef::Real(_) => Err(FromSqlError::InvalidType.into()),
     }
 }
 
-impl FromSql for Link {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Link> {
+impl FromSql for HashLink {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<HashLink> {
         match value.as_blob()?.split_first_chunk::<1>() {
-            Some(([version], hash)) => Ok(Link {
+            Some(([version], hash)) => Ok(HashLink {
                 version: *version,
                 hash: hash.try_into().map_err(|_| FromSqlError::InvalidType)?,
             }),
@@ -184,7 +193,7 @@ impl FromSql for Link {
     }
 }
 
-impl ToSql for Link {
+impl ToSql for HashLink {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let bytes = [&[self.version][..], &self.hash].concat();
         Ok(ToSqlOutput::from(bytes))

@@ -9,23 +9,25 @@ use super::{StoreError, Tx};
 use crate::domain::payment::PaymentState;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use crate::domain::timeline::{Step, What};
+use crate::domain::timeline::{InvoiceChange, InvoiceStep};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
 rows! {
-    fn read(at, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>, status: Option<InvoiceStatus>) -> Step {
-        let what = match (quote, payment.zip(state), status) {
-            (Some(quote), ..) => What::Picked(quote),
-            (None, Some((payment, state)), _) => What::Payment(payment, state),
-            (None, None, Some(status)) => What::Status(status),
+    fn read(
+        at, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>, status: Option<InvoiceStatus>,
+    ) -> InvoiceStep {
+        let change = match (quote, payment.zip(state), status) {
+            (Some(quote), ..) => InvoiceChange::Picked(quote),
+            (None, Some((payment, state)), _) => InvoiceChange::Payment(payment, state),
+            (None, None, Some(status)) => InvoiceChange::Status(status),
             (None, None, None) => return Err(FromSqlError::InvalidType.into()),
         };
-        Ok(Step { at, what })
+        Ok(InvoiceStep { at, change })
     }
 
     /// What happened to an invoice, oldest first.
-    pub fn of_invoice(db, invoice: i64) -> Vec<Step> =
+    pub fn of_invoice(db, invoice: i64) -> Vec<InvoiceStep> =
         select "from invoice_steps where invoice = :invoice order by seq";
 }
 

@@ -11,7 +11,7 @@ use super::{Reader, StoreError, Tx};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::invoice::search::finds;
-use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::status::InvoiceStatus;
@@ -31,7 +31,9 @@ rows! {
         under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for,
     ) -> Invoice {
         let coin = asset.zip(rate).zip(amount_expected.zip(deposit_address));
-        let coin = coin.map(|((asset, rate), (amount_expected, address))| Coin { asset, rate, amount_expected, address });
+        let coin = coin.map(|((asset, rate), (amount_expected, address))| {
+            InvoiceCoin { asset, rate, amount_expected, address }
+        });
         Ok(Invoice {
             seq, id, account, mode, order_id, status, amount, currency, description, coin, amount_received, picked_quote,
             redirect_url, cancel_url, webhook_url, metadata: json(metadata)?, customer_email, payment_link_id, refunded,

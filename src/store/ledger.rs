@@ -4,8 +4,8 @@ use super::history::append;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx, balances};
 use crate::domain::asset::Mode;
-use crate::domain::history::Log;
-use crate::domain::ledger::{Entry, LedgerKind, Posting, RefType};
+use crate::domain::history::ChainedLog;
+use crate::domain::ledger::{LedgerEntry, LedgerKind, Posting, RefType};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -52,8 +52,8 @@ impl Source {
 }
 
 rows! {
-    fn read(seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at) -> Entry {
-        Ok(Entry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at })
+    fn read(seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at) -> LedgerEntry {
+        Ok(LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at })
     }
     PAGE = select "from ledger \
         where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
@@ -65,12 +65,12 @@ rows! {
 rows! {
     fn read_of_payment(
         payment, seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at,
-    ) -> (i64, Entry) {
-        Ok((payment, Entry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
+    ) -> (i64, LedgerEntry) {
+        Ok((payment, LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
     }
 
     /// What the payments of an invoice booked, oldest first, each with its payment.
-    pub fn of_invoice(db, invoice: i64) -> Vec<(i64, Entry)> =
+    pub fn of_invoice(db, invoice: i64) -> Vec<(i64, LedgerEntry)> =
         select "from ledger \
             where payment in (select seq from payments where invoice = :invoice) order by seq";
 }
@@ -114,7 +114,7 @@ pub fn book(
         ":sale_fee_bps": posting.sale_fee_bps,
         ":created_at": now,
     };
-    tx.told(|conn| append(conn, Log::Ledger, &INSERT, params))?;
+    tx.told(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
     balances::move_by(
         tx,
         booking.account,
@@ -130,7 +130,7 @@ pub fn adjust(
     tx: &Tx<'_>,
     account: i64,
     mode: Mode,
-    entry: &Entry,
+    entry: &LedgerEntry,
     now: Time,
 ) -> Result<(), StoreError> {
     let nothing: Option<i64> = None;
@@ -152,7 +152,7 @@ pub fn adjust(
         ":sale_fee_bps": nothing,
         ":created_at": now,
     };
-    tx.told(|conn| append(conn, Log::Ledger, &INSERT, params))?;
+    tx.told(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
     balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 
@@ -173,7 +173,7 @@ pub fn page(
     currency: Option<Currency>,
     before: i64,
     limit: u32,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<LedgerEntry>, StoreError> {
     match currency {
         None => {
             let params = named_params! { ":account": account, ":mode": mode, ":before": before, ":limit": limit };

@@ -6,7 +6,7 @@
 use super::StoreError;
 use super::health::Refusing;
 use super::open::{BUSY_TIMEOUT, Opening, WRITER_BUSY, with_suffix};
-use crate::domain::progress::Said;
+use crate::domain::progress::Progress;
 use rusqlite::Connection;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn wait_until_unlocked(conn: &Connection, opening: &Opening) -> Resul
                     "{path} is locked by {holder}: the start waits until that has ended its transaction"
                 );
                 if !is_told {
-                    (opening.tell)(Said::Note(&note));
+                    (opening.tell)(Progress::Note(&note));
                     is_told = true;
                 }
             }

@@ -5,7 +5,7 @@
 //! another process has written forgets all of it.
 
 use super::{StoreError, Tx};
-use crate::domain::account::{Account, Endpoint};
+use crate::domain::account::{Account, WebhookEndpoint};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) type Remembered<T> = RefCell<HashMap<i64, T>>;
 #[derive(Default)]
 pub(super) struct Memo {
     pub(super) accounts: Remembered<Account>,
-    pub(super) endpoints: Remembered<Vec<Endpoint>>,
+    pub(super) endpoints: Remembered<Vec<WebhookEndpoint>>,
 }
 
 impl Memo {

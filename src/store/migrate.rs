@@ -11,7 +11,7 @@ pub(super) use template::template;
 use super::StoreError;
 use super::audit::FOREIGN_KEYS;
 use super::{history, states};
-use crate::domain::progress::{Said, Tell, count};
+use crate::domain::progress::{Progress, ProgressSink, count};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -58,7 +58,10 @@ const STATES_SINCE: usize = 28;
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
 /// changed. `tell` hears of each step, and of none where there is nothing to do.
-pub(super) fn migrate(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), StoreError> {
+pub(super) fn migrate(
+    conn: &mut Connection,
+    tell: &mut ProgressSink<'_>,
+) -> Result<(), StoreError> {
     let version = user_version(conn)?;
     require_known(version)?;
     if version == NEWEST {
@@ -80,7 +83,7 @@ pub(super) fn migrate(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), 
 }
 
 /// Runs the migrations that the file has not seen, in one transaction.
-fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), StoreError> {
+fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Read again: another process may have been first.
     let version = user_version(&tx)?;
@@ -88,11 +91,11 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), Stor
     let of = count(NEWEST.saturating_sub(version)).saturating_add(1);
     let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {
-        tell(Said::Done { part, done, of });
+        tell(Progress::Done { part, done, of });
         tx.execute_batch(migration)?;
     }
     let done = of.saturating_sub(1);
-    tell(Said::Done { part, done, of });
+    tell(Progress::Done { part, done, of });
     if version < indexes::SINCE {
         indexes::work_out(&tx)?;
     }
@@ -117,7 +120,7 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), Stor
         i64::try_from(NEWEST).unwrap_or(i64::MAX),
     )?;
     tx.commit()?;
-    tell(Said::Done { part, done: of, of });
+    tell(Progress::Done { part, done: of, of });
     Ok(())
 }
 
@@ -182,7 +185,7 @@ fn user_version(conn: &Connection) -> Result<usize, StoreError> {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{MIGRATIONS, NEWEST, migrate, replay, user_version};
-    use crate::domain::progress::{Said, unheard};
+    use crate::domain::progress::{Progress, unheard};
     use crate::store::statement::{commands, values};
     use rusqlite::{Connection, named_params};
 
@@ -219,12 +222,12 @@ mod tests {
         conn.pragma_update(None, "user_version", 14).unwrap();
         for expected in [(0..=NEWEST as u64 - 13).collect(), Vec::new()] {
             let mut told = Vec::new();
-            let mut tell = |said: Said<'_>| match said {
-                Said::Done { done, of, .. } => {
+            let mut tell = |said: Progress<'_>| match said {
+                Progress::Done { done, of, .. } => {
                     assert_eq!(of, NEWEST as u64 - 13);
                     told.push(done);
                 }
-                Said::Note(note) => assert_eq!(note, ""),
+                Progress::Note(note) => assert_eq!(note, ""),
             };
             migrate(&mut conn, &mut tell).unwrap();
             assert_eq!(told, expected);

@@ -9,7 +9,7 @@ use super::lock::{Lock, Place};
 use super::readers::Readers;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, lock_holder, migrate, room};
-use crate::domain::progress::{Said, count, unheard};
+use crate::domain::progress::{Progress, count, unheard};
 use crate::domain::text_enum::text_enum;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -71,7 +71,7 @@ pub struct Opening {
     /// Refuse it where another server holds it. Commands that write beside a running server do not ask.
     pub exclusive: bool,
     /// Who is told while a file of an older version is brought up to date.
-    pub tell: fn(Said<'_>),
+    pub tell: fn(Progress<'_>),
 }
 
 impl Store {
@@ -261,7 +261,10 @@ fn begin(opening: &Opening) -> Result<(), StoreError> {
     check_nothing_left(path)?;
     if make(path, opening.durability)? && !opening.exclusive {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        (opening.tell)(Said::Note(&format!("made a new file {}", whole.display())));
+        (opening.tell)(Progress::Note(&format!(
+            "made a new file {}",
+            whole.display()
+        )));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::{StoreError, Tx, invoice_steps, observations};
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -18,7 +18,7 @@ rows! {
     ) -> Payment {
         Ok(Payment {
             seq, id, invoice, quote, observation, mode, asset, txid, position, amount,
-            quoted: Quoted {
+            quoted: RateQuote {
                 rate, source: rate_source, at: rate_at, spread: rate_spread_bps, evidence: rate_evidence,
             },
             value, on_time, state, was_confirmed, seen_at, confirmed_at,

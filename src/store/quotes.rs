@@ -3,7 +3,7 @@
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx, invoice_steps};
 use crate::domain::quote::Quote;
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 use rusqlite::named_params;
 
 rows! {
@@ -13,7 +13,7 @@ rows! {
     ) -> Quote {
         Ok(Quote {
             seq, asset,
-            quoted: Quoted {
+            quoted: RateQuote {
                 rate, source: rate_source, at: rate_at, spread: rate_spread_bps, evidence: rate_evidence,
             },
             amount_expected, address, given, created_at,

@@ -3,7 +3,7 @@
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
 use crate::domain::money::Currency;
-use crate::domain::rate::{Figure, Source, Told};
+use crate::domain::rate::{CoinFigure, Figure, FigureSource};
 use rusqlite::named_params;
 
 rows! {
@@ -23,9 +23,9 @@ commands! {
 }
 
 /// A source says this, and nothing that it said before.
-pub fn replace(tx: &Tx<'_>, source: Source, told: &[Told]) -> Result<(), StoreError> {
+pub fn replace(tx: &Tx<'_>, source: FigureSource, told: &[CoinFigure]) -> Result<(), StoreError> {
     FORGET.run(tx, named_params! { ":source": source })?;
-    for Told {
+    for CoinFigure {
         coin,
         currency,
         figure,

@@ -2,21 +2,21 @@
 
 use super::statement::{commands, rows};
 use crate::domain::money::{Bps, Currency};
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 
 rows! {
-    fn read(rate, rate_source, rate_at, rate_evidence) -> Quoted {
-        Ok(Quoted { rate, source: rate_source, at: rate_at, spread: Bps(0), evidence: rate_evidence })
+    fn read(rate, rate_source, rate_at, rate_evidence) -> RateQuote {
+        Ok(RateQuote { rate, source: rate_source, at: rate_at, spread: Bps(0), evidence: rate_evidence })
     }
 
     /// The newest that is known.
-    pub fn of_coin(db, coin: &str, currency: Currency) -> Option<Quoted> =
+    pub fn of_coin(db, coin: &str, currency: Currency) -> Option<RateQuote> =
         select "from rates_known where coin = :coin and currency = :currency";
 }
 
 commands! {
     /// This one is known now.
-    pub fn put(tx, coin: &str, currency: Currency, quoted: &Quoted) =
+    pub fn put(tx, coin: &str, currency: Currency, quoted: &RateQuote) =
         "insert or replace into rates_known (coin, currency, rate, rate_source, rate_at, rate_evidence) \
             values (:coin, :currency, :rate, :rate_source, :rate_at, :rate_evidence)"
         with {

@@ -8,13 +8,13 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::claim::ClaimOutcome;
 use crate::domain::deposit::DepositStatus;
-use crate::domain::event::{DeliveryState, EventType, Format};
-use crate::domain::history::Log;
+use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
+use crate::domain::history::ChainedLog;
 use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
-use crate::domain::rate::{Evidence, RateSource, Source};
+use crate::domain::rate::{Evidence, FigureSource, RateSource};
 use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
@@ -25,7 +25,7 @@ use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{Sending, SettledBy, TransferKind, TransferStatus, TxidSource};
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
-use crate::domain::wallet::{Script, WalletNetwork};
+use crate::domain::wallet::{ScriptType, WalletNetwork};
 use crate::store::Kind;
 use crate::store::idempotency::Outcome;
 use rusqlite::Row;
@@ -101,13 +101,13 @@ enum_as_text!(
     Chain,
     Mode,
     EventType,
-    Format,
+    WebhookFormat,
     LedgerKind,
     RefType,
     Currency,
     PaymentState,
     RateSource,
-    Source,
+    FigureSource,
     InvoiceStatus,
     Kind,
     Outcome,
@@ -125,9 +125,9 @@ enum_as_text!(
     ServerType,
     ServerStatus,
     CommandState,
-    Script,
+    ScriptType,
     WalletNetwork,
-    Log
+    ChainedLog
 );
 read_as_text!(Rate);
 

@@ -2,7 +2,7 @@
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::server::Server;
+use crate::domain::server::OrderedServer;
 use crate::domain::server::order::ServerOrder;
 use crate::domain::server::state::{ServerState, ServerStatus};
 use crate::domain::time::Time;
@@ -13,23 +13,23 @@ rows! {
     fn read(
         seq, id: String, account, kind = "type", hostname, cpu, ram_mb, disk_gb, status, ordering, address, provider_ref,
         failure_reason, created_at, activated_at, deletion_requested_at: Option<Time>, deleted_at,
-    ) -> Server {
+    ) -> OrderedServer {
         let state = ServerState::of(status, deletion_requested_at.is_some(), ordering);
         let state = state.ok_or_else(|| {
             FromSqlError::Other(format!("server {id} is in a state that no server can be in").into())
         })?;
         let order = ServerOrder { kind, hostname, cpu, ram_mb, disk_gb };
-        Ok(Server {
+        Ok(OrderedServer {
             seq, id, account, order, state, address, provider_ref, failure_reason, created_at, activated_at,
             deletion_requested_at, deleted_at,
         })
     }
 
     /// The server with this id, whoever's it is.
-    pub fn by_id(db, id: &str) -> Option<Server> = select "from servers where id = :id";
+    pub fn by_id(db, id: &str) -> Option<OrderedServer> = select "from servers where id = :id";
 
     /// An account's servers, newest first.
-    pub fn list(db, account: i64, limit: u32) -> Vec<Server> =
+    pub fn list(db, account: i64, limit: u32) -> Vec<OrderedServer> =
         select "from servers where account = :account order by seq desc limit :limit";
 
     LIST_ALL = select "from servers order by seq desc limit :limit";
@@ -37,14 +37,14 @@ rows! {
     LIST_BY_STATUS = select "from servers where status = :status order by seq desc limit :limit";
 
     /// The oldest order that a provisioner can begin with.
-    pub fn next_to_do(db) -> Option<Server> =
+    pub fn next_to_do(db) -> Option<OrderedServer> =
         select "from servers \
             where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) and ordering is \
             null \
             order by seq limit 1";
 
     /// The order that a provisioner was started for and has not ended, if there is one.
-    pub fn running(db) -> Option<Server> = select "from servers where ordering = 'running'";
+    pub fn running(db) -> Option<OrderedServer> = select "from servers where ordering = 'running'";
 }
 
 values! {
@@ -60,7 +60,7 @@ commands! {
 }
 
 /// Adds a server; its `seq`.
-pub fn insert(tx: &Tx<'_>, server: &Server) -> Result<i64, StoreError> {
+pub fn insert(tx: &Tx<'_>, server: &OrderedServer) -> Result<i64, StoreError> {
     tx.note(|changes| changes.servers = true);
     let params = named_params! {
         ":id": server.id,
@@ -80,7 +80,7 @@ pub fn insert(tx: &Tx<'_>, server: &Server) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Failed`] where it stands elsewhere by now, which one writer rules out.
-pub fn update(tx: &Tx<'_>, server: &Server, before: ServerState) -> Result<(), StoreError> {
+pub fn update(tx: &Tx<'_>, server: &OrderedServer, before: ServerState) -> Result<(), StoreError> {
     tx.note(|changes| changes.servers = true);
     let params = named_params! {
         ":seq": server.seq,
@@ -105,7 +105,7 @@ pub fn list_all(
     db: &Reader<'_>,
     status: Option<ServerStatus>,
     limit: u32,
-) -> Result<Vec<Server>, StoreError> {
+) -> Result<Vec<OrderedServer>, StoreError> {
     match status {
         None => LIST_ALL.all(db, named_params! { ":limit": limit }),
         Some(status) => {

@@ -12,7 +12,7 @@ use super::lock::Lock;
 use super::open::{create_private, prepare, with_suffix};
 use super::{Reader, StoreError, migrate, room};
 use crate::domain::id;
-use crate::domain::progress::{Said, Tell, count};
+use crate::domain::progress::{Progress, ProgressSink, count};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -112,7 +112,7 @@ impl Source {
     ///
     /// # Errors
     /// [`StoreError`] with a text for a person: no such file, another program's, of a newer version.
-    pub(super) fn open(path: &Path, tell: &mut Tell<'_>) -> Result<Source, StoreError> {
+    pub(super) fn open(path: &Path, tell: &mut ProgressSink<'_>) -> Result<Source, StoreError> {
         if !path.exists() {
             let message = format!("{} does not exist", path.display());
             return Err(StoreError::Failed(message));
@@ -161,7 +161,7 @@ impl Source {
     fn copied(
         path: &Path,
         why: &rusqlite::Error,
-        tell: &mut Tell<'_>,
+        tell: &mut ProgressSink<'_>,
     ) -> Result<Source, StoreError> {
         let folder = Folder::new()?;
         for suffix in ["", "-wal", "-journal"] {
@@ -170,7 +170,7 @@ impl Source {
         }
         let conn = Connection::open_with_flags(folder.file(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         prepare(&conn)?;
-        tell(Said::Note(&format!(
+        tell(Progress::Note(&format!(
             "{} cannot be read where it is ({why}): a copy in {} is read",
             path.display(),
             folder.path.display()
@@ -182,13 +182,17 @@ impl Source {
     ///
     /// # Errors
     /// [`StoreError`] where the copy cannot be made.
-    pub(super) fn up_to_date(self, path: &Path, tell: &mut Tell<'_>) -> Result<Source, StoreError> {
+    pub(super) fn up_to_date(
+        self,
+        path: &Path,
+        tell: &mut ProgressSink<'_>,
+    ) -> Result<Source, StoreError> {
         let version = self.version;
         if version == migrate::NEWEST {
             return Ok(self);
         }
         let folder = Folder::new()?;
-        tell(Said::Note(&format!(
+        tell(Progress::Note(&format!(
             "{} is of version {version}: a copy in {} is brought up to date and read",
             path.display(),
             folder.path.display()
@@ -208,7 +212,11 @@ impl Source {
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written, or the name is taken.
-    pub(super) fn copy_to(&self, to: &Path, tell: &mut Tell<'_>) -> Result<Connection, StoreError> {
+    pub(super) fn copy_to(
+        &self,
+        to: &Path,
+        tell: &mut ProgressSink<'_>,
+    ) -> Result<Connection, StoreError> {
         let made = create_private(to).map(drop);
         made.map_err(|error| StoreError::Failed(format!("{}: {error}", to.display())))?;
         let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -222,7 +230,7 @@ impl Source {
             let of = count(at.pagecount);
             let done = of.saturating_sub(count(at.remaining));
             let part = "pages copied";
-            tell(Said::Done { part, done, of });
+            tell(Progress::Done { part, done, of });
             if step != StepResult::More {
                 break step;
             }
@@ -244,7 +252,7 @@ impl Source {
 /// The closure's, or [`StoreError`] with a text for a person: no such file, or of a newer version.
 pub fn read_any<T, E: From<StoreError>>(
     path: &Path,
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let source = Source::open(path, tell)?.up_to_date(path, tell)?;
@@ -266,7 +274,7 @@ fn needs_room(error: &rusqlite::Error) -> bool {
 }
 
 /// Copies a file that may not be there. The descriptor is no database's that this process has open: that failed.
-fn copy_file(from: &Path, to: &Path, tell: &mut Tell<'_>) -> Result<(), StoreError> {
+fn copy_file(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
     let source = match File::open(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened?,
@@ -280,6 +288,6 @@ fn copy_file(from: &Path, to: &Path, tell: &mut Tell<'_>) -> Result<(), StoreErr
         }
         done = done.saturating_add(copied);
         let part = "bytes copied";
-        tell(Said::Done { part, done, of });
+        tell(Progress::Done { part, done, of });
     }
 }

@@ -12,7 +12,7 @@ pub use values::{State, ValueKind, each, of_pool, pool_counts};
 use super::audit_log::{self, NewEntry};
 use super::statement::values;
 use super::{Reader, StoreError};
-use crate::domain::history::Link;
+use crate::domain::history::HashLink;
 use crate::domain::time::Time;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
@@ -64,8 +64,8 @@ pub(super) fn note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Re
 }
 
 /// Hashes as a row of the audit log keeps them.
-fn text(states: impl IntoIterator<Item = (String, Option<Link>)>) -> String {
-    let value = |link: Option<Link>| link.map_or(Value::Null, |link| link.to_string().into());
+fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String {
+    let value = |link: Option<HashLink>| link.map_or(Value::Null, |link| link.to_string().into());
     let states = states.into_iter();
     let states: Map<_, _> = states.map(|(name, link)| (name, value(link))).collect();
     Value::Object(states).to_string()

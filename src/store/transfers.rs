@@ -7,7 +7,7 @@ use crate::domain::asset::Mode;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
-use crate::domain::transfer::terms::Terms;
+use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
 use rusqlite::named_params;
 
@@ -26,7 +26,7 @@ rows! {
             settled_reason, watched_from,
         };
         let terms = rate.zip(network_fee.zip(amount_crypto));
-        let terms = terms.map(|(rate, (network_fee, amount_crypto))| Terms { rate, network_fee, amount_crypto });
+        let terms = terms.map(|(rate, (fee, sent))| TransferTerms { rate, network_fee: fee, amount_crypto: sent });
         Ok(Transfer {
             seq, id, kind, account, account_id, mode, invoice: invoice.zip(invoice_id), status, currency, amount, asset,
             to_address, terms, fee_source: network_fee_from, sent_by, signer_at, txid, reason, failure_reason, sending, requested_at, approved_at, finalized_at,

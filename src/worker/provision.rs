@@ -2,7 +2,7 @@
 
 use super::command::Answered;
 use super::command_job::CommandJob;
-use crate::domain::server::outcome::Answer;
+use crate::domain::server::outcome::ProvisionerResult;
 use crate::domain::time::Time;
 use crate::service::servers::ServerJob;
 use crate::service::{Error, Service};
@@ -29,7 +29,7 @@ impl CommandJob for Provision {
 
     async fn end(&self, now: Time, order: &ServerJob, answered: &Answered) -> Result<(), Error> {
         let answer = answered.clone().and_then(|answer| {
-            Answer::parse(order.task, &answer).map_err(|refusal| refusal.message)
+            ProvisionerResult::parse(order.task, &answer).map_err(|refusal| refusal.message)
         });
         self.service.end_server_job(now, &order.id, answer).await
     }

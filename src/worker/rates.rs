@@ -8,7 +8,7 @@ use super::{Next, Waker, Worker};
 use crate::chain::rates::{Asker, Failure, RatesFrom, Upstream, read_file};
 use crate::clock::Clock;
 use crate::domain::money::Currency;
-use crate::domain::rate::{NoAgreement, Source, Told};
+use crate::domain::rate::{CoinFigure, FigureSource, NoAgreement};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service, random};
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ struct Asked {
 /// The operator's file, and what it said when it could be read last.
 struct Watched {
     path: PathBuf,
-    told: Vec<Told>,
+    told: Vec<CoinFigure>,
     problem: Option<String>,
     kept_at: Option<Time>,
 }
@@ -66,9 +66,9 @@ struct Watched {
 /// What came of asking a source.
 #[derive(Clone)]
 struct Answer {
-    source: Source,
+    source: FigureSource,
     asked_at: Time,
-    outcome: Result<Vec<Told>, Failure>,
+    outcome: Result<Vec<CoinFigure>, Failure>,
 }
 
 impl Rates {
@@ -122,7 +122,7 @@ impl Rates {
             return Ok(());
         }
         let asked = self.sources.iter().map(|asked| asked.upstream.source);
-        let asked = asked.chain(self.file.iter().map(|_| Source::File));
+        let asked = asked.chain(self.file.iter().map(|_| FigureSource::File));
         self.service.ask_only(asked.collect()).await?;
         self.has_begun = true;
         Ok(())
@@ -207,12 +207,12 @@ impl Rates {
         let (told, problem) = (watched.told_at(now), watched.problem.clone());
         // What the file said when it could be read stays as it was said: only a restart forgets it.
         if !told.is_empty() {
-            let (service, source) = (&self.service, Source::File);
+            let (service, source) = (&self.service, FigureSource::File);
             service.keep_told(now, source, now, told).await?;
         }
         if let Some(problem) = problem {
             self.service
-                .keep_failure(Source::File, now, problem)
+                .keep_failure(FigureSource::File, now, problem)
                 .await?;
         }
         watched.kept_at = Some(now);
@@ -331,7 +331,7 @@ impl Watched {
     }
 
     /// What it says, as of this moment.
-    fn told_at(&self, now: Time) -> Vec<Told> {
+    fn told_at(&self, now: Time) -> Vec<CoinFigure> {
         let mut told = self.told.clone();
         for one in &mut told {
             one.figure.at = now;
@@ -341,8 +341,8 @@ impl Watched {
 }
 
 /// Do two files say the same, whenever each was read?
-fn is_same(one: &[Told], other: &[Told]) -> bool {
-    let same = |(one, other): (&Told, &Told)| {
+fn is_same(one: &[CoinFigure], other: &[CoinFigure]) -> bool {
+    let same = |(one, other): (&CoinFigure, &CoinFigure)| {
         one.coin == other.coin
             && one.currency == other.currency
             && one.figure.rate == other.figure.rate

@@ -4,9 +4,9 @@ use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
 };
 use crate::api::tag::Tag;
-use crate::domain::account::Endpoint;
+use crate::domain::account::WebhookEndpoint;
 use crate::domain::asset::Mode;
-use crate::domain::event::{EventType, Format};
+use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::rule::{
     ChoiceRule, ChoicesRule, DescribedRule, FlagRule, choice, choices, described,
 };
@@ -29,8 +29,8 @@ input! {
         expected url: String = WEBHOOK, "https://shop.example/webhooks";
         /// Event types that it receives; null for all.
         optional types: Vec<EventType> = TYPES;
-        /// Format of the bodies that it receives.
-        optional format: Format = choice();
+        /// WebhookFormat of the bodies that it receives.
+        optional format: WebhookFormat = choice();
         /// Mode of the events that it receives; null for both.
         optional mode: Mode = MODE;
         /// Whether it receives events.
@@ -45,8 +45,8 @@ input! {
         optional url: String = WEBHOOK;
         /// Event types that it receives; null for all.
         change types: Vec<EventType> = TYPES;
-        /// Format of the bodies that it receives.
-        optional format: Format = choice();
+        /// WebhookFormat of the bodies that it receives.
+        optional format: WebhookFormat = choice();
         /// Mode of the events that it receives; null for both.
         change mode: Mode = MODE;
         /// Whether it receives events.
@@ -159,7 +159,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let body = context.object()?;
     check_url(context.service, &body)?;
     let body = CreateEndpoint::read(&body)?;
-    let endpoint = Endpoint {
+    let endpoint = WebhookEndpoint {
         seq: 0,
         id: id::new(context.now).to_string(),
         mode: body.mode,
@@ -167,7 +167,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
             .url
             .ok_or_else(|| Refusal::field("url", "must be given"))?,
         secret: endpoints::endpoint_secret()?,
-        format: body.format.unwrap_or(Format::Event),
+        format: body.format.unwrap_or(WebhookFormat::Event),
         types: body.types,
         enabled: body.enabled.unwrap_or(true),
     };

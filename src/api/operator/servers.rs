@@ -7,8 +7,8 @@ use crate::api::tag::Tag;
 use crate::domain::fields::Component;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::server::outcome::DecideServer;
-use crate::domain::server::state::{OperatorStep, ServerStatus, Step};
-use crate::domain::server::{OperatedServerView, Server, render_for_operator};
+use crate::domain::server::state::{OperatorStep, ServerStatus, ServerStep};
+use crate::domain::server::{OperatedServerView, OrderedServer, render_for_operator};
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member};
 use crate::store::{Reader, accounts, servers};
@@ -107,7 +107,7 @@ fn decide(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
             "from": before.status(), "address": decision.address, "ref": decision.r#ref,
             "reason": decision.reason,
         });
-        server.step(Step::Operator(decision.action), now)?;
+        server.step(ServerStep::Operator(decision.action), now)?;
         server.address = decision.address.or(server.address);
         server.provider_ref = decision.r#ref.or(server.provider_ref);
         server.failure_reason = match decision.action {
@@ -134,7 +134,7 @@ fn list_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error>
 }
 
 /// Returns a server as the operator sees it.
-fn rendered(db: &Reader<'_>, server: &Server) -> Result<Json, Error> {
+fn rendered(db: &Reader<'_>, server: &OrderedServer) -> Result<Json, Error> {
     let account = accounts::by_seq(db, server.account)?;
     Ok(render_for_operator(server, &account.id)?)
 }

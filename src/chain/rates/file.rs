@@ -5,7 +5,7 @@
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
-use crate::domain::rate::{Figure, Source, Told, digits};
+use crate::domain::rate::{CoinFigure, Figure, FigureSource, digits};
 use crate::domain::time::Time;
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -20,7 +20,7 @@ pub const FILE_BYTES_MAX: u64 = 64 * 1024;
 ///
 /// # Errors
 /// A text for a person: what is wrong with it.
-pub fn read_file(path: &Path, now: Time) -> Result<Vec<Told>, String> {
+pub fn read_file(path: &Path, now: Time) -> Result<Vec<CoinFigure>, String> {
     let shown = path.display();
     let mut text = Vec::new();
     let opened = File::open(path);
@@ -40,7 +40,7 @@ pub fn read_file(path: &Path, now: Time) -> Result<Vec<Told>, String> {
     told(&coins, now).map_err(|problem| format!("{shown}: {problem}"))
 }
 
-fn told(coins: &Map<String, Value>, now: Time) -> Result<Vec<Told>, String> {
+fn told(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>, String> {
     let mut told = Vec::new();
     for (name, rates) in coins {
         let coin = symbols().find(|symbol| symbol == name).ok_or_else(|| {
@@ -57,12 +57,12 @@ fn told(coins: &Map<String, Value>, now: Time) -> Result<Vec<Told>, String> {
             let currency = Currency::from_str(currency)
                 .map_err(|problem| format!("{name}: {currency:?} {problem}"))?;
             let figure = Figure {
-                source: Source::File,
+                source: FigureSource::File,
                 rate,
                 via: format!("{name}/{currency}"),
                 at: now,
             };
-            told.push(Told {
+            told.push(CoinFigure {
                 coin,
                 currency,
                 figure,

@@ -2,7 +2,7 @@
 //!
 //! What always holds: at least two public sources, or one file of the operator's own.
 
-use crate::domain::rate::Source;
+use crate::domain::rate::FigureSource;
 use crate::domain::url::Site;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// Which.
-    pub source: Source,
+    pub source: FigureSource,
     /// What its urls begin with, without a slash at the end.
     pub base: String,
 }
@@ -31,13 +31,13 @@ pub enum RatesFrom {
 const FILE: &str = "fixed:";
 
 /// What a source's urls begin with where the operator names no mirror.
-fn public(source: Source) -> Option<&'static str> {
+fn public(source: FigureSource) -> Option<&'static str> {
     match source {
-        Source::Kraken => Some("https://api.kraken.com"),
-        Source::Coinbase => Some("https://api.coinbase.com"),
-        Source::Binance => Some("https://api.binance.com"),
-        Source::Coingecko => Some("https://api.coingecko.com"),
-        Source::File => None,
+        FigureSource::Kraken => Some("https://api.kraken.com"),
+        FigureSource::Coinbase => Some("https://api.coinbase.com"),
+        FigureSource::Binance => Some("https://api.binance.com"),
+        FigureSource::Coingecko => Some("https://api.coingecko.com"),
+        FigureSource::File => None,
     }
 }
 
@@ -72,7 +72,7 @@ impl FromStr for RatesFrom {
 }
 
 fn names() -> Vec<&'static str> {
-    Source::PUBLIC
+    FigureSource::PUBLIC
         .iter()
         .map(|source| source.as_str())
         .collect()
@@ -84,7 +84,7 @@ fn upstream(part: &str) -> Result<Upstream, String> {
         Some((name, url)) => (name.trim_end(), Some(url.trim_start())),
         None => (part, None),
     };
-    let source = Source::from_str(name).ok();
+    let source = FigureSource::from_str(name).ok();
     let known = source.and_then(|source| Some((source, public(source)?)));
     let (source, own) = known
         .ok_or_else(|| format!("{name:?} is not a source; there are {}", names().join(", ")))?;
@@ -104,7 +104,7 @@ fn upstream(part: &str) -> Result<Upstream, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PathBuf, RatesFrom, Source, Upstream};
+    use super::{FigureSource, PathBuf, RatesFrom, Upstream};
 
     #[test]
     fn sources_are_listed_with_mirrors_where_they_have_one() {
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(
             read(" kraken, binance=HTTP://127.0.0.1:8/api/ ,"),
             Ok(RatesFrom::Sources(vec![
-                at(Source::Kraken, "https://api.kraken.com"),
-                at(Source::Binance, "http://127.0.0.1:8/api"),
+                at(FigureSource::Kraken, "https://api.kraken.com"),
+                at(FigureSource::Binance, "http://127.0.0.1:8/api"),
             ]))
         );
         assert_eq!(

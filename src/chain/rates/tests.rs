@@ -4,7 +4,7 @@
 
 mod broken;
 
-use super::{Asker, Failure, Source, Time, Told, Upstream};
+use super::{Asker, CoinFigure, Failure, FigureSource, Time, Upstream};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -67,29 +67,31 @@ fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
 }
 
 /// What a source answers to each request where all is well.
-fn documented(source: Source, path: &str) -> Vec<u8> {
+fn documented(source: FigureSource, path: &str) -> Vec<u8> {
     let body = match source {
-        Source::Kraken => KRAKEN.to_owned(),
-        Source::Coinbase => COINBASE.replace("COIN", path.rsplit('=').next().unwrap_or_default()),
-        Source::Binance => BINANCE.to_owned(),
-        Source::Coingecko | Source::File => COINGECKO.to_owned(),
+        FigureSource::Kraken => KRAKEN.to_owned(),
+        FigureSource::Coinbase => {
+            COINBASE.replace("COIN", path.rsplit('=').next().unwrap_or_default())
+        }
+        FigureSource::Binance => BINANCE.to_owned(),
+        FigureSource::Coingecko | FigureSource::File => COINGECKO.to_owned(),
     };
     http("200 OK", "", &body)
 }
 
-fn ask(source: Source, base: String) -> Result<Vec<Told>, Failure> {
+fn ask(source: FigureSource, base: String) -> Result<Vec<CoinFigure>, Failure> {
     Asker::new(2_000).ask(&Upstream { source, base }, NOW)
 }
 
 /// Asks a source that answers everything so.
-fn answered(source: Source, answer: Vec<u8>) -> Result<Vec<Told>, Failure> {
+fn answered(source: FigureSource, answer: Vec<u8>) -> Result<Vec<CoinFigure>, Failure> {
     let (base, _) = serve(move |_, _| answer.clone());
     ask(source, base)
 }
 
-fn shown(told: Vec<Told>) -> Vec<String> {
+fn shown(told: Vec<CoinFigure>) -> Vec<String> {
     let each = told.into_iter().map(|told| {
-        let Told {
+        let CoinFigure {
             coin,
             currency,
             figure,
@@ -104,7 +106,7 @@ fn shown(told: Vec<Told>) -> Vec<String> {
 fn each_source_is_read_as_documented() {
     for (source, expected, first) in [
         (
-            Source::Kraken,
+            FigureSource::Kraken,
             &[
                 "BTC EUR 60010.15 BTC/EUR 0",
                 "BTC USD 65000.2 BTC/USD 0",
@@ -121,7 +123,7 @@ fn each_source_is_read_as_documented() {
             "/0/public/Ticker?pair=XBTEUR,XBTUSD,LTCEUR,LTCUSD,XDGEUR,XDGUSD,ETHEUR,ETHUSD,USDTEUR,USDTUSD,USDCEUR,USDCUSD,TRXEUR,TRXUSD,SOLEUR,SOLUSD,EURUSD",
         ),
         (
-            Source::Binance,
+            FigureSource::Binance,
             &[
                 "BTC EUR 59999.9 BTC/EUR 0",
                 "LTC EUR 80 LTC/USDT by EUR/USDT 0",
@@ -131,7 +133,7 @@ fn each_source_is_read_as_documented() {
             "/api/v3/ticker/price?symbols=%5B%22BTCEUR%22%2C%22LTCEUR%22%2C%22DOGEEUR%22%2C%22ETHEUR%22%2C%22TRXEUR%22%2C%22SOLEUR%22%2C%22BTCUSDT%22%2C%22LTCUSDT%22%2C%22DOGEUSDT%22%2C%22ETHUSDT%22%2C%22USDCUSDT%22%2C%22TRXUSDT%22%2C%22SOLUSDT%22%2C%22EURUSDT%22%5D",
         ),
         (
-            Source::Coingecko,
+            FigureSource::Coingecko,
             &[
                 "BTC EUR 60000.123456789 BTC/EUR 100",
                 "BTC USD 67187.3358936566 BTC/USD 100",
@@ -146,8 +148,8 @@ fn each_source_is_read_as_documented() {
         assert_eq!(shown(ask(source, base).unwrap()), expected, "{source}");
         assert_eq!(asks.recv().unwrap(), first);
     }
-    let (base, asks) = serve(|_, path| documented(Source::Coinbase, path));
-    let told = shown(ask(Source::Coinbase, base).unwrap());
+    let (base, asks) = serve(|_, path| documented(FigureSource::Coinbase, path));
+    let told = shown(ask(FigureSource::Coinbase, base).unwrap());
     assert_eq!(told.len(), 16);
     assert_eq!(told.first().unwrap(), "BTC EUR 60001.5 BTC/EUR 0");
     assert_eq!(told.last().unwrap(), "SOL USD 65001.25 SOL/USD 0");
@@ -158,11 +160,11 @@ fn each_source_is_read_as_documented() {
 fn a_pair_that_is_gone_takes_no_other_with_it() {
     for (source, gone) in [
         (
-            Source::Kraken,
+            FigureSource::Kraken,
             http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#),
         ),
         (
-            Source::Binance,
+            FigureSource::Binance,
             http(
                 "400 Bad Request",
                 "",
@@ -179,7 +181,7 @@ fn a_pair_that_is_gone_takes_no_other_with_it() {
     }
     // And where it is gone even so, that is told.
     let gone = http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
-    let failure = answered(Source::Kraken, gone).unwrap_err();
+    let failure = answered(FigureSource::Kraken, gone).unwrap_err();
     assert_eq!(
         failure.problem,
         "answered an error: EQuery:Unknown asset pair"
@@ -191,19 +193,19 @@ fn a_pair_that_is_gone_takes_no_other_with_it() {
     );
     let (base, _) = serve(move |number, path| match number {
         6 => unknown.clone(),
-        _ => documented(Source::Coinbase, path),
+        _ => documented(FigureSource::Coinbase, path),
     });
-    assert_eq!(ask(Source::Coinbase, base).unwrap().len(), 14);
+    assert_eq!(ask(FigureSource::Coinbase, base).unwrap().len(), 14);
 }
 
 #[test]
 fn a_price_that_is_none_makes_the_whole_answer_none() {
     for (source, price, side) in [
-        (Source::Kraken, "60010.20000", "ask "),
-        (Source::Kraken, "60010.10000", "bid "),
-        (Source::Coinbase, "60001.5", ""),
-        (Source::Binance, "59999.90000000", ""),
-        (Source::Coingecko, "60000.12345678901", ""),
+        (FigureSource::Kraken, "60010.20000", "ask "),
+        (FigureSource::Kraken, "60010.10000", "bid "),
+        (FigureSource::Coinbase, "60001.5", ""),
+        (FigureSource::Binance, "59999.90000000", ""),
+        (FigureSource::Coingecko, "60000.12345678901", ""),
     ] {
         for wrong in [
             "0",

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::domain::url::{Fault, Site};
+use crate::domain::url::{Site, UrlProblem};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -32,7 +32,9 @@ impl Endpoint {
     /// # Errors
     /// A text that says what would be right, and repeats nothing of the url.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| said(Fault::Shape))?;
+        let (scheme, rest) = text
+            .split_once("://")
+            .ok_or_else(|| said(UrlProblem::Shape))?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let (user, host) = match authority.rsplit_once('@') {
@@ -147,7 +149,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-fn said(fault: Fault) -> String {
+fn said(fault: UrlProblem) -> String {
     let expected = "must be a url like http://user:password@127.0.0.1:8332";
     fault.remedy().unwrap_or(expected).to_owned()
 }

@@ -3,7 +3,7 @@
 use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set};
 use super::{Account, AccountStatus};
 use crate::domain::asset::{Asset, Mode};
-use crate::domain::event::{EventType, Format};
+use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::rule::{
     CoinRule, DescribedRule, FlagRule, ListRule, choice, choices, described, integer,
 };
@@ -55,8 +55,8 @@ input! {
         required url: String = url();
         /// Secret that signs the deliveries; default: the sandbox's endpoint secret.
         optional secret: String = text(1..=200);
-        /// Format of the bodies; default event.
-        or(Format::Event) format: Format = choice().by_one_of();
+        /// WebhookFormat of the bodies; default event.
+        or(WebhookFormat::Event) format: WebhookFormat = choice().by_one_of();
         /// Event types to deliver; null for all.
         optional types: Vec<EventType> = choices("must be a list of event types");
         /// Mode of the events to deliver; null for both.

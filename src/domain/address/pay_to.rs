@@ -3,7 +3,7 @@
 //! Invariant: the result reads back as an address of the same chain and network.
 
 use super::{
-    Chain, Dialect, Encoding, Network, TRON_VERSION, lower_hex, write_base58check, write_evm,
+    Chain, Encoding, Network, TRON_VERSION, UtxoPrefixes, lower_hex, write_base58check, write_evm,
     write_p2wpkh,
 };
 use bech32::{Bech32m, ByteIterExt, Fe32, Fe32IterExt};
@@ -57,7 +57,7 @@ pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -
 }
 
 /// Encodes a hash with the version at `place` of the network: 0 for keys, 1 for scripts.
-fn base58(dialect: &Dialect, place: usize, hash: &[u8]) -> Option<String> {
+fn base58(dialect: &UtxoPrefixes, place: usize, hash: &[u8]) -> Option<String> {
     let (_, version) = dialect.versions.get(place)?;
     Some(write_base58check(*version, hash))
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 /// # Errors
 /// The error of serde_json if the metadata is not JSON.
 pub fn finds(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
-    let wanted = Wanted {
+    let wanted = SearchText {
         text,
         lower: text.to_ascii_lowercase(),
     };
@@ -34,12 +34,12 @@ pub fn finds(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
 }
 
 /// The text to search for.
-struct Wanted<'a> {
+struct SearchText<'a> {
     text: &'a str,
     lower: String,
 }
 
-impl Wanted<'_> {
+impl SearchText<'_> {
     fn is_in(&self, value: &str) -> bool {
         value.to_ascii_lowercase().contains(&self.lower)
     }

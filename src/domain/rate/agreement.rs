@@ -3,7 +3,7 @@
 //! Invariant: one source alone makes no rate, except the operator's own file. A wrong source can remove a rate, but
 //! cannot set one.
 
-use super::{Evidence, FRESH_MS_MAX, Figure, Quoted, RateSource, Source, middle};
+use super::{Evidence, FRESH_MS_MAX, Figure, FigureSource, RateQuote, RateSource, middle};
 use crate::domain::money::Bps;
 use crate::domain::money::coin::Rate;
 use crate::domain::time::Time;
@@ -19,11 +19,11 @@ pub enum NoAgreement {
     /// No source has reported a figure.
     Untold,
     /// All figures are too old.
-    Stale(Vec<Source>),
+    Stale(Vec<FigureSource>),
     /// Only this source has a fresh figure.
-    Alone(Source),
+    Alone(FigureSource),
     /// The figures contradict each other.
-    Apart(Vec<(Source, Rate)>),
+    Apart(Vec<(FigureSource, Rate)>),
 }
 
 impl fmt::Display for NoAgreement {
@@ -50,7 +50,7 @@ impl fmt::Display for NoAgreement {
     }
 }
 
-fn listed(sources: &[Source]) -> String {
+fn listed(sources: &[FigureSource]) -> String {
     let names: Vec<&str> = sources.iter().map(|source| source.as_str()).collect();
     names.join(", ")
 }
@@ -64,9 +64,9 @@ fn is_fresh(figure: &Figure, now: Time) -> bool {
 ///
 /// # Errors
 /// The reason why there is none.
-pub fn agreed(figures: &[Figure], now: Time) -> Result<Quoted, NoAgreement> {
+pub fn agreed(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreement> {
     let mut fresh: Vec<&Figure> = figures.iter().filter(|one| is_fresh(one, now)).collect();
-    if let Some(own) = fresh.iter().find(|one| one.source == Source::File) {
+    if let Some(own) = fresh.iter().find(|one| one.source == FigureSource::File) {
         return Ok(quoted(own.rate, RateSource::File, own.at, &[own]));
     }
     let (oldest, alone) = match fresh.as_slice() {
@@ -97,13 +97,15 @@ pub fn agreed(figures: &[Figure], now: Time) -> Result<Quoted, NoAgreement> {
 }
 
 /// Returns the latest rate of the operator's file, however old.
-pub fn of_file(figures: &[Figure]) -> Option<Quoted> {
-    let own = figures.iter().find(|one| one.source == Source::File)?;
+pub fn of_file(figures: &[Figure]) -> Option<RateQuote> {
+    let own = figures
+        .iter()
+        .find(|one| one.source == FigureSource::File)?;
     Some(quoted(own.rate, RateSource::File, own.at, &[own]))
 }
 
-fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> Quoted {
-    Quoted {
+fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> RateQuote {
+    RateQuote {
         rate,
         source,
         at,

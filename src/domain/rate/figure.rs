@@ -13,8 +13,8 @@ use serde::Serialize;
 use std::str::FromStr;
 
 text_enum! {
-    /// Source of figures.
-    pub enum Source {
+    /// FigureSource of figures.
+    pub enum FigureSource {
         /// Kraken's public ticker.
         Kraken = "kraken",
         /// Coinbase's exchange rates.
@@ -28,13 +28,13 @@ text_enum! {
     }
 }
 
-impl Source {
+impl FigureSource {
     /// Sources that are queried over the network.
-    pub const PUBLIC: [Source; 4] = [
-        Source::Kraken,
-        Source::Coinbase,
-        Source::Binance,
-        Source::Coingecko,
+    pub const PUBLIC: [FigureSource; 4] = [
+        FigureSource::Kraken,
+        FigureSource::Coinbase,
+        FigureSource::Binance,
+        FigureSource::Coingecko,
     ];
 }
 
@@ -83,8 +83,8 @@ pub struct Ticker {
 /// Price of one coin in one currency, by one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// Source of the figure.
-    pub source: Source,
+    /// FigureSource of the figure.
+    pub source: FigureSource,
     /// Fiat per whole coin.
     pub rate: Rate,
     /// Pairs behind the price, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
@@ -97,7 +97,7 @@ view! {
     /// A rate of one source.
     pub RateFigureView<'a> as "RateFigure" {
         /// The source.
-        source: Source = "kraken";
+        source: FigureSource = "kraken";
         /// Fiat per whole coin.
         rate: String [Schema::COINS] = "60000.1";
         /// Pairs of the source behind the rate, like BTC/EUR, or BTC/USD by EUR/USD.
@@ -125,7 +125,7 @@ impl Serialize for Figure {
 
 /// A figure with its coin and currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct CoinFigure {
     /// Symbol of the coin.
     pub coin: &'static str,
     /// Currency of the price.
@@ -141,7 +141,7 @@ const THROUGH: [&str; 2] = ["USD", "USDT"];
 ///
 /// Each coin has a direct figure in EUR and in USD if the source has that pair.
 /// Without a direct EUR pair, the EUR figure follows from a symbol of [`THROUGH`].
-pub fn figures(source: Source, tickers: &[Ticker]) -> Vec<Told> {
+pub fn figures(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     let mut told = Vec::new();
     for coin in symbols() {
         for currency in Currency::ALL {
@@ -158,7 +158,7 @@ pub fn figures(source: Source, tickers: &[Ticker]) -> Vec<Told> {
                     via,
                     at,
                 };
-                told.push(Told {
+                told.push(CoinFigure {
                     coin,
                     currency: *currency,
                     figure,
@@ -197,7 +197,7 @@ fn through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Currency, Decimal, Source, Ticker, Time, digits, figures, middle};
+    use super::{Currency, Decimal, FigureSource, Ticker, Time, digits, figures, middle};
 
     #[test]
     fn a_number_is_read_from_its_digits() {
@@ -281,7 +281,7 @@ mod tests {
             // This price overflows a rate.
             ticker("SOL", "EUR", "99999999999999999999", 1),
         ];
-        let told: Vec<String> = figures(Source::Binance, &tickers)
+        let told: Vec<String> = figures(FigureSource::Binance, &tickers)
             .into_iter()
             .map(|told| {
                 let (figure, currency) = (told.figure, told.currency);

@@ -1,6 +1,6 @@
 //! Market of a coin in one currency, for an operator: its rate, sources and age.
 
-use super::{Figure, NoAgreement, Quoted, Rate, RateSource, agreed};
+use super::{Figure, NoAgreement, Rate, RateQuote, RateSource, agreed};
 use crate::domain::time::{Time, span_text};
 use std::fmt;
 
@@ -8,16 +8,16 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Market {
     /// The fresh rate, or the reason why there is none.
-    pub now: Result<Quoted, NoAgreement>,
+    pub now: Result<RateQuote, NoAgreement>,
     /// The newest stored rate, however old.
-    pub known: Option<Quoted>,
+    pub known: Option<RateQuote>,
     /// Newest figure of each source.
     pub figures: Vec<Figure>,
 }
 
 impl Market {
     /// Returns the market from these figures and the newest stored rate.
-    pub fn of(figures: Vec<Figure>, known: Option<Quoted>, now: Time) -> Market {
+    pub fn of(figures: Vec<Figure>, known: Option<RateQuote>, now: Time) -> Market {
         Market {
             now: agreed(&figures, now),
             known,
@@ -26,7 +26,7 @@ impl Market {
     }
 
     /// Returns the market of a rate without sources.
-    pub fn fixed(quoted: Quoted) -> Market {
+    pub fn fixed(quoted: RateQuote) -> Market {
         Market {
             known: Some(quoted.clone()),
             now: Ok(quoted),
@@ -40,7 +40,7 @@ impl Market {
     }
 
     /// Returns the fresh rate, otherwise the newest stored one.
-    pub fn newest(&self) -> Option<&Quoted> {
+    pub fn newest(&self) -> Option<&RateQuote> {
         self.now.as_ref().ok().or(self.known.as_ref())
     }
 
@@ -66,11 +66,11 @@ impl Market {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Figure, Market, NoAgreement, Quoted, Time};
-    use crate::domain::rate::Source;
+    use super::{Figure, Market, NoAgreement, RateQuote, Time};
+    use crate::domain::rate::FigureSource;
     use crate::domain::time::{HOUR_MS, SECOND_MS};
 
-    fn figure(source: Source, rate: &str, at: i64) -> Figure {
+    fn figure(source: FigureSource, rate: &str, at: i64) -> Figure {
         Figure {
             source,
             rate: rate.parse().unwrap(),
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn a_market_names_its_rate_its_sources_and_its_age() {
         let told = vec![
-            figure(Source::Kraken, "80.1", 0),
-            figure(Source::Coinbase, "79.9", 10 * SECOND_MS),
+            figure(FigureSource::Kraken, "80.1", 0),
+            figure(FigureSource::Coinbase, "79.9", 10 * SECOND_MS),
         ];
         let text =
             |market: &Market, now| market.newest_text(Time(now)).map(|text| text.to_string());
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(market.fresh(), Some("80".parse().unwrap()));
         let said = text(&market, 42 * SECOND_MS).unwrap();
         assert_eq!(said, "80 (kraken 80.1, coinbase 79.9; 42 s old)");
-        let old = Quoted::fixed("79".parse().unwrap(), Time(0));
+        let old = RateQuote::fixed("79".parse().unwrap(), Time(0));
         let later = Market::of(told, Some(old), Time(3 * HOUR_MS));
         assert!(matches!(later.now, Err(NoAgreement::Stale(_))));
         assert_eq!(later.fresh(), None);

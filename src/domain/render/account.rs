@@ -4,7 +4,7 @@ use super::Rendered;
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::Mode;
 use crate::domain::fields::{Schema, schema, view};
-use crate::domain::ledger::{Balance, Entry, LedgerKind, RefType};
+use crate::domain::ledger::{Balance, LedgerEntry, LedgerKind, RefType};
 use crate::domain::money::{Cents, Currency, Total};
 use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
@@ -202,7 +202,7 @@ pub fn balance(balance: &Balance) -> Rendered {
 }
 
 /// Returns the JSON of an entry of the ledger.
-pub fn entry(entry: &Entry, mode: Mode) -> Rendered {
+pub fn entry(entry: &LedgerEntry, mode: Mode) -> Rendered {
     to_raw_value(&LedgerEntryView {
         id: &entry.id,
         currency: entry.currency,

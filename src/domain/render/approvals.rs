@@ -7,7 +7,7 @@ use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::approval::{FeeSource, Proposal};
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
-use crate::domain::transfer::terms::Terms;
+use crate::domain::transfer::terms::TransferTerms;
 
 view! {
     /// Terms that an approval without its own would fix now.
@@ -56,7 +56,8 @@ impl<'a> ApprovalView<'a> {
         let rate = fresh.map(|quoted| quoted.rate);
         let worth =
             |rate: crate::domain::money::coin::Rate| rate.value(fee.amount, asset.decimals).ok();
-        let terms = rate.and_then(|rate| Terms::new(transfer.amount, asset, rate, fee.amount).ok());
+        let terms =
+            rate.and_then(|rate| TransferTerms::new(transfer.amount, asset, rate, fee.amount).ok());
         let obstacle = conditions.obstacle();
         ApprovalView {
             rate: rate.map(|rate| rate.to_string()),

@@ -1,8 +1,8 @@
 //! Webhook endpoints as they are answered.
 
-use crate::domain::account::Endpoint;
+use crate::domain::account::WebhookEndpoint;
 use crate::domain::asset::Mode;
-use crate::domain::event::{EventType, Format};
+use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::{Schema, Shown, view};
 use crate::domain::time::Time;
 
@@ -15,8 +15,8 @@ view! {
         url: &'a str [Schema::URL] = "https://shop.example/webhooks";
         /// Event types that it receives; null for all.
         types: Option<&'a [EventType]> [EVENT_TYPES] = null;
-        /// Format of the bodies that it receives.
-        format: Format = "event";
+        /// WebhookFormat of the bodies that it receives.
+        format: WebhookFormat = "event";
         /// Mode of the events that it receives; null for both.
         mode: Option<Mode> = null;
         /// Whether it receives events.
@@ -49,7 +49,7 @@ pub const EVENT_TYPES: Schema = Schema::OrNull(&<&[EventType] as Shown>::SCHEMA)
 
 impl<'a> EndpointView<'a> {
     /// Returns the view of an endpoint.
-    pub fn of(endpoint: &'a Endpoint) -> EndpointView<'a> {
+    pub fn of(endpoint: &'a WebhookEndpoint) -> EndpointView<'a> {
         EndpointView {
             id: &endpoint.id,
             url: &endpoint.url,

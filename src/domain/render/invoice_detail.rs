@@ -12,7 +12,7 @@ use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use crate::domain::timeline::{Entry, EntryKind, PaymentStep, Sums};
+use crate::domain::timeline::{PaymentStep, Sums, TimelineEntry, TimelineEntryKind};
 use crate::domain::transfer::TransferStatus;
 use serde_json::value::to_raw_value;
 
@@ -158,7 +158,7 @@ view! {
         /// Time of the entry, in UTC.
         at: Time = "2026-11-21T09:31:12.400Z";
         /// Kind of the entry.
-        kind: EntryKind = "status";
+        kind: TimelineEntryKind = "status";
         /// Text of the entry.
         text: &'a str = "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10";
         /// New status; null for entries that do not change it.
@@ -238,7 +238,7 @@ view! {
 }
 
 /// An entry of a timeline.
-pub fn timeline_entry(entry: &Entry) -> Rendered {
+pub fn timeline_entry(entry: &TimelineEntry) -> Rendered {
     to_raw_value(&TimelineEntryView {
         at: entry.at,
         kind: entry.kind,

@@ -5,7 +5,9 @@
 use super::Rendered;
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::Currency;
-use crate::domain::rate::{Evidence, Figure, NoAgreement, Quoted, RateSource, Source, SourceState};
+use crate::domain::rate::{
+    Evidence, Figure, FigureSource, NoAgreement, RateQuote, RateSource, SourceState,
+};
 use crate::domain::time::{SECOND_MS, Time};
 use serde_json::value::to_raw_value;
 
@@ -13,8 +15,8 @@ use serde_json::value::to_raw_value;
 pub(crate) struct Coin<'a> {
     pub(crate) coin: &'static str,
     pub(crate) currency: Currency,
-    pub(crate) now: Result<&'a Quoted, &'a NoAgreement>,
-    pub(crate) newest: Option<&'a Quoted>,
+    pub(crate) now: Result<&'a RateQuote, &'a NoAgreement>,
+    pub(crate) newest: Option<&'a RateQuote>,
     pub(crate) figures: &'a [Figure],
 }
 
@@ -61,7 +63,7 @@ view! {
     pub RateView {
         /// Fiat per whole coin.
         rate: String [Schema::COINS];
-        /// Source of the rate.
+        /// FigureSource of the rate.
         source: RateSource;
         /// Time of the rate, in UTC.
         at: Time;
@@ -74,7 +76,7 @@ view! {
     /// A source, with the result of the last request.
     pub RateSourceView<'a> {
         /// The source.
-        source: Source;
+        source: FigureSource;
         /// Time of the last request, in UTC.
         tried_at: Time;
         /// Time of the last answer with rates, in UTC; null before the first.
@@ -94,7 +96,7 @@ pub(crate) fn rates(
     coins: &[Coin<'_>],
     sources: &[SourceState],
 ) -> Rendered {
-    let rate = |quoted: &Quoted| RateView {
+    let rate = |quoted: &RateQuote| RateView {
         rate: quoted.rate.to_string(),
         source: quoted.source,
         at: quoted.at,
@@ -135,8 +137,8 @@ view! {
     }
 }
 
-impl From<&Quoted> for PricedByView {
-    fn from(of: &Quoted) -> PricedByView {
+impl From<&RateQuote> for PricedByView {
+    fn from(of: &RateQuote) -> PricedByView {
         PricedByView {
             source: of.source,
             at: of.at,

@@ -3,9 +3,9 @@
 //! What lives here: which fields they have, in their order. What does not: where these come from, and the deliveries
 //! (`deliveries`). What always holds: nothing here is answered outside the sandbox.
 
-use crate::domain::account::{AccountStatus, Endpoint};
+use crate::domain::account::{AccountStatus, WebhookEndpoint};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::event::{EventType, Format};
+use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::{Schema, Shown, schema, view};
 use crate::domain::money::Cents;
 use crate::domain::payment::PaymentState;
@@ -78,8 +78,8 @@ view! {
         url: &'a str [Schema::URL];
         /// Secret that signs the deliveries.
         secret: &'a str;
-        /// Format of the bodies.
-        format: Format;
+        /// WebhookFormat of the bodies.
+        format: WebhookFormat;
         /// Event types to deliver; null for all.
         types: Option<&'a [EventType]>;
         /// Mode of the events to deliver; null for both.
@@ -89,7 +89,7 @@ view! {
 
 impl<'a> EndpointSwitchView<'a> {
     /// An endpoint as the sandbox shows it.
-    pub(crate) fn of(endpoint: &'a Endpoint) -> EndpointSwitchView<'a> {
+    pub(crate) fn of(endpoint: &'a WebhookEndpoint) -> EndpointSwitchView<'a> {
         EndpointSwitchView {
             id: &endpoint.id,
             url: &endpoint.url,

@@ -5,7 +5,7 @@
 use crate::domain::fields::rule::{OrNull, choice};
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::time::Time;
-use crate::domain::wallet::{Script, WalletNetwork};
+use crate::domain::wallet::{ScriptType, WalletNetwork};
 
 view! {
     /// A wallet: an extended public key for deriving live addresses. The key is not returned.
@@ -17,7 +17,7 @@ view! {
         /// Chain or chain family: bitcoin, litecoin, dogecoin, evm or tron. evm stands for all EVM chains.
         chain: &'static str [POOL] = "bitcoin";
         /// Type of the output script; null on EVM and Tron.
-        script: Option<Script> [SCRIPT] = "wpkh";
+        script: Option<ScriptType> [SCRIPT] = "wpkh";
         /// Network of the addresses; any if they are the same on all networks.
         network: WalletNetwork = "main";
         /// First index.
@@ -52,7 +52,7 @@ view! {
         /// Chain or chain family: bitcoin, litecoin, dogecoin, evm or tron. evm stands for all EVM chains.
         chain: &'static str [POOL] = "bitcoin";
         /// Type of the output script; null on EVM and Tron.
-        script: Option<Script> [SCRIPT] = "wpkh";
+        script: Option<ScriptType> [SCRIPT] = "wpkh";
         /// Network of the addresses; any if they are the same on all networks.
         network: WalletNetwork = "main";
         /// First three addresses, m/0/0 to m/0/2.
@@ -78,6 +78,6 @@ view! {
 
 const POOL: Schema = schema!({ "type": "string", "examples": ["bitcoin"] });
 const INDEX: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 2147483648 });
-const SCRIPT: Schema = Schema::Rule(&OrNull(choice::<Script>()));
+const SCRIPT: Schema = Schema::Rule(&OrNull(choice::<ScriptType>()));
 const FIRST_ADDRESSES: Schema =
     schema!({ "type": "array", "minItems": 3, "maxItems": 3, "items": { "type": "string" } });

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a result that is not as documented counts as none, so nothing acts on a guess.
 
-use super::state::{OperatorStep, Task};
+use super::state::{OperatorStep, ProvisionerTask};
 use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule;
 use crate::domain::fields::{Fields, Keywords, Rule, input};
@@ -18,7 +18,7 @@ const NO_REASON: &str = "the provisioner gave no reason";
 
 /// Result of a provisioner that exited successfully.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ProvisionerResult {
     /// The task is done.
     Done {
         /// Address of the server.
@@ -30,25 +30,28 @@ pub enum Answer {
     Declined(String),
 }
 
-impl Answer {
+impl ProvisionerResult {
     /// Reads `{"address"?, "ref"?}` or `{"created": false, "reason"?}`. For a deletion, reads `{}` or
     /// `{"deleted": false, "reason"?}`.
     ///
     /// # Errors
     /// The first wrong field. The outcome is then unknown.
-    pub fn parse(task: Task, answer: &Map<String, Value>) -> Result<Answer, Refusal> {
+    pub fn parse(
+        task: ProvisionerTask,
+        answer: &Map<String, Value>,
+    ) -> Result<ProvisionerResult, Refusal> {
         let fields = Fields::of(answer);
         let flag = match task {
-            Task::Create => "created",
-            Task::Delete => "deleted",
+            ProvisionerTask::Create => "created",
+            ProvisionerTask::Delete => "deleted",
         };
         if fields.flag(flag)? == Some(false) {
             let reason = text(&fields, "reason", REASON_CHARS_MAX)?;
-            return Ok(Answer::Declined(
+            return Ok(ProvisionerResult::Declined(
                 reason.unwrap_or_else(|| NO_REASON.to_owned()),
             ));
         }
-        Ok(Answer::Done {
+        Ok(ProvisionerResult::Done {
             address: text(&fields, "address", REFERENCE_CHARS_MAX)?,
             provider_ref: text(&fields, "ref", REFERENCE_CHARS_MAX)?,
         })
@@ -128,22 +131,22 @@ fn text(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, DecideServer, NO_REASON, Task};
+    use super::{DecideServer, NO_REASON, ProvisionerResult, ProvisionerTask};
     use serde_json::{Value, json};
 
-    fn answer(task: Task, value: &Value) -> Option<Answer> {
-        Answer::parse(task, value.as_object()?).ok()
+    fn answer(task: ProvisionerTask, value: &Value) -> Option<ProvisionerResult> {
+        ProvisionerResult::parse(task, value.as_object()?).ok()
     }
 
     #[test]
     fn a_provisioner_says_that_it_did_or_did_not() {
         let done = |address: Option<&str>, provider_ref: Option<&str>| {
-            Some(Answer::Done {
+            Some(ProvisionerResult::Done {
                 address: address.map(str::to_owned),
                 provider_ref: provider_ref.map(str::to_owned),
             })
         };
-        let declined = |reason: &str| Some(Answer::Declined(reason.to_owned()));
+        let declined = |reason: &str| Some(ProvisionerResult::Declined(reason.to_owned()));
         for (value, expected) in [
             (json!({}), done(None, None)),
             (json!({ "created": true, "more": 1 }), done(None, None)),
@@ -162,11 +165,14 @@ mod tests {
             (json!({ "ref": "a\nb" }), None),
             (json!({ "ref": "x".repeat(254) }), None),
         ] {
-            assert_eq!(answer(Task::Create, &value), expected, "{value}");
+            assert_eq!(answer(ProvisionerTask::Create, &value), expected, "{value}");
         }
         let kept = json!({ "deleted": false, "reason": "in use" });
-        assert_eq!(answer(Task::Delete, &kept), declined("in use"));
-        assert_eq!(answer(Task::Delete, &json!({})), done(None, None));
+        assert_eq!(answer(ProvisionerTask::Delete, &kept), declined("in use"));
+        assert_eq!(
+            answer(ProvisionerTask::Delete, &json!({})),
+            done(None, None)
+        );
     }
 
     #[test]

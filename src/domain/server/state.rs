@@ -56,7 +56,7 @@ text_enum! {
 
 /// Task of the provisioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
+pub enum ProvisionerTask {
     /// Create the server.
     Create,
     /// Delete the server.
@@ -85,7 +85,7 @@ pub enum ServerState {
 
 /// A step of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ServerStep {
     /// The reseller deletes the order.
     Discard,
     /// The provisioner is about to be started.
@@ -145,10 +145,10 @@ impl ServerState {
     }
 
     /// Returns the task that the provisioner has to do or is doing.
-    pub const fn task(self) -> Option<Task> {
+    pub const fn task(self) -> Option<ProvisionerTask> {
         match self {
-            ServerState::Queued | ServerState::Creating(_) => Some(Task::Create),
-            ServerState::Unwanted | ServerState::Deleting(_) => Some(Task::Delete),
+            ServerState::Queued | ServerState::Creating(_) => Some(ProvisionerTask::Create),
+            ServerState::Unwanted | ServerState::Deleting(_) => Some(ProvisionerTask::Delete),
             ServerState::Active | ServerState::Failed | ServerState::Deleted => None,
         }
     }
@@ -157,16 +157,16 @@ impl ServerState {
     ///
     /// # Errors
     /// `invalid_transition` if this state has no such step.
-    pub fn after(self, step: Step) -> Result<ServerState, Refusal> {
+    pub fn after(self, step: ServerStep) -> Result<ServerState, Refusal> {
         let next = match step {
-            Step::Discard => self.after_discard(),
-            Step::Start => match self {
+            ServerStep::Discard => self.after_discard(),
+            ServerStep::Start => match self {
                 ServerState::Queued => Some(ServerState::Creating(CommandState::Running)),
                 ServerState::Unwanted => Some(ServerState::Deleting(CommandState::Running)),
                 _ => None,
             },
-            Step::Done | Step::Declined | Step::Lost => self.after_command(step),
-            Step::Operator(step) => self.after_operator(step),
+            ServerStep::Done | ServerStep::Declined | ServerStep::Lost => self.after_command(step),
+            ServerStep::Operator(step) => self.after_operator(step),
         };
         next.ok_or_else(|| self.refusal(step))
     }
@@ -184,22 +184,24 @@ impl ServerState {
     }
 
     /// Only a running command can end.
-    const fn after_command(self, step: Step) -> Option<ServerState> {
+    const fn after_command(self, step: ServerStep) -> Option<ServerState> {
         match (self, step) {
-            (ServerState::Creating(CommandState::Running), Step::Done) => Some(ServerState::Active),
-            (ServerState::Creating(CommandState::Running), Step::Declined) => {
-                Some(ServerState::Failed)
-            }
-            (ServerState::Creating(CommandState::Running), Step::Lost) => {
-                Some(ServerState::Creating(CommandState::Unknown))
-            }
-            (ServerState::Deleting(CommandState::Running), Step::Done) => {
-                Some(ServerState::Deleted)
-            }
-            (ServerState::Deleting(CommandState::Running), Step::Declined) => {
+            (ServerState::Creating(CommandState::Running), ServerStep::Done) => {
                 Some(ServerState::Active)
             }
-            (ServerState::Deleting(CommandState::Running), Step::Lost) => {
+            (ServerState::Creating(CommandState::Running), ServerStep::Declined) => {
+                Some(ServerState::Failed)
+            }
+            (ServerState::Creating(CommandState::Running), ServerStep::Lost) => {
+                Some(ServerState::Creating(CommandState::Unknown))
+            }
+            (ServerState::Deleting(CommandState::Running), ServerStep::Done) => {
+                Some(ServerState::Deleted)
+            }
+            (ServerState::Deleting(CommandState::Running), ServerStep::Declined) => {
+                Some(ServerState::Active)
+            }
+            (ServerState::Deleting(CommandState::Running), ServerStep::Lost) => {
                 Some(ServerState::Deleting(CommandState::Unknown))
             }
             _ => None,
@@ -243,7 +245,7 @@ impl ServerState {
     }
 
     /// Returns a 409 that names the state.
-    fn refusal(self, step: Step) -> Refusal {
+    fn refusal(self, step: ServerStep) -> Refusal {
         let (status, doing) = (self.status(), step.text());
         let message = match self.command() {
             Some(CommandState::Running) => {
@@ -258,16 +260,16 @@ impl ServerState {
     }
 }
 
-impl Step {
+impl ServerStep {
     /// Returns the end of a sentence that begins with "it cannot".
     const fn text(self) -> &'static str {
         match self {
-            Step::Discard | Step::Operator(OperatorStep::Delete) => "be deleted",
-            Step::Start => "be begun",
-            Step::Done | Step::Declined | Step::Lost => "be ended by a command",
-            Step::Operator(OperatorStep::Activate) => "be activated",
-            Step::Operator(OperatorStep::Fail) => "fail",
-            Step::Operator(OperatorStep::Release) => "be released",
+            ServerStep::Discard | ServerStep::Operator(OperatorStep::Delete) => "be deleted",
+            ServerStep::Start => "be begun",
+            ServerStep::Done | ServerStep::Declined | ServerStep::Lost => "be ended by a command",
+            ServerStep::Operator(OperatorStep::Activate) => "be activated",
+            ServerStep::Operator(OperatorStep::Fail) => "fail",
+            ServerStep::Operator(OperatorStep::Release) => "be released",
         }
     }
 }

@@ -12,7 +12,7 @@
 
 mod odd;
 
-use super::{Bps, Cents, InvoiceStatus, Judged, PaymentState, Terms, Time, judge};
+use super::{Bps, Cents, InvoiceStatus, InvoiceTerms, JudgedPayment, PaymentState, Time, judge};
 
 /// Deadline and price of the invoices below.
 const EXPIRES: i64 = 2_000_000;
@@ -28,7 +28,7 @@ const CANCELLED: [Option<i64>; 4] = [None, Some(EXPIRES - 5), Some(EXPIRES), Som
 const TOLERANCES: [(u32, u32); 3] = [(0, 0), (50, 50), (2_000, 2_000)];
 
 /// A payment: its state, on time, ever confirmed, its value in cents.
-type Paid = (PaymentState, bool, bool, i64);
+type PaymentInput = (PaymentState, bool, bool, i64);
 
 /// One input of the function.
 #[derive(Clone, Debug)]
@@ -40,13 +40,14 @@ struct Case {
     cancelled: Option<i64>,
     quoted: bool,
     now: i64,
-    payments: Vec<Paid>,
+    payments: Vec<PaymentInput>,
 }
 
 /// Rules of the documentation, top to bottom: the first one whose condition holds decides.
 fn by_the_table(case: &Case) -> InvoiceStatus {
-    let count =
-        |wanted: fn(&Paid) -> bool| case.payments.iter().filter(|paid| wanted(paid)).count();
+    let count = |wanted: fn(&PaymentInput) -> bool| {
+        case.payments.iter().filter(|paid| wanted(paid)).count()
+    };
     // Money in ten-thousandths of a cent. A tolerance in basis points is then a whole number.
     let worth = |on_time: bool| {
         let mut sum: i128 = 0;
@@ -89,7 +90,7 @@ fn by_the_table(case: &Case) -> InvoiceStatus {
 
 /// Returns the status by the code under test.
 fn by_the_code(case: &Case) -> InvoiceStatus {
-    let terms = Terms {
+    let terms = InvoiceTerms {
         due: Cents(case.due),
         under: Bps(case.under),
         over: Bps(case.over),
@@ -97,13 +98,13 @@ fn by_the_code(case: &Case) -> InvoiceStatus {
         cancelled_at: case.cancelled.map(Time),
         quoted: case.quoted,
     };
-    let judged = |(state, on_time, was_confirmed, value): &Paid| Judged {
+    let judged = |(state, on_time, was_confirmed, value): &PaymentInput| JudgedPayment {
         state: *state,
         on_time: *on_time,
         was_confirmed: *was_confirmed,
         value: Cents(*value),
     };
-    let payments: Vec<Judged> = case.payments.iter().map(judged).collect();
+    let payments: Vec<JudgedPayment> = case.payments.iter().map(judged).collect();
     judge(&terms, &payments, Time(case.now))
 }
 
@@ -120,7 +121,7 @@ fn agree(case: &Case, seen: &mut [usize]) {
 }
 
 /// Returns every possible payment with one of these values. A payment that is confirmed now was confirmed before.
-fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<Paid> {
+fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<PaymentInput> {
     let mut found = Vec::new();
     for state in PaymentState::ALL {
         for on_time in [false, true] {
@@ -137,7 +138,7 @@ fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<Paid> {
 }
 
 /// Returns every multiset of `size` payments, each in the order of `kinds`.
-fn multisets(kinds: &[Paid], size: usize) -> Vec<Vec<Paid>> {
+fn multisets(kinds: &[PaymentInput], size: usize) -> Vec<Vec<PaymentInput>> {
     if size == 0 {
         return vec![Vec::new()];
     }
@@ -151,7 +152,7 @@ fn multisets(kinds: &[Paid], size: usize) -> Vec<Vec<Paid>> {
 }
 
 /// Compares both for every combination of the other inputs around these payments.
-fn around(payments: &[Paid], seen: &mut [usize]) {
+fn around(payments: &[PaymentInput], seen: &mut [usize]) {
     for cancelled in CANCELLED {
         let deadline = cancelled.map_or(EXPIRES, |at| at.min(EXPIRES));
         for now in [deadline - 1, deadline, deadline + 1] {
@@ -205,9 +206,9 @@ fn every_three_payments_at_every_time_are_judged_by_the_table() {
 }
 
 /// A random generator with the same output everywhere (SplitMix64).
-struct Dice(u64);
+struct RandomInputs(u64);
 
-impl Dice {
+impl RandomInputs {
     /// Returns a number below `sides`.
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -230,12 +231,13 @@ fn many_payments_in_any_order_are_judged_by_the_table() {
     let kinds = kinds(|_| MORE_VALUES.to_vec());
     let mut seen = [0; InvoiceStatus::ALL.len()];
     for seed in 1..=40 {
-        let mut dice = Dice(seed);
+        let mut dice = RandomInputs(seed);
         for _ in 0..5_000 {
             // A price whose tolerance is not a whole number of cents is as frequent as one whose tolerance is.
             let due = dice.pick(&[DUE, DUE, 1, 3, 333, 9_999, 5_000_000]);
-            let scale =
-                |(state, on_time, was, value): Paid| (state, on_time, was, value * due / DUE);
+            let scale = |(state, on_time, was, value): PaymentInput| {
+                (state, on_time, was, value * due / DUE)
+            };
             let size = 3 + dice.roll(4);
             let case = Case {
                 due,

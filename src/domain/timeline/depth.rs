@@ -3,12 +3,12 @@
 //! Invariant: the number of confirmations stands beside the last step of a payment only. Earlier steps describe the
 //! past.
 
-use super::{Entry, History};
+use super::{InvoiceHistory, TimelineEntry};
 use crate::domain::confirmations::OnChain;
 use std::collections::HashMap;
 
 /// Adds the explorer link to every step of a payment, and the confirmations it has and needs to its last step.
-pub(super) fn tell(entries: &mut [Entry], history: &History<'_>) {
+pub(super) fn tell(entries: &mut [TimelineEntry], history: &InvoiceHistory<'_>) {
     let on_chain = history.payments.iter().zip(history.on_chain);
     let mut untold: HashMap<&str, OnChain> = on_chain
         .map(|(payment, on_chain)| (payment.id.as_str(), on_chain.clone()))

@@ -2,13 +2,13 @@
 //!
 //! Invariant: the sums are the ones that `status` compares, in whole cents.
 
-use super::{Paid, PaymentStep};
+use super::{PaymentStep, TimelinePayment};
 use crate::domain::fields::view;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{Bps, Cents, Currency, Total, least_reaching, most_within};
 use crate::domain::payment::PaymentState;
-use crate::domain::rate::{Quoted, RateSource};
-use crate::domain::status::{InvoiceStatus, Judged, Terms};
+use crate::domain::rate::{RateQuote, RateSource};
+use crate::domain::status::{InvoiceStatus, InvoiceTerms, JudgedPayment};
 use crate::domain::time::Time;
 use crate::domain::transfer::{Transfer, TransferStatus};
 
@@ -33,10 +33,11 @@ view! {
 
 impl Sums {
     /// Returns the sums of these payments.
-    pub fn of(terms: &Terms, payments: &[Judged]) -> Sums {
+    pub fn of(terms: &InvoiceTerms, payments: &[JudgedPayment]) -> Sums {
         let sum = |state: PaymentState, on_time: bool| {
-            let counts =
-                move |payment: &&Judged| payment.state == state && payment.on_time == on_time;
+            let counts = move |payment: &&JudgedPayment| {
+                payment.state == state && payment.on_time == on_time
+            };
             let values = payments.iter().filter(counts).map(|payment| payment.value);
             values.sum::<Total>()
         };
@@ -81,7 +82,7 @@ pub(super) fn why(
     status: InvoiceStatus,
     invoice: &Invoice,
     sums: &Sums,
-    payments: &[Judged],
+    payments: &[JudgedPayment],
 ) -> String {
     let currency = invoice.currency;
     let confirmed = sums.confirmed(currency);
@@ -116,9 +117,9 @@ pub(super) fn why(
 }
 
 /// Explains why an invoice failed.
-fn vanished(payments: &[Judged]) -> &'static str {
+fn vanished(payments: &[JudgedPayment]) -> &'static str {
     let was_confirmed =
-        |payment: &Judged| payment.state == PaymentState::Dropped && payment.was_confirmed;
+        |payment: &JudgedPayment| payment.state == PaymentState::Dropped && payment.was_confirmed;
     if payments.iter().any(was_confirmed) {
         "a payment that had been confirmed is gone"
     } else {
@@ -129,7 +130,7 @@ fn vanished(payments: &[Judged]) -> &'static str {
 /// Returns the source of a rate, to be appended to the rate. Empty for the fixed rate of simulated chains.
 ///
 /// The text names the time of a rate that was older than three minutes when it priced something.
-pub(super) fn told_by(quoted: &Quoted, priced_at: Time) -> String {
+pub(super) fn told_by(quoted: &RateQuote, priced_at: Time) -> String {
     let by = match quoted.source {
         RateSource::Fixed => return String::new(),
         RateSource::Median => "the median of the sources",
@@ -148,7 +149,7 @@ pub(super) fn told_by(quoted: &Quoted, priced_at: Time) -> String {
 }
 
 /// Returns the sentence for a payment's change.
-pub(super) fn payment_text(paid: &Paid, currency: Currency, priced_at: Time) -> String {
+pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at: Time) -> String {
     let happened = match paid.step {
         PaymentStep::Seen => "seen",
         PaymentStep::Confirmed => "confirmed",

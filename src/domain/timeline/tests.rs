@@ -1,14 +1,16 @@
 //! Timelines of invoices that the tests make up.
 
-use super::{Entry, EntryKind, History, Step, What, timeline};
+use super::{
+    InvoiceChange, InvoiceHistory, InvoiceStep, TimelineEntry, TimelineEntryKind, timeline,
+};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::invoice::Invoice;
-use crate::domain::ledger::{Entry as Booked, LedgerKind, RefType};
+use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
-use crate::domain::rate::{Quoted, RateSource};
+use crate::domain::rate::{RateQuote, RateSource};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{HOUR_MS, Time};
 use serde_json::value::RawValue;
@@ -73,8 +75,8 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
 }
 
 /// A rate of 80 EUR a coin.
-fn quoted() -> Option<Quoted> {
-    Some(Quoted::fixed("80".parse().ok()?, Time(1)))
+fn quoted() -> Option<RateQuote> {
+    Some(RateQuote::fixed("80".parse().ok()?, Time(1)))
 }
 
 fn quote() -> Option<Quote> {
@@ -89,8 +91,8 @@ fn quote() -> Option<Quote> {
     })
 }
 
-fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, Booked) {
-    let entry = Booked {
+fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, LedgerEntry) {
+    let entry = LedgerEntry {
         seq: at,
         id: format!("l{at}"),
         currency: Currency::Eur,
@@ -108,8 +110,8 @@ fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, Booked)
 /// Returns the texts of a timeline until `now`.
 fn told(
     payments: &[Option<Payment>],
-    steps: &[(i64, What)],
-    booked: &[(i64, Booked)],
+    steps: &[(i64, InvoiceChange)],
+    booked: &[(i64, LedgerEntry)],
     now: i64,
 ) -> Vec<String> {
     told_of(quote(), payments, steps, booked, now)
@@ -119,20 +121,20 @@ fn told(
 fn told_of(
     quote: Option<Quote>,
     payments: &[Option<Payment>],
-    steps: &[(i64, What)],
-    booked: &[(i64, Booked)],
+    steps: &[(i64, InvoiceChange)],
+    booked: &[(i64, LedgerEntry)],
     now: i64,
 ) -> Vec<String> {
     let payments: Vec<Payment> = payments.iter().flatten().cloned().collect();
-    let steps: Vec<Step> = steps
+    let steps: Vec<InvoiceStep> = steps
         .iter()
-        .map(|(at, what)| Step {
+        .map(|(at, what)| InvoiceStep {
             at: Time(*at),
-            what: *what,
+            change: *what,
         })
         .collect();
     let quotes: Vec<Quote> = quote.into_iter().collect();
-    let history = History {
+    let history = InvoiceHistory {
         invoice: &invoice(),
         quotes: &quotes,
         payments: &payments,
@@ -143,11 +145,14 @@ fn told_of(
     };
     let entries = timeline(&history, Time(now));
     assert!(entries.iter().all(|entry| entry.at.0 <= now));
-    entries.into_iter().map(|entry: Entry| entry.text).collect()
+    entries
+        .into_iter()
+        .map(|entry: TimelineEntry| entry.text)
+        .collect()
 }
 
+use InvoiceChange::{Payment as Pay, Picked, Status};
 use PaymentState::{Confirmed, Dropped, Seen};
-use What::{Payment as Pay, Picked, Status};
 
 #[test]
 fn a_payment_a_little_short_is_told_with_its_numbers() {
@@ -240,8 +245,8 @@ fn late_money_comes_after_the_deadline() {
 }
 
 /// Returns a public rate of this time.
-fn priced_by(at: i64) -> Option<Quoted> {
-    Some(Quoted {
+fn priced_by(at: i64) -> Option<RateQuote> {
+    Some(RateQuote {
         source: RateSource::Median,
         at: Time(at),
         ..quoted()?
@@ -309,5 +314,5 @@ fn too_much_and_too_little_name_their_bounds() {
 
 #[test]
 fn kinds_have_texts() {
-    assert_eq!(EntryKind::CoinPicked.as_str(), "coin_picked");
+    assert_eq!(TimelineEntryKind::CoinPicked.as_str(), "coin_picked");
 }

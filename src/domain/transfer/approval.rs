@@ -4,7 +4,7 @@
 
 use super::Transfer;
 use super::sender::SentBy;
-use super::terms::Terms;
+use super::terms::TransferTerms;
 use crate::domain::asset::Asset;
 use crate::domain::money::Bps;
 use crate::domain::money::coin::{Rate, Units};
@@ -74,7 +74,7 @@ pub struct ApprovalRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// Rate, fee and amount in coin.
-    pub terms: Terms,
+    pub terms: TransferTerms,
     /// Source of the fee.
     pub fee_source: FeeSource,
     /// Sender of the transfer.
@@ -88,21 +88,21 @@ impl ApprovalRequest {
     ///
     /// # Errors
     /// `invalid_request` for `rate` or `networkFee`: malformed, missing, or not explicitly accepted.
-    pub fn fix(&self, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusal> {
+    pub fn fix(&self, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, Refusal> {
         let mut insisted_on = Vec::new();
         let rate = self.rate(of, proposal, &mut insisted_on)?;
         let (network_fee, fee_source) = match &self.network_fee {
             Some(text) => (network_fee(text, of.asset)?, FeeSource::Given),
             None => (proposal.fee.amount, proposal.fee.source),
         };
-        let terms = Terms::new(of.amount, of.asset, rate, network_fee)?;
+        let terms = TransferTerms::new(of.amount, of.asset, rate, network_fee)?;
         if proposal.is_guarded && is_large(&terms, of)? {
             if !self.accepts_fee {
                 return Err(large_fee(&terms, of));
             }
             insisted_on.push("networkFee");
         }
-        Ok(Fixed {
+        Ok(FixedTerms {
             terms,
             fee_source,
             insisted_on,
@@ -139,16 +139,16 @@ impl ApprovalRequest {
 
 /// Fixed terms, before the sender is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fixed {
+pub struct FixedTerms {
     /// Rate, fee and amount in coin.
-    pub terms: Terms,
+    pub terms: TransferTerms,
     /// Source of the fee.
     pub fee_source: FeeSource,
     /// Fields that needed explicit acceptance.
     pub insisted_on: Vec<&'static str>,
 }
 
-impl Fixed {
+impl FixedTerms {
     /// Returns the approval with this sender.
     pub fn sent_by(self, sent_by: SentBy) -> Approval {
         Approval {
@@ -161,7 +161,7 @@ impl Fixed {
 }
 
 /// Returns `true` if the fee is more than a quarter of the amount.
-fn is_large(terms: &Terms, of: &Transfer) -> Result<bool, Refusal> {
+fn is_large(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
     let gross = terms.rate.units_within(of.amount, of.asset.decimals);
     let gross =
         gross.map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
@@ -173,7 +173,7 @@ fn is_large(terms: &Terms, of: &Transfer) -> Result<bool, Refusal> {
 }
 
 /// Refuses a fee that is more than a quarter of the amount.
-fn large_fee(terms: &Terms, of: &Transfer) -> Refusal {
+fn large_fee(terms: &TransferTerms, of: &Transfer) -> Refusal {
     let (asset, currency) = (of.asset, of.currency);
     let fee = asset.text(terms.network_fee);
     let worth = terms.rate.value(terms.network_fee, asset.decimals);

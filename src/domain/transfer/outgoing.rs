@@ -21,7 +21,7 @@ const TOO_MUCH_PART: u128 = 100;
 
 /// Known facts about a transfer.
 #[derive(Clone, Debug)]
-pub struct Facts<'a> {
+pub struct TransferFacts<'a> {
     /// `true` if a node watches its chain, or its simulated chain has reported it.
     pub is_watched: bool,
     /// Attached transaction.
@@ -38,7 +38,7 @@ pub struct Facts<'a> {
 
 /// Verdict on a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct TransferVerdict {
     /// State to return to readers.
     pub state: OnChainState,
     /// Problem, or the event that is waited for.
@@ -52,7 +52,7 @@ pub struct Verdict {
 }
 
 /// Judges a transfer.
-pub fn judge(of: &Transfer, facts: &Facts<'_>) -> Verdict {
+pub fn judge(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
     let counted = || {
         let counts = |output: &&SentOutput| output.transfer == Some(of.seq);
         facts.outputs.iter().filter(counts)
@@ -78,7 +78,7 @@ pub fn judge(of: &Transfer, facts: &Facts<'_>) -> Verdict {
         more.0 > amount.0 / TOO_MUCH_PART
     });
     let (state, problem) = stand(of, facts, amount_seen);
-    Verdict {
+    TransferVerdict {
         state,
         problem,
         amount_seen,
@@ -87,13 +87,13 @@ pub fn judge(of: &Transfer, facts: &Facts<'_>) -> Verdict {
     }
 }
 
-type Stand = (OnChainState, Option<String>);
+type OnChainFinding = (OnChainState, Option<String>);
 
-fn review(problem: impl Into<String>) -> Stand {
+fn review(problem: impl Into<String>) -> OnChainFinding {
     (OnChainState::NeedsReview, Some(problem.into()))
 }
 
-fn stand(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
+fn stand(of: &Transfer, facts: &TransferFacts<'_>, amount_seen: Units) -> OnChainFinding {
     if let Some(open) = facts.reviews.first() {
         return review(open.problem.clone());
     }
@@ -109,7 +109,7 @@ fn stand(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
     }
 }
 
-fn unless_unwatched(facts: &Facts<'_>, state: OnChainState) -> OnChainState {
+fn unless_unwatched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
     if facts.is_watched {
         state
     } else {
@@ -117,7 +117,7 @@ fn unless_unwatched(facts: &Facts<'_>, state: OnChainState) -> OnChainState {
     }
 }
 
-fn settled(of: &Transfer, facts: &Facts<'_>) -> Stand {
+fn settled(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
     match of.dispatch.settled_by {
         Some(SettledBy::Unchecked) if of.mode.is_live() => (
             OnChainState::Unwatched,
@@ -130,7 +130,7 @@ fn settled(of: &Transfer, facts: &Facts<'_>) -> Stand {
     }
 }
 
-fn processing(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
+fn processing(of: &Transfer, facts: &TransferFacts<'_>, amount_seen: Units) -> OnChainFinding {
     if let Some(stand) = signers(of, facts) {
         return stand;
     }
@@ -153,7 +153,7 @@ fn processing(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
 }
 
 /// Returns the finding about the signer's outcome, until a transaction is attached.
-fn signers(of: &Transfer, facts: &Facts<'_>) -> Option<Stand> {
+fn signers(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
     let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
     let is_found = of.txid.is_some() && !of.is_held() && sending != Sending::Running;
@@ -185,9 +185,9 @@ fn signers(of: &Transfer, facts: &Facts<'_>) -> Option<Stand> {
 
 fn unseen(
     of: &Transfer,
-    facts: &Facts<'_>,
+    facts: &TransferFacts<'_>,
     (txid, transaction): (&str, &AttachedTransaction),
-) -> Stand {
+) -> OnChainFinding {
     if let Some(by) = &transaction.gone_by {
         return review(format!(
             "transaction {txid} cannot be confirmed any more: {by} took its place"
@@ -213,9 +213,9 @@ fn unseen(
 
 fn seen(
     of: &Transfer,
-    facts: &Facts<'_>,
+    facts: &TransferFacts<'_>,
     (transaction, amount_seen): (&AttachedTransaction, Units),
-) -> Stand {
+) -> OnChainFinding {
     let txid = &transaction.txid;
     if transaction.is_reverted {
         return review(format!("transaction {txid} reverted and moved nothing"));

@@ -99,7 +99,7 @@ pub struct Settlement {
 
 /// A step of a transfer with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum TransferStep {
     /// Approves it with these terms.
     Approve(Approval),
     /// Changes its sender.
@@ -118,32 +118,32 @@ pub enum Step {
     Release(Option<SentBy>),
 }
 
-impl Step {
+impl TransferStep {
     /// Returns the fields that needed explicit acceptance.
     pub fn insisted_on(&self) -> Vec<&'static str> {
         match self {
-            Step::Approve(approval) => approval.insisted_on.clone(),
-            Step::Reassign(_)
-            | Step::Process(_)
-            | Step::Pay(_)
-            | Step::Fail(_)
-            | Step::Reject(_)
-            | Step::Cancel(_)
-            | Step::Release(_) => Vec::new(),
+            TransferStep::Approve(approval) => approval.insisted_on.clone(),
+            TransferStep::Reassign(_)
+            | TransferStep::Process(_)
+            | TransferStep::Pay(_)
+            | TransferStep::Fail(_)
+            | TransferStep::Reject(_)
+            | TransferStep::Cancel(_)
+            | TransferStep::Release(_) => Vec::new(),
         }
     }
 
     /// Returns the action of the step.
     pub const fn action(&self) -> TransferAction {
         match self {
-            Step::Approve(_) => TransferAction::Approve,
-            Step::Reassign(_) => TransferAction::Reassign,
-            Step::Process(_) => TransferAction::Process,
-            Step::Pay(_) => TransferAction::Pay,
-            Step::Fail(_) => TransferAction::Fail,
-            Step::Reject(_) => TransferAction::Reject,
-            Step::Cancel(_) => TransferAction::Cancel,
-            Step::Release(_) => TransferAction::Release,
+            TransferStep::Approve(_) => TransferAction::Approve,
+            TransferStep::Reassign(_) => TransferAction::Reassign,
+            TransferStep::Process(_) => TransferAction::Process,
+            TransferStep::Pay(_) => TransferAction::Pay,
+            TransferStep::Fail(_) => TransferAction::Fail,
+            TransferStep::Reject(_) => TransferAction::Reject,
+            TransferStep::Cancel(_) => TransferAction::Cancel,
+            TransferStep::Release(_) => TransferAction::Release,
         }
     }
 }

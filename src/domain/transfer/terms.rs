@@ -9,7 +9,7 @@ use crate::domain::refusal::Refusal;
 
 /// Terms that are fixed at approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct TransferTerms {
     /// Fiat per whole coin.
     pub rate: Rate,
     /// Network fee, taken out of the amount, in base units of the coin.
@@ -18,7 +18,7 @@ pub struct Terms {
     pub amount_crypto: Units,
 }
 
-impl Terms {
+impl TransferTerms {
     /// Computes the terms of sending `amount` in this coin: amount ÷ rate less the network fee, rounded down to
     /// min(decimals, 8) places.
     ///
@@ -30,7 +30,7 @@ impl Terms {
         asset: &Asset,
         rate: Rate,
         network_fee: Units,
-    ) -> Result<Terms, Refusal> {
+    ) -> Result<TransferTerms, Refusal> {
         let gross = rate
             .units_within(amount, asset.decimals)
             .map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
@@ -43,7 +43,7 @@ impl Terms {
             let (id, problem) = (asset.id, "leaves nothing of the amount");
             Refusal::field("networkFee", format!("{problem}: {fee} of {gross} {id}"))
         })?;
-        Ok(Terms {
+        Ok(TransferTerms {
             rate,
             network_fee,
             amount_crypto,
@@ -65,7 +65,7 @@ pub const fn fixed_network_fee(asset: &Asset) -> Units {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Asset, Cents, Rate, Terms, Units};
+    use super::{Asset, Cents, Rate, TransferTerms, Units};
 
     fn terms(cents: i64, asset: &str, rate: &str, fee: &str) -> Result<String, String> {
         let asset = Asset::find(asset).unwrap();
@@ -73,7 +73,7 @@ mod tests {
             rate.parse::<Rate>().unwrap(),
             Units::parse(fee, asset.decimals).unwrap(),
         );
-        let terms = Terms::new(Cents(cents), asset, rate, fee);
+        let terms = TransferTerms::new(Cents(cents), asset, rate, fee);
         terms
             .map(|terms| asset.text(terms.amount_crypto))
             .map_err(|refusal| refusal.message)

@@ -1,6 +1,6 @@
 //! Unusual ways to write a url, an origin or a host.
 
-use super::{Authority, Destination, Fault, Host, NEVER_AN_APP, Site};
+use super::{Authority, Destination, Host, NEVER_AN_APP, Site, UrlProblem};
 
 fn is_site(text: &str) -> bool {
     Site::parse(text).is_ok()
@@ -10,7 +10,7 @@ fn is_site_or_app(text: &str) -> bool {
     Destination::parse(text).is_some()
 }
 
-fn fault(text: &str) -> Option<Fault> {
+fn fault(text: &str) -> Option<UrlProblem> {
     Site::parse(text).err()
 }
 
@@ -100,65 +100,69 @@ fn no_disguise_makes_a_script_an_apps_url() {
 }
 
 /// Unusual host and port texts, each with its problem.
-const ODD: &[(&str, Fault)] = &[
-    ("user@shop.example", Fault::Credentials),
-    ("user:pass@shop.example", Fault::Credentials),
-    ("@shop.example", Fault::Credentials),
-    ("shop.example@10.0.0.1", Fault::Credentials),
-    ("shop.example\\@10.0.0.1", Fault::Shape),
-    ("shop.example\\", Fault::Shape),
-    ("shop.ex\tample", Fault::NotPlain),
-    ("shop.ex\nample", Fault::NotPlain),
-    ("shop.ex\rample", Fault::NotPlain),
-    ("shop.ex\0ample", Fault::NotPlain),
-    ("shop.ex ample", Fault::NotPlain),
-    ("sh\u{f6}p.example", Fault::NotPlain),
-    ("\u{ff11}27.0.0.1", Fault::NotPlain),
-    ("shop\u{3002}example", Fault::NotPlain),
-    ("", Fault::Shape),
-    ("[::1", Fault::Shape),
-    ("[::1]x", Fault::Host),
-    ("[fe80::1%25eth0]", Fault::Host),
-    ("[fe80::1%eth0]", Fault::Host),
-    ("[127.0.0.1]", Fault::Host),
-    ("[shop.example]", Fault::Host),
-    ("[]", Fault::Host),
-    ("[[::1]]", Fault::Host),
-    ("::1", Fault::Host),
-    (":80", Fault::Host),
-    (".", Fault::Host),
-    ("..", Fault::Host),
-    ("shop..example", Fault::Host),
-    (".shop.example", Fault::Host),
-    ("shop.example..", Fault::Host),
-    ("%31%32%37.0.0.1", Fault::Host),
-    ("shop%2eexample", Fault::Host),
-    ("*.shop.example", Fault::Host),
-    ("shop;example", Fault::Host),
-    ("shop,example", Fault::Host),
-    ("2130706433", Fault::Host),
-    ("0x7f.1", Fault::Host),
-    ("0X7F.1", Fault::Host),
-    ("127.1", Fault::Host),
-    ("0177.0.0.1", Fault::Host),
-    ("256.0.0.1", Fault::Host),
-    ("1.2.3.4.5", Fault::Host),
-    ("shop.example:", Fault::Port),
-    ("shop.example:0", Fault::Port),
-    ("shop.example:00", Fault::Port),
-    ("shop.example:65536", Fault::Port),
-    ("shop.example:99999999999999999999", Fault::Port),
-    ("shop.example:+80", Fault::Port),
-    ("shop.example:-1", Fault::Port),
-    ("shop.example:8x", Fault::Port),
-    ("shop.example:80:80", Fault::Port),
-    ("[::1]:0", Fault::Port),
+const ODD: &[(&str, UrlProblem)] = &[
+    ("user@shop.example", UrlProblem::Credentials),
+    ("user:pass@shop.example", UrlProblem::Credentials),
+    ("@shop.example", UrlProblem::Credentials),
+    ("shop.example@10.0.0.1", UrlProblem::Credentials),
+    ("shop.example\\@10.0.0.1", UrlProblem::Shape),
+    ("shop.example\\", UrlProblem::Shape),
+    ("shop.ex\tample", UrlProblem::NotPlain),
+    ("shop.ex\nample", UrlProblem::NotPlain),
+    ("shop.ex\rample", UrlProblem::NotPlain),
+    ("shop.ex\0ample", UrlProblem::NotPlain),
+    ("shop.ex ample", UrlProblem::NotPlain),
+    ("sh\u{f6}p.example", UrlProblem::NotPlain),
+    ("\u{ff11}27.0.0.1", UrlProblem::NotPlain),
+    ("shop\u{3002}example", UrlProblem::NotPlain),
+    ("", UrlProblem::Shape),
+    ("[::1", UrlProblem::Shape),
+    ("[::1]x", UrlProblem::Host),
+    ("[fe80::1%25eth0]", UrlProblem::Host),
+    ("[fe80::1%eth0]", UrlProblem::Host),
+    ("[127.0.0.1]", UrlProblem::Host),
+    ("[shop.example]", UrlProblem::Host),
+    ("[]", UrlProblem::Host),
+    ("[[::1]]", UrlProblem::Host),
+    ("::1", UrlProblem::Host),
+    (":80", UrlProblem::Host),
+    (".", UrlProblem::Host),
+    ("..", UrlProblem::Host),
+    ("shop..example", UrlProblem::Host),
+    (".shop.example", UrlProblem::Host),
+    ("shop.example..", UrlProblem::Host),
+    ("%31%32%37.0.0.1", UrlProblem::Host),
+    ("shop%2eexample", UrlProblem::Host),
+    ("*.shop.example", UrlProblem::Host),
+    ("shop;example", UrlProblem::Host),
+    ("shop,example", UrlProblem::Host),
+    ("2130706433", UrlProblem::Host),
+    ("0x7f.1", UrlProblem::Host),
+    ("0X7F.1", UrlProblem::Host),
+    ("127.1", UrlProblem::Host),
+    ("0177.0.0.1", UrlProblem::Host),
+    ("256.0.0.1", UrlProblem::Host),
+    ("1.2.3.4.5", UrlProblem::Host),
+    ("shop.example:", UrlProblem::Port),
+    ("shop.example:0", UrlProblem::Port),
+    ("shop.example:00", UrlProblem::Port),
+    ("shop.example:65536", UrlProblem::Port),
+    ("shop.example:99999999999999999999", UrlProblem::Port),
+    ("shop.example:+80", UrlProblem::Port),
+    ("shop.example:-1", UrlProblem::Port),
+    ("shop.example:8x", UrlProblem::Port),
+    ("shop.example:80:80", UrlProblem::Port),
+    ("[::1]:0", UrlProblem::Port),
 ];
 
 #[test]
 fn every_odd_host_is_a_fault_or_the_same_to_all_readers() {
     let long = format!("{}a", "a.".repeat(127));
-    for (authority, fault) in ODD.iter().copied().chain([(long.as_str(), Fault::Host)]) {
+    for (authority, fault) in ODD
+        .iter()
+        .copied()
+        .chain([(long.as_str(), UrlProblem::Host)])
+    {
         for end in ["", "/", "/a", "?b", "#c"] {
             let url = format!("https://{authority}{end}");
             assert_eq!(self::fault(&url), Some(fault), "{url:?}");
@@ -168,10 +172,10 @@ fn every_odd_host_is_a_fault_or_the_same_to_all_readers() {
     for url in [
         "https:/x", "//x", "https:x", "/x", "x", "", "://x", "https//x",
     ] {
-        assert_eq!(fault(url), Some(Fault::Shape), "{url}");
+        assert_eq!(fault(url), Some(UrlProblem::Shape), "{url}");
     }
     for url in ["ftp://x", "javascript://x", "httpss://x", "myshop://x"] {
-        assert_eq!(fault(url), Some(Fault::Scheme), "{url}");
+        assert_eq!(fault(url), Some(UrlProblem::Scheme), "{url}");
     }
     let path = format!("https://shop.example/{}", "a".repeat(1_000_000));
     assert!(is_site(&path), "how long a field may be, the field says");

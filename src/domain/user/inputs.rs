@@ -5,7 +5,7 @@ use crate::domain::fields::rule::{DescribedRule, FlagRule, choice, described};
 use crate::domain::fields::text_rule::{EmailRule, TextRule, email, text};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::refusal::Refusal;
-use crate::domain::second_factor::{CODE_CHARS_MAX, Code};
+use crate::domain::second_factor::{CODE_CHARS_MAX, EnteredCode};
 
 input! {
     pub(crate) SetUp, checked token, email, password; unknown refused {
@@ -20,7 +20,7 @@ input! {
         required email: String = text(1..=EMAIL_CHARS_MAX), "operator@sandbox.test";
         required password: String = text(0..=1000), "sandbox";
         /// With the second factor on: the six digits of the authenticator app, or a recovery code. Each works once.
-        optional code: Code = CodeRule { chars_min: 0 };
+        optional code: EnteredCode = CodeRule { chars_min: 0 };
     }
 }
 
@@ -29,7 +29,7 @@ input! {
         /// Present password.
         required password: String = PASSWORD, "sandbox";
         /// With the second factor on: the six digits of the authenticator app, or a recovery code. Each works once.
-        optional code: Code = CodeRule { chars_min: 0 };
+        optional code: EnteredCode = CodeRule { chars_min: 0 };
     }
 }
 
@@ -39,14 +39,14 @@ input! {
         required password: String = PASSWORD, "correct horse battery";
         required new_password: String = NEW_PASSWORD, "staple correct horse";
         /// With the second factor on: the six digits of the authenticator app, or a recovery code. Each works once.
-        optional code: Code = CodeRule { chars_min: 0 };
+        optional code: EnteredCode = CodeRule { chars_min: 0 };
     }
 }
 
 input! {
     pub(crate) SecondFactorCode, checked code; unknown refused {
         /// The six digits of the authenticator app; for turning it off, also a recovery code.
-        expected code: Code = CodeRule { chars_min: 1 }, "287082";
+        expected code: EnteredCode = CodeRule { chars_min: 1 }, "287082";
     }
 }
 
@@ -85,11 +85,11 @@ struct CodeRule {
 }
 
 impl Rule for CodeRule {
-    type Value = Code;
+    type Value = EnteredCode;
 
-    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Code>, Refusal> {
+    fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<EnteredCode>, Refusal> {
         let text = fields.text(name, 1..=CODE_CHARS_MAX)?;
-        text.map(Code::read).transpose()
+        text.map(EnteredCode::read).transpose()
     }
 
     fn keywords(&self) -> Keywords {

@@ -3,7 +3,7 @@
 //! Invariant: an address depends on the wallet and its index alone.
 
 use super::extended::{ExtendedKey, child, plus};
-use super::{Script, Wallet};
+use super::{ScriptType, Wallet};
 use crate::domain::address::{self, PayTo};
 use k256::elliptic_curve::sec1::ToSec1Point;
 use k256::{ProjectivePoint, PublicKey};
@@ -13,7 +13,7 @@ use sha3::Keccak256;
 
 /// Receiving branch of a wallet, m/0. Its point is computed once for all addresses.
 #[derive(Clone, Debug)]
-pub struct Branch {
+pub struct ReceivingBranch {
     wallet: Wallet,
     key: ExtendedKey,
     point: ProjectivePoint,
@@ -21,7 +21,7 @@ pub struct Branch {
 
 /// An address that was derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Derived {
+pub struct WalletAddress {
     /// Canonical text of the address.
     pub address: String,
     /// Script of an output to the address, on chains with transaction outputs.
@@ -30,10 +30,10 @@ pub struct Derived {
 
 impl Wallet {
     /// Returns the receiving branch; `None` if the key is not a valid point. A wallet that was read always has one.
-    pub fn receiving(&self) -> Option<Branch> {
+    pub fn receiving(&self) -> Option<ReceivingBranch> {
         let key = self.key.child(0)?;
         let point = PublicKey::from_sec1_bytes(&key.key).ok()?.to_projective();
-        Some(Branch {
+        Some(ReceivingBranch {
             wallet: *self,
             key,
             point,
@@ -41,26 +41,26 @@ impl Wallet {
     }
 }
 
-impl Branch {
+impl ReceivingBranch {
     /// Returns the address at an index; `None` from [`INDEX_END`](super::INDEX_END) on.
-    pub fn derive(&self, index: u32) -> Option<Derived> {
+    pub fn derive(&self, index: u32) -> Option<WalletAddress> {
         let key = child(&self.point, &self.key, index)?.key;
         let pay_to = match self.wallet.script {
             None => PayTo::Account(account(&key)?),
-            Some(Script::Pkh) => PayTo::KeyHash(hash160(&key)),
-            Some(Script::Wpkh) => PayTo::WitnessKeyHash(hash160(&key)),
-            Some(Script::ShWpkh) => {
+            Some(ScriptType::Pkh) => PayTo::KeyHash(hash160(&key)),
+            Some(ScriptType::Wpkh) => PayTo::WitnessKeyHash(hash160(&key)),
+            Some(ScriptType::ShWpkh) => {
                 // The script to hash: version 0 and the hash of the key (BIP 141).
                 let program = [&[0x00, 0x14][..], &hash160(&key)].concat();
                 PayTo::ScriptHash(hash160(&program))
             }
-            Some(Script::Tr) => PayTo::Taproot(taproot(&key)?),
+            Some(ScriptType::Tr) => PayTo::Taproot(taproot(&key)?),
         };
         let (chain, network) = (self.wallet.chain, self.wallet.network);
         let is_regtest = network == super::WalletNetwork::Regtest;
         let address = address::write(chain, network.encoding(), is_regtest, &pay_to)?;
         let script = address::script(chain, &address);
-        Some(Derived { address, script })
+        Some(WalletAddress { address, script })
     }
 }
 

@@ -3,22 +3,22 @@
 //! Invariant: an accepted descriptor describes the addresses at m/0/index of its key, and its checksum, if any, is
 //! right.
 
-use super::Script;
+use super::ScriptType;
 
 /// Content of a descriptor.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Described<'a> {
-    pub(super) script: Script,
+pub(super) struct DescribedKey<'a> {
+    pub(super) script: ScriptType,
     /// Extended key without its origin and path.
     pub(super) key: &'a str,
 }
 
 /// Text before and after the key, by script type.
-const FORMS: [(&str, &str, Script); 4] = [
-    ("pkh(", ")", Script::Pkh),
-    ("wpkh(", ")", Script::Wpkh),
-    ("sh(wpkh(", "))", Script::ShWpkh),
-    ("tr(", ")", Script::Tr),
+const FORMS: [(&str, &str, ScriptType); 4] = [
+    ("pkh(", ")", ScriptType::Pkh),
+    ("wpkh(", ")", ScriptType::Wpkh),
+    ("sh(wpkh(", "))", ScriptType::ShWpkh),
+    ("tr(", ")", ScriptType::Tr),
 ];
 
 /// Path after the key: the receiving addresses, alone or with the change addresses (BIP 389).
@@ -28,7 +28,7 @@ const PATHS: [&str; 2] = ["/0/*", "/<0;1>/*"];
 ///
 /// # Errors
 /// The problem, to be appended to the name of its field.
-pub(super) fn read(text: &str) -> Result<Described<'_>, &'static str> {
+pub(super) fn read(text: &str) -> Result<DescribedKey<'_>, &'static str> {
     let body = match text.split_once('#') {
         None => text,
         Some((body, sum)) if checksum(body).as_deref() == Some(sum) => body,
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str) -> Result<Described<'_>, &'static str> {
     if key.contains(['(', ')', ',', '{', '}', '/', '[', ']']) {
         return Err("must be a descriptor of one extended key, followed by /0/* and nothing else");
     }
-    Ok(Described { script, key })
+    Ok(DescribedKey { script, key })
 }
 
 /// Returns the rest after `[fingerprint/path]`, the origin of the key.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a key that was read is a point of the curve, so it has children.
 
-use super::{Network, Script};
+use super::{Network, ScriptType};
 use crate::domain::asset::Chain;
 use hmac::{Hmac, KeyInit, Mac};
 use k256::elliptic_curve::PrimeField;
@@ -74,13 +74,13 @@ pub(super) fn compressed(point: &ProjectivePoint) -> Option<[u8; 33]> {
 
 /// Meaning of the first four bytes of an extended public key (SLIP-132, and the exports of each chain's wallets).
 #[derive(Debug)]
-pub(super) struct Version {
+pub(super) struct KeyVersion {
     bytes: u32,
     /// Chains whose wallets write this version, by the first of each pool.
     pub(super) chains: &'static [Chain],
     pub(super) network: Network,
     /// Script type of the version, if it has one.
-    pub(super) script: Option<Script>,
+    pub(super) script: Option<ScriptType>,
     /// `true` if the version always has this script type. Some wallets write `Ltub` for every type.
     pub(super) is_script_fixed: bool,
 }
@@ -100,9 +100,9 @@ const fn version(
     bytes: u32,
     chains: &'static [Chain],
     network: Network,
-    script: Option<Script>,
-) -> Version {
-    Version {
+    script: Option<ScriptType>,
+) -> KeyVersion {
+    KeyVersion {
         bytes,
         chains,
         network,
@@ -113,22 +113,27 @@ const fn version(
 
 const LTUB: u32 = 0x019d_a462;
 
-const VERSIONS: [Version; 11] = [
+const VERSIONS: [KeyVersion; 11] = [
     // xpub, ypub, zpub
     version(0x0488_b21e, ALL, Network::Main, None),
-    version(0x049d_7cb2, SEGWIT, Network::Main, Some(Script::ShWpkh)),
-    version(0x04b2_4746, SEGWIT, Network::Main, Some(Script::Wpkh)),
+    version(0x049d_7cb2, SEGWIT, Network::Main, Some(ScriptType::ShWpkh)),
+    version(0x04b2_4746, SEGWIT, Network::Main, Some(ScriptType::Wpkh)),
     // tpub, upub, vpub
     version(0x0435_87cf, ALL, Network::Test, None),
-    version(0x044a_5262, SEGWIT, Network::Test, Some(Script::ShWpkh)),
-    version(0x045f_1cf6, SEGWIT, Network::Test, Some(Script::Wpkh)),
+    version(0x044a_5262, SEGWIT, Network::Test, Some(ScriptType::ShWpkh)),
+    version(0x045f_1cf6, SEGWIT, Network::Test, Some(ScriptType::Wpkh)),
     // Ltub, Mtub, ttub
-    version(LTUB, LITECOIN, Network::Main, Some(Script::Pkh)),
-    version(0x01b2_6ef6, LITECOIN, Network::Main, Some(Script::ShWpkh)),
+    version(LTUB, LITECOIN, Network::Main, Some(ScriptType::Pkh)),
+    version(
+        0x01b2_6ef6,
+        LITECOIN,
+        Network::Main,
+        Some(ScriptType::ShWpkh),
+    ),
     version(0x0436_f6e1, LITECOIN, Network::Test, None),
     // dgub, tgub
-    version(0x02fa_cafd, DOGECOIN, Network::Main, Some(Script::Pkh)),
-    version(0x0432_a9a8, DOGECOIN, Network::Test, Some(Script::Pkh)),
+    version(0x02fa_cafd, DOGECOIN, Network::Main, Some(ScriptType::Pkh)),
+    version(0x0432_a9a8, DOGECOIN, Network::Test, Some(ScriptType::Pkh)),
 ];
 
 /// Ypub, Zpub, Upub, Vpub: keys of multisignature wallets.
@@ -138,7 +143,7 @@ const OF_SEVERAL: [u32; 4] = [0x0295_b43f, 0x02aa_7ed3, 0x0242_89ef, 0x0257_5483
 ///
 /// # Errors
 /// The problem, to be appended to the name of its field.
-pub(super) fn read(text: &str) -> Result<(ExtendedKey, &'static Version, u8), &'static str> {
+pub(super) fn read(text: &str) -> Result<(ExtendedKey, &'static KeyVersion, u8), &'static str> {
     let mut bytes = [0; EXTENDED_BYTES + 4];
     match bs58::decode(text).with_check(None).onto(&mut bytes) {
         Ok(EXTENDED_BYTES) => {}

@@ -7,17 +7,17 @@ const GAP_LIMIT_DEFAULT: u32 = 20;
 
 /// Longest gap between used indexes of a wallet.
 #[derive(Clone, Copy, Debug)]
-pub struct Gaps {
+pub struct IndexGaps {
     /// Index after the last used one.
     behind_used: u32,
     /// Largest distance between a used index and the one before it.
     furthest: u32,
 }
 
-impl Gaps {
+impl IndexGaps {
     /// Starts at the first index of the wallet. Lower indexes were used elsewhere.
-    pub fn from(first_index: u32) -> Gaps {
-        Gaps {
+    pub fn from(first_index: u32) -> IndexGaps {
+        IndexGaps {
             behind_used: first_index,
             furthest: 0,
         }
@@ -39,7 +39,7 @@ impl Gaps {
 
 #[cfg(test)]
 mod tests {
-    use super::Gaps;
+    use super::IndexGaps;
 
     #[test]
     fn the_limit_reaches_from_each_used_address_to_the_next() {
@@ -56,7 +56,7 @@ mod tests {
             (5000, &[], 5050, 50),
             (0, &[u32::MAX], u32::MAX, u32::MAX),
         ] {
-            let mut gaps = Gaps::from(first);
+            let mut gaps = IndexGaps::from(first);
             used.iter().for_each(|index| gaps.used(*index));
             assert_eq!(gaps.limit(next), expected, "{first} {used:?} {next}");
         }

@@ -1,6 +1,8 @@
 //! Request bodies for wallets and own addresses.
 
-use super::{INDEX_END, NAME_CHARS_MAX, Said, Script, Wallet, WalletNetwork, chain_named, read};
+use super::{
+    INDEX_END, NAME_CHARS_MAX, ScriptType, Wallet, WalletHints, WalletNetwork, chain_named, read,
+};
 use crate::domain::asset::Chain;
 use crate::domain::fields::rule::{choice, described, integer};
 use crate::domain::fields::text_rule::{name, text};
@@ -26,7 +28,7 @@ input! {
         /// pkh(), wpkh(), sh(wpkh()) or tr() of one such key with its origin, /0/* and checksum.
         required key: Wallet = WalletRule, "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
         /// Type of the output script; needed for a plain xpub of bitcoin or litecoin.
-        optional script: Script = choice();
+        optional script: ScriptType = choice();
         /// Network of an ambiguous test key; default test.
         optional network: WalletNetwork = described(choice(), NETWORK_NAMED);
         /// First index to assign, for a key that was used elsewhere; default 0, or the present index of a known
@@ -76,7 +78,7 @@ impl Rule for WalletRule {
         let Some(key) = fields.text(name, 1..=KEY_CHARS_MAX)? else {
             return Ok(None);
         };
-        let said = Said {
+        let said = WalletHints {
             script: AddWallet::script(fields)?,
             network: AddWallet::network(fields)?,
         };

@@ -10,7 +10,7 @@ pub const JUMP_MAX: u32 = 100_000;
 
 /// Known indexes of a wallet.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reached {
+pub struct WalletIndexes {
     /// Index that is handed out next.
     pub next: u32,
     /// Lowest safe index. Lower ones may have been handed out elsewhere, or after the copy that this file was restored
@@ -22,7 +22,7 @@ pub struct Reached {
     pub stopped: Option<u32>,
 }
 
-impl Reached {
+impl WalletIndexes {
     /// Returns the index to continue from: `wanted`, or the current one if nothing is wanted.
     ///
     /// With `is_sure` the jump may be of any size.
@@ -83,12 +83,12 @@ impl Reached {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{INDEX_END, JUMP_MAX, Reached};
+    use super::{INDEX_END, JUMP_MAX, WalletIndexes};
 
     const LAST: u32 = INDEX_END - 1;
 
-    fn reached(next: u32, least: u32, highest: Option<u32>) -> Reached {
-        Reached {
+    fn reached(next: u32, least: u32, highest: Option<u32>) -> WalletIndexes {
+        WalletIndexes {
             next,
             least,
             highest,
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_stopped_wallet_goes_on_behind_what_stopped_it() {
-        let stopped = Reached {
+        let stopped = WalletIndexes {
             stopped: Some(20),
             ..reached(7, 21, Some(6))
         };
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(stopped.go_on(Some(21), false).unwrap(), 21);
         assert!(stopped.go_on(Some(8 + JUMP_MAX), false).is_err());
         // A restore has moved the wallet beyond that index.
-        let moved = Reached {
+        let moved = WalletIndexes {
             next: 1007,
             ..stopped
         };
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn a_wallet_goes_on_where_it_was_or_where_its_owner_says() {
         for (known, wanted, expected) in [
-            (Reached::default(), None, 0),
-            (Reached::default(), Some(0), 0),
-            (Reached::default(), Some(JUMP_MAX), JUMP_MAX),
+            (WalletIndexes::default(), None, 0),
+            (WalletIndexes::default(), Some(0), 0),
+            (WalletIndexes::default(), Some(JUMP_MAX), JUMP_MAX),
             (reached(7, 0, None), None, 7),
             (reached(7, 0, None), Some(0), 0),
             (reached(LAST, 0, None), Some(10), 10),
@@ -144,15 +144,22 @@ mod tests {
                 "{known:?} {wanted:?}"
             );
         }
-        assert_eq!(Reached::default().go_on(Some(LAST), true).unwrap(), LAST);
+        assert_eq!(
+            WalletIndexes::default().go_on(Some(LAST), true).unwrap(),
+            LAST
+        );
     }
 
     #[test]
     fn an_index_that_is_too_low_or_too_high_is_refused_with_what_would_be_right() {
         for (known, wanted, says) in [
-            (Reached::default(), JUMP_MAX + 1, "must be at most 100000,"),
             (
-                Reached::default(),
+                WalletIndexes::default(),
+                JUMP_MAX + 1,
+                "must be at most 100000,",
+            ),
+            (
+                WalletIndexes::default(),
                 LAST,
                 "nothing is left to hand out behind 2147483647",
             ),

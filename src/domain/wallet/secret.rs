@@ -7,7 +7,7 @@ use crate::domain::text_enum::text_enum;
 
 text_enum! {
     /// Kind of secret that controls a wallet's money.
-    pub enum Secret {
+    pub enum WalletSecret {
         /// An extended private key: xprv, yprv, zprv, tprv, Ltpv, dgpv and the like.
         Extended = "an extended private key",
         /// Words of a wallet (BIP 39), in any language.
@@ -34,18 +34,18 @@ const WORD_CHARS_MAX: usize = 16;
 /// Shortest text that counts as the start of an extended key, in bytes.
 const BEGUN_BYTES_MIN: usize = 16;
 
-impl Secret {
+impl WalletSecret {
     /// Returns the first secret found anywhere in a text.
-    pub fn in_text(text: &str) -> Option<Secret> {
-        Secret::in_argument(text).or_else(|| pieces(text).find_map(hexadecimal))
+    pub fn in_text(text: &str) -> Option<WalletSecret> {
+        WalletSecret::in_argument(text).or_else(|| pieces(text).find_map(hexadecimal))
     }
 
     /// Returns the first secret in a text that may contain other hexadecimal numbers. Such a number counts only if it
     /// stands alone.
-    pub fn in_argument(text: &str) -> Option<Secret> {
+    pub fn in_argument(text: &str) -> Option<WalletSecret> {
         let found = pieces(text).find_map(of_piece);
         found
-            .or_else(|| is_phrase(text).then_some(Secret::Phrase))
+            .or_else(|| is_phrase(text).then_some(WalletSecret::Phrase))
             .or_else(|| hexadecimal(text.trim()))
     }
 }
@@ -73,19 +73,19 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the secret that a piece of text is. A mistyped one is recognized by its prefix and length.
-fn of_piece(piece: &str) -> Option<Secret> {
+fn of_piece(piece: &str) -> Option<WalletSecret> {
     let begins = BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
     if begins && piece.len() >= BEGUN_BYTES_MIN {
-        return Some(Secret::Extended);
+        return Some(WalletSecret::Extended);
     }
     let mut bytes = [0; EXTENDED_BYTES + 4];
     let decoded = bs58::decode(piece).with_check(None).onto(&mut bytes);
     match (decoded, piece.len()) {
         // The key of an extended private key begins with 0.
-        (Ok(EXTENDED_BYTES), _) => (bytes.get(45) == Some(&0)).then_some(Secret::Extended),
-        (Ok(33 | 34), _) => Some(Secret::Wif),
-        (Ok(39), _) | (_, 58) if piece.starts_with("6P") => Some(Secret::Encrypted),
-        (_, 51 | 52) if is_base58(piece) => Some(Secret::Wif),
+        (Ok(EXTENDED_BYTES), _) => (bytes.get(45) == Some(&0)).then_some(WalletSecret::Extended),
+        (Ok(33 | 34), _) => Some(WalletSecret::Wif),
+        (Ok(39), _) | (_, 58) if piece.starts_with("6P") => Some(WalletSecret::Encrypted),
+        (_, 51 | 52) if is_base58(piece) => Some(WalletSecret::Wif),
         _ => None,
     }
 }
@@ -96,11 +96,11 @@ fn is_base58(text: &str) -> bool {
 }
 
 /// Returns a secret for 32 bytes in hexadecimal, with or without 0x.
-fn hexadecimal(text: &str) -> Option<Secret> {
+fn hexadecimal(text: &str) -> Option<WalletSecret> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = digits.unwrap_or(text);
     let is_key = digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_key.then_some(Secret::Hex)
+    is_key.then_some(WalletSecret::Hex)
 }
 
 /// Returns `true` for twelve words or more, with any separators or numbers. The parts of a path do not count as words.

@@ -1,7 +1,7 @@
 //! Wallets, compared with the results of other programs for the same keys.
 
 use super::descriptor::checksum;
-use super::{Said, Script, Secret, Wallet, WalletNetwork, chain_named, read};
+use super::{ScriptType, Wallet, WalletHints, WalletNetwork, WalletSecret, chain_named, read};
 use crate::domain::asset::Chain;
 use crate::domain::refusal::Refusal;
 use serde_json::Value;
@@ -29,8 +29,8 @@ fn texts(vector: &Value, field: &str) -> Vec<String> {
 }
 
 /// Script and network that a request gives besides the key.
-fn said(script: Option<&str>, network: Option<&str>) -> Said {
-    Said {
+fn said(script: Option<&str>, network: Option<&str>) -> WalletHints {
+    WalletHints {
         script: script.map(|script| script.parse().unwrap()),
         network: network.map(|network| network.parse().unwrap()),
     }
@@ -85,10 +85,10 @@ fn each_script_of_an_address_is_that_of_its_output() {
         let derived = wallet.receiving().unwrap().derive(0).unwrap();
         let begins = match wallet.script {
             None => "",
-            Some(Script::Pkh) => "76a914",
-            Some(Script::ShWpkh) => "a914",
-            Some(Script::Wpkh) => "0014",
-            Some(Script::Tr) => "5120",
+            Some(ScriptType::Pkh) => "76a914",
+            Some(ScriptType::ShWpkh) => "a914",
+            Some(ScriptType::Wpkh) => "0014",
+            Some(ScriptType::Tr) => "5120",
         };
         assert_eq!(derived.script.is_some(), wallet.script.is_some());
         let script = hex(&derived.script.unwrap_or_default());
@@ -99,7 +99,7 @@ fn each_script_of_an_address_is_that_of_its_output() {
 #[test]
 fn a_version_tells_script_and_network() {
     let of = |chain, text: &str| {
-        read(chain, text, &Said::default()).map(|wallet| (wallet.script, wallet.network))
+        read(chain, text, &WalletHints::default()).map(|wallet| (wallet.script, wallet.network))
     };
     for vector in vectors() {
         let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
@@ -114,7 +114,7 @@ fn a_version_tells_script_and_network() {
             let (script, network) = found.unwrap();
             let name = text(&vector, "name").unwrap();
             assert_eq!(
-                script.map(Script::as_str),
+                script.map(ScriptType::as_str),
                 text(&vector, "script"),
                 "{name}"
             );
@@ -126,7 +126,7 @@ fn a_version_tells_script_and_network() {
     // Dogecoin has one script type only, so a plain key is enough.
     assert_eq!(
         of(Chain::Dogecoin, XPUB),
-        Ok((Some(Script::Pkh), WalletNetwork::Main))
+        Ok((Some(ScriptType::Pkh), WalletNetwork::Main))
     );
 }
 
@@ -134,12 +134,12 @@ fn a_version_tells_script_and_network() {
 fn descriptors_are_read_with_origin_path_and_checksum() {
     // The example of BIP 380.
     assert_eq!(checksum("raw(deadbeef)").as_deref(), Some("89f8spxm"));
-    let wallet = |text: &str| read(Chain::Bitcoin, text, &Said::default());
+    let wallet = |text: &str| read(Chain::Bitcoin, text, &WalletHints::default());
     for (before, after, script) in [
-        ("pkh(", ")", Script::Pkh),
-        ("wpkh(", ")", Script::Wpkh),
-        ("sh(wpkh(", "))", Script::ShWpkh),
-        ("tr(", ")", Script::Tr),
+        ("pkh(", ")", ScriptType::Pkh),
+        ("wpkh(", ")", ScriptType::Wpkh),
+        ("sh(wpkh(", "))", ScriptType::ShWpkh),
+        ("tr(", ")", ScriptType::Tr),
     ] {
         for origin in [
             "",
@@ -198,7 +198,7 @@ fn a_wallet_agrees_with_the_networks_that_its_addresses_are_for() {
 
 #[test]
 fn an_index_has_an_address_until_hardened_ones_begin() {
-    let branch = read(Chain::Bitcoin, ZPUB, &Said::default())
+    let branch = read(Chain::Bitcoin, ZPUB, &WalletHints::default())
         .unwrap()
         .receiving()
         .unwrap();
@@ -209,7 +209,7 @@ fn an_index_has_an_address_until_hardened_ones_begin() {
 
 #[test]
 fn no_name_of_a_secret_is_a_text_that_holds_one() {
-    for secret in Secret::ALL {
-        assert_eq!(Secret::in_text(secret.as_str()), None);
+    for secret in WalletSecret::ALL {
+        assert_eq!(WalletSecret::in_text(secret.as_str()), None);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::customer::REF_PATTERN;
-use crate::domain::export::Export;
+use crate::domain::export::ExportKind;
 use crate::http::request::{ID_CHARS_MAX, Param, ParamKind};
 use crate::http::route::Route;
 use crate::http::sandbox::state::SNAPSHOT_PATTERN;
@@ -51,7 +51,7 @@ fn path_schema(route: &Route, name: &str) -> Value {
                 .collect::<Vec<_>>(),
         )),
         "file" => one_of(
-            Export::TEXTS
+            ExportKind::TEXTS
                 .iter()
                 .map(|text| format!("{text}.csv"))
                 .collect(),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every event type of the code is there, and no other.
 
-use crate::domain::event::{EventType, Format};
+use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::Component;
 use crate::domain::render::InvoiceView;
 use crate::domain::render::account::AccountView;
@@ -61,7 +61,7 @@ fn webhook(kind: EventType) -> Value {
         ] })
     };
     let event = named("Event", "type", kind.as_str());
-    let legacy = kind.told_as(Format::Legacy).map(EventType::as_str);
+    let legacy = kind.told_as(WebhookFormat::Legacy).map(EventType::as_str);
     let schema = match legacy {
         Some(name) => json!({ "oneOf": [event, named("LegacyEvent", "event", name)] }),
         None => event,

@@ -1,7 +1,7 @@
 //! CSV exports in the operator interface.
 
 use crate::api::params::{FROM, MODE, TO};
-use crate::domain::export::{Export, header};
+use crate::domain::export::{ExportKind, header};
 use crate::domain::refusal::Refusal;
 use crate::http::long_reads;
 use crate::http::reply::Reply;
@@ -35,7 +35,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     let scope = call.scope(&member)?;
     let name = call.second().strip_suffix(".csv");
-    let export: Option<Export> = name.and_then(|name| name.parse().ok());
+    let export: Option<ExportKind> = name.and_then(|name| name.parse().ok());
     let wanted = ExportWanted {
         export: export.ok_or_else(|| Refusal::not_found("export"))?,
         from: call.query.moment("from")?,

@@ -123,7 +123,7 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
 }
 
 /// Parses a body that contains only a code, and returns the code with the user's attempt.
-fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, CodeAttempt), Error> {
+fn tried(call: &Call, member: &Member) -> Result<(second_factor::EnteredCode, CodeAttempt), Error> {
     let needed = || Refusal::of(Code::InvalidRequest, "code", NEEDED);
     let code = SecondFactorCode::read(&call.object()?)?.code;
     let code = code.ok_or_else(needed)?;

@@ -5,7 +5,7 @@
 //! secret.
 
 use crate::domain::json;
-use crate::domain::wallet::{Secret, are_phrase};
+use crate::domain::wallet::{WalletSecret, are_phrase};
 use crate::http::request::{decode, shown};
 use crate::service::sandbox::is_public;
 use serde_json::{Map, Value};
@@ -100,8 +100,8 @@ fn query(text: &str) -> String {
     let pairs: Vec<String> = text.split('&').map(told).collect();
     let whole = decode(&text.replace('+', " ")).unwrap_or_default();
     // Words that were put into several values.
-    match Secret::in_argument(&whole) {
-        Some(Secret::Phrase) => HIDDEN.to_owned(),
+    match WalletSecret::in_argument(&whole) {
+        Some(WalletSecret::Phrase) => HIDDEN.to_owned(),
         _ => pairs.join("&"),
     }
 }
@@ -160,10 +160,10 @@ fn is_secret(name: &str, text: &str) -> bool {
     if has_key(text) {
         return true;
     }
-    match Secret::in_argument(text) {
+    match WalletSecret::in_argument(text) {
         None => false,
-        Some(Secret::Phrase) => !SENTENCES.contains(&name.as_str()),
-        Some(Secret::Hex) => !HASHES.iter().any(|hash| name.contains(hash)),
+        Some(WalletSecret::Phrase) => !SENTENCES.contains(&name.as_str()),
+        Some(WalletSecret::Hex) => !HASHES.iter().any(|hash| name.contains(hash)),
         Some(_) => true,
     }
 }
@@ -183,7 +183,7 @@ fn may_hold(text: &str) -> bool {
     is_written_otherwise
         || names().any(|name| plain.contains(name))
         || BEGINNINGS.iter().any(|begin| text.contains(begin))
-        || Secret::in_text(text).is_some()
+        || WalletSecret::in_text(text).is_some()
 }
 
 #[cfg(test)]

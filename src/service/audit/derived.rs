@@ -3,8 +3,8 @@
 use super::{Error, Finding};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::progress::{Said, Tell, count};
-use crate::domain::wallet::{Branch, Derived, Script, Wallet, WalletNetwork};
+use crate::domain::progress::{Progress, ProgressSink, count};
+use crate::domain::wallet::{ReceivingBranch, ScriptType, Wallet, WalletAddress, WalletNetwork};
 use crate::store::audit::derived::{self, DerivedAddress};
 use crate::store::{Reader, wallets};
 use std::collections::HashMap;
@@ -17,24 +17,25 @@ const SHARE: usize = 1024;
 /// Source of the addresses of one wallet.
 enum Origin {
     /// A wallet of real money: its branch as it is now, and as it may have been before it was added again.
-    Branches(Vec<Branch>),
+    Branches(Vec<ReceivingBranch>),
     /// The wallet that stands in for one.
     Simulated(Mode, Chain),
 }
 
 impl Origin {
     /// The addresses that there may be at an index, each with its script; first the one of the wallet as it is now.
-    fn derive(&self, index: u64) -> Box<dyn Iterator<Item = Derived> + '_> {
+    fn derive(&self, index: u64) -> Box<dyn Iterator<Item = WalletAddress> + '_> {
         match self {
             Origin::Branches(branches) => {
                 let index = u32::try_from(index).ok();
-                let derive = move |branch: &Branch| index.and_then(|index| branch.derive(index));
+                let derive =
+                    move |branch: &ReceivingBranch| index.and_then(|index| branch.derive(index));
                 Box::new(branches.iter().filter_map(derive))
             }
             Origin::Simulated(mode, chain) => {
                 let address = address::simulated(*mode, *chain, index);
                 let script = address::script(*chain, &address);
-                Box::new(once(Derived { address, script }))
+                Box::new(once(WalletAddress { address, script }))
             }
         }
     }
@@ -47,7 +48,7 @@ impl Origin {
 pub fn check_addresses(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
-    tell: &mut Tell<'_>,
+    tell: &mut ProgressSink<'_>,
 ) -> Result<u64, Error> {
     let origins = origins(db)?;
     let (part, of) = ("addresses derived", count(derived::count(db)?));
@@ -55,7 +56,7 @@ pub fn check_addresses(
     let page_size = u32::try_from(SHARE.saturating_mul(threads)).unwrap_or(u32::MAX);
     let (mut after, mut done) = (0, 0_u64);
     loop {
-        tell(Said::Done { part, done, of });
+        tell(Progress::Done { part, done, of });
         let page = derived::page(db, after, page_size)?;
         let Some(last) = page.last() else {
             return Ok(done);
@@ -98,7 +99,9 @@ fn origins(db: &Reader<'_>) -> Result<HashMap<i64, Origin>, Error> {
 
 /// A wallet that is added again may be said to be of another network, or to have other scripts.
 fn variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
-    let scripts = Script::ALL.iter().filter(move |_| wallet.script.is_some());
+    let scripts = ScriptType::ALL
+        .iter()
+        .filter(move |_| wallet.script.is_some());
     let networks = WalletNetwork::NAMED.into_iter();
     scripts
         .flat_map(move |script| networks.clone().map(move |network| (*script, network)))
@@ -116,7 +119,8 @@ fn difference(origins: &HashMap<i64, Origin>, one: &DerivedAddress) -> Option<Fi
     let origin = origins.get(&wallet);
     let mut derived = origin.into_iter().flat_map(|origin| origin.derive(index));
     let first = derived.next();
-    let is_right = |right: &Derived| right.address == one.address && right.script == one.script;
+    let is_right =
+        |right: &WalletAddress| right.address == one.address && right.script == one.script;
     if first.iter().any(is_right) || derived.any(|right| is_right(&right)) {
         return None;
     }

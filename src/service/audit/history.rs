@@ -1,7 +1,7 @@
 //! Verifies the hash chain over the ledger and the audit log, and heads that a person has noted.
 
 use super::{Error, Finding};
-use crate::domain::history::{Head, Link, Log, Start, VERSION};
+use crate::domain::history::{ChainStart, ChainedLog, HashLink, LogHead, VERSION};
 use crate::store::{Reader, audit_log, history};
 use serde_json::Value;
 
@@ -15,12 +15,12 @@ pub(in crate::service) const RESTORE: &str = "file.restore";
 /// [`Error`] where the file cannot be read.
 pub fn check_history(
     db: &Reader<'_>,
-    noted: &[Head],
+    noted: &[LogHead],
     report: &mut dyn FnMut(Finding),
-) -> Result<Vec<Head>, Error> {
+) -> Result<Vec<LogHead>, Error> {
     let mut heads = Vec::new();
-    for &log in Log::ALL {
-        let mut noted: Vec<Head> = noted
+    for &log in ChainedLog::ALL {
+        let mut noted: Vec<LogHead> = noted
             .iter()
             .filter(|head| head.log == log)
             .copied()
@@ -37,7 +37,7 @@ pub fn check_history(
         for head in noted {
             report(not_part(db, &head)?);
         }
-        heads.push(Head {
+        heads.push(LogHead {
             log,
             seq: walk.seq,
             link: walk.link,
@@ -48,22 +48,22 @@ pub fn check_history(
 
 /// A walk over the rows of a log.
 struct Walk {
-    log: Log,
+    log: ChainedLog,
     /// Rows of before the chain that were met, with the last one that there was and the link over all of them.
-    start: Option<(Start, i64, Link)>,
+    start: Option<(ChainStart, i64, HashLink)>,
     /// First link of the log.
-    first: (i64, Link),
+    first: (i64, HashLink),
     /// The row met last; 0 before the first.
     seq: i64,
     /// Its link.
-    link: Link,
+    link: HashLink,
 }
 
 impl Walk {
-    fn begin(db: &Reader<'_>, log: Log) -> Result<Walk, Error> {
+    fn begin(db: &Reader<'_>, log: ChainedLog) -> Result<Walk, Error> {
         let first = history::start(db, log)?;
-        let start = first.map(|(last, link)| (Start::new(log), last, link));
-        let first = first.unwrap_or_else(|| (0, Link::first(log)));
+        let start = first.map(|(last, link)| (ChainStart::new(log), last, link));
+        let first = first.unwrap_or_else(|| (0, HashLink::first(log)));
         Ok(Walk {
             log,
             start,
@@ -74,7 +74,7 @@ impl Walk {
     }
 
     /// Returns `true` if a head is the log's before its first chained row.
-    fn is_first(&self, head: &Head) -> bool {
+    fn is_first(&self, head: &LogHead) -> bool {
         (head.seq, head.link) == self.first
     }
 
@@ -139,7 +139,7 @@ impl Walk {
 }
 
 /// The finding for a head that was not met, with the restore that may have replaced it.
-fn not_part(db: &Reader<'_>, head: &Head) -> Result<Finding, Error> {
+fn not_part(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
     let mut restored = None;
     for (at, detail) in audit_log::of_action(db, RESTORE)? {
         let detail: Value = serde_json::from_str(&detail)?;
@@ -164,16 +164,16 @@ fn not_part(db: &Reader<'_>, head: &Head) -> Result<Finding, Error> {
 }
 
 /// A head that a restore has noted.
-fn noted(detail: &Value, of: &str, log: Log) -> Option<Head> {
+fn noted(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     let heads = detail.get(of)?.as_array()?;
     let mut heads = heads
         .iter()
-        .filter_map(|head| head.as_str()?.parse::<Head>().ok());
+        .filter_map(|head| head.as_str()?.parse::<LogHead>().ok());
     heads.find(|head| head.log == log)
 }
 
 /// Heads as a restore notes them.
-pub(in crate::service) fn restore_detail(copy: &[Head], replaced: &[Head]) -> Value {
-    let texts = |heads: &[Head]| Value::from_iter(heads.iter().map(Head::to_string));
+pub(in crate::service) fn restore_detail(copy: &[LogHead], replaced: &[LogHead]) -> Value {
+    let texts = |heads: &[LogHead]| Value::from_iter(heads.iter().map(LogHead::to_string));
     Value::from_iter([("copy", texts(copy)), ("replaced", texts(replaced))])
 }

@@ -2,7 +2,7 @@
 
 use super::{Error, Finding};
 use crate::domain::transfer::SettledBy;
-use crate::domain::transfer::terms::Terms;
+use crate::domain::transfer::terms::TransferTerms;
 use crate::store::Reader;
 use crate::store::audit::noted::{self, NotedTransfer};
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
         }
     }
     let sent = of.asset.text(terms.amount_crypto);
-    match Terms::new(of.amount, of.asset, terms.rate, terms.network_fee) {
+    match TransferTerms::new(of.amount, of.asset, terms.rate, terms.network_fee) {
         Ok(right) if right == terms => {}
         Ok(right) => found.push((
             format!("of {sent} {}", of.asset.id),

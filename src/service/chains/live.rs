@@ -11,8 +11,8 @@ use crate::domain::chain::CHAINS;
 use crate::domain::network_fee::FeeEstimate;
 use crate::domain::observation::Observation;
 use crate::domain::refusal::Refusal;
-use crate::domain::requests::Requests;
-use crate::domain::scanned::Scanned;
+use crate::domain::requests::RequestCounter;
+use crate::domain::scanned::LaggingChains;
 use crate::domain::time::{SECOND_MS, Time, span_text};
 use crate::domain::wallet::{Wallet, WalletNetwork};
 use crate::service::{Error, Service};
@@ -43,7 +43,7 @@ pub struct Said {
     /// How many addresses are watched.
     pub watched: usize,
     /// What its nodes have been asked.
-    pub requests: Requests,
+    pub requests: RequestCounter,
     /// Newest fee estimate of its node.
     pub fee_estimate: Option<FeeEstimate>,
     /// Height of the newest block of its node.
@@ -195,7 +195,7 @@ impl Service {
     /// Returns `true` if a coin may be picked as far as reading its chain goes.
     pub(in crate::service) fn is_read(
         &self,
-        scanned: &Scanned,
+        scanned: &LaggingChains,
         mode: Mode,
         asset: &Asset,
         now: Time,

@@ -5,7 +5,7 @@
 use super::live::{LiveChain, Said};
 use crate::domain::asset::{ASSETS, Chain, Mode};
 use crate::domain::render::chains::{ChainView, UNEXPLAINED_MAX, UnexplainedView};
-use crate::domain::scanned::Scanned;
+use crate::domain::scanned::LaggingChains;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::wallet::stopped_problem;
 use crate::service::{Error, Service};
@@ -46,7 +46,7 @@ fn view(
     db: &Reader<'_>,
     now: Time,
     (live, said): (&LiveChain, Said),
-    scanned: &Scanned,
+    scanned: &LaggingChains,
 ) -> Result<ChainView, Error> {
     let chain = live.chain;
     let cursor = chain_cursors::of(db, chain)?;

@@ -230,7 +230,7 @@ mod tests {
     use super::{ABOVE, AT_ONCE, BELOW, INDEX_END, Spare, WalletRow};
     use crate::domain::asset::Chain;
     use crate::domain::time::Time;
-    use crate::domain::wallet::{Said, read};
+    use crate::domain::wallet::{WalletHints, read};
     use std::ops::Range;
 
     const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
@@ -240,7 +240,7 @@ mod tests {
             seq: 1,
             id: String::new(),
             name: None,
-            wallet: read(Chain::Ethereum, EVM, &Said::default()).unwrap(),
+            wallet: read(Chain::Ethereum, EVM, &WalletHints::default()).unwrap(),
             first_index: 0,
             next_index,
             least_index: 0,

@@ -13,7 +13,7 @@ use crate::domain::money::Currency;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Observation};
 use crate::domain::payment::PaymentState;
-use crate::domain::rate::{FRESH_MS_MAX, Quoted};
+use crate::domain::rate::{FRESH_MS_MAX, RateQuote};
 use crate::domain::refusal::Code;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::domain::unmatched::UnmatchedReason;
@@ -69,7 +69,7 @@ fn what_comes_late_is_worth_the_newest_rate_and_else_its_quotes() {
     assert_eq!(in_time, fixed(bitcoin(), Currency::Eur, NOW));
     let late = NOW.plus_ms(HOUR_MS);
     let stale = late.plus_ms(-FRESH_MS_MAX - 1);
-    let rate = |at| Quoted {
+    let rate = |at| RateQuote {
         at,
         ..in_time.clone()
     };

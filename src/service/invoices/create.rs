@@ -10,7 +10,7 @@ use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::{self, CreateInvoice};
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::scanned::Scanned;
+use crate::domain::scanned::LaggingChains;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
@@ -184,7 +184,7 @@ impl Service {
         if let Some((quote, _)) = &quote {
             invoice.picked_quote = Some(quote.seq);
             let quotes = std::slice::from_ref(quote);
-            judge(&mut invoice, &[], quotes, &Scanned::default(), now)?;
+            judge(&mut invoice, &[], quotes, &LaggingChains::default(), now)?;
         }
         let seq = invoices::insert(tx, &invoice)?.ok_or_else(not_written)?;
         if let Some((quote, taken)) = &quote {

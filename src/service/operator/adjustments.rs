@@ -4,7 +4,7 @@
 
 use crate::domain::id;
 use crate::domain::ledger::adjustment::CreateAdjustment;
-use crate::domain::ledger::{Entry, LedgerKind, RefType};
+use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
 use crate::domain::refusal::Refusal;
 use crate::domain::render;
 use crate::domain::time::Time;
@@ -51,10 +51,10 @@ impl Service {
 }
 
 /// Returns the entry that a body asks for.
-fn adjustment(body: &Map<String, Value>, now: Time) -> Result<Entry, Refusal> {
+fn adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, Refusal> {
     let input = CreateAdjustment::read(body)?;
     let currency = input.currency;
-    Ok(Entry {
+    Ok(LedgerEntry {
         seq: 0,
         id: id::new(now).to_string(),
         currency: currency.ok_or_else(|| Refusal::field("currency", "must be given"))?,
@@ -74,7 +74,7 @@ fn adjust(
     now: Time,
     scope: &Scope,
     actor: &str,
-    entry: Entry,
+    entry: LedgerEntry,
 ) -> Result<String, Error> {
     ledger::adjust(tx, scope.account(), scope.mode(), &entry, now)?;
     let detail = json!({

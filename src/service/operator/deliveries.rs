@@ -2,7 +2,7 @@
 //!
 //! What always holds: sending again begins a new round of attempts, and keeps the attempts of earlier rounds.
 
-use crate::domain::event::{DeliveryState, Format};
+use crate::domain::event::{DeliveryState, WebhookFormat};
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::Sometimes;
@@ -129,11 +129,11 @@ impl Service {
             let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
             let format = newest.map(|signed| signed.format).or(source.format);
             let invoice = source.invoice.as_deref();
-            let format = format.unwrap_or(Format::Event);
+            let format = format.unwrap_or(WebhookFormat::Event);
             // What an endpoint is not told in the format that it has now can only have been sent as it is.
             let (format, body) = match body(&source.body, format, invoice)? {
                 Some(body) => (format, body),
-                None => (Format::Event, source.body),
+                None => (WebhookFormat::Event, source.body),
             };
             let attempts = attempts.iter().map(|(number, attempt)| {
                 let signed = attempt.signed.as_ref();

@@ -2,7 +2,7 @@
 //!
 //! A secret is made here, and each showing of one is in the audit log.
 
-use crate::domain::account::Endpoint;
+use crate::domain::account::WebhookEndpoint;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::endpoints::{CreatedEndpointView, EndpointView, SigningSecretView};
 use crate::domain::time::Time;
@@ -41,7 +41,7 @@ pub fn create(
     tx: &Tx<'_>,
     actor: &str,
     account: i64,
-    mut endpoint: Endpoint,
+    mut endpoint: WebhookEndpoint,
     now: Time,
 ) -> Result<Json, Error> {
     if endpoints::of_account(tx, account)?.len() >= ENDPOINTS_MAX {
@@ -71,7 +71,7 @@ pub fn update(
     tx: &Tx<'_>,
     actor: &str,
     account: i64,
-    endpoint: &Endpoint,
+    endpoint: &WebhookEndpoint,
     now: Time,
 ) -> Result<Json, Error> {
     endpoints::update(tx, endpoint)?;
@@ -147,7 +147,7 @@ pub fn roll_secret(
 ///
 /// # Errors
 /// `not_found`.
-pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<Endpoint, Error> {
+pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<WebhookEndpoint, Error> {
     let of_account = endpoints::of_account(db, account)?.into_iter();
     let mut found = of_account.filter(|endpoint| endpoint.id == id);
     found
@@ -159,7 +159,7 @@ pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<Endpoint, Error> 
 fn note(
     tx: &Tx<'_>,
     actor: &str,
-    (account, endpoint): (i64, &Endpoint),
+    (account, endpoint): (i64, &WebhookEndpoint),
     action: &'static str,
     detail: &Value,
     now: Time,

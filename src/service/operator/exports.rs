@@ -1,6 +1,6 @@
 //! Exports as CSV, a piece at a time.
 
-use crate::domain::export::{Export, write_row};
+use crate::domain::export::{ExportKind, write_row};
 use crate::domain::time::Time;
 use crate::service::{Error, Scope, Service};
 use crate::store::exports;
@@ -12,7 +12,7 @@ const PAGE_ROWS: u32 = 500;
 #[derive(Clone, Debug)]
 pub struct ExportWanted {
     /// What.
-    pub export: Export,
+    pub export: ExportKind,
     /// Only made at this moment or later.
     pub from: Option<Time>,
     /// Only made before this moment.

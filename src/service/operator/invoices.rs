@@ -3,9 +3,9 @@
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
 use crate::domain::render;
-use crate::domain::status::{InvoiceStatus, Judged};
+use crate::domain::status::{InvoiceStatus, JudgedPayment};
 use crate::domain::time::Time;
-use crate::domain::timeline::{History, Sums, timeline};
+use crate::domain::timeline::{InvoiceHistory, Sums, timeline};
 use crate::domain::transfer::TransferKind;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{self, Page};
@@ -121,7 +121,7 @@ impl Service {
                 quotes::of_invoice(db, invoice.seq)?,
                 payments::of_invoice(db, invoice.seq)?,
             );
-            let judged: Vec<Judged> = payments.iter().map(Judged::from).collect();
+            let judged: Vec<JudgedPayment> = payments.iter().map(JudgedPayment::from).collect();
             let sums = Sums::of(&invoice.terms(), &judged);
             let on_chain = self.depths().of_each(db, &payments)?;
             let payments: Vec<_> = payments.into_iter().zip(on_chain).collect();
@@ -155,7 +155,7 @@ impl Service {
             };
             let refunds = transfers::list(db, scope.account(), scope.mode(), &wanted)?;
             let payments = payments::of_invoice(db, invoice.seq)?;
-            let history = History {
+            let history = InvoiceHistory {
                 invoice: &invoice,
                 quotes: &quotes::of_invoice(db, invoice.seq)?,
                 on_chain: &self.depths().of_each(db, &payments)?,

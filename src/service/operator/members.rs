@@ -184,7 +184,7 @@ pub struct Given {
     /// Whose password it was.
     pub proven: Proven,
     /// The code of the second factor; not looked at where it is off.
-    pub code: Option<second_factor::Code>,
+    pub code: Option<second_factor::EnteredCode>,
     /// The client that gave it: an address, or the site of one.
     pub client: String,
     /// When, by the wall clock: authenticator apps go by it, and no sandbox's clock moves it.

@@ -7,7 +7,7 @@
 use super::members::{Member, remember_client};
 use super::users::{Known, known, named, told};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::second_factor::{self, NEEDED, RECOVERY_CODES, Secret, recovery_code};
+use crate::domain::second_factor::{self, NEEDED, RECOVERY_CODES, TotpSecret, recovery_code};
 use crate::domain::time::Time;
 use crate::domain::user::User;
 use crate::service::{Error, Service, random};
@@ -31,7 +31,7 @@ impl Service {
         self: &Arc<Self>,
         member: &Member,
     ) -> Result<NewSecret, Error> {
-        let (user, secret) = (member.user().clone(), Secret(random()?));
+        let (user, secret) = (member.user().clone(), TotpSecret(random()?));
         self.write(move |_, tx| {
             if !users::begin_second_factor(tx, user.seq, &secret.0)? {
                 return Err(is_on_already());
@@ -54,7 +54,7 @@ impl Service {
         now: Time,
         real_now: Time,
         member: &Member,
-        code: second_factor::Code,
+        code: second_factor::EnteredCode,
         client: String,
     ) -> Result<Vec<String>, Error> {
         let (user, session) = (member.user().clone(), *member.session());
@@ -73,8 +73,8 @@ impl Service {
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             };
             let step = match &code {
-                second_factor::Code::OfApp(digits) => Secret(secret).step_of(digits, real_now),
-                second_factor::Code::Recovery(_) => None,
+                second_factor::EnteredCode::OfApp(digits) => TotpSecret(secret).step_of(digits, real_now),
+                second_factor::EnteredCode::Recovery(_) => None,
             };
             let step = step.ok_or_else(wrong)?;
             if !users::turn_second_factor_on(tx, user.seq, now)? {
@@ -105,7 +105,7 @@ impl Service {
         now: Time,
         real_now: Time,
         member: &Member,
-        code: second_factor::Code,
+        code: second_factor::EnteredCode,
     ) -> Result<(), Error> {
         let user = member.user().clone();
         self.write(move |_, tx| {
@@ -170,7 +170,7 @@ pub fn turn_off(tx: &Tx<'_>, actor: &str, mut user: User, now: Time) -> Result<K
 pub(super) fn prove(
     tx: &Tx<'_>,
     user: &User,
-    code: Option<&second_factor::Code>,
+    code: Option<&second_factor::EnteredCode>,
     now: Time,
     real_now: Time,
 ) -> Result<(), Error> {
@@ -181,11 +181,11 @@ pub(super) fn prove(
         None => {
             return Err(Refusal::of(Code::SecondFactorRequired, "code", NEEDED).into());
         }
-        Some(second_factor::Code::OfApp(digits)) => {
-            let secret = users::second_factor(tx, user.seq)?.map(Secret);
+        Some(second_factor::EnteredCode::OfApp(digits)) => {
+            let secret = users::second_factor(tx, user.seq)?.map(TotpSecret);
             match secret.and_then(|secret| secret.step_of(digits, real_now)) {
                 Some(step) => {
-                    let newest = Secret::newest_step(real_now);
+                    let newest = TotpSecret::newest_step(real_now);
                     if !used_steps::take(tx, user.seq, step, newest)? {
                         return Err(second_factor::used().into());
                     }
@@ -194,7 +194,7 @@ pub(super) fn prove(
                 None => false,
             }
         }
-        Some(second_factor::Code::Recovery(hash)) => {
+        Some(second_factor::EnteredCode::Recovery(hash)) => {
             let is_right = recovery_codes::take(tx, user.seq, hash)?;
             if is_right {
                 told(tx, &user.email, "user.recovery_code", user, now)?;

@@ -9,7 +9,7 @@ use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::time::Time;
-use crate::domain::wallet::{self, AddWallet, Gaps, INDEX_END, Reached, Wallet};
+use crate::domain::wallet::{self, AddWallet, INDEX_END, IndexGaps, Wallet, WalletIndexes};
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, chains::live::check_network};
 use crate::store::backup::GAP;
@@ -61,11 +61,15 @@ impl Wanted {
     ///
     /// # Errors
     /// `invalid_request` for `next`, as [`Reached::go_on`].
-    fn place(&self, db: &Reader<'_>, known: Option<&WalletRow>) -> Result<(Reached, u32), Error> {
+    fn place(
+        &self,
+        db: &Reader<'_>,
+        known: Option<&WalletRow>,
+    ) -> Result<(WalletIndexes, u32), Error> {
         let (reached, wanted) = match known {
             Some(row) => {
                 let behind = row.stopped_index.map(|index| index.saturating_add(1));
-                let reached = Reached {
+                let reached = WalletIndexes {
                     next: row.next_index,
                     least: row.least_index.max(behind.unwrap_or_default()),
                     highest: wallets::highest(db, row)?,
@@ -75,7 +79,7 @@ impl Wanted {
             }
             None => {
                 let from = fresh_from(db)?;
-                let reached = Reached {
+                let reached = WalletIndexes {
                     next: from,
                     least: from,
                     highest: None,
@@ -130,7 +134,7 @@ pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
 
 /// How many unused addresses in a row the program of a wallet's owner has to look past.
 fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
-    let mut gaps = Gaps::from(row.first_index);
+    let mut gaps = IndexGaps::from(row.first_index);
     wallets::each_used(db, row, |index| gaps.used(index))?;
     Ok(gaps.limit(row.next_index))
 }

@@ -4,7 +4,7 @@
 //! newest rate known of each of its coins follows; and the operator's file leaves nothing behind.
 
 use crate::domain::money::Currency;
-use crate::domain::rate::{RateSource, Source, Told, agreed};
+use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed};
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
 use crate::store::{Tx, keys, rate_figures, rate_sources, rates_known};
@@ -17,7 +17,7 @@ impl Service {
     }
 
     /// Forgets the sources that are not asked any more, and what they told. What public sources agreed on stays known.
-    pub async fn ask_only(self: &Arc<Self>, sources: Vec<Source>) -> Result<(), Error> {
+    pub async fn ask_only(self: &Arc<Self>, sources: Vec<FigureSource>) -> Result<(), Error> {
         self.write(move |_, tx| {
             for state in rate_sources::all(tx)? {
                 if !sources.contains(&state.source) {
@@ -33,9 +33,9 @@ impl Service {
     pub async fn keep_told(
         self: &Arc<Self>,
         now: Time,
-        source: Source,
+        source: FigureSource,
         asked_at: Time,
-        told: Vec<Told>,
+        told: Vec<CoinFigure>,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
             rate_sources::told(tx, source, asked_at)?;
@@ -51,7 +51,7 @@ impl Service {
     /// Notes that a source has told nothing when it was asked at this moment. What it told before ages.
     pub async fn keep_failure(
         self: &Arc<Self>,
-        source: Source,
+        source: FigureSource,
         asked_at: Time,
         problem: String,
     ) -> Result<(), Error> {

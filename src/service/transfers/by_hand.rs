@@ -6,7 +6,7 @@ use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::request::{MoveRequest, txid, txid_on};
-use crate::domain::transfer::step::{Settlement, Step, TransferAction};
+use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{
     Sending, SettledBy, Transfer, TransferStatus, TxidSource, no_such_step,
 };
@@ -50,14 +50,16 @@ impl Service {
             TransferAction::Approve | TransferAction::Reassign => {
                 self.decided(tx, now, of, &request)?
             }
-            TransferAction::Process => Step::Process(None),
+            TransferAction::Process => TransferStep::Process(None),
             TransferAction::Fail => {
                 self.may_fail(tx, of, request.force)?;
-                Step::Fail(request.reason)
+                TransferStep::Fail(request.reason)
             }
-            TransferAction::Reject => Step::Reject(request.reason),
-            TransferAction::Cancel => Step::Cancel(request.reason),
-            TransferAction::Release => Step::Release(self.released_to(tx, now, of, &request)?),
+            TransferAction::Reject => TransferStep::Reject(request.reason),
+            TransferAction::Cancel => TransferStep::Cancel(request.reason),
+            TransferAction::Release => {
+                TransferStep::Release(self.released_to(tx, now, of, &request)?)
+            }
         };
         self.step(tx, now, by, of, step)
     }
@@ -131,7 +133,7 @@ impl Service {
         of: &Transfer,
         settlement: Settlement,
     ) -> Result<Transfer, Error> {
-        let paid = self.step(tx, now, by, of, Step::Pay(settlement))?;
+        let paid = self.step(tx, now, by, of, TransferStep::Pay(settlement))?;
         for txid in of.txid.iter().chain(&paid.txid) {
             self.share(tx, now, (of.mode, of.asset.chain, txid))?;
         }

@@ -5,16 +5,16 @@ use super::watch::final_height;
 use super::{By, note};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::id;
-use crate::domain::ledger::{Entry, LedgerKind, RefType};
+use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{
     AttachedTransaction, OnChainState, Review, ReviewKind, SentOutput, SentState,
 };
-use crate::domain::transfer::outgoing::{Facts, Verdict, judge};
+use crate::domain::transfer::outgoing::{TransferFacts, TransferVerdict, judge};
 use crate::domain::transfer::request::MoveRequest;
-use crate::domain::transfer::step::{Settlement, Step, TransferAction};
+use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{Sending, SettledBy, Transfer, TransferStatus};
 use crate::service::{Error, Service};
 use crate::store::{
@@ -34,9 +34,9 @@ pub(in crate::service) struct KnownFacts {
 
 impl KnownFacts {
     /// Judges the transfer.
-    pub(in crate::service) fn verdict(&self, of: &Transfer) -> Verdict {
+    pub(in crate::service) fn verdict(&self, of: &Transfer) -> TransferVerdict {
         let open: Vec<Review> = self.reviews.iter().filter(is_open).cloned().collect();
-        let facts = Facts {
+        let facts = TransferFacts {
             is_watched: self.is_watched,
             transaction: self.transaction.as_ref(),
             outputs: &self.outputs,
@@ -153,7 +153,7 @@ impl Service {
                     by: SettledBy::Chain,
                     reason: None,
                 };
-                let paid = self.step(tx, now, By::Chain, of, Step::Pay(settlement))?;
+                let paid = self.step(tx, now, By::Chain, of, TransferStep::Pay(settlement))?;
                 if verdict.is_overpaid {
                     let (sent, id) = (paid.asset.text(verdict.amount_seen), paid.asset.id);
                     let amount = paid.terms.map(|terms| paid.asset.text(terms.amount_crypto));
@@ -333,7 +333,7 @@ fn adjust(
             return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
         }
     };
-    let entry = Entry {
+    let entry = LedgerEntry {
         seq: 0,
         id: id::new(now).to_string(),
         currency: of.currency,

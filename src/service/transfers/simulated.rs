@@ -9,7 +9,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::SentState;
 use crate::domain::transfer::request::MoveRequest;
-use crate::domain::transfer::step::{ChainCase, Step, TransferAction};
+use crate::domain::transfer::step::{ChainCase, TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, no_such_step};
 use crate::service::intake::Step as ChainMove;
 use crate::service::{Error, Service};
@@ -38,7 +38,7 @@ impl Service {
         }
         let mut at = of.clone();
         if at.status == TransferStatus::Approved {
-            at = self.step(tx, now, by, &at, Step::Process(None))?;
+            at = self.step(tx, now, by, &at, TransferStep::Process(None))?;
         }
         let is_sent = sent_transaction(tx, &at)?;
         if at.status != TransferStatus::Processing && !is_sent {

@@ -3,7 +3,7 @@
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
-use crate::domain::transfer::terms::Terms;
+use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{SettledBy, TransferKind};
 use crate::store::statement::rows;
 use crate::store::{Reader, StoreError};
@@ -25,7 +25,7 @@ pub struct NotedTransfer {
     /// Destination.
     pub to_address: String,
     /// Terms of its approval.
-    pub terms: Option<Terms>,
+    pub terms: Option<TransferTerms>,
     /// Number of requests of it.
     pub requests: i64,
     /// Its newest request: action, account and detail.
@@ -45,7 +45,7 @@ rows! {
         request: Option<String>, approval, settled_by, payment,
     ) -> NotedTransfer {
         let terms = rate.zip(network_fee.zip(amount_crypto));
-        let terms = terms.map(|(rate, (network_fee, amount_crypto))| Terms { rate, network_fee, amount_crypto });
+        let terms = terms.map(|(rate, (fee, sent))| TransferTerms { rate, network_fee: fee, amount_crypto: sent });
         let request = request_action.zip(request).map(|(action, detail)| (action, request_account, detail));
         Ok(NotedTransfer {
             id, kind, account, currency, amount, asset, to_address, terms, requests, request, approval,

@@ -5,7 +5,7 @@
 use super::replaced::{LaterTransfer, Replaced, ReplacedWallet};
 use super::{Copy, GAP, StoreError};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::progress::{Said, Tell};
+use crate::domain::progress::{Progress, ProgressSink};
 use crate::domain::time::Time;
 use crate::domain::wallet::INDEX_END;
 use crate::store::file::RESTORED;
@@ -97,7 +97,7 @@ impl Copy {
         &self,
         now: Time,
         next: &[NextIndex],
-        tell: &mut Tell<'_>,
+        tell: &mut ProgressSink<'_>,
     ) -> Result<Held, StoreError> {
         let mut conn = open_plain(&self.temporary)?;
         let mut replaced = Replaced::read(&self.to, &conn, tell);
@@ -108,7 +108,7 @@ impl Copy {
                  {GAP} behind the copy; where more were handed out, give --next-index CHAIN=N",
                 self.to.display()
             );
-            tell(Said::Note(&warning));
+            tell(Progress::Note(&warning));
             warnings.push(warning);
         }
         let held = hold_in(&mut conn, &mut replaced, next, now);

@@ -1,7 +1,7 @@
 //! Notes in the audit log of a copy that it is restored, and what it replaces.
 
 use super::Copy;
-use crate::domain::history::Head;
+use crate::domain::history::LogHead;
 use crate::domain::time::Time;
 use crate::store::audit_log::{self, NewEntry};
 use crate::store::lock::Lock;
@@ -14,7 +14,7 @@ impl Copy {
     ///
     /// # Errors
     /// [`StoreError`] where the file is in use by a server.
-    pub fn replaced_heads(&self) -> Result<Vec<Head>, StoreError> {
+    pub fn replaced_heads(&self) -> Result<Vec<LogHead>, StoreError> {
         if !self.to.exists() {
             return Ok(Vec::new());
         }

@@ -3,7 +3,7 @@
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
-use crate::domain::progress::Tell;
+use crate::domain::progress::ProgressSink;
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::store::file::RESTORED;
 use crate::store::source::Source;
@@ -106,7 +106,7 @@ pub(super) struct Replaced {
 
 impl Replaced {
     /// Reads the file at `path`, beside the copy that is to replace it.
-    pub(super) fn read(path: &Path, copy: &Connection, tell: &mut Tell<'_>) -> Replaced {
+    pub(super) fn read(path: &Path, copy: &Connection, tell: &mut ProgressSink<'_>) -> Replaced {
         let mut replaced = Replaced::default();
         if !path.exists() {
             replaced.unread = Some("does not exist".to_owned());
@@ -121,7 +121,7 @@ impl Replaced {
         &mut self,
         path: &Path,
         copy: &Connection,
-        tell: &mut Tell<'_>,
+        tell: &mut ProgressSink<'_>,
     ) -> Result<(), StoreError> {
         let source = Source::open(path, tell)?.up_to_date(path, tell)?;
         let conn = &source.conn;

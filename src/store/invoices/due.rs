@@ -4,7 +4,7 @@
 //! that those that still wait are passed over without being read, however many they are.
 
 use crate::domain::asset::Chain;
-use crate::domain::scanned::{Scanned, is_waited_for};
+use crate::domain::scanned::{LaggingChains, is_waited_for};
 use crate::domain::time::Time;
 use crate::store::statement::values;
 use crate::store::{Reader, StoreError};
@@ -29,7 +29,7 @@ pub(in crate::store) const fn expiry() -> [&'static str; 3] {
 /// Open invoices whose time is up, the longest overdue first; those that wait for a chain that lags are not.
 pub fn due(
     db: &Reader<'_>,
-    scanned: &Scanned,
+    scanned: &LaggingChains,
     now: Time,
     limit: u32,
 ) -> Result<Vec<i64>, StoreError> {
@@ -45,7 +45,7 @@ pub fn due(
 }
 
 /// When the next open invoice's time is up.
-pub fn next_due(db: &Reader<'_>, scanned: &Scanned) -> Result<Option<Time>, StoreError> {
+pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>, StoreError> {
     let mut next: Option<Time> = None;
     for waits_for in waited_for(db)? {
         let scanned_to = scanned.to_all(&waits_for);

@@ -1,7 +1,7 @@
 //! The values that are hashed, and the fields of each.
 
 use crate::domain::export::Cell;
-use crate::domain::history::{Field, Form, Link};
+use crate::domain::history::{HashLink, HashedFields, HashedValue};
 use crate::store::statement::{Query, rows, values};
 use crate::store::{Reader, StoreError};
 use rusqlite::named_params;
@@ -98,15 +98,15 @@ pub struct State {
     /// Its name in the audit log.
     pub name: String,
     /// Hash of its fields.
-    pub link: Link,
+    pub link: HashLink,
 }
 
 fn state(name: String, fields: &[(&str, Cell)]) -> State {
-    let mut form = Form::default();
+    let mut form = HashedFields::default();
     for (name, cell) in fields {
-        form.add(name, Field::from(cell));
+        form.add(name, HashedValue::from(cell));
     }
-    let link = Link::of_value(&name, &form);
+    let link = HashLink::of_value(&name, &form);
     State { name, link }
 }
 
@@ -197,13 +197,16 @@ pub(super) fn with_key(
 }
 
 /// The hash over addresses of a pool, by the `seq` of the first and of the last.
-pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<Link, StoreError> {
-    let mut form = Form::default();
+pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<HashLink, StoreError> {
+    let mut form = HashedFields::default();
     let params = named_params! { ":pool": pool, ":first": first, ":last": last };
     POOL.each(db, params, |address| {
-        form.add("address", Field::Text(address.as_bytes()));
+        form.add("address", HashedValue::Text(address.as_bytes()));
     })?;
-    Ok(Link::of_value(&super::pool_name(pool, first, last), &form))
+    Ok(HashLink::of_value(
+        &super::pool_name(pool, first, last),
+        &form,
+    ))
 }
 
 /// The number of addresses of each pool that no import between these ends has.

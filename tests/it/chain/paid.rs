@@ -9,7 +9,7 @@ use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::receiver::Receiver;
 use coffer::domain::asset::Chain;
-use coffer::domain::wallet::{Said, Script, WalletNetwork, read};
+use coffer::domain::wallet::{ScriptType, WalletHints, WalletNetwork, read};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -93,8 +93,8 @@ fn is_shown(running: &RunningServer) {
 #[track_caller]
 fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, seen: &str) {
     // What comes to an address that this file has handed out to nobody is kept for a person to look at.
-    let said = Said {
-        script: Some(Script::Wpkh),
+    let said = WalletHints {
+        script: Some(ScriptType::Wpkh),
         network: Some(WalletNetwork::Regtest),
     };
     let branch = read(Chain::Litecoin, TPUB, &said).unwrap().receiving();

@@ -2,7 +2,7 @@
 
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
-use coffer::domain::progress::Said;
+use coffer::domain::progress::Progress;
 use coffer::service::{Error, audit, backup};
 use coffer::store::read_any;
 use rusqlite::Connection;
@@ -15,8 +15,8 @@ struct Told(BTreeMap<&'static str, (Vec<u64>, u64)>);
 
 impl Told {
     #[track_caller]
-    fn hear(&mut self, said: Said<'_>) {
-        let Said::Done { part, done, of } = said else {
+    fn hear(&mut self, said: Progress<'_>) {
+        let Progress::Done { part, done, of } = said else {
             return;
         };
         let (told, of_part) = self.0.entry(part).or_insert((Vec::new(), of));
@@ -78,11 +78,11 @@ fn a_backup_counts_its_pages_and_is_of_one_moment_whoever_writes_meanwhile() {
         insert into ballast select zeroblob(1048576) from n";
     shop.execute_sql(ballast);
     let (mut told, mut written) = (Told::default(), 0);
-    let mut tell = |said: Said<'_>| {
+    let mut tell = |said: Progress<'_>| {
         told.hear(said);
         if matches!(
             said,
-            Said::Done {
+            Progress::Done {
                 part: "pages copied",
                 ..
             }

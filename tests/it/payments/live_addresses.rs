@@ -7,7 +7,7 @@ use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, parse_output, wallet};
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::audit_log::record_direct_writes;
 use coffer::domain::asset::Chain;
-use coffer::domain::wallet::{Said, read};
+use coffer::domain::wallet::{WalletHints, read};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXW
 
 /// The address of a key at an index.
 pub fn derived(chain: Chain, key: &str, index: u32) -> String {
-    let wallet = read(chain, key, &Said::default()).unwrap();
+    let wallet = read(chain, key, &WalletHints::default()).unwrap();
     wallet.receiving().unwrap().derive(index).unwrap().address
 }
 

@@ -1,7 +1,7 @@
 //! Audit log entries for values that a test writes directly into the file.
 
 use crate::file::audit::findings;
-use coffer::domain::history::{Field, Form, Head, Link, Log};
+use coffer::domain::history::{ChainedLog, HashLink, HashedFields, HashedValue, LogHead};
 use rusqlite::{Connection, named_params};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -39,11 +39,11 @@ fn pool(conn: &Connection, pool: &str) -> (String, String) {
     let rows = rows.query_map([pool], |row| Ok((row.get(0)?, row.get(1)?)));
     let rows: Vec<(i64, String)> = rows.unwrap().map(Result::unwrap).collect();
     let name = format!("pool {pool} {}-{}", rows[0].0, rows[rows.len() - 1].0);
-    let mut form = Form::default();
+    let mut form = HashedFields::default();
     for (_, address) in &rows {
-        form.add("address", Field::Text(address.as_bytes()));
+        form.add("address", HashedValue::Text(address.as_bytes()));
     }
-    let link = Link::of_value(&name, &form).to_string();
+    let link = HashLink::of_value(&name, &form).to_string();
     (name, link)
 }
 
@@ -57,18 +57,18 @@ fn append(conn: &Connection, states: &str) {
         })
         .unwrap();
     let head = format!("audit_log:{seq}:1:{}", link[2..].to_lowercase());
-    let head: Head = head.parse().unwrap();
+    let head: LogHead = head.parse().unwrap();
     let seq = seq + 1;
-    let mut form = Form::default();
-    form.add("seq", Field::Number(seq));
-    form.add("at", Field::Number(0));
-    form.add("actor", Field::Text(b"test"));
-    form.add("action", Field::Text(b"state.note"));
-    form.add("account", Field::Nothing);
-    form.add("object_id", Field::Nothing);
-    form.add("detail", Field::Text(b"{}"));
-    form.add("states", Field::Text(states.as_bytes()));
-    let link = head.link.behind(Log::AuditLog, &form);
+    let mut form = HashedFields::default();
+    form.add("seq", HashedValue::Number(seq));
+    form.add("at", HashedValue::Number(0));
+    form.add("actor", HashedValue::Text(b"test"));
+    form.add("action", HashedValue::Text(b"state.note"));
+    form.add("account", HashedValue::Nothing);
+    form.add("object_id", HashedValue::Nothing);
+    form.add("detail", HashedValue::Text(b"{}"));
+    form.add("states", HashedValue::Text(states.as_bytes()));
+    let link = head.link.behind(ChainedLog::AuditLog, &form);
     let link = [&[link.version][..], &link.hash].concat();
     conn.execute(
         "insert into audit_log (seq, link, at, actor, action, detail, states)

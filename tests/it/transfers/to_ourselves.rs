@@ -8,12 +8,12 @@ use crate::support::installation::{Installation, RunningServer, approval};
 use crate::support::surfpool::key_of;
 use crate::support::{agent, send};
 use coffer::domain::chain::Chain;
-use coffer::domain::wallet::{Said, read};
+use coffer::domain::wallet::{WalletHints, read};
 use serde_json::{Value, json};
 
 /// The address of the wallet at an index.
 fn address(index: u32) -> String {
-    let wallet = read(Chain::Ethereum, EVM, &Said::default()).unwrap();
+    let wallet = read(Chain::Ethereum, EVM, &WalletHints::default()).unwrap();
     wallet.receiving().unwrap().derive(index).unwrap().address
 }
 

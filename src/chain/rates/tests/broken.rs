@@ -2,13 +2,13 @@
 
 use super::{NOW, answered, ask, documented, http, serve};
 use crate::chain::rates::{ANSWER_BYTES_MAX, Asker, Upstream};
-use crate::domain::rate::Source;
+use crate::domain::rate::FigureSource;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 #[test]
 fn what_is_not_as_documented_is_refused_and_says_why() {
-    for source in Source::PUBLIC {
+    for source in FigureSource::PUBLIC {
         for (body, problem) in [
             ("", "not as documented"),
             ("null", "not as documented"),
@@ -40,100 +40,104 @@ fn what_is_not_as_documented_is_refused_and_says_why() {
 }
 
 /// Bodies that come with status 200, and what is told of each.
-const NOT_AS_DOCUMENTED: [(Source, &str, &str); 20] = [
+const NOT_AS_DOCUMENTED: [(FigureSource, &str, &str); 20] = [
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":["EService:Unavailable"]}"#,
         "answered an error: EService:Unavailable",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{"XXBTZEUR":{"a":[60000],"b":["60000"]}}}"#,
         "the answer is not as documented",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{"XXBTZEUR":{"c":["60000","1"],"b":["60000"]}}}"#,
         "the answer is not as documented: missing field `a`",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{"XXBTZEUR":{"a":["60000"],"b":null}}}"#,
         "the answer is not as documented: invalid type: null",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{"XXBTZEUR":{"a":[],"b":["60000"]}}}"#,
         "the ask price of BTC in EUR is \"\", not a positive number",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{"XXBTZEUR":{"a":["0.00000"],"b":["0.00000"]}}}"#,
         "the ask price of BTC in EUR is \"0.00000\", not a positive number",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{"XXBTZEUR":{"a":["60000"],"b":["60000.1"]}}}"#,
         "the ask price of BTC in EUR is 60000 and the bid price 60000.1, which have no middle",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{"XXBTZEUR":{"a":["79228162514264337593543950335"],"b":["1"]}}}"#,
         "the ask price of BTC in EUR is 79228162514264337593543950335 and the bid price 1, which have no middle",
     ),
     (
-        Source::Kraken,
+        FigureSource::Kraken,
         r#"{"error":[],"result":{}}"#,
         "the answer has no price of any coin",
     ),
     (
-        Source::Coinbase,
+        FigureSource::Coinbase,
         r#"{"data":{"currency":"BTC","rates":{"EUR":60000}}}"#,
         "the answer is not as documented",
     ),
     (
-        Source::Coinbase,
+        FigureSource::Coinbase,
         r#"{"data":{"currency":"ETH","rates":{"EUR":"1"}}}"#,
         "asked for BTC, it answered for \"ETH\"",
     ),
     (
-        Source::Coinbase,
+        FigureSource::Coinbase,
         r#"{"errors":[{"id":"internal"}]}"#,
         "the answer is not as documented",
     ),
     (
-        Source::Binance,
+        FigureSource::Binance,
         r#"{"code":-1003,"msg":"Too much"}"#,
         "answered an error: -1003 Too much",
     ),
     (
-        Source::Binance,
+        FigureSource::Binance,
         r#"[{"symbol":"BTCEUR","price":60000}]"#,
         "the answer is not as documented",
     ),
-    (Source::Binance, "[]", "the answer has no price of any coin"),
     (
-        Source::Coingecko,
+        FigureSource::Binance,
+        "[]",
+        "the answer has no price of any coin",
+    ),
+    (
+        FigureSource::Coingecko,
         r#"{"status":{"error_code":1020,"error_message":"no"}}"#,
         "answered an error: {\"error_code\":1020",
     ),
     (
-        Source::Coingecko,
+        FigureSource::Coingecko,
         r#"{"error":"coin not found"}"#,
         "answered an error: \"coin not found\"",
     ),
     (
-        Source::Coingecko,
+        FigureSource::Coingecko,
         r#"{"bitcoin":{"eur":"60000"}}"#,
         "the answer is not as documented: BTC",
     ),
     (
-        Source::Coingecko,
+        FigureSource::Coingecko,
         r#"{"bitcoin":{"eur":null}}"#,
         "the answer has no price of any coin",
     ),
     (
-        Source::Coingecko,
+        FigureSource::Coingecko,
         "{}",
         "the answer has no price of any coin",
     ),
@@ -149,7 +153,7 @@ fn the_error_of_a_source_is_told_whatever_its_status() {
         );
     }
     let busy = r#"{"code":-1003,"msg":"Too much"}"#;
-    let failure = answered(Source::Binance, http("200 OK", "", busy)).unwrap_err();
+    let failure = answered(FigureSource::Binance, http("200 OK", "", busy)).unwrap_err();
     assert_eq!(failure.retry_after_s, Some(0));
 }
 
@@ -161,23 +165,29 @@ fn who_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
         ("418 Teapot", "Retry-After: 999999999\r\n", 3_600),
         ("429 Too Many Requests", "Retry-After: soon\r\n", 0),
     ] {
-        for source in Source::PUBLIC {
+        for source in FigureSource::PUBLIC {
             let failure = answered(source, http(status, header, "")).unwrap_err();
             assert_eq!(failure.retry_after_s, Some(pause_s), "{source}");
         }
     }
     let busy = http("200 OK", "", r#"{"error":["EAPI:Rate limit exceeded"]}"#);
     assert_eq!(
-        answered(Source::Kraken, busy).unwrap_err().retry_after_s,
+        answered(FigureSource::Kraken, busy)
+            .unwrap_err()
+            .retry_after_s,
         Some(0)
     );
-    let refused = answered(Source::Kraken, http("500 Oops", "Retry-After: 9\r\n", "")).unwrap_err();
+    let refused = answered(
+        FigureSource::Kraken,
+        http("500 Oops", "Retry-After: 9\r\n", ""),
+    )
+    .unwrap_err();
     assert_eq!(refused.retry_after_s, None);
 }
 
 #[test]
 fn an_answer_that_breaks_off_drips_or_does_not_end_is_none() {
-    for source in Source::PUBLIC {
+    for source in FigureSource::PUBLIC {
         // Fewer bytes than it promised.
         let (base, _) = serve(move |_, path| {
             let mut answer = documented(source, path);
@@ -217,7 +227,7 @@ fn who_drips_is_left_at_the_time_limit() {
     let asker = Asker::new(100);
     let failure = asker.ask(
         &Upstream {
-            source: Source::Binance,
+            source: FigureSource::Binance,
             base,
         },
         NOW,

@@ -137,9 +137,9 @@ fn due_on_paper(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflow
 }
 
 /// A random generator with the same output everywhere (SplitMix64).
-struct Dice(u64);
+struct RandomAmounts(u64);
 
-impl Dice {
+impl RandomAmounts {
     fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -200,7 +200,7 @@ fn paper_counts_right() {
 fn a_value_is_what_paper_says() {
     let (mut counted, mut refused, mut middles) = (0, 0, 0);
     for seed in 0..20 {
-        let mut dice = Dice(seed);
+        let mut dice = RandomAmounts(seed);
         for _ in 0..1_000 {
             let (rate, units, decimals) = (dice.rate(), dice.units(), dice.below(19));
             let expected = value_on_paper(rate, units, decimals);
@@ -229,7 +229,7 @@ fn a_value_is_what_paper_says() {
 fn what_is_due_is_what_paper_says_and_never_too_little() {
     let (mut counted, mut refused) = (0, 0);
     for seed in 0..20 {
-        let mut dice = Dice(seed);
+        let mut dice = RandomAmounts(seed);
         for _ in 0..500 {
             let (rate, due, decimals) = (dice.rate(), dice.cents(), dice.below(19));
             let expected = due_on_paper(rate, due, decimals);
@@ -256,7 +256,7 @@ fn what_is_due_is_what_paper_says_and_never_too_little() {
 
 #[test]
 fn a_fee_is_what_paper_says() {
-    let mut dice = Dice(1);
+    let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
         let (gross, bps) = (dice.cents(), dice.below(10_001));
         let fee = Digits::of(gross.0).times(&Digits::of(bps)).cut_half_even(4);
@@ -271,7 +271,7 @@ fn a_fee_is_what_paper_says() {
 
 #[test]
 fn amounts_and_rates_read_as_they_print() {
-    let mut dice = Dice(1);
+    let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
         let (rate, units, decimals) = (dice.rate(), dice.units(), dice.below(19));
         assert_eq!(Units::parse(&units.text(decimals), decimals), Ok(units));

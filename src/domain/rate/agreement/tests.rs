@@ -1,13 +1,13 @@
 //! Medians of figures that agree, contradict each other, or are old.
 
-use super::{FRESH_MS_MAX, Figure, NoAgreement, RateSource, Source, Time, agreed};
+use super::{FRESH_MS_MAX, Figure, FigureSource, NoAgreement, RateSource, Time, agreed};
 
 const NOW: Time = Time(1_000_000_000);
 
 /// Figures of the public sources, in their order, each with its age.
 fn told(rates: &[(&str, i64)]) -> Vec<Figure> {
-    let sources = Source::PUBLIC.iter();
-    let figure = |(source, (rate, age_ms)): (&Source, &(&str, i64))| Figure {
+    let sources = FigureSource::PUBLIC.iter();
+    let figure = |(source, (rate, age_ms)): (&FigureSource, &(&str, i64))| Figure {
         source: *source,
         rate: rate.parse().unwrap(),
         via: "BTC/EUR".to_owned(),
@@ -111,7 +111,7 @@ fn a_rate_is_as_old_as_the_oldest_figure_in_it_and_keeps_all_of_them() {
 fn the_operators_file_is_believed_alone() {
     let mut figures = told(&[("100", 0), ("100", 0)]);
     figures.push(Figure {
-        source: Source::File,
+        source: FigureSource::File,
         rate: "7".parse().unwrap(),
         via: "BTC/EUR".to_owned(),
         at: NOW.plus_ms(-5),
@@ -124,5 +124,5 @@ fn the_operators_file_is_believed_alone() {
     let later = NOW.plus_ms(FRESH_MS_MAX);
     let Some(own) = figures.pop() else { return };
     let none = agreed(&[own], later);
-    assert_eq!(none, Err(NoAgreement::Stale(vec![Source::File])));
+    assert_eq!(none, Err(NoAgreement::Stale(vec![FigureSource::File])));
 }

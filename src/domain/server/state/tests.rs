@@ -1,6 +1,6 @@
 //! Every step from every state, and the states that stored rows read back as.
 
-use super::{CommandState, OperatorStep, ServerState, ServerStatus, Step, Task};
+use super::{CommandState, OperatorStep, ProvisionerTask, ServerState, ServerStatus, ServerStep};
 use crate::domain::refusal::Code;
 
 use CommandState::{Running, Unknown};
@@ -18,16 +18,16 @@ const ALL: [ServerState; 9] = [
     Deleted,
 ];
 
-const STEPS: [Step; 9] = [
-    Step::Discard,
-    Step::Start,
-    Step::Done,
-    Step::Declined,
-    Step::Lost,
-    Step::Operator(OperatorStep::Activate),
-    Step::Operator(OperatorStep::Fail),
-    Step::Operator(OperatorStep::Delete),
-    Step::Operator(OperatorStep::Release),
+const STEPS: [ServerStep; 9] = [
+    ServerStep::Discard,
+    ServerStep::Start,
+    ServerStep::Done,
+    ServerStep::Declined,
+    ServerStep::Lost,
+    ServerStep::Operator(OperatorStep::Activate),
+    ServerStep::Operator(OperatorStep::Fail),
+    ServerStep::Operator(OperatorStep::Delete),
+    ServerStep::Operator(OperatorStep::Release),
 ];
 
 /// State after each of [`STEPS`] from each of [`ALL`], by the documentation.
@@ -65,7 +65,10 @@ fn an_unknown_outcome_is_ended_by_a_person_only() {
     for state in [Creating(Unknown), Deleting(Unknown)] {
         for step in STEPS {
             let moved = state.after(step).is_ok_and(|next| next != state);
-            assert!(!moved || matches!(step, Step::Operator(_)), "{step:?}");
+            assert!(
+                !moved || matches!(step, ServerStep::Operator(_)),
+                "{step:?}"
+            );
         }
     }
 }
@@ -73,11 +76,11 @@ fn an_unknown_outcome_is_ended_by_a_person_only() {
 #[test]
 fn a_command_starts_only_where_none_was_started() {
     for state in ALL {
-        let starts = state.after(Step::Start).is_ok();
+        let starts = state.after(ServerStep::Start).is_ok();
         assert_eq!(starts, matches!(state, Queued | Unwanted));
         if starts {
             assert!(state.command().is_none());
-            let begun = state.after(Step::Start).map(ServerState::command);
+            let begun = state.after(ServerStep::Start).map(ServerState::command);
             assert_eq!(begun, Ok(Some(Running)));
         }
     }
@@ -104,13 +107,13 @@ fn what_is_stored_reads_back_and_nothing_else_does() {
 #[test]
 fn the_task_follows_from_the_state() {
     for (state, task) in ALL.into_iter().zip([
-        Some(Task::Create),
-        Some(Task::Create),
-        Some(Task::Create),
+        Some(ProvisionerTask::Create),
+        Some(ProvisionerTask::Create),
+        Some(ProvisionerTask::Create),
         None,
-        Some(Task::Delete),
-        Some(Task::Delete),
-        Some(Task::Delete),
+        Some(ProvisionerTask::Delete),
+        Some(ProvisionerTask::Delete),
+        Some(ProvisionerTask::Delete),
         None,
         None,
     ]) {

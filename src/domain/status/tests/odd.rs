@@ -1,33 +1,33 @@
 //! Special cases of the status function.
 
-use super::super::{InvoiceStatus, PaymentState, Terms, Time};
-use super::{Case, DUE, EXPIRES, Paid, by_the_code};
+use super::super::{InvoiceStatus, InvoiceTerms, PaymentState, Time};
+use super::{Case, DUE, EXPIRES, PaymentInput, by_the_code};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Overflow};
 use crate::domain::payment::Payment;
 use crate::domain::quote::{Quote, current};
-use crate::domain::rate::Quoted;
+use crate::domain::rate::RateQuote;
 
-const SEEN: Paid = (PaymentState::Seen, true, false, DUE);
-const CONFIRMED: Paid = (PaymentState::Confirmed, true, true, DUE);
+const SEEN: PaymentInput = (PaymentState::Seen, true, false, DUE);
+const CONFIRMED: PaymentInput = (PaymentState::Confirmed, true, true, DUE);
 /// Seen, never confirmed, and dropped.
-const DROPPED: Paid = (PaymentState::Dropped, true, false, DUE);
+const DROPPED: PaymentInput = (PaymentState::Dropped, true, false, DUE);
 /// Confirmed once, and dropped.
-const LOST: Paid = (PaymentState::Dropped, true, true, DUE);
+const LOST: PaymentInput = (PaymentState::Dropped, true, true, DUE);
 
 /// Returns the payment with another value.
-fn worth(paid: Paid, value: i64) -> Paid {
+fn worth(paid: PaymentInput, value: i64) -> PaymentInput {
     (paid.0, paid.1, paid.2, value)
 }
 
 /// Returns the payment, seen too late.
-fn late(paid: Paid) -> Paid {
+fn late(paid: PaymentInput) -> PaymentInput {
     (paid.0, false, paid.2, paid.3)
 }
 
 /// Returns a quoted invoice of 100.00 with the default tolerances and these payments, before its deadline.
-fn open(payments: &[Paid]) -> Case {
+fn open(payments: &[PaymentInput]) -> Case {
     Case {
         due: DUE,
         under: 50,
@@ -41,7 +41,7 @@ fn open(payments: &[Paid]) -> Case {
 }
 
 /// Returns the same invoice after its deadline.
-fn past(payments: &[Paid]) -> Case {
+fn past(payments: &[PaymentInput]) -> Case {
     Case {
         now: EXPIRES,
         ..open(payments)
@@ -49,7 +49,7 @@ fn past(payments: &[Paid]) -> Case {
 }
 
 /// Returns the same invoice, cancelled a second before its deadline.
-fn cancelled(payments: &[Paid]) -> Case {
+fn cancelled(payments: &[PaymentInput]) -> Case {
     Case {
         cancelled: Some(EXPIRES - 1_000),
         ..open(payments)
@@ -57,8 +57,8 @@ fn cancelled(payments: &[Paid]) -> Case {
 }
 
 /// Returns the terms of these invoices.
-fn terms(cancelled_at: Option<i64>) -> Terms {
-    Terms {
+fn terms(cancelled_at: Option<i64>) -> InvoiceTerms {
+    InvoiceTerms {
         due: Cents(DUE),
         under: Bps(50),
         over: Bps(50),
@@ -262,7 +262,7 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
 /// The invoice has the coin of its first payment that counts, even if another coin was selected later.
 #[test]
 fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> {
-    let quoted = Quoted::fixed("1".parse()?, Time(0));
+    let quoted = RateQuote::fixed("1".parse()?, Time(0));
     let quote = |seq, asset: &'static Asset| Quote {
         given: false,
         seq,

@@ -1,10 +1,10 @@
 //! Rates and fees that approvals take, and those that need explicit acceptance.
 
-use super::{FeeSource, Fixed, Market, Proposal, ProposedFee, Rate, Refusal, Time, Transfer};
+use super::{FeeSource, FixedTerms, Market, Proposal, ProposedFee, Rate, Refusal, Time, Transfer};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
-use crate::domain::rate::{Figure, Quoted, Source};
+use crate::domain::rate::{Figure, FigureSource, RateQuote};
 use crate::domain::time::MINUTE_MS;
 use crate::domain::transfer::inputs::MoveTransfer;
 use crate::domain::transfer::request::MoveRequest;
@@ -46,14 +46,17 @@ fn refund(cents: i64) -> Transfer {
 /// Litecoin at 80 from two sources, some minutes old; a fee of 0.0001.
 fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
     let at = NOW.plus_ms(minutes_ago.saturating_mul(-MINUTE_MS));
-    let told = [(Source::Kraken, "80.1"), (Source::Coinbase, "79.9")];
+    let told = [
+        (FigureSource::Kraken, "80.1"),
+        (FigureSource::Coinbase, "79.9"),
+    ];
     let figures = told.map(|(source, rate)| Figure {
         source,
         rate: rate.parse().unwrap(),
         via: String::new(),
         at,
     });
-    let known = Quoted::fixed("80".parse().unwrap(), at);
+    let known = RateQuote::fixed("80".parse().unwrap(), at);
     Proposal {
         market: Market::of(figures.to_vec(), Some(known), NOW),
         fee: ProposedFee {
@@ -66,7 +69,7 @@ fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
     }
 }
 
-fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusal> {
+fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, Refusal> {
     let mut body = body.as_object().unwrap().clone();
     body.insert("action".to_owned(), json!("approve"));
     let request = MoveRequest::from(MoveTransfer::read(&body).unwrap());
@@ -76,7 +79,7 @@ fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusa
 /// Amount to send, rate, fee source, and the accepted fields.
 type Summary = (String, String, &'static str, Vec<&'static str>);
 
-fn summary(fixed: Result<Fixed, Refusal>) -> Result<Summary, (Option<String>, String)> {
+fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String>, String)> {
     let ltc = Asset::find("LTC").unwrap();
     let fixed = fixed.map_err(|refusal| (refusal.param, refusal.message))?;
     let (sent, rate) = (

@@ -1,7 +1,9 @@
 //! Verdicts on transfers.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{Facts, OnChainState, Transfer, TransferStatus, UNSEEN_MS_MAX, Verdict, judge};
+use super::{
+    OnChainState, Transfer, TransferFacts, TransferStatus, TransferVerdict, UNSEEN_MS_MAX, judge,
+};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
@@ -10,7 +12,7 @@ use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::on_chain::{
     AttachedTransaction, Review, ReviewKind, SentOutput, SentState,
 };
-use crate::domain::transfer::terms::Terms;
+use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{Dispatch, Sending, SettledBy, TransferKind, TxidSource};
 
 /// Time at which the transfer was handed over and its transaction attached.
@@ -33,7 +35,7 @@ pub fn refund(seq: i64, amount: u128) -> Transfer {
         amount: Cents(4_000),
         asset: Asset::find("LTC").unwrap(),
         to_address: "x".to_owned(),
-        terms: Some(Terms {
+        terms: Some(TransferTerms {
             rate: "80".parse::<Rate>().unwrap(),
             network_fee: Units::ZERO,
             amount_crypto: Units(amount),
@@ -90,7 +92,7 @@ fn transaction(state: SentState) -> AttachedTransaction {
 }
 
 /// A watched chain without a report.
-const NOTHING: Facts<'static> = Facts {
+const NOTHING: TransferFacts<'static> = TransferFacts {
     is_watched: true,
     transaction: None,
     outputs: &[],
@@ -105,8 +107,8 @@ fn after(
     transaction: Option<&AttachedTransaction>,
     outputs: &[SentOutput],
     ms: i64,
-) -> Verdict {
-    let facts = Facts {
+) -> TransferVerdict {
+    let facts = TransferFacts {
         is_watched: true,
         transaction,
         outputs,
@@ -118,7 +120,7 @@ fn after(
 }
 
 #[track_caller]
-fn is_reviewed(verdict: &Verdict, problem: &str) {
+fn is_reviewed(verdict: &TransferVerdict, problem: &str) {
     assert_eq!(verdict.state, OnChainState::NeedsReview, "{verdict:?}");
     let found = verdict.problem.as_deref().unwrap();
     assert!(found.contains(problem), "{found}");
@@ -301,7 +303,7 @@ fn signer_without_an_outcome_is_reviewed() {
     // Real time counts here: the signer may be waiting for the node of the chain.
     of.sending = Some(Sending::Retry);
     of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
-    let facts = Facts {
+    let facts = TransferFacts {
         now: THEN.plus_ms(DAY_MS),
         ..NOTHING
     };
@@ -325,7 +327,7 @@ fn open_review_comes_before_the_status() {
     let mut dropped = output(1, AMOUNT, Some(1));
     dropped.state = PaymentState::Dropped;
     let absent = transaction(SentState::Absent);
-    let facts = Facts {
+    let facts = TransferFacts {
         is_watched: true,
         transaction: Some(&absent),
         outputs: &[dropped],
@@ -343,7 +345,7 @@ fn settled_transfer_names_what_settled_it() {
         of.status = TransferStatus::Paid;
         of.dispatch.settled_by = Some(by);
         of.dispatch.settled_reason = (by == SettledBy::Person).then(|| "inside".to_owned());
-        let facts = Facts {
+        let facts = TransferFacts {
             is_watched,
             ..NOTHING
         };
@@ -386,7 +388,7 @@ fn transfer_without_terms_or_node_is_never_covered() {
     ] {
         of.status = status;
         for (is_watched, state) in [(true, state), (false, OnChainState::Unwatched)] {
-            let facts = Facts {
+            let facts = TransferFacts {
                 is_watched,
                 ..NOTHING
             };

@@ -1,6 +1,6 @@
 //! Random keys and indexes, compared with the crate `bitcoin`.
 
-use super::{Chain, Said, Script, hex, read};
+use super::{Chain, ScriptType, WalletHints, hex, read};
 use bitcoin::bip32::{ChildNumber, Xpriv, Xpub};
 use bitcoin::secp256k1::Secp256k1;
 use bitcoin::{Address, CompressedPublicKey, Network};
@@ -24,14 +24,20 @@ fn ten_thousand_random_children_are_those_of_the_crate_bitcoin() {
         let steps = [84, 0, number].map(|step| ChildNumber::from_hardened_idx(step).unwrap());
         let account = Xpub::from_priv(&secp, &master.derive_priv(&secp, &steps).unwrap());
         let of = |script| {
-            let said = Said {
+            let said = WalletHints {
                 script: Some(script),
                 network: None,
             };
             let wallet = read(Chain::Bitcoin, &account.to_string(), &said).unwrap();
             wallet.receiving().unwrap()
         };
-        let branches = [Script::Pkh, Script::ShWpkh, Script::Wpkh, Script::Tr].map(of);
+        let branches = [
+            ScriptType::Pkh,
+            ScriptType::ShWpkh,
+            ScriptType::Wpkh,
+            ScriptType::Tr,
+        ]
+        .map(of);
         let receiving = account
             .ckd_pub(&secp, ChildNumber::Normal { index: 0 })
             .unwrap();

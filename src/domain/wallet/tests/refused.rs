@@ -1,6 +1,6 @@
 //! Refused keys: private keys by their kind, and keys that contradict the request.
 
-use super::{Chain, Said, Secret, XPUB, ZPUB, chain_named, read, said};
+use super::{Chain, WalletHints, WalletSecret, XPUB, ZPUB, chain_named, read, said};
 use bitcoin::NetworkKind;
 use bitcoin::base58;
 use bitcoin::bip32::Xpriv;
@@ -19,30 +19,30 @@ fn extended(version: [u8; 4]) -> String {
 }
 
 /// Returns private texts, each with its kind.
-fn private_texts() -> Vec<(String, Secret)> {
+fn private_texts() -> Vec<(String, WalletSecret)> {
     let uncompressed = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     let mistyped = WIF.replace("Dt", "tD");
     let xprv = extended([0x04, 0x88, 0xad, 0xe4]);
     let hex = "0C28FCA386C7A227600B2FE50B7CAE11EC86D3BF1FBE471BE89827E19D72AA1D";
     let mut kinds = vec![
-        (xprv.clone(), Secret::Extended),
-        (xprv[..60].to_owned(), Secret::Extended),
-        (extended([0x12, 0x34, 0x56, 0x78]), Secret::Extended),
-        (PHRASE.to_owned(), Secret::Phrase),
-        (PHRASE.to_uppercase(), Secret::Phrase),
-        (PHRASE.replace(' ', "\n"), Secret::Phrase),
-        (PHRASE.replace(' ', ", 7. "), Secret::Phrase),
-        (["wort"; 24].join(" "), Secret::Phrase),
-        (["żółw"; 15].join(" "), Secret::Phrase),
-        (WIF.to_owned(), Secret::Wif),
-        (mistyped, Secret::Wif),
-        (uncompressed.to_owned(), Secret::Wif),
+        (xprv.clone(), WalletSecret::Extended),
+        (xprv[..60].to_owned(), WalletSecret::Extended),
+        (extended([0x12, 0x34, 0x56, 0x78]), WalletSecret::Extended),
+        (PHRASE.to_owned(), WalletSecret::Phrase),
+        (PHRASE.to_uppercase(), WalletSecret::Phrase),
+        (PHRASE.replace(' ', "\n"), WalletSecret::Phrase),
+        (PHRASE.replace(' ', ", 7. "), WalletSecret::Phrase),
+        (["wort"; 24].join(" "), WalletSecret::Phrase),
+        (["żółw"; 15].join(" "), WalletSecret::Phrase),
+        (WIF.to_owned(), WalletSecret::Wif),
+        (mistyped, WalletSecret::Wif),
+        (uncompressed.to_owned(), WalletSecret::Wif),
         (
             "6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg".to_owned(),
-            Secret::Encrypted,
+            WalletSecret::Encrypted,
         ),
-        (hex.to_owned(), Secret::Hex),
-        (format!("0x{}", hex.to_lowercase()), Secret::Hex),
+        (hex.to_owned(), WalletSecret::Hex),
+        (format!("0x{}", hex.to_lowercase()), WalletSecret::Hex),
     ];
     for version in [
         0x0488_ade4_u32,
@@ -61,10 +61,10 @@ fn private_texts() -> Vec<(String, Secret)> {
         0x02fa_c398,
         0x0432_a243,
     ] {
-        kinds.push((extended(version.to_be_bytes()), Secret::Extended));
+        kinds.push((extended(version.to_be_bytes()), WalletSecret::Extended));
     }
     for count in [12, 15, 18, 21, 24] {
-        kinds.push((["zoo"; 24][..count].join(" "), Secret::Phrase));
+        kinds.push((["zoo"; 24][..count].join(" "), WalletSecret::Phrase));
     }
     kinds
 }
@@ -86,7 +86,7 @@ fn whatever_is_private_is_refused_by_name_and_not_repeated() {
                 Chain::Ethereum,
                 Chain::Tron,
             ] {
-                let refused = read(chain, &text, &Said::default()).unwrap_err();
+                let refused = read(chain, &text, &WalletHints::default()).unwrap_err();
                 assert!(
                     refused.message.contains(kind.as_str()),
                     "{text}: {}",
@@ -100,7 +100,7 @@ fn whatever_is_private_is_refused_by_name_and_not_repeated() {
                 );
             }
         }
-        assert!(Secret::in_argument(secret).is_some(), "{secret}");
+        assert!(WalletSecret::in_argument(secret).is_some(), "{secret}");
     }
 }
 
@@ -114,14 +114,14 @@ fn what_is_public_is_not_taken_for_private() {
         "0x9858EfFD232B4033E47d90003D41EC34EcaEda94",
         "the name of a wallet that has only eleven words",
     ] {
-        assert_eq!(Secret::in_text(text), None, "{text}");
+        assert_eq!(WalletSecret::in_text(text), None, "{text}");
     }
     // A path may contain such a number.
     let path =
         "/var/lib/0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d/coffer.db";
-    assert_eq!(Secret::in_argument(path), None);
+    assert_eq!(WalletSecret::in_argument(path), None);
     let path = "/home/ada/shop/data/of/the/till/in/the/old/town/coffer.db";
-    assert_eq!(Secret::in_argument(path), None);
+    assert_eq!(WalletSecret::in_argument(path), None);
     assert!(!super::super::are_phrase([
         "coffer", "wallet", "add", "--file", "x"
     ]));
@@ -187,7 +187,7 @@ fn keys_that_say_something_else_are_refused_with_what_would_be_right() {
         assert!(text.len() < 8 || !message.contains(&text), "{message}");
     }
     for text in ["x".repeat(5000), ZPUB.replace("Q2", "2Q")] {
-        assert!(read(Chain::Bitcoin, &text, &Said::default()).is_err());
+        assert!(read(Chain::Bitcoin, &text, &WalletHints::default()).is_err());
     }
 }
 
@@ -214,5 +214,5 @@ fn the_wrong_forms_of_bip_32_are_refused() {
         refused.message
     );
     let descriptor = format!("wpkh({below}/0/*)");
-    assert!(read(Chain::Bitcoin, &descriptor, &Said::default()).is_ok());
+    assert!(read(Chain::Bitcoin, &descriptor, &WalletHints::default()).is_ok());
 }

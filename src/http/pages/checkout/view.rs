@@ -6,7 +6,7 @@ use super::phrases::{about, clock, depth, network, seconds_between, told};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::OnChain;
-use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::payment_uri::payment_uri;
@@ -177,7 +177,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the coins to choose from, except the one already `picked`.
-    fn coins(&self, picked: Option<&Coin>) -> Coins<'a> {
+    fn coins(&self, picked: Option<&InvoiceCoin>) -> Coins<'a> {
         let others = self.checkout.coins.iter();
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
         Coins {
@@ -204,7 +204,7 @@ impl<'a> View<'a> {
     }
 
     /// Renders the chosen coin before any payment was seen.
-    pub(super) fn pay(&self, coin: &'a Coin) -> Pay<'a> {
+    pub(super) fn pay(&self, coin: &'a InvoiceCoin) -> Pay<'a> {
         let others = self.coins(Some(coin));
         Pay {
             other_coins: Some(others).filter(|others| !others.coins.is_empty()),
@@ -213,7 +213,7 @@ impl<'a> View<'a> {
     }
 
     /// Renders the request for the rest of an underpaid invoice, if there is still time.
-    pub(super) fn top_up(&self, coin: &'a Coin, rest: Units) -> Pay<'a> {
+    pub(super) fn top_up(&self, coin: &'a InvoiceCoin, rest: Units) -> Pay<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
         let received = self.sum(coin.asset, received);
@@ -230,7 +230,7 @@ impl<'a> View<'a> {
     }
 
     /// Renders the amount, address and deadline of a payment. `title` contains the amount.
-    fn send(&self, coin: &'a Coin, due: Units, title: &str) -> Pay<'a> {
+    fn send(&self, coin: &'a InvoiceCoin, due: Units, title: &str) -> Pay<'a> {
         let (invoice, words, asset) = (self.invoice(), self.words(), coin.asset);
         let network = network(asset.chain);
         let named = [("symbol", asset.symbol), ("network", &*network)];

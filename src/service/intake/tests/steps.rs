@@ -4,7 +4,7 @@
 use super::{address_of_customer, observe, seen};
 use crate::domain::asset::Mode;
 use crate::domain::id;
-use crate::domain::ledger::{Entry, LedgerKind, RefType};
+use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::observation::{Observation, Place};
@@ -83,7 +83,7 @@ fn what_cannot_be_booked_stops_nothing_else_and_is_booked_when_there_is_room() {
     });
     let adjust = |amount: i64| {
         write(&service, move |_, tx| {
-            let entry = Entry {
+            let entry = LedgerEntry {
                 seq: 0,
                 id: id::new(NOW).to_string(),
                 currency: Currency::Eur,

@@ -5,7 +5,7 @@ use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Currency};
 use crate::domain::observation::{Block, Observation};
-use crate::domain::rate::{Figure, Quoted, RateSource, Source, Told};
+use crate::domain::rate::{CoinFigure, Figure, FigureSource, RateQuote, RateSource};
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::service::Service;
 use crate::service::intake::Owned;
@@ -23,17 +23,17 @@ fn tell(service: &Arc<Service>, at: Time, rates: [&str; 2]) {
     }
 }
 
-const PUBLIC: [Source; 2] = [Source::Kraken, Source::Coinbase];
+const PUBLIC: [FigureSource; 2] = [FigureSource::Kraken, FigureSource::Coinbase];
 
 /// One source tells this of a bitcoin in EUR.
-fn tell_one(service: &Arc<Service>, at: Time, source: Source, rate: &str) {
+fn tell_one(service: &Arc<Service>, at: Time, source: FigureSource, rate: &str) {
     let figure = Figure {
         source,
         rate: rate.parse().unwrap(),
         via: "BTC/EUR".to_owned(),
         at,
     };
-    let told = Told {
+    let told = CoinFigure {
         coin: "BTC",
         currency: Currency::Eur,
         figure,
@@ -70,7 +70,7 @@ fn observe(
 }
 
 /// Its rate, source, age in minutes, spread, and how many figures it follows from.
-fn shown(quoted: &Quoted, now: Time) -> String {
+fn shown(quoted: &RateQuote, now: Time) -> String {
     let figures: Value = serde_json::from_str(quoted.evidence.as_str()).unwrap();
     let age = now.since_ms(quoted.at) / MINUTE_MS;
     let figures = figures.as_array().unwrap().len();
@@ -122,7 +122,7 @@ fn live_mode_has_what_two_sources_agree_on_and_never_the_fixed_table() {
 fn what_the_operators_file_said_is_known_only_while_it_is_configured() {
     let (_simulated, file) = seeded();
     let real = real(&file);
-    let only = |sources: &[Source]| done(real.ask_only(sources.to_vec())).unwrap();
+    let only = |sources: &[FigureSource]| done(real.ask_only(sources.to_vec())).unwrap();
     let newest = |now: Time| {
         let newest =
             real.read(|db| real.newest_rate(db, Mode::Live, bitcoin(), Currency::Eur, now));
@@ -131,21 +131,21 @@ fn what_the_operators_file_said_is_known_only_while_it_is_configured() {
     let known = |rate: &str| Ok(rate.to_owned());
     let later = NOW.plus_ms(HOUR_MS);
     // Where nothing else was ever known, nothing is once it is gone.
-    only(&[Source::File]);
-    tell_one(&real, NOW, Source::File, "1");
+    only(&[FigureSource::File]);
+    tell_one(&real, NOW, FigureSource::File, "1");
     assert_eq!(newest(NOW), known("1 file 0 0 1"));
     assert_eq!(newest(later), known("1 file 60 0 1"));
     only(&PUBLIC);
     assert_eq!(newest(NOW), Err(NoRate));
     // What public sources agreed on before outlives it.
     tell(&real, NOW, ["50000", "50100"]);
-    only(&[Source::File]);
+    only(&[FigureSource::File]);
     assert_eq!(newest(later), known("50050 median 60 0 2"));
-    tell_one(&real, later, Source::File, "1");
+    tell_one(&real, later, FigureSource::File, "1");
     assert_eq!(newest(later), known("1 file 0 0 1"));
     only(&PUBLIC);
     assert_eq!(newest(later), known("50050 median 60 0 2"));
-    tell_one(&real, later, Source::Kraken, "60000");
+    tell_one(&real, later, FigureSource::Kraken, "60000");
     assert_eq!(newest(later), known("50050 median 60 0 2"));
 }
 
@@ -213,6 +213,6 @@ fn a_late_payment_is_worth_the_newest_rate_less_the_spread() {
         let invoice = invoices::by_id(db, &id)?.unwrap();
         Ok(payments::of_invoice(db, invoice.seq)?)
     });
-    let quoted: Vec<Quoted> = kept.unwrap().into_iter().map(|one| one.quoted).collect();
+    let quoted: Vec<RateQuote> = kept.unwrap().into_iter().map(|one| one.quoted).collect();
     assert_eq!(quoted, [in_time.1.quoted.clone(), late.1.quoted.clone()]);
 }

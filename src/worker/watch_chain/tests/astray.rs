@@ -9,7 +9,7 @@ use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Spent;
 use crate::domain::time::Time;
-use crate::domain::wallet::{Said, Script, Wallet, read};
+use crate::domain::wallet::{ScriptType, Wallet, WalletHints, read};
 use crate::service::Service;
 use crate::service::operator::wallets;
 use crate::service::operator::wallets::{Wanted, add, retire};
@@ -209,13 +209,13 @@ impl Till {
 /// The wallet that is added, where this is said besides.
 fn wallet_of(chain: Chain, key: &str, besides: &Value) -> Wallet {
     let script = besides["script"].as_str().map(|script| match script {
-        "pkh" => Script::Pkh,
-        "wpkh" => Script::Wpkh,
+        "pkh" => ScriptType::Pkh,
+        "wpkh" => ScriptType::Wpkh,
         other => panic!("no script is {other}"),
     });
-    let said = Said {
+    let said = WalletHints {
         script,
-        ..Said::default()
+        ..WalletHints::default()
     };
     read(chain, key, &said).unwrap()
 }

@@ -6,7 +6,7 @@ use super::{XPUB, ZPUB};
 use crate::domain::address::{can_sign, simulated};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{Figure, Source, Told};
+use crate::domain::rate::{CoinFigure, Figure, FigureSource};
 use crate::domain::time::Time;
 use crate::service::backup::{Restoring, backup, restore};
 use crate::service::operator::wallets::{Wanted, add};
@@ -110,17 +110,21 @@ impl Shop {
     /// Says what the coin is worth now.
     fn price(&self, now: Time) {
         let figure = Figure {
-            source: Source::File,
+            source: FigureSource::File,
             rate: self.rate.parse().unwrap(),
             via: String::new(),
             at: now,
         };
-        let told = Told {
+        let told = CoinFigure {
             coin: self.asset.symbol,
             currency: Currency::Eur,
             figure,
         };
-        done(self.service.keep_told(now, Source::File, now, vec![told])).unwrap();
+        done(
+            self.service
+                .keep_told(now, FigureSource::File, now, vec![told]),
+        )
+        .unwrap();
     }
 
     /// A copy of the file as it is now, as `coffer backup` takes it.

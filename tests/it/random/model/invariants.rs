@@ -1,7 +1,7 @@
 //! What must always hold in a file (`coffer audit`, 1 to 5), as far as invoices go, read with SQLite alone.
 
 use coffer::domain::money::{Bps, Cents};
-use coffer::domain::status::{InvoiceStatus, Judged, Terms, judge};
+use coffer::domain::status::{InvoiceStatus, InvoiceTerms, JudgedPayment, judge};
 use coffer::domain::time::Time;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -125,13 +125,13 @@ pub fn hold(file: &Path, now: Time) {
 }
 
 /// The payments of an invoice.
-fn payments(conn: &Connection, invoice: i64) -> Vec<Judged> {
+fn payments(conn: &Connection, invoice: i64) -> Vec<JudgedPayment> {
     let sql =
         "select o.state, p.on_time, p.was_confirmed, p.value from payments p join observations o on o.seq = p.observation
          where p.invoice = ?1 order by p.seq";
     let mut rows = conn.prepare(sql).unwrap();
     let rows = rows.query_map([invoice], |row| {
-        Ok(Judged {
+        Ok(JudgedPayment {
             state: row.get::<_, String>(0)?.parse().unwrap(),
             on_time: row.get(1)?,
             was_confirmed: row.get(2)?,
@@ -147,7 +147,7 @@ fn statuses(conn: &Connection, now: Time, tick: Time) {
         confirmed_at is not null from invoices";
     let mut rows = conn.prepare(sql).unwrap();
     let rows = rows.query_map([], |row| {
-        let terms = Terms {
+        let terms = InvoiceTerms {
             due: Cents(row.get(2)?),
             under: Bps(row.get(3)?),
             over: Bps(row.get(4)?),
