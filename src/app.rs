@@ -17,7 +17,7 @@ pub use sandbox::Sandbox;
 use crate::chain::rates::RatesFrom;
 use crate::chain::setting::Nodes;
 use crate::clock::TimeSource;
-use crate::domain::progress::{Progress, unheard};
+use crate::domain::progress::{Progress, ignore_progress};
 use crate::domain::server::order::ServerLimits;
 use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
@@ -118,7 +118,7 @@ impl Config {
             rates_timeout_ms: 10_000,
             nodes: Nodes::default(),
             time: TimeSource::System,
-            tell: unheard,
+            tell: ignore_progress,
         }
     }
 }

@@ -13,7 +13,7 @@ mod node;
 mod two_minds;
 
 use super::{Received, Watched};
-use crate::domain::address::{account, script};
+use crate::domain::address::{account_bytes, output_script};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};
@@ -227,9 +227,9 @@ impl Memory {
     }
 
     fn watches(&self, watched: &dyn Watched, address: &str) -> bool {
-        match script(self.chain, address) {
+        match output_script(self.chain, address) {
             Some(script) => watched.has_script(&script),
-            None => match account(self.chain, address) {
+            None => match account_bytes(self.chain, address) {
                 Some(account) => watched.has_account(&account),
                 None => watched.named().iter().any(|named| named.address == address),
             },

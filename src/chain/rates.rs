@@ -17,7 +17,7 @@ mod tests;
 pub use file::{FILE_BYTES_MAX, read_file};
 pub use setting::{RatesFrom, Upstream};
 
-use crate::domain::rate::{CoinFigure, FigureSource, Ticker, digits, figures};
+use crate::domain::rate::{CoinFigure, FigureSource, Ticker, figures, parse_number};
 use crate::domain::time::Time;
 use serde::Deserialize;
 use std::io::Read;
@@ -162,7 +162,7 @@ fn add(
     price: &str,
     at: Time,
 ) -> Result<(), Failure> {
-    let price = digits(price).ok_or_else(|| no_price("price", (base, quote), price))?;
+    let price = parse_number(price).ok_or_else(|| no_price("price", (base, quote), price))?;
     tickers.push(Ticker {
         base,
         quote,

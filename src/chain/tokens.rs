@@ -4,7 +4,7 @@ use super::NodeError;
 use super::evm::hex::{Account, Bytes};
 use crate::domain::address;
 use crate::domain::asset::{ASSETS, Asset, Chain};
-use crate::domain::token::contract_of;
+use crate::domain::token::contract_address;
 use std::collections::BTreeMap;
 
 /// Contracts that take the place of those of [`CONTRACTS`](crate::domain::token::CONTRACTS) on test networks, in their
@@ -21,8 +21,8 @@ pub fn tokens_on(
     overridden: &Tokens,
 ) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
     let contracts = contracts_on(chain, network, overridden)?.into_iter();
-    let tokens =
-        contracts.filter_map(|(text, asset)| Some((Bytes(address::account(chain, &text)?), asset)));
+    let tokens = contracts
+        .filter_map(|(text, asset)| Some((Bytes(address::account_bytes(chain, &text)?), asset)));
     Ok(tokens.collect())
 }
 
@@ -46,7 +46,7 @@ pub fn contracts_on(
                 asset.id
             )));
         }
-        let listed = || contract_of(asset, network).map(str::to_owned);
+        let listed = || contract_address(asset, network).map(str::to_owned);
         let contract = overridden.or_else(listed);
         tokens.extend(contract.map(|contract| (contract, asset)));
     }

@@ -16,11 +16,11 @@ use crate::config::Values;
 use crate::domain::chain::Chain;
 use crate::domain::following::{Known, Reached};
 use crate::domain::observation::Block;
-use crate::domain::progress::{Progress, count};
+use crate::domain::progress::{Progress, to_count};
 use crate::domain::refusal::Refusal;
-use crate::domain::stale_head::{MEND, age_ms, warning};
+use crate::domain::stale_head::{REMEDY, age_ms, warning};
 use crate::domain::time::Time;
-use crate::domain::wallet::{WalletNetwork, stopped_mend, stopped_problem};
+use crate::domain::wallet::{WalletNetwork, stopped_problem, stopped_remedy};
 use crate::service::chains::order_rescan;
 use crate::service::{Error, open_beside};
 use crate::store::doctor::Complaint;
@@ -120,8 +120,8 @@ fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
             )));
         }
         let behind = reached.unwrap_or_default().saturating_add(1);
-        let of = count(behind.saturating_sub(rescan.from_height));
-        let done = count(rescan.next_height.saturating_sub(rescan.from_height)).min(of);
+        let of = to_count(behind.saturating_sub(rescan.from_height));
+        let done = to_count(rescan.next_height.saturating_sub(rescan.from_height)).min(of);
         let part = "blocks read again";
         hear(Progress::Done { part, done, of });
         std::thread::sleep(LOOK_AGAIN);
@@ -265,7 +265,7 @@ pub(super) fn of_wallets(db: &Reader<'_>) -> Result<Checked, Error> {
         let index = row.stopped_index?;
         Some(Complaint {
             about: stopped_problem(&row.id, index),
-            mend: stopped_mend(row.wallet.chain.address_pool(), index),
+            mend: stopped_remedy(row.wallet.chain.address_pool(), index),
         })
     });
     Ok(("wallets".to_owned(), stopped.collect()))
@@ -311,7 +311,7 @@ fn asked(
     };
     let age_ms = age_ms(now.since_ms(head.time));
     if let Some(problem) = warning(chain, &network, &reached, age_ms) {
-        return Err((problem, MEND));
+        return Err((problem, REMEDY));
     }
     let height = head.block.height;
     if let Some(Block { height, hash }) = last.filter(|last| last.height <= height)

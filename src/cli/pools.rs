@@ -99,7 +99,7 @@ fn addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Error> {
     for (number, line) in lines {
         let wrong = |problem: String| {
             let message = format!("line {number} {problem}");
-            Err(Refusal::of(Code::InvalidRequest, "addresses", message).into())
+            Err(Refusal::about(Code::InvalidRequest, "addresses", message).into())
         };
         let parsed = address::parse_on(chain, &Network::BOTH, line);
         let address = match parsed {

@@ -5,7 +5,7 @@
 
 use super::terminal::{Stream, Tone};
 use crate::config::wishes;
-use crate::domain::progress::{Progress, count};
+use crate::domain::progress::{Progress, to_count};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 use std::io::Write;
@@ -122,7 +122,7 @@ impl Several {
     pub(super) fn of(part: &'static str, of: usize) -> Several {
         let several = Several {
             part,
-            of: count(of),
+            of: to_count(of),
             done: AtomicU64::new(0),
         };
         show(part, 0, several.of);

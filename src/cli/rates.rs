@@ -8,7 +8,7 @@ use super::progress::Several;
 use crate::chain::rates::{Asker, RatesFrom, Upstream, read_file};
 use crate::domain::asset::{Asset, symbols};
 use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, Figure, FigureSource, agreed};
+use crate::domain::rate::{CoinFigure, Figure, FigureSource, agreed_rate};
 use crate::domain::time::Time;
 use crate::store::coins_off;
 use crate::store::doctor::Complaint;
@@ -129,7 +129,7 @@ fn of_coin(
             .filter(of_both)
             .map(|told| told.figure.clone())
             .collect();
-        match agreed(&figures, now) {
+        match agreed_rate(&figures, now) {
             Ok(quoted) => {
                 let age_s = now.since_ms(quoted.at).max(0) / 1000;
                 let sources: Vec<&str> = figures.iter().map(|one| one.source.as_str()).collect();

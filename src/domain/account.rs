@@ -38,7 +38,7 @@ impl AccountStatus {
     ///
     /// # Errors
     /// `account_suspended`, or `account_not_approved`.
-    pub fn may_create_invoices(self) -> Result<(), Refusal> {
+    pub fn check_can_create_invoices(self) -> Result<(), Refusal> {
         match self {
             AccountStatus::Active => Ok(()),
             AccountStatus::Suspended => Err(Refusal::new(
@@ -56,7 +56,7 @@ impl AccountStatus {
     ///
     /// # Errors
     /// `account_not_active`.
-    pub fn may_be_paid_out(self) -> Result<(), Refusal> {
+    pub fn check_can_be_paid_out(self) -> Result<(), Refusal> {
         match self {
             AccountStatus::Active => Ok(()),
             AccountStatus::Pending | AccountStatus::Suspended | AccountStatus::Rejected => {
@@ -72,7 +72,7 @@ impl AccountStatus {
     ///
     /// # Errors
     /// `invalid_transition`.
-    pub fn may_become(self, next: AccountStatus) -> Result<(), Refusal> {
+    pub fn check_can_become(self, next: AccountStatus) -> Result<(), Refusal> {
         let is_drawn = match self {
             AccountStatus::Pending => {
                 matches!(next, AccountStatus::Active | AccountStatus::Rejected)
@@ -167,7 +167,7 @@ pub struct Branding {
 
 impl Account {
     /// Returns `true` if a page of this origin may use the account's public keys. Programs send no origin and may.
-    pub fn admits(&self, origin: Option<&str>) -> bool {
+    pub fn allows_origin(&self, origin: Option<&str>) -> bool {
         let is_same = |allowed: &str, origin: &Site<'_>| {
             Site::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
         };
@@ -186,7 +186,7 @@ impl Account {
         let max = self.invoice_max;
         amount.filter(|amount| *amount <= max).ok_or_else(|| {
             let message = format!("amount must be at most {max} for this account");
-            Refusal::of(Code::AmountTooLarge, "amount", message)
+            Refusal::about(Code::AmountTooLarge, "amount", message)
         })
     }
 
@@ -250,8 +250,8 @@ pub struct WebhookEndpoint {
 
 impl WebhookEndpoint {
     /// Returns `true` if it receives this event.
-    pub fn wants(&self, mode: Mode, kind: EventType) -> bool {
-        let Some(told) = kind.told_as(self.format) else {
+    pub fn receives(&self, mode: Mode, kind: EventType) -> bool {
+        let Some(told) = kind.type_in(self.format) else {
             return false;
         };
         let is_listed = |types: &Vec<EventType>| types.contains(&kind) || types.contains(&told);
@@ -276,7 +276,7 @@ mod tests {
         ];
         for from in AccountStatus::ALL {
             for to in AccountStatus::ALL {
-                let moved = from.may_become(*to).map_err(|refusal| refusal.code);
+                let moved = from.check_can_become(*to).map_err(|refusal| refusal.code);
                 let expected = if drawn.contains(&(*from, *to)) {
                     Ok(())
                 } else {

@@ -21,10 +21,10 @@ mod pay_to;
 mod script;
 mod solana;
 
-pub use account::{account, of_account};
+pub use account::{account_address, account_bytes};
 pub use network::parse_for;
 pub use pay_to::{PayTo, write};
-pub use script::{of_script, script};
+pub use script::{output_script, script_address};
 pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
 
 /// Longest text that is read, in bytes. The longest address, a taproot one on regtest, has 64.

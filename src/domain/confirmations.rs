@@ -50,7 +50,7 @@ impl OnChain {
 /// Returns the confirmations of a block at this height, with its own block as the first.
 ///
 /// `cursor` is the height up to which the chain has been read. Zero if the chain has not been read that far.
-pub fn count(height: u32, cursor: u32) -> u32 {
+pub fn block_confirmations(height: u32, cursor: u32) -> u32 {
     let more = cursor.checked_sub(height);
     more.map_or(0, |more| more.saturating_add(1))
 }
@@ -63,14 +63,14 @@ pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<
         return true;
     }
     match needed {
-        Depth::Blocks(blocks) => count(height, cursor) >= blocks.max(1),
+        Depth::Blocks(blocks) => block_confirmations(height, cursor) >= blocks.max(1),
         Depth::Final => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, Depth, OnChain, count, is_deep_enough};
+    use super::{Chain, Depth, OnChain, block_confirmations, is_deep_enough};
 
     #[test]
     fn its_own_block_is_the_first_confirmation_and_what_is_final_needs_no_more() {
@@ -98,7 +98,7 @@ mod tests {
     fn what_is_shown_is_what_is_counted() {
         let shown = [(9, 8), (8, 8), (7, 8), (0, u32::MAX)].map(|(height, cursor)| {
             let on_chain = OnChain {
-                confirmations: Some(count(height, cursor)),
+                confirmations: Some(block_confirmations(height, cursor)),
                 confirmations_needed: Some(Depth::Blocks(3)),
                 explorer_url: None,
             };

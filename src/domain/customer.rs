@@ -46,7 +46,7 @@ impl Family {
     }
 
     /// Returns the family of a chain; `None` if customers have no address on it.
-    pub const fn of(chain: Chain) -> Option<Family> {
+    pub const fn for_chain(chain: Chain) -> Option<Family> {
         chain.row().customers
     }
 
@@ -54,7 +54,7 @@ impl Family {
     pub fn assets(self) -> impl Iterator<Item = &'static Asset> {
         ASSETS
             .iter()
-            .filter(move |asset| Family::of(asset.chain) == Some(self))
+            .filter(move |asset| Family::for_chain(asset.chain) == Some(self))
     }
 }
 

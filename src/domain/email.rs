@@ -8,7 +8,7 @@ const LABEL_CHARS_MAX: usize = 63;
 /// Returns `true` for one email address by the rule of HTML's `<input type=email>`.
 ///
 /// Letters, digits and their marks beyond ASCII count as letters (RFC 6531).
-pub fn is_one(text: &str) -> bool {
+pub fn is_email(text: &str) -> bool {
     let is_local = |c: char| c.is_ascii_graphic() && !r#"()<>[],;:\"@"#.contains(c) || is_letter(c);
     text.split_once('@').is_some_and(|(local, host)| {
         !local.is_empty() && local.chars().all(is_local) && host.split('.').all(is_label)
@@ -40,7 +40,7 @@ fn is_mark(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_one;
+    use super::is_email;
 
     #[test]
     fn an_address_is_one() {
@@ -53,11 +53,11 @@ mod tests {
             "\u{7528}\u{6237}@\u{4f8b}\u{5b50}.\u{5e7f}\u{544a}",
             "\u{938}\u{902}\u{92a}\u{930}\u{94d}\u{915}@\u{921}\u{93e}\u{91f}\u{93e}.\u{92d}\u{93e}\u{930}\u{924}",
         ] {
-            assert!(is_one(text), "{text}");
+            assert!(is_email(text), "{text}");
         }
         let label = "l".repeat(63);
-        assert!(is_one(&format!("a@{label}.example")));
-        assert!(!is_one(&format!("a@l{label}.example")));
+        assert!(is_email(&format!("a@{label}.example")));
+        assert!(!is_email(&format!("a@l{label}.example")));
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
             "ada@ex\u{2044}ample.com",
             "a\0da@example.com",
         ] {
-            assert!(!is_one(text), "{text:?}");
+            assert!(!is_email(text), "{text:?}");
         }
     }
 }

@@ -73,7 +73,7 @@ text_enum! {
 
 impl EventType {
     /// Returns the event of an invoice that enters this status; `None` if there is none.
-    pub const fn of_status(status: InvoiceStatus) -> Option<EventType> {
+    pub const fn for_status(status: InvoiceStatus) -> Option<EventType> {
         match status {
             InvoiceStatus::Created => Some(EventType::InvoiceCreated),
             InvoiceStatus::AwaitingPayment => None,
@@ -89,7 +89,7 @@ impl EventType {
     }
 
     /// Returns the type that a body of this format names; `None` if this format leaves the event out.
-    pub const fn told_as(self, format: WebhookFormat) -> Option<EventType> {
+    pub const fn type_in(self, format: WebhookFormat) -> Option<EventType> {
         match format {
             WebhookFormat::Event => Some(self),
             WebhookFormat::Legacy => self.legacy_type(),
@@ -119,7 +119,7 @@ impl EventType {
 }
 
 /// Renders an event whose `data.object` is this JSON text.
-pub fn body(
+pub fn render_event(
     id: &str,
     kind: EventType,
     livemode: bool,
@@ -209,12 +209,12 @@ fn legacy_invoice(mut invoice: Map<String, Value>) -> LegacyInvoiceView {
     reason = "a test fails by panicking"
 )]
 mod tests {
-    use super::{EventType, InvoiceStatus, Time, body, legacy_body};
+    use super::{EventType, InvoiceStatus, Time, legacy_body, render_event};
     use serde_json::value::RawValue;
     use serde_json::{Value, json};
 
     fn event(kind: EventType, object: &str) -> String {
-        body(
+        render_event(
             "evt_1",
             kind,
             false,
@@ -290,7 +290,7 @@ mod tests {
             let expected =
                 (*status != InvoiceStatus::AwaitingPayment).then(|| format!("invoice.{status}"));
             assert_eq!(
-                EventType::of_status(*status).map(|kind| kind.to_string()),
+                EventType::for_status(*status).map(|kind| kind.to_string()),
                 expected
             );
         }

@@ -181,7 +181,7 @@ pub fn write_row(columns: &[Column], cells: &[Cell], out: &mut String) {
         if at > 0 {
             out.push(',');
         }
-        quote(&text(*form, cell, asset), out);
+        write_quoted(&text(*form, cell, asset), out);
     }
     out.push_str("\r\n");
 }
@@ -198,7 +198,7 @@ fn text(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
             (Some(asset), Ok(amount)) => asset.text(Units(amount)),
             (None, _) | (_, Err(_)) => units.clone(),
         },
-        (Text, Cell::Text(text)) => guarded(text),
+        (Text, Cell::Text(text)) => guard_formulas(text),
         (_, Cell::Text(text)) => text.clone(),
     }
 }
@@ -208,7 +208,7 @@ fn text(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
 const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
 
 /// Puts an apostrophe before each start of a formula: at the start of the text, and wherever a new cell may start.
-fn guarded(text: &str) -> String {
+fn guard_formulas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive(SEPARATORS) {
         let is_odd_start = out.is_empty() && text.starts_with(['\t', '\r']);
@@ -231,7 +231,7 @@ fn begins_formula(text: &str) -> bool {
 }
 
 /// Appends a cell by RFC 4180.
-fn quote(text: &str, out: &mut String) {
+fn write_quoted(text: &str, out: &mut String) {
     if text.contains([',', '"']) || text.contains(SEPARATORS) {
         out.push('"');
         out.push_str(&text.replace('"', "\"\""));

@@ -255,7 +255,7 @@ impl<'a> Fields<'a> {
     /// `invalid_request` for anything else.
     pub fn email(&self, name: &str, chars_max: usize) -> Result<Option<&'a str>, Refusal> {
         match self.text(name, 1..=chars_max)? {
-            Some(text) if !email::is_one(text) => {
+            Some(text) if !email::is_email(text) => {
                 let problem = "must be one e-mail address, like ada@example.com";
                 Err(Refusal::field(name, problem))
             }

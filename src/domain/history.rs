@@ -33,7 +33,7 @@ pub struct HashLink {
 }
 
 impl HashLink {
-    fn of(header: &str, form: &HashedFields) -> HashLink {
+    fn new(header: &str, form: &HashedFields) -> HashLink {
         let hash = Sha256::new()
             .chain_update(header)
             .chain_update(&form.0)
@@ -51,15 +51,15 @@ impl HashLink {
 
     /// Returns the link of the next row.
     pub fn behind(self, log: ChainedLog, row: &HashedFields) -> HashLink {
-        HashLink::of(
+        HashLink::new(
             &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
             row,
         )
     }
 
     /// Returns the hash of the fields of a value whose changes are in the audit log.
-    pub fn of_value(name: &str, fields: &HashedFields) -> HashLink {
-        HashLink::of(&format!("coffer value {VERSION}\n{name}\n"), fields)
+    pub fn for_value(name: &str, fields: &HashedFields) -> HashLink {
+        HashLink::new(&format!("coffer value {VERSION}\n{name}\n"), fields)
     }
 }
 

@@ -16,14 +16,14 @@ const RESERVED: &[u8] = b"$serde_json::private::";
 /// # Errors
 /// The problem, to follow "the body must be JSON: " and the like.
 pub fn parse(text: &[u8]) -> Result<Value, String> {
-    if names_reserved(text) {
+    if has_reserved_name(text) {
         return Err("names that begin with \"$serde_json::private::\" are not taken".to_owned());
     }
     serde_json::from_slice(text).map_err(|error| error.to_string())
 }
 
 /// Returns `true` if a reserved name is anywhere in the text, also inside a longer string.
-fn names_reserved(text: &[u8]) -> bool {
+fn has_reserved_name(text: &[u8]) -> bool {
     let is_escaped = text.windows(4).any(|part| part == b"\\u00");
     let plain = if is_escaped {
         Cow::Owned(unescaped(text))

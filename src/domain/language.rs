@@ -56,14 +56,14 @@ impl Language {
     pub fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Language {
         let picked = picked.and_then(Language::of_tag);
         picked.unwrap_or_else(|| match setting {
-            AUTO => liked_best(accepted),
+            AUTO => preferred(accepted),
             setting => Language::of_tag(setting).unwrap_or_default(),
         })
     }
 }
 
 /// Returns the first known language with the highest weight. A weight of 0 excludes a language.
-fn liked_best(accepted: &str) -> Language {
+fn preferred(accepted: &str) -> Language {
     let mut best = (0, Language::default());
     for entry in accepted.split(',').take(ENTRIES_MAX) {
         let (tag, weight) = entry.split_once(';').unwrap_or((entry, "q=1"));

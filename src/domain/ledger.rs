@@ -89,7 +89,7 @@ pub struct Posting {
 }
 
 /// Returns the entries for the first confirmation of a payment: the sale, and the fee unless it is zero.
-pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
+pub fn confirmation_postings(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
     let fee = value.fee(fee_bps)?.negated()?;
     let sale = Posting {
         kind: LedgerKind::Sale,
@@ -115,7 +115,7 @@ pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
 /// Returns one opposite adjustment for each entry that no other entry has reversed yet, given by `seq` and amount.
 ///
 /// A reversal is undone in the same way: by reversing the adjustments.
-pub fn taken_back(
+pub fn reversals(
     unreversed: &[(i64, Cents)],
     memo: &'static str,
 ) -> Result<Vec<Posting>, Overflow> {
@@ -172,11 +172,11 @@ impl Balance {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bps, Cents, LedgerKind, booked, taken_back};
+    use super::{Bps, Cents, LedgerKind, confirmation_postings, reversals};
 
     #[test]
     fn a_payment_books_its_sale_and_its_fee() {
-        let postings = booked(Cents(2000), Bps(100)).unwrap_or_default();
+        let postings = confirmation_postings(Cents(2000), Bps(100)).unwrap_or_default();
         let amounts: Vec<_> = postings
             .iter()
             .map(|posting| (posting.kind, posting.amount, posting.fee_bps))
@@ -192,9 +192,9 @@ mod tests {
 
     #[test]
     fn nothing_is_booked_for_nothing() {
-        assert_eq!(booked(Cents(0), Bps(100)), Ok(vec![]));
+        assert_eq!(confirmation_postings(Cents(0), Bps(100)), Ok(vec![]));
         assert_eq!(
-            booked(Cents(10), Bps(0)).map(|postings| postings.len()),
+            confirmation_postings(Cents(10), Bps(0)).map(|postings| postings.len()),
             Ok(1),
             "no fee, no entry"
         );
@@ -202,13 +202,13 @@ mod tests {
 
     #[test]
     fn what_is_taken_back_twice_stands_again() {
-        let back = taken_back(&[(1, Cents(2000)), (2, Cents(-20))], "gone").unwrap_or_default();
+        let back = reversals(&[(1, Cents(2000)), (2, Cents(-20))], "gone").unwrap_or_default();
         let amounts: Vec<_> = back
             .iter()
             .map(|posting| (posting.amount, posting.reverses))
             .collect();
         assert_eq!(amounts, [(Cents(-2000), Some(1)), (Cents(20), Some(2))]);
-        let again = taken_back(&[(3, Cents(-2000)), (4, Cents(20))], "back").unwrap_or_default();
+        let again = reversals(&[(3, Cents(-2000)), (4, Cents(20))], "back").unwrap_or_default();
         assert_eq!(
             again.iter().map(|posting| posting.amount.0).sum::<i64>(),
             1980

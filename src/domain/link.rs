@@ -153,5 +153,5 @@ impl Rule for LinkPriceRule {
 /// Returns the refusal of a price that overflows.
 fn too_large() -> Refusal {
     let message = "amount is larger than any account allows";
-    Refusal::of(Code::AmountTooLarge, "amount", message)
+    Refusal::about(Code::AmountTooLarge, "amount", message)
 }

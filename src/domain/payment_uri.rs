@@ -5,7 +5,7 @@
 
 use super::asset::{Asset, AssetKind, Chain};
 use super::money::coin::Units;
-use super::token::contract_of;
+use super::token::contract_address;
 
 /// Returns the URI that sends this amount of a coin to an address, on a network by the name that its nodes use.
 ///
@@ -19,7 +19,7 @@ pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -
         Chain::Ethereum | Chain::Base | Chain::Polygon => match asset.kind {
             AssetKind::Native => Some(format!("ethereum:{address}@{network}?value={}", amount.0)),
             AssetKind::Erc20 | AssetKind::Spl | AssetKind::Trc20 => {
-                let token = contract_of(asset, network)?;
+                let token = contract_address(asset, network)?;
                 let amount = amount.0;
                 Some(format!(
                     "ethereum:{token}@{network}/transfer?address={address}&uint256={amount}"
@@ -31,7 +31,7 @@ pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -
             if asset.kind == AssetKind::Native {
                 return Some(uri);
             }
-            let mint = contract_of(asset, network)?;
+            let mint = contract_address(asset, network)?;
             Some(format!("{uri}&spl-token={mint}"))
         }
         Chain::Solana | Chain::Tron => None,

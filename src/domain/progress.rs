@@ -22,9 +22,9 @@ pub enum Progress<'a> {
 pub type ProgressSink<'a> = dyn FnMut(Progress<'_>) + 'a;
 
 /// Ignores progress messages.
-pub fn unheard(_: Progress<'_>) {}
+pub fn ignore_progress(_: Progress<'_>) {}
 
 /// Converts a count; a negative one becomes zero.
-pub fn count(number: impl TryInto<u64>) -> u64 {
+pub fn to_count(number: impl TryInto<u64>) -> u64 {
     number.try_into().unwrap_or_default()
 }

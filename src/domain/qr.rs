@@ -20,7 +20,7 @@ view! {
 impl Qr {
     /// Returns the QR code of a text; `None` if the text is too long.
     #[must_use]
-    pub fn of(text: &str) -> Option<Qr> {
+    pub fn encode(text: &str) -> Option<Qr> {
         let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
         let mut path = String::new();
         for y in 0..code.size() {
@@ -48,10 +48,10 @@ mod tests {
 
     #[test]
     fn a_code_has_its_quiet_zone_and_what_is_too_long_has_no_code() {
-        let code = Qr::of("https://shop.example").unwrap();
+        let code = Qr::encode("https://shop.example").unwrap();
         assert_eq!(code.size, 25 + 8);
         // The finder pattern in the corner: its first row is seven modules wide.
         assert!(code.path.starts_with("M4 4h7v1h-7z"), "{}", code.path);
-        assert!(Qr::of(&"x".repeat(5_000)).is_none());
+        assert!(Qr::encode(&"x".repeat(5_000)).is_none());
     }
 }

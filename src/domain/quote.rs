@@ -32,7 +32,7 @@ pub struct Quote {
 
 /// Returns a 400 `coin_unavailable`.
 pub fn unavailable(message: impl Into<String>) -> Refusal {
-    Refusal::of(Code::CoinUnavailable, "asset", message)
+    Refusal::about(Code::CoinUnavailable, "asset", message)
 }
 
 /// Converts a price to an amount of a coin.
@@ -56,7 +56,7 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
 /// Returns the current quote of an invoice: that of its first payment that counts, otherwise the latest selected one.
 ///
 /// A quote at an assigned address is current only while its payment counts.
-pub fn current<'a>(
+pub fn current_quote<'a>(
     quotes: &'a [Quote],
     payments: &[Payment],
     picked: Option<i64>,

@@ -7,9 +7,9 @@ mod evidence;
 mod figure;
 mod market;
 
-pub use agreement::{NoAgreement, agreed, of_file};
+pub use agreement::{NoAgreement, agreed_rate, file_rate};
 pub use evidence::Evidence;
-pub use figure::{CoinFigure, Figure, FigureSource, Ticker, digits, figures, middle};
+pub use figure::{CoinFigure, Figure, FigureSource, Ticker, figures, middle, parse_number};
 pub use market::Market;
 
 use super::money::coin::Rate;

@@ -115,7 +115,7 @@ impl Refusal {
     }
 
     /// Returns a refusal of one field.
-    pub fn of(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn about(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
         Refusal {
             code,
             message: message.into(),
@@ -126,7 +126,7 @@ impl Refusal {
 
     /// Returns a 400 `invalid_request` for one field. The message starts with its name.
     pub fn field(param: &str, problem: impl std::fmt::Display) -> Self {
-        Refusal::of(Code::InvalidRequest, param, format!("{param} {problem}"))
+        Refusal::about(Code::InvalidRequest, param, format!("{param} {problem}"))
     }
 
     /// Adds the seconds after which the caller may try again.

@@ -48,7 +48,7 @@ impl RequestCounter {
     /// shorter.
     ///
     /// `None` in the first ten minutes.
-    pub fn a_day(&self, now: Time) -> Option<u64> {
+    pub fn per_day(&self, now: Time) -> Option<u64> {
         let this = hour(now);
         let begun = Time(
             this.saturating_sub(HOURS)
@@ -91,12 +91,12 @@ mod tests {
             requests.count(START.plus_ms(minute * MINUTE_MS), a_minute);
         }
         let now = START.plus_ms(minutes * MINUTE_MS);
-        (requests.a_day(now), requests)
+        (requests.per_day(now), requests)
     }
 
     #[test]
     fn a_days_worth_is_told_by_what_was_counted() {
-        assert_eq!(RequestCounter::default().a_day(START), None);
+        assert_eq!(RequestCounter::default().per_day(START), None);
         assert_eq!(after(9, 10).0, None);
         for minutes in [10, 60, 24 * 60, 3 * 24 * 60, 3 * 24 * 60 + 17] {
             let (a_day, requests) = after(minutes, 10);
@@ -113,12 +113,12 @@ mod tests {
         requests.count(later, 5);
         assert!(
             requests
-                .a_day(later.plus_ms(HOUR_MS))
+                .per_day(later.plus_ms(HOUR_MS))
                 .is_some_and(|a_day| a_day < 10)
         );
         // A clock that is set back loses no count.
         requests.count(START, 1);
         assert_eq!(requests.total(), 60_006);
-        assert_eq!(requests.a_day(START), None);
+        assert_eq!(requests.per_day(START), None);
     }
 }

@@ -24,10 +24,10 @@ pub const ATTEMPTS_MAX: u32 = 11;
 /// Most attempts of a delivery that are returned, newest first: three rounds.
 ///
 /// The response of a new attempt is compared with those of as many.
-pub const SHOWN_MAX: u32 = 3 * ATTEMPTS_MAX;
+pub const RETURNED_ATTEMPTS_MAX: u32 = 3 * ATTEMPTS_MAX;
 
 /// Attempts after which a delivery cannot be sent again.
-pub const TRIED_MAX: u32 = 1000;
+pub const DELIVERY_ATTEMPTS_MAX: u32 = 1000;
 
 /// Returns the time of the next attempt after `attempts` attempts of a round, the last of which began at `began`.
 /// `None`

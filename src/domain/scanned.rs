@@ -21,7 +21,7 @@ pub struct LaggingChains(Vec<(Chain, Time)>);
 
 impl LaggingChains {
     /// Wraps these lagging chains of live mode. All others are up to date.
-    pub fn of(lagging: Vec<(Chain, Time)>) -> LaggingChains {
+    pub fn new(lagging: Vec<(Chain, Time)>) -> LaggingChains {
         LaggingChains(lagging)
     }
 
@@ -31,21 +31,21 @@ impl LaggingChains {
     }
 
     /// Returns the time up to which a live chain has been scanned; `None` if it is up to date.
-    pub fn to(&self, chain: Chain) -> Option<Time> {
+    pub fn scanned_to(&self, chain: Chain) -> Option<Time> {
         let found = self.0.iter().find(|(lagging, _)| *lagging == chain);
         found.map(|(_, to)| *to)
     }
 
     /// Returns `true` if the lag of its chain allows a coin to be selected.
     pub fn is_on_offer(&self, mode: Mode, asset: &Asset, now: Time) -> bool {
-        let to = self.to(asset.chain).filter(|_| mode.is_live());
+        let to = self.scanned_to(asset.chain).filter(|_| mode.is_live());
         to.is_none_or(|to| now.since_ms(to) <= OFFERED_MS_MAX)
     }
 
     /// Returns the time up to which all of these live chains have been scanned; `None` if all are up to date.
     ///
     /// `waits_for` is the text that [`waits_for`] writes.
-    pub fn to_all(&self, waits_for: &str) -> Option<Time> {
+    pub fn all_scanned_to(&self, waits_for: &str) -> Option<Time> {
         let is_lagging = |(chain, _): &&(Chain, Time)| is_waited_for(waits_for, *chain);
         let lagging = self.0.iter().filter(is_lagging);
         lagging.map(|(_, to)| *to).min()
@@ -53,24 +53,24 @@ impl LaggingChains {
 
     /// Returns the current time for an invoice. A payment in time counts as in time, however late it is noticed.
     pub fn now_for(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
-        match self.to_all(waits_for) {
+        match self.all_scanned_to(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
             Some(_) | None => now,
         }
     }
 
     /// Returns the time at which an invoice expires: its deadline, or the end of its wait for lagging chains.
-    pub fn due_at(&self, waits_for: &str, deadline: Time) -> Time {
-        match self.to_all(waits_for) {
+    pub fn expires_at(&self, waits_for: &str, deadline: Time) -> Time {
+        match self.all_scanned_to(waits_for) {
             Some(to) if to < deadline => deadline.plus_ms(HELD_MS_MAX),
             Some(_) | None => deadline,
         }
     }
 
     /// Returns the latest deadline that has expired, for invoices that wait for these chains.
-    pub fn due_up_to(&self, waits_for: &str, now: Time) -> Time {
+    pub fn expired_up_to(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
-        self.to_all(waits_for)
+        self.all_scanned_to(waits_for)
             .map_or(now, |to| now.min(to.max(given_up)))
     }
 }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_invoice_waits_for_the_chain_that_lags_most_and_not_for_ever() {
-        let scanned = LaggingChains::of(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
+        let scanned = LaggingChains::new(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
         let now_for = |mode, assets: &[&str], now| {
             let chains = waits_for(mode, &quotes(assets), Time(60));
             scanned.now_for(&chains, Time(60), Time(now))
@@ -152,9 +152,9 @@ mod tests {
             (Mode::Test, &["BTC"], 60),
         ] {
             let chains = waits_for(mode, &quotes(assets), Time(60));
-            assert_eq!(scanned.due_at(&chains, Time(60)), Time(due_at));
+            assert_eq!(scanned.expires_at(&chains, Time(60)), Time(due_at));
             for now in [0, 49, 50, 59, 60, 61, due_at - 1, due_at, due_at + 1] {
-                let is_due = Time(60) <= scanned.due_up_to(&chains, Time(now));
+                let is_due = Time(60) <= scanned.expired_up_to(&chains, Time(now));
                 assert_eq!(is_due, now >= due_at, "{chains} at {now}");
             }
         }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_chain_that_lags_for_long_is_not_on_offer() {
-        let scanned = LaggingChains::of(vec![(Chain::Bitcoin, Time(50))]);
+        let scanned = LaggingChains::new(vec![(Chain::Bitcoin, Time(50))]);
         let [bitcoin, tron] = ["BTC", "TRX"].map(|id| Asset::find(id).unwrap());
         let late = Time(51 + OFFERED_MS_MAX);
         assert!(scanned.is_on_offer(Mode::Live, bitcoin, late.plus_ms(-1)));

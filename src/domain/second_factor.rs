@@ -13,13 +13,13 @@ pub const RECOVERY_CODES: usize = 10;
 /// Longest text that is read as a code, in characters: a recovery code with spaces.
 pub const CODE_CHARS_MAX: usize = 40;
 /// Message for a missing code.
-pub const NEEDED: &str =
+pub const CODE_MISSING: &str =
     "code must be given: the six digits that your authenticator app shows now, or a recovery code";
 
 /// Returns the refusal of a code that was used before. Such a code is not a guess: its sender has seen it.
-pub fn used() -> Refusal {
+pub fn used_code_refusal() -> Refusal {
     let message = "code, or a later one, was used already; wait for the next one that your authenticator app shows";
-    Refusal::of(refusal::Code::InvalidCredentials, "code", message)
+    Refusal::about(refusal::Code::InvalidCredentials, "code", message)
 }
 
 /// Issuer that apps display.

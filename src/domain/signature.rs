@@ -47,7 +47,7 @@ pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&
 }
 
 /// Returns `true` if the secret contains a key. Anybody can sign with an empty key.
-pub fn signs(secret: &str) -> bool {
+pub fn has_key(secret: &str) -> bool {
     !standard_key(secret).is_empty()
 }
 
@@ -60,11 +60,11 @@ pub fn checkout_token(file_secret: &[u8], invoice_id: &str) -> String {
 /// Returns `true` if this is the token of [`checkout_token`].
 pub fn is_checkout_token(file_secret: &[u8], invoice_id: &str, presented: &str) -> bool {
     let token = checkout_token(file_secret, invoice_id);
-    is_same(token.as_bytes(), presented.as_bytes())
+    is_equal_constant_time(token.as_bytes(), presented.as_bytes())
 }
 
 /// Compares two texts in constant time: all bytes are compared, wherever the first difference is.
-pub fn is_same(one: &[u8], other: &[u8]) -> bool {
+pub fn is_equal_constant_time(one: &[u8], other: &[u8]) -> bool {
     let pairs = one.iter().zip(other);
     let difference = pairs.fold(0, |found, (one, other)| black_box(found | (one ^ other)));
     one.len() == other.len() && difference == 0

@@ -14,7 +14,7 @@ const WARNS_AFTER_BLOCKS: i64 = 3;
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;
 
 /// Returns `true` if another url has to be queried for its head.
-pub fn asks_others(chain: Chain, unmoved_ms: i64) -> bool {
+pub fn should_ask_others(chain: Chain, unmoved_ms: i64) -> bool {
     unmoved_ms > usual_ms(chain, OTHERS_AFTER_BLOCKS)
 }
 
@@ -41,7 +41,7 @@ pub fn warning(chain: Chain, network: &str, head: &Reached, unmoved_ms: i64) -> 
 }
 
 /// Remedy for the [`warning`].
-pub const MEND: &str =
+pub const REMEDY: &str =
     "see whether the node reaches its peers, or name a second url of another node with --node";
 
 /// Returns the usual time of so many blocks, in milliseconds.
@@ -53,7 +53,7 @@ fn usual_ms(chain: Chain, blocks: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, MINUTE_MS, Reached, SECOND_MS, age_ms, asks_others, warning};
+    use super::{Chain, MINUTE_MS, Reached, SECOND_MS, age_ms, should_ask_others, warning};
     use crate::domain::observation::Block;
     use crate::domain::time::Time;
 
@@ -75,7 +75,7 @@ mod tests {
             let (main, tests) = chain.row().networks;
             for (unmoved_ms, is_long) in [(0, false), (1, true)] {
                 assert_eq!(
-                    asks_others(chain, asks_after.saturating_add(unmoved_ms)),
+                    should_ask_others(chain, asks_after.saturating_add(unmoved_ms)),
                     is_long
                 );
                 let unmoved_ms = warns_after.saturating_add(unmoved_ms);

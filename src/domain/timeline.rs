@@ -19,7 +19,7 @@ use super::text_enum::text_enum;
 use super::time::Time;
 use super::transfer::{Transfer, TransferStatus};
 pub use reason::Sums;
-use reason::{payment_text, told_by, transfer_text, why};
+use reason::{payment_text, source_text, status_reason, transfer_text};
 use std::collections::HashMap;
 
 text_enum! {
@@ -166,7 +166,7 @@ pub struct TimelineBooking {
 
 impl TimelineEntry {
     /// Returns an entry that has only a text.
-    fn of(at: Time, kind: TimelineEntryKind, text: String) -> TimelineEntry {
+    fn with_text(at: Time, kind: TimelineEntryKind, text: String) -> TimelineEntry {
         TimelineEntry {
             at,
             kind,
@@ -211,13 +211,13 @@ impl ReplayedPayment<'_> {
 
     /// Takes the ledger entries of one step into or out of `confirmed`. Each such step books as many entries as the
     /// first.
-    fn booked_now(&mut self, at_once: usize) -> Vec<TimelineEntry> {
+    fn take_bookings(&mut self, at_once: usize) -> Vec<TimelineEntry> {
         let count = at_once.min(self.booked.len());
-        self.booked.drain(..count).map(booking).collect()
+        self.booked.drain(..count).map(booking_entry).collect()
     }
 
     /// Returns the number of ledger entries that one step books: the sale, and the fee if there is one.
-    fn at_once(&self) -> usize {
+    fn bookings_per_step(&self) -> usize {
         let first =
             |booked: &&&LedgerEntry| matches!(booked.kind, LedgerKind::Sale | LedgerKind::Fee);
         self.booked.iter().filter(first).count()
@@ -227,19 +227,22 @@ impl ReplayedPayment<'_> {
 /// Returns everything that happened to an invoice until now, oldest first.
 pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     let invoice = history.invoice;
-    let mut payments = replayed(history);
-    let shares: Vec<usize> = payments.iter().map(ReplayedPayment::at_once).collect();
+    let mut payments = unreplayed_payments(history);
+    let shares: Vec<usize> = payments
+        .iter()
+        .map(ReplayedPayment::bookings_per_step)
+        .collect();
     let created = format!(
         "created: {} {} due until {}",
         invoice.amount, invoice.currency, invoice.expires_at
     );
     let mut entries = vec![TimelineEntry {
         status: Some(InvoiceStatus::Created),
-        ..TimelineEntry::of(invoice.created_at, TimelineEntryKind::Created, created)
+        ..TimelineEntry::with_text(invoice.created_at, TimelineEntryKind::Created, created)
     }];
     for step in history.steps {
         match step.change {
-            InvoiceChange::Picked(quote) => entries.extend(picked(history, step.at, quote)),
+            InvoiceChange::Picked(quote) => entries.extend(coin_entry(history, step.at, quote)),
             InvoiceChange::Payment(seq, state) => {
                 let place = payments.binary_search_by_key(&seq, |one| one.payment.seq);
                 let place = place.unwrap_or(payments.len());
@@ -250,13 +253,18 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
                 let before = replayed.judged.map(|judged| judged.state);
                 let what = replayed.enter(state);
                 let priced_at = *replayed.priced_at.get_or_insert(step.at);
-                entries.push(paid(invoice, step.at, (replayed.payment, priced_at), what));
+                entries.push(payment_entry(
+                    invoice,
+                    step.at,
+                    (replayed.payment, priced_at),
+                    what,
+                ));
                 if [before, Some(state)].contains(&Some(PaymentState::Confirmed)) {
-                    entries.extend(replayed.booked_now(*share));
+                    entries.extend(replayed.take_bookings(*share));
                 }
             }
             InvoiceChange::Status(status) => {
-                entries.push(changed(invoice, step.at, status, &payments))
+                entries.push(status_entry(invoice, step.at, status, &payments))
             }
         }
     }
@@ -264,19 +272,19 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     if deadline <= now {
         let text = "the time to pay is over; what is seen from now on is late".to_owned();
         let place = entries.iter().position(|entry| entry.at >= deadline);
-        let entry = TimelineEntry::of(deadline, TimelineEntryKind::Deadline, text);
+        let entry = TimelineEntry::with_text(deadline, TimelineEntryKind::Deadline, text);
         entries.insert(place.unwrap_or(entries.len()), entry);
     }
-    for refund in history.refunds.iter().flat_map(refund_steps) {
+    for refund in history.refunds.iter().flat_map(refund_entries) {
         let place = entries.iter().rposition(|entry| entry.at <= refund.at);
         entries.insert(place.map_or(0, |place| place.saturating_add(1)), refund);
     }
-    depth::tell(&mut entries, history);
+    depth::add_confirmations(&mut entries, history);
     entries
 }
 
 /// Returns every payment before its first step, with its ledger entries.
-fn replayed<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
+fn unreplayed_payments<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
     let quoted_at = |payment: &Payment| {
         let mut quotes = history.quotes.iter();
         let quote = quotes.find(|quote| quote.seq == payment.quote)?;
@@ -296,7 +304,7 @@ fn replayed<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
 }
 
 /// Returns the entry of a selected coin.
-fn picked(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<TimelineEntry> {
+fn coin_entry(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<TimelineEntry> {
     let quote = history.quotes.iter().find(|known| known.seq == quote)?;
     let text = format!(
         "{} picked: {} at {} {} each{}, to {}",
@@ -304,7 +312,7 @@ fn picked(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<Timeline
         quote.asset.text(quote.amount_expected),
         quote.quoted.rate,
         history.invoice.currency,
-        told_by(&quote.quoted, quote.created_at),
+        source_text(&quote.quoted, quote.created_at),
         quote.address
     );
     Some(TimelineEntry {
@@ -314,12 +322,12 @@ fn picked(history: &InvoiceHistory<'_>, at: Time, quote: i64) -> Option<Timeline
             amount_expected: quote.amount_expected,
             address: quote.address.clone(),
         }),
-        ..TimelineEntry::of(at, TimelineEntryKind::CoinPicked, text)
+        ..TimelineEntry::with_text(at, TimelineEntryKind::CoinPicked, text)
     })
 }
 
 /// Returns the entry of a payment's change.
-fn paid(
+fn payment_entry(
     invoice: &Invoice,
     at: Time,
     (payment, priced_at): (&Payment, Time),
@@ -339,12 +347,12 @@ fn paid(
     let text = payment_text(&paid, invoice.currency, priced_at);
     TimelineEntry {
         payment: Some(paid),
-        ..TimelineEntry::of(at, TimelineEntryKind::Payment, text)
+        ..TimelineEntry::with_text(at, TimelineEntryKind::Payment, text)
     }
 }
 
 /// Returns the entry of a ledger entry.
-fn booking(booked: &LedgerEntry) -> TimelineEntry {
+fn booking_entry(booked: &LedgerEntry) -> TimelineEntry {
     let why = booked.memo.as_ref().map(|memo| format!(": {memo}"));
     let text = format!(
         "booked {} {} as {}{}",
@@ -359,29 +367,29 @@ fn booking(booked: &LedgerEntry) -> TimelineEntry {
             kind: booked.kind,
             amount: booked.amount,
         }),
-        ..TimelineEntry::of(booked.created_at, TimelineEntryKind::Booking, text)
+        ..TimelineEntry::with_text(booked.created_at, TimelineEntryKind::Booking, text)
     }
 }
 
 /// Returns the entry of a change of status.
-fn changed(
+fn status_entry(
     invoice: &Invoice,
     at: Time,
     status: InvoiceStatus,
     payments: &[ReplayedPayment<'_>],
 ) -> TimelineEntry {
     let judged: Vec<JudgedPayment> = payments.iter().filter_map(|one| one.judged).collect();
-    let sums = Sums::of(&invoice.terms(), &judged);
-    let text = why(status, invoice, &sums, &judged);
+    let sums = Sums::new(&invoice.terms(), &judged);
+    let text = status_reason(status, invoice, &sums, &judged);
     TimelineEntry {
         status: Some(status),
         sums: Some(sums),
-        ..TimelineEntry::of(at, TimelineEntryKind::Status, text)
+        ..TimelineEntry::with_text(at, TimelineEntryKind::Status, text)
     }
 }
 
 /// Returns the entries of a refund: its request, its approval and its end, as far as they have happened.
-fn refund_steps(refund: &Transfer) -> Vec<TimelineEntry> {
+fn refund_entries(refund: &Transfer) -> Vec<TimelineEntry> {
     let approved = refund.approved_at.map(|at| (at, TransferStatus::Approved));
     let ended = refund.finalized_at.map(|at| (at, refund.status));
     let steps = [
@@ -391,7 +399,7 @@ fn refund_steps(refund: &Transfer) -> Vec<TimelineEntry> {
     ];
     let entry = |(at, status): (Time, TransferStatus)| TimelineEntry {
         refund: Some((refund.id.clone(), status)),
-        ..TimelineEntry::of(at, TimelineEntryKind::Refund, transfer_text(refund, status))
+        ..TimelineEntry::with_text(at, TimelineEntryKind::Refund, transfer_text(refund, status))
     };
     steps.into_iter().flatten().map(entry).collect()
 }

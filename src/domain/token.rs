@@ -86,7 +86,7 @@ pub static CONTRACTS: &[Contract] = &[
 ];
 
 /// Returns the contract address of a token on a network; `None` if it has none there.
-pub fn contract_of(asset: &Asset, network: &str) -> Option<&'static str> {
+pub fn contract_address(asset: &Asset, network: &str) -> Option<&'static str> {
     let mut rows = CONTRACTS.iter();
     let row = rows.find(|row| row.asset == asset.id && row.network == network);
     row.map(|row| row.address)
@@ -94,7 +94,7 @@ pub fn contract_of(asset: &Asset, network: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONTRACTS, contract_of};
+    use super::{CONTRACTS, contract_address};
     use crate::domain::address::{Network, parse};
     use crate::domain::asset::{ASSETS, Asset};
 
@@ -117,7 +117,7 @@ mod tests {
     fn each_token_has_one_contract_on_its_main_network() {
         for asset in ASSETS.iter().filter(|asset| asset.kind.has_contract()) {
             assert!(
-                contract_of(asset, asset.chain.row().networks.0).is_some(),
+                contract_address(asset, asset.chain.row().networks.0).is_some(),
                 "{}",
                 asset.id
             );

@@ -37,7 +37,7 @@ text_enum! {
 
 impl TransferKind {
     /// Returns the kind of the ledger entry that takes the money out of the balance.
-    pub const fn booked_as(self) -> LedgerKind {
+    pub const fn ledger_kind(self) -> LedgerKind {
         match self {
             TransferKind::Payout => LedgerKind::Payout,
             TransferKind::Refund => LedgerKind::Refund,
@@ -45,7 +45,7 @@ impl TransferKind {
     }
 
     /// Returns the kind of the ledger entry that puts the money back.
-    pub const fn reversed_as(self) -> LedgerKind {
+    pub const fn reversal_kind(self) -> LedgerKind {
         match self {
             TransferKind::Payout => LedgerKind::PayoutReversal,
             TransferKind::Refund => LedgerKind::RefundReversal,
@@ -186,7 +186,7 @@ impl Transfer {
         let status = before
             .after(action)
             .ok_or_else(|| no_such_step(kind, before, action))?;
-        self.may_take(action)?;
+        self.check_action(action)?;
         let stays_held = self.is_held() && status == TransferStatus::Processing;
         let mut after = Transfer {
             status,
@@ -200,23 +200,23 @@ impl Transfer {
                 after.terms = Some(approval.terms);
                 after.fee_source = Some(approval.fee_source);
                 after.approved_at = Some(now);
-                after.give_to(approval.sent_by, now);
+                after.set_sender(approval.sent_by, now);
             }
             TransferStep::Reassign(sent_by) => {
                 if self.sent_by == Some(sent_by) {
                     let message = format!("this {kind} is sent by {sent_by} already");
-                    return Err(Refusal::of(Code::InvalidTransition, "sentBy", message));
+                    return Err(Refusal::about(Code::InvalidTransition, "sentBy", message));
                 }
-                after.give_to(sent_by, now);
+                after.set_sender(sent_by, now);
             }
             TransferStep::Process(sending) => {
-                self.may_be_processed(sending)?;
+                self.check_sender(sending)?;
                 after.sending = sending;
                 after.dispatch.handed_over_at = self.dispatch.handed_over_at.or(Some(now));
             }
             TransferStep::Release(sent_by) => {
                 if let Some(sent_by) = sent_by {
-                    after.give_to(sent_by, now);
+                    after.set_sender(sent_by, now);
                 }
             }
             TransferStep::Pay(settlement) => after.settle(settlement, now),
@@ -233,7 +233,7 @@ impl Transfer {
     ///
     /// # Errors
     /// `invalid_transition`.
-    pub fn may_take(&self, action: TransferAction) -> Result<(), Refusal> {
+    pub fn check_action(&self, action: TransferAction) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_release = action == TransferAction::Release;
         let message = match (self.is_held(), self.status) {
@@ -246,7 +246,7 @@ impl Transfer {
             }
             (true | false, _) => return Ok(()),
         };
-        Err(Refusal::of(Code::InvalidTransition, "action", message))
+        Err(Refusal::about(Code::InvalidTransition, "action", message))
     }
 
     /// Returns `true` if the transfer is on hold since a restore.
@@ -288,13 +288,13 @@ impl Transfer {
     }
 
     /// Sets the sender.
-    fn give_to(&mut self, sent_by: SentBy, now: Time) {
+    fn set_sender(&mut self, sent_by: SentBy, now: Time) {
         self.sent_by = Some(sent_by);
         self.signer_at = (sent_by == SentBy::Signer).then_some(now);
     }
 
     /// Checks that a person does not send a transfer of the signer, and vice versa.
-    fn may_be_processed(&self, sending: Option<Sending>) -> Result<(), Refusal> {
+    fn check_sender(&self, sending: Option<Sending>) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_signers = self.sent_by == Some(SentBy::Signer);
         let message = match (sending, is_signers) {
@@ -304,12 +304,12 @@ impl Transfer {
             }
             (Some(_), false) => format!("this {kind} is sent by hand, so no command is started"),
         };
-        Err(Refusal::of(Code::InvalidTransition, "action", message))
+        Err(Refusal::about(Code::InvalidTransition, "action", message))
     }
 }
 
 /// Returns a 409 `invalid_transition`.
 pub fn no_such_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
     let message = format!("{action} is not possible for a {kind} that is {status}");
-    Refusal::of(Code::InvalidTransition, "action", message)
+    Refusal::about(Code::InvalidTransition, "action", message)
 }

@@ -41,7 +41,7 @@ pub fn stopped_problem(id: &str, index: u32) -> String {
 }
 
 /// Returns the remedy for such a wallet.
-pub fn stopped_mend(chain: &str, index: u32) -> String {
+pub fn stopped_remedy(chain: &str, index: u32) -> String {
     format!(
         "look up the last index that was handed out elsewhere, then `coffer wallet add {chain} --next N` with the same \
          key, N at least {}",
@@ -223,7 +223,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
         return Err(key_problem(problem));
     }
     if !chain.has_outputs() {
-        return account(chain, key, of_descriptor, said);
+        return account_wallet(chain, key, of_descriptor, said);
     }
     let script = script_of(chain, version, of_descriptor, said)?;
     let network = network_of(version, said)?;
@@ -239,7 +239,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
 }
 
 /// Returns a wallet of a chain without scripts.
-fn account(
+fn account_wallet(
     chain: Chain,
     key: ExtendedKey,
     of_descriptor: Option<ScriptType>,

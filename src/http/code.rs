@@ -61,7 +61,7 @@ impl CodeAttempt {
             let done = work.await;
             match &done {
                 Ok(_) => throttle.succeeded(&target, &client),
-                Err(Error::Refused(refusal)) if *refusal == second_factor::used() => {
+                Err(Error::Refused(refusal)) if *refusal == second_factor::used_code_refusal() => {
                     log::warn!("a code of the second factor from {client} was used before");
                     throttle.take_back(&target, &client);
                 }
@@ -137,10 +137,13 @@ mod tests {
         assert_eq!(unheard(|| Ok(())).await, 10);
         assert_eq!(unheard(|| Err(Error::Failed("disk".to_owned()))).await, 10);
         assert_eq!(unheard(|| Err(wrong_code())).await, 6);
-        assert_eq!(unheard(|| Err(second_factor::used().into())).await, 10);
+        assert_eq!(
+            unheard(|| Err(second_factor::used_code_refusal().into())).await,
+            10
+        );
     }
 
     fn wrong_code() -> Error {
-        Refusal::of(Code::InvalidCredentials, "code", "wrong").into()
+        Refusal::about(Code::InvalidCredentials, "code", "wrong").into()
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::domain::apikey;
 use crate::domain::render::chains::ChainView;
-use crate::domain::signature::is_same;
+use crate::domain::signature::is_equal_constant_time;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ impl FromStr for MetricsToken {
 impl MetricsToken {
     /// Compares with a presented text in constant time.
     pub(super) fn is(&self, presented: &str) -> bool {
-        is_same(&self.0, &apikey::hash(presented))
+        is_equal_constant_time(&self.0, &apikey::hash(presented))
     }
 }
 

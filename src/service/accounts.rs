@@ -156,7 +156,7 @@ pub fn decide(
     status: AccountStatus,
     now: Time,
 ) -> Result<(), Error> {
-    account.status.may_become(status)?;
+    account.status.check_can_become(status)?;
     let before = std::mem::replace(&mut account.status, status);
     save(tx, account, before, now)?;
     let action = match (before, status) {

@@ -17,7 +17,7 @@ use super::settle::judge;
 use crate::domain::history::LogHead;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Cents;
-use crate::domain::progress::{Progress, ProgressSink, count, unheard};
+use crate::domain::progress::{Progress, ProgressSink, ignore_progress, to_count};
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::store::{Reader, audit, chains, invoices, payments, quotes};
@@ -47,7 +47,7 @@ type Part = fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> R
 
 /// Every part, in the order in which they are heard: first the one that names a damaged page, which ends the others.
 const PARTS: [Part; 3] = [
-    |db, report, _| Ok(audit::check_whole(db, report, &mut unheard)?),
+    |db, report, _| Ok(audit::check_whole(db, report, &mut ignore_progress)?),
     check_rows,
     check_invoices,
 ];
@@ -169,7 +169,7 @@ fn check_invoices(
     report: &mut dyn FnMut(Finding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), Error> {
-    let of = count(audit::counts(db)?.invoices);
+    let of = to_count(audit::counts(db)?.invoices);
     let (tick, scanned) = (audit::last_tick(db)?, chains::scanned(db)?);
     let (part, mut after, mut done) = ("invoices judged", 0, 0_u64);
     loop {
@@ -179,7 +179,7 @@ fn check_invoices(
         };
         after = *last;
         tell(Progress::Done { part, done, of });
-        done = done.saturating_add(count(page.len()));
+        done = done.saturating_add(to_count(page.len()));
         for seq in page {
             let stored = invoices::by_seq(db, seq)?;
             check_invoice(db, stored, (tick, &scanned), report)?;
@@ -201,7 +201,7 @@ fn check_invoice(
     let mut right = stored.clone();
     judge(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();
-    let due_at = scanned.due_at(&right.waits_for, deadline);
+    let due_at = scanned.expires_at(&right.waits_for, deadline);
     let is_overdue = stored.status.is_open() && tick.since_ms(due_at) <= OVERDUE_MS_MAX;
     if is_overdue && right.status != stored.status {
         right = stored.clone();

@@ -76,7 +76,7 @@ impl Service {
     /// `forbidden` where the account lists origins and this is none of them.
     pub fn admit_origin(&self, scope: &Scope, origin: &str) -> Result<(), Error> {
         let account = self.read(|db| Ok(accounts::by_seq(db, scope.account())?))?;
-        if account.admits(Some(origin)) {
+        if account.allows_origin(Some(origin)) {
             return Ok(());
         }
         let message = format!("pages of {origin} may not use this account's public keys");

@@ -127,7 +127,7 @@ fn taken_at(
             asset.id
         ))
     };
-    let family = Family::of(asset.chain).ok_or_else(none)?;
+    let family = Family::for_chain(asset.chain).ok_or_else(none)?;
     let address = addresses::of_owner(tx, Owner::Customer(customer.seq), family.chain())?;
     Ok((asset, address.ok_or_else(none)?))
 }

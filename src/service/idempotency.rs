@@ -85,7 +85,7 @@ impl Service {
 /// 409 that names the first field that differs.
 fn conflict(field: &str) -> Refusal {
     let message = format!("this Idempotency-Key was used with another body: {field} differs");
-    Refusal::of(Code::IdempotencyConflict, field, message)
+    Refusal::about(Code::IdempotencyConflict, field, message)
 }
 
 /// The first top-level field that is not the same in both, in the order of the later body, then of the earlier.

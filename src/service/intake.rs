@@ -177,7 +177,7 @@ impl Service {
         let state = owned.state();
         if !state.may_become(next) {
             let message = format!("a payment that is {state} cannot become {next}");
-            return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
         }
         match owned {
             Owned::Payment(both) => {
@@ -217,7 +217,7 @@ impl Service {
         let state = old.state();
         if state != PaymentState::Seen {
             let message = format!("a payment that is {state} cannot be replaced");
-            return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
         }
         let seen = &not_after(now, seen);
         // Not settled in between: nobody is told of a gap that there never was.

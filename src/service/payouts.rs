@@ -135,7 +135,7 @@ fn readable<'a>(
         return Err(Refusal::new(Code::TestMode, message).into());
     }
     let account = accounts::by_seq(db, account)?;
-    account.status.may_be_paid_out()?;
+    account.status.check_can_be_paid_out()?;
     if file::load(db)?.is_some_and(|file| file.maintenance) {
         let message = "payouts are paused for maintenance";
         return Err(Refusal::new(Code::Maintenance, message).into());
@@ -183,7 +183,7 @@ fn affordable(
         PayoutAmount::All => available,
         PayoutAmount::Exactly(amount) => amount,
     };
-    let refuse = |code, message| Err(Refusal::of(code, "amount", message).into());
+    let refuse = |code, message| Err(Refusal::about(code, "amount", message).into());
     if amount < account.payout_min {
         let min = account.payout_min;
         let message = format!("{amount} {currency} is below the minimum of {min}");
@@ -211,7 +211,7 @@ fn within_the_day(
         let message = format!(
             "payouts of the last 24 hours come to {before} {currency}; with {amount} they would pass the limit of {limit}"
         );
-        return Err(Refusal::of(Code::DailyLimit, "amount", message).into());
+        return Err(Refusal::about(Code::DailyLimit, "amount", message).into());
     }
     Ok(())
 }

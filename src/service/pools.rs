@@ -161,7 +161,7 @@ pub fn import(
         if addresses::is_sent_to(tx, address)? {
             let problem = "is one that money is sent to: a payout address, or that of a refund";
             let message = format!("{} {problem}", place(at));
-            return Err(Refusal::of(Code::InvalidRequest, NAME, message).into());
+            return Err(Refusal::about(Code::InvalidRequest, NAME, message).into());
         }
         if pool_addresses::import(tx, chain, address, now)? {
             added = added.saturating_add(1);
@@ -226,7 +226,7 @@ fn checked(
     let read = |(at, item): (usize, &Value)| {
         let wrong = |problem: String| {
             let message = format!("{NAME}[{at}] {problem}");
-            Refusal::of(Code::InvalidRequest, NAME, message)
+            Refusal::about(Code::InvalidRequest, NAME, message)
         };
         let text = item.as_str();
         let text = text.ok_or_else(|| wrong("must be a string".to_owned()))?;

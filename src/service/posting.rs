@@ -35,11 +35,11 @@ pub(super) fn book_step(
     let [restored, undone] = memos(booking.source);
     let postings = if confirms && !step.was_confirmed {
         let fee = accounts::by_seq(tx, booking.account)?.fee;
-        ledger::booked(step.value, fee)?
+        ledger::confirmation_postings(step.value, fee)?
     } else if confirms {
-        ledger::taken_back(&unreversed(tx, booking.source)?, restored)?
+        ledger::reversals(&unreversed(tx, booking.source)?, restored)?
     } else if step.before == PaymentState::Confirmed {
-        ledger::taken_back(&unreversed(tx, booking.source)?, undone)?
+        ledger::reversals(&unreversed(tx, booking.source)?, undone)?
     } else {
         Vec::new()
     };

@@ -10,7 +10,7 @@ mod shown;
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{FRESH_MS_MAX, Figure, Market, RateQuote, agreed, of_file};
+use crate::domain::rate::{FRESH_MS_MAX, Figure, Market, RateQuote, agreed_rate, file_rate};
 use crate::domain::time::Time;
 use crate::store::{Kind, Reader, rate_figures, rates_known};
 
@@ -38,7 +38,7 @@ impl Service {
                 .ok_or(NoRate));
         }
         let figures = rate_figures::of_coin(db, asset.symbol, currency)?;
-        Ok(agreed(&figures, now).map_err(|_| NoRate))
+        Ok(agreed_rate(&figures, now).map_err(|_| NoRate))
     }
 
     /// The rate to price money at that has come already: the newest known, however old it is; or that none was ever known.
@@ -54,7 +54,7 @@ impl Service {
             return self.fixed_rate(mode, asset, currency, now).map(Ok);
         }
         let figures = rate_figures::of_coin(db, asset.symbol, currency)?;
-        if let Ok(fresh) = agreed(&figures, now) {
+        if let Ok(fresh) = agreed_rate(&figures, now) {
             return Ok(Ok(fresh));
         }
         Ok(last_known(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
@@ -104,7 +104,7 @@ impl Service {
 fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<Market, Error> {
     let figures = rate_figures::of_coin(db, coin, currency)?;
     let known = last_known(db, coin, currency, &figures)?;
-    Ok(Market::of(figures, known, now))
+    Ok(Market::new(figures, known, now))
 }
 
 /// The newest rate known of a coin with these figures where none is fresh: what the operator's file said last, as long as it
@@ -115,7 +115,7 @@ fn last_known(
     currency: Currency,
     figures: &[Figure],
 ) -> Result<Option<RateQuote>, Error> {
-    match of_file(figures) {
+    match file_rate(figures) {
         Some(said) => Ok(Some(said)),
         None => Ok(rates_known::of_coin(db, coin, currency)?),
     }

@@ -142,7 +142,7 @@ impl Service {
         if amount > left || amount <= Cents::ZERO {
             let currency = invoice.currency;
             let message = format!("{left} {currency} of this invoice are left to refund");
-            return Err(Refusal::of(Code::InvalidAmount, "amount", message).into());
+            return Err(Refusal::about(Code::InvalidAmount, "amount", message).into());
         }
         Ok(Transfer {
             seq: 0,

@@ -17,7 +17,7 @@ use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox as render;
-use crate::domain::signature::signs;
+use crate::domain::signature::has_key;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
@@ -173,7 +173,7 @@ impl Service {
         (self.webhook_check)(&url).map_err(|problem| Refusal::field("url", problem))?;
         let secret = SandboxEndpoint::secret(fields)?;
         let secret = secret.unwrap_or_else(|| ENDPOINT_SECRET.to_owned());
-        if !signs(&secret) {
+        if !has_key(&secret) {
             let problem = "must have something after whsec_: with an empty key anybody can sign";
             return Err(Refusal::field("secret", problem));
         }

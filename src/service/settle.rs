@@ -57,7 +57,7 @@ impl Service {
         let before = invoice.status;
         let invoice = self.recompute(tx, now, invoice)?;
         let is_told = invoice.status != before || cause == Cause::Confirmed;
-        let Some(kind) = EventType::of_status(invoice.status).filter(|_| is_told) else {
+        let Some(kind) = EventType::for_status(invoice.status).filter(|_| is_told) else {
             return Ok((invoice, None));
         };
         let object = render::invoice(&invoice, &self.links, &[])?;
@@ -173,7 +173,7 @@ pub(super) fn judge(
         .iter()
         .find(|quote| Some(quote.seq) == invoice.picked_quote);
     // Who is still to pay is asked to pay at an address of the invoice, whatever came elsewhere.
-    let current = quote::current(quotes, payments, invoice.picked_quote)
+    let current = quote::current_quote(quotes, payments, invoice.picked_quote)
         .filter(|quote| !(quote.given && invoice.status.is_open()))
         .or(picked);
     // Where nothing was picked, what came is the quote, as long as it counts.

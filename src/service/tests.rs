@@ -11,7 +11,7 @@ use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
 use crate::domain::money::Currency;
 use crate::domain::observation::Observed;
-use crate::domain::progress::unheard;
+use crate::domain::progress::ignore_progress;
 use crate::domain::rate::RateQuote;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
@@ -120,7 +120,7 @@ fn opened(
         create: true,
         kind: None,
         exclusive: false,
-        tell: unheard,
+        tell: ignore_progress,
     };
     let store = Store::open(&opening, on_commit).unwrap();
     let row = begin_file(&store, of_file, |tx, _| sandbox::fill(tx, NOW)).unwrap();
@@ -292,7 +292,7 @@ pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
             db,
             &[],
             &mut |finding| found.push(format!("{finding:?}")),
-            &mut unheard,
+            &mut ignore_progress,
         )
     });
     audited.unwrap();

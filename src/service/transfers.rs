@@ -147,7 +147,7 @@ pub(super) fn request(
 ) -> Result<Transfer, Error> {
     transfer.seq = transfers::insert(tx, &transfer)?;
     let posting = Posting {
-        kind: transfer.kind.booked_as(),
+        kind: transfer.kind.ledger_kind(),
         amount: transfer.amount.negated()?,
         fee_bps: None,
         sale_fee_bps: None,
@@ -177,7 +177,7 @@ pub(super) fn request(
 fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     for (seq, amount) in unreversed(tx, Source::Transfer(transfer.seq))? {
         let posting = Posting {
-            kind: transfer.kind.reversed_as(),
+            kind: transfer.kind.reversal_kind(),
             amount: amount.negated()?,
             fee_bps: None,
             sale_fee_bps: None,

@@ -96,7 +96,7 @@ pub fn insert(
         ":mode": mode, ":pool": chain.address_pool(), ":address": address, ":invoice": invoice, ":customer": customer,
         ":wallet": taken.map(|taken| taken.wallet),
         ":index": taken.map(|taken| i64::try_from(taken.index).unwrap_or(i64::MAX)),
-        ":script": address::script(chain, address),
+        ":script": address::output_script(chain, address),
     };
     INSERT.insert(tx, params)?;
     if mode.is_live() {

@@ -10,7 +10,7 @@ use super::identity::strangers;
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
-use crate::domain::progress::{Progress, ProgressSink, count};
+use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
 
 /// Something that should not be.
@@ -200,7 +200,7 @@ fn run(
     report: &mut dyn FnMut(Finding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
-    let (part, of) = ("checks made", count(checks.len()));
+    let (part, of) = ("checks made", to_count(checks.len()));
     for (done, (rule, query)) in (0..).zip(checks) {
         tell(Progress::Done { part, done, of });
         findings(db, *rule, query, report)?;

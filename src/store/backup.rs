@@ -16,7 +16,7 @@ use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
 use super::source::Source;
 use super::statement::commands;
 use super::{Kind, Reader, StoreError, migrate, room};
-use crate::domain::progress::{ProgressSink, unheard};
+use crate::domain::progress::{ProgressSink, ignore_progress};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags, named_params};
@@ -246,7 +246,7 @@ fn read<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let source = Source::open(path, &mut unheard)?;
+    let source = Source::open(path, &mut ignore_progress)?;
     work(&Reader {
         conn: &source.conn,
         health: None,

@@ -26,7 +26,7 @@ commands! {
 pub fn scanned(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
     let params = named_params! { ":mode": Mode::Live };
     let lagging = SCANNED.all(db, params)?;
-    Ok(LaggingChains::of(lagging))
+    Ok(LaggingChains::new(lagging))
 }
 
 /// A live chain is looked at no further than up to this moment; one that lags already, no further than it was.

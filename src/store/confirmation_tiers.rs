@@ -25,20 +25,20 @@ commands! {
 pub fn of(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
     let stored = OF_ASSET.all(db, named_params! { ":asset": asset.id })?;
     if stored.is_empty() {
-        return Ok(Tiers::of(asset.chain));
+        return Ok(Tiers::default_for(asset.chain));
     }
     let tiers = stored.into_iter().map(|(below, blocks)| Tier {
         below,
         needed: blocks.map_or(Depth::Final, Depth::Blocks),
     });
-    Ok(Tiers::stored(tiers.collect()))
+    Ok(Tiers::new(tiers.collect()))
 }
 
 /// Keeps what the operator says of a coin; nothing: its chain's tiers hold again.
 pub fn set(tx: &Tx<'_>, asset: &Asset, tiers: Option<&Tiers>) -> Result<(), StoreError> {
     tx.changes_coin(ValueKind::Confirmations, "confirmations", asset.id);
     REMOVE.run(tx, named_params! { ":asset": asset.id })?;
-    for tier in tiers.map_or(&[][..], Tiers::each) {
+    for tier in tiers.map_or(&[][..], Tiers::as_slice) {
         let blocks = match tier.needed {
             Depth::Blocks(blocks) => Some(blocks),
             Depth::Final => None,

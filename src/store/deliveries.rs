@@ -3,7 +3,7 @@
 use super::statement::{commands, rows, sql_limit, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
-use crate::domain::retry::SHOWN_MAX;
+use crate::domain::retry::RETURNED_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -202,7 +202,7 @@ pub fn record(
     let params = named_params! {
         ":delivery": id,
         ":number": number,
-        ":compared_from": number.saturating_sub(SHOWN_MAX),
+        ":compared_from": number.saturating_sub(RETURNED_ATTEMPTS_MAX),
         ":at": attempt.at,
         ":status": attempt.status,
         ":latency_ms": attempt.latency_ms,

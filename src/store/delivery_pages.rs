@@ -8,7 +8,7 @@ use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
-use crate::domain::retry::{SHOWN_MAX, TRIED_MAX};
+use crate::domain::retry::{DELIVERY_ATTEMPTS_MAX, RETURNED_ATTEMPTS_MAX};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -163,7 +163,7 @@ rows! {
             order by e.seq, ifnull(d.endpoint, 0) limit :limit"
         with {
             account, mode, since: which.since, endpoint: which.endpoint, until: which.until,
-            event: after.event, place: after.endpoint, tried_max: TRIED_MAX, limit,
+            event: after.event, place: after.endpoint, tried_max: DELIVERY_ATTEMPTS_MAX, limit,
         };
 }
 
@@ -247,7 +247,7 @@ pub fn page(
 
 /// The newest attempts of a delivery with their numbers, oldest first: [`SHOWN_MAX`] at most.
 pub fn attempts(db: &Reader<'_>, delivery: &str) -> Result<Vec<(u32, Attempt)>, StoreError> {
-    let params = named_params! { ":delivery": delivery, ":limit": SHOWN_MAX };
+    let params = named_params! { ":delivery": delivery, ":limit": RETURNED_ATTEMPTS_MAX };
     let mut newest = ATTEMPTS.all(db, params)?;
     newest.reverse();
     Ok(newest)

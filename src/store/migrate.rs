@@ -11,7 +11,7 @@ pub(super) use template::template;
 use super::StoreError;
 use super::audit::FOREIGN_KEYS;
 use super::{history, states};
-use crate::domain::progress::{Progress, ProgressSink, count};
+use crate::domain::progress::{Progress, ProgressSink, to_count};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -88,7 +88,7 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<
     // Read again: another process may have been first.
     let version = user_version(&tx)?;
     // Behind the migrations all references are looked at, which takes as long.
-    let of = count(NEWEST.saturating_sub(version)).saturating_add(1);
+    let of = to_count(NEWEST.saturating_sub(version)).saturating_add(1);
     let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {
         tell(Progress::Done { part, done, of });
@@ -185,7 +185,7 @@ fn user_version(conn: &Connection) -> Result<usize, StoreError> {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{MIGRATIONS, NEWEST, migrate, replay, user_version};
-    use crate::domain::progress::{Progress, unheard};
+    use crate::domain::progress::{Progress, ignore_progress};
     use crate::store::statement::{commands, values};
     use rusqlite::{Connection, named_params};
 
@@ -210,7 +210,7 @@ mod tests {
     fn a_file_is_brought_up_to_date_once() {
         let mut conn = Connection::open_in_memory().unwrap();
         for _ in 0..2 {
-            migrate(&mut conn, &mut unheard).unwrap();
+            migrate(&mut conn, &mut ignore_progress).unwrap();
             assert_eq!(user_version(&conn).unwrap(), MIGRATIONS.len());
         }
     }
@@ -243,7 +243,9 @@ mod tests {
         conn.execute_batch(statement).unwrap();
         conn.pragma_update(None, "user_version", 1).unwrap();
         conn.pragma_update(None, "foreign_keys", true).unwrap();
-        let refused = migrate(&mut conn, &mut unheard).unwrap_err().to_string();
+        let refused = migrate(&mut conn, &mut ignore_progress)
+            .unwrap_err()
+            .to_string();
         assert!(
             refused.contains("of quotes refers to a row of invoices"),
             "{refused}"
@@ -269,7 +271,9 @@ mod tests {
                  pragma ignore_check_constraints = off",
             )
             .unwrap();
-            let refused = migrate(&mut conn, &mut unheard).unwrap_err().to_string();
+            let refused = migrate(&mut conn, &mut ignore_progress)
+                .unwrap_err()
+                .to_string();
             let damaged = "it is damaged (CHECK constraint failed in observations)";
             assert!(refused.contains(damaged), "{refused}");
             assert_eq!(user_version(&conn).unwrap(), version);
@@ -336,7 +340,7 @@ mod tests {
         let mut conn = Connection::open_in_memory().unwrap();
         conn.pragma_update(None, "user_version", 999).unwrap();
         assert!(
-            migrate(&mut conn, &mut unheard)
+            migrate(&mut conn, &mut ignore_progress)
                 .unwrap_err()
                 .to_string()
                 .contains("newer coffer")

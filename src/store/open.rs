@@ -9,7 +9,7 @@ use super::lock::{Lock, Place};
 use super::readers::Readers;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, lock_holder, migrate, room};
-use crate::domain::progress::{Progress, count, unheard};
+use crate::domain::progress::{Progress, ignore_progress, to_count};
 use crate::domain::text_enum::text_enum;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -273,7 +273,7 @@ fn begin(opening: &Opening) -> Result<(), StoreError> {
 /// and this is false.
 fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::StorageFull => room::missing(path, count(migrate::template().len()), 0),
+        ErrorKind::StorageFull => room::missing(path, to_count(migrate::template().len()), 0),
         _ => StoreError::Failed(format!("{}: {error}", path.display())),
     };
     let (file, temporary) = fresh_beside(path).map_err(failed)?;
@@ -343,7 +343,7 @@ pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open(path)?;
     prepare(&conn)?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    migrate::migrate(&mut conn, &mut unheard)?;
+    migrate::migrate(&mut conn, &mut ignore_progress)?;
     Ok(conn)
 }
 

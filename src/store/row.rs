@@ -139,7 +139,7 @@ impl ToSql for Rate {
 
 impl FromSql for Evidence {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_str().map(Evidence::kept)
+        value.as_str().map(Evidence::from_stored)
     }
 }
 

@@ -14,7 +14,7 @@ rows! {
         seq, id: String, account, kind = "type", hostname, cpu, ram_mb, disk_gb, status, ordering, address, provider_ref,
         failure_reason, created_at, activated_at, deletion_requested_at: Option<Time>, deleted_at,
     ) -> OrderedServer {
-        let state = ServerState::of(status, deletion_requested_at.is_some(), ordering);
+        let state = ServerState::from_parts(status, deletion_requested_at.is_some(), ordering);
         let state = state.ok_or_else(|| {
             FromSqlError::Other(format!("server {id} is in a state that no server can be in").into())
         })?;

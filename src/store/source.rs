@@ -12,7 +12,7 @@ use super::lock::Lock;
 use super::open::{create_private, prepare, with_suffix};
 use super::{Reader, StoreError, migrate, room};
 use crate::domain::id;
-use crate::domain::progress::{Progress, ProgressSink, count};
+use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -227,8 +227,8 @@ impl Source {
         let ended = loop {
             let step = backup.step(STEP_PAGES)?;
             let at = backup.progress();
-            let of = count(at.pagecount);
-            let done = of.saturating_sub(count(at.remaining));
+            let of = to_count(at.pagecount);
+            let done = of.saturating_sub(to_count(at.remaining));
             let part = "pages copied";
             tell(Progress::Done { part, done, of });
             if step != StepResult::More {

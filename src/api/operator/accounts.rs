@@ -192,7 +192,7 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let mut terms = ChangeAccount::TERMS.into_iter();
     if let (Some(term), false) = (terms.find(|term| fields.names(term)), member.is_operator()) {
         let message = format!("{term} is changed by operators only");
-        return Err(Refusal::of(Code::Forbidden, term, message).into());
+        return Err(Refusal::about(Code::Forbidden, term, message).into());
     }
     let input = ChangeAccount::read(&body)?;
     let (now, actor) = (context.now, member.actor());

@@ -121,7 +121,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         };
         if !is_operator {
             let message = "keys are imported by operators only";
-            return Err(Refusal::of(Code::Forbidden, "import", message).into());
+            return Err(Refusal::about(Code::Forbidden, "import", message).into());
         }
         if class.is_some_and(|class| class != KeyClass::Legacy) {
             return Err(Refusal::field("class", "must be legacy where a key is imported").into());

@@ -262,7 +262,7 @@ fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job
         approval: approval
             .map(|(proposal, conditions)| ApprovalView::of(&opened.transfer, proposal, conditions)),
         payment_uri: to_send.and_then(|to_send| to_send.uri.as_deref()),
-        qr: to_send.and_then(|to_send| Qr::of(&to_send.code)),
+        qr: to_send.and_then(|to_send| Qr::encode(&to_send.code)),
         begun: begun.map(|(by, at)| BegunView { by, at: *at }),
     };
     let json = render::transfer_to_send(&opened.transfer, &opened.chain_told, shown)?;

@@ -49,7 +49,7 @@ fn change(context: &Context<'_>) -> Result<Job, Error> {
         if let Some(lagging) = lagging {
             service.let_lag(tx, now, chain, lagging)?;
         }
-        let to = chains::scanned(tx)?.to(chain);
+        let to = chains::scanned(tx)?.scanned_to(chain);
         Outcome::shown(&SandboxChainView {
             chain,
             mode: Mode::Live,

@@ -6,7 +6,7 @@ use super::sighted::Proven;
 use super::{Electrum, Transaction, time_of};
 use crate::chain::utxo::{Found, Looking, PaidOutput};
 use crate::chain::{BlockRead, MempoolRead, Node, NodeError, Watched};
-use crate::domain::address::of_script;
+use crate::domain::address::script_address;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Block;
 use crate::domain::time::HOUR_MS;
@@ -192,7 +192,7 @@ impl Electrum {
         };
         let outputs = transaction.outputs.iter().filter_map(|output| {
             let is_ours = output.amount > 0 && watched.has_script(&output.script);
-            let address = of_script(self.chain, looking.network, &output.script);
+            let address = script_address(self.chain, looking.network, &output.script);
             Some(PaidOutput {
                 position: output.position,
                 address: address.filter(|_| is_ours)?,

@@ -86,7 +86,8 @@ impl Electrum {
         let mut ours = HashMap::new();
         for Named { address, since, .. } in watched.named() {
             let known = before.remove(address);
-            let script = known.or_else(|| Some(script_hash(&address::script(chain, address)?)));
+            let script =
+                known.or_else(|| Some(script_hash(&address::output_script(chain, address)?)));
             if let Some(script) = script {
                 ours.insert(script.clone(), *since);
                 self.scripts.insert(address.clone(), script);

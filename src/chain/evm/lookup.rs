@@ -11,7 +11,7 @@ use super::{Evm, block_of_header, lied};
 use crate::chain::rpc::Failure;
 use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
-use crate::domain::address::of_account;
+use crate::domain::address::account_address;
 use crate::domain::observation::{Block, Spent};
 use crate::domain::time::Time;
 use serde::de::DeserializeOwned;
@@ -177,7 +177,7 @@ impl Evm {
             .to_u128()
             .and_then(|nonce| u64::try_from(nonce).ok());
         let nonce = nonce.ok_or_else(|| lied("a transaction has no nonce that there is"))?;
-        let sender = of_account(self.chain, &told.from.0).map(Spent::Address);
+        let sender = account_address(self.chain, &told.from.0).map(Spent::Address);
         Ok(Lookup::Found(Box::new(FoundTransaction {
             block,
             first_seen: None,

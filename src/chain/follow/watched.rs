@@ -37,9 +37,9 @@ const SPARE_MAX: usize = 4000;
 impl Addresses {
     /// Puts in an address of a chain; nothing where it is none, or the chain is not searched by scripts or accounts.
     pub fn insert(&mut self, chain: Chain, address: &str) {
-        if let Some(script) = address::script(chain, address) {
+        if let Some(script) = address::output_script(chain, address) {
             self.filter.insert(&script);
-        } else if let Some(account) = address::account(chain, address) {
+        } else if let Some(account) = address::account_bytes(chain, address) {
             self.filter.insert(&account);
             self.spare.remove(&account);
             if self.accounts.len() <= ACCOUNTS_MAX {
@@ -53,7 +53,7 @@ impl Addresses {
 
     /// Puts in an address that nobody has, so far from the next one that is handed out.
     pub fn insert_spare(&mut self, chain: Chain, address: &str, distance: u32) {
-        if let Some(account) = address::account(chain, address) {
+        if let Some(account) = address::account_bytes(chain, address) {
             if self.spare.len() >= SPARE_MAX {
                 self.spare_is_cut = true;
                 self.filter.insert(&account);
@@ -251,7 +251,7 @@ mod tests {
         let known = Known::nothing(Chain::Base);
         let account = |index: u64| {
             let text = simulated(Mode::Live, Chain::Base, index);
-            (address::account(Chain::Base, &text).unwrap(), text)
+            (address::account_bytes(Chain::Base, &text).unwrap(), text)
         };
         let watched = RwLock::new(Addresses::default());
         let named = |max: usize| Looking::of(&watched, &known).accounts(max);

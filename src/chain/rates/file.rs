@@ -5,7 +5,7 @@
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
-use crate::domain::rate::{CoinFigure, Figure, FigureSource, digits};
+use crate::domain::rate::{CoinFigure, Figure, FigureSource, parse_number};
 use crate::domain::time::Time;
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -78,8 +78,8 @@ fn told(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>, String
 /// A rate, as a text or a number.
 fn one(value: &Value) -> Option<Rate> {
     match value {
-        Value::String(text) => Rate::new(digits(text)?).ok(),
-        Value::Number(number) => Rate::new(digits(&number.to_string())?).ok(),
+        Value::String(text) => Rate::new(parse_number(text)?).ok(),
+        Value::Number(number) => Rate::new(parse_number(&number.to_string())?).ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }

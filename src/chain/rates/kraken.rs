@@ -5,7 +5,7 @@
 
 use super::{Asker, Failure, Ticker, no_price, read};
 use crate::domain::asset::symbols;
-use crate::domain::rate::{digits, middle};
+use crate::domain::rate::{middle, parse_number};
 use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ fn ticker(
 ) -> Result<Ticker, Failure> {
     let read = |name: &str, side: &[String]| {
         let text = side.first().map_or("", String::as_str);
-        digits(text).ok_or_else(|| no_price(name, (base, quote), text))
+        parse_number(text).ok_or_else(|| no_price(name, (base, quote), text))
     };
     let (ask, bid) = (read("ask price", &found.a)?, read("bid price", &found.b)?);
     let price = middle(bid, ask).ok_or_else(|| {

@@ -8,7 +8,7 @@ use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, lied};
 use crate::chain::transfers::TransferFilter;
 use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
-use crate::domain::address::of_account;
+use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
 use crate::domain::observation::Spent;
 use serde_json::json;
@@ -81,7 +81,7 @@ impl Tron {
         let received = filter.agreed_payments(&found.transaction, Some(&found.info))?;
         let is_traced = self.covers_internal(&found, &received, native_to);
         let sender = found.transaction.sender;
-        let sender = sender.and_then(|sender| of_account(Chain::Tron, &sender.0));
+        let sender = sender.and_then(|sender| account_address(Chain::Tron, &sender.0));
         Ok(Lookup::Found(Box::new(FoundTransaction {
             block: Some((found.header.block, found.header.time)),
             first_seen: None,

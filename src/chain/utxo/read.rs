@@ -5,7 +5,7 @@
 
 use super::values::{Hash, Script, moment, units};
 use crate::chain::{Received, Watched};
-use crate::domain::address::of_script;
+use crate::domain::address::script_address;
 use crate::domain::asset::Asset;
 use crate::domain::observation::Spent;
 use crate::domain::time::Time;
@@ -366,7 +366,7 @@ impl<'de> Visitor<'de> for OutputsSeed<'_> {
             };
             let amount = units(&value)
                 .ok_or_else(|| A::Error::custom("the value of an output is no amount"))?;
-            let address = of_script(self.0.asset.chain, self.0.network, script);
+            let address = script_address(self.0.asset.chain, self.0.network, script);
             let Some(address) = address.filter(|_| amount.0 > 0) else {
                 continue;
             };

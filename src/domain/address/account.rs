@@ -8,7 +8,7 @@ use super::{write_base58check, write_evm};
 /// Returns the bytes of an account's address.
 ///
 /// `None` for a text that is not an address of this chain, and on chains without such accounts.
-pub fn account(chain: Chain, address: &str) -> Option<[u8; 20]> {
+pub fn account_bytes(chain: Chain, address: &str) -> Option<[u8; 20]> {
     let canonical = parse(chain, Network::Main, address).ok()?;
     match chain.row().encoding {
         Encoding::Evm => from_hex(canonical.strip_prefix("0x")?),
@@ -20,7 +20,7 @@ pub fn account(chain: Chain, address: &str) -> Option<[u8; 20]> {
 /// Returns the canonical address of an account.
 ///
 /// `None` on chains without such accounts, and for the account of all zeros, which belongs to nobody.
-pub fn of_account(chain: Chain, account: &[u8; 20]) -> Option<String> {
+pub fn account_address(chain: Chain, account: &[u8; 20]) -> Option<String> {
     if account.iter().all(|byte| *byte == 0) {
         return None;
     }
@@ -45,7 +45,7 @@ fn from_hex(digits: &str) -> Option<[u8; 20]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, account, of_account};
+    use super::{Chain, account_address, account_bytes};
     use crate::domain::address::test_address;
 
     #[test]
@@ -68,22 +68,22 @@ mod tests {
                 [0xde, 0xd1, 0x3c],
             ),
         ] {
-            let bytes = account(chain, address);
+            let bytes = account_bytes(chain, address);
             let is_it = bytes.is_some_and(|bytes| bytes.ends_with(&last));
             assert!(is_it, "{address}: {bytes:x?}");
-            let text = bytes.and_then(|bytes| of_account(chain, &bytes));
+            let text = bytes.and_then(|bytes| account_address(chain, &bytes));
             assert_eq!(text.as_deref(), Some(address));
         }
         for chain in [Chain::Ethereum, Chain::Polygon, Chain::Tron] {
             for index in 0..100 {
                 let address = test_address(chain, "accounts", index);
-                let bytes = account(chain, &address);
-                let text = bytes.and_then(|bytes| of_account(chain, &bytes));
+                let bytes = account_bytes(chain, &address);
+                let text = bytes.and_then(|bytes| account_address(chain, &bytes));
                 assert_eq!(text, Some(address));
             }
         }
-        let small = account(Chain::Base, "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed");
-        let cased = account(Chain::Base, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
+        let small = account_bytes(Chain::Base, "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed");
+        let cased = account_bytes(Chain::Base, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
         assert_eq!(small, cased);
     }
 
@@ -100,10 +100,10 @@ mod tests {
             (Chain::Base, "0x"),
             (Chain::Tron, ""),
         ] {
-            assert_eq!(account(chain, text), None, "{text}");
+            assert_eq!(account_bytes(chain, text), None, "{text}");
         }
-        assert_eq!(of_account(Chain::Base, &[0; 20]), None);
-        assert_eq!(of_account(Chain::Bitcoin, &[1; 20]), None);
-        assert_eq!(of_account(Chain::Solana, &[1; 20]), None);
+        assert_eq!(account_address(Chain::Base, &[0; 20]), None);
+        assert_eq!(account_address(Chain::Bitcoin, &[1; 20]), None);
+        assert_eq!(account_address(Chain::Solana, &[1; 20]), None);
     }
 }

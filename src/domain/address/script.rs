@@ -17,7 +17,7 @@ const BEFORE_ONE: u8 = 0x50;
 /// Returns the canonical address that a script pays to, on this network of the chain, by the name that its nodes use.
 ///
 /// `None` for a script without an address, and on chains without scripts.
-pub fn of_script(chain: Chain, network: &str, script: &[u8]) -> Option<String> {
+pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<String> {
     let Encoding::Utxo(utxo) = &chain.row().encoding else {
         return None;
     };
@@ -52,7 +52,7 @@ pub fn of_script(chain: Chain, network: &str, script: &[u8]) -> Option<String> {
 /// Returns the script of an output that pays to an address, as nodes of its chain compare it.
 ///
 /// `None` on chains without scripts, and for a text that is not an address of this chain.
-pub fn script(chain: Chain, address: &str) -> Option<Vec<u8>> {
+pub fn output_script(chain: Chain, address: &str) -> Option<Vec<u8>> {
     let Encoding::Utxo(utxo) = &chain.row().encoding else {
         return None;
     };
@@ -90,11 +90,11 @@ fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, of_script, script};
+    use super::{Chain, output_script, script_address};
     use crate::domain::address::test_address;
 
     fn hex(chain: Chain, address: &str) -> Option<String> {
-        let bytes = script(chain, address)?;
+        let bytes = output_script(chain, address)?;
         Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
@@ -235,15 +235,15 @@ mod tests {
                 "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV",
             ),
         ] {
-            let bytes = script(chain, address).unwrap_or_default();
-            let text = of_script(chain, network, &bytes);
+            let bytes = output_script(chain, address).unwrap_or_default();
+            let text = script_address(chain, network, &bytes);
             assert_eq!(text.as_deref(), Some(address));
         }
         for chain in [Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin] {
             for index in 0..100 {
                 let address = test_address(chain, "scripts", index);
-                let bytes = script(chain, &address).unwrap_or_default();
-                assert_eq!(of_script(chain, "test", &bytes), Some(address));
+                let bytes = output_script(chain, &address).unwrap_or_default();
+                assert_eq!(script_address(chain, "test", &bytes), Some(address));
             }
         }
     }
@@ -264,7 +264,7 @@ mod tests {
             (Chain::Dogecoin, witness),
             (Chain::Ethereum, to_key),
         ] {
-            assert_eq!(of_script(chain, "main", &script), None, "{script:x?}");
+            assert_eq!(script_address(chain, "main", &script), None, "{script:x?}");
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Tiers(Vec<Tier>);
 
 impl Tiers {
     /// Returns the default tiers of a chain.
-    pub fn of(chain: Chain) -> Tiers {
+    pub fn default_for(chain: Chain) -> Tiers {
         let needed = chain.row().confirmations;
         let tiers = BELOW.into_iter().zip(needed);
         Tiers(
@@ -46,12 +46,12 @@ impl Tiers {
     }
 
     /// Wraps stored tiers, smallest amounts first.
-    pub fn stored(tiers: Vec<Tier>) -> Tiers {
+    pub fn new(tiers: Vec<Tier>) -> Tiers {
         Tiers(tiers)
     }
 
     /// Returns the tiers, smallest amounts first.
-    pub fn each(&self) -> &[Tier] {
+    pub fn as_slice(&self) -> &[Tier] {
         &self.0
     }
 
@@ -80,7 +80,7 @@ impl Tiers {
         let last = list.len().saturating_sub(1);
         for (at, value) in list.iter().enumerate() {
             let name = format!("{name}[{at}]");
-            let tier = tier(asset, &name, value)?;
+            let tier = read_tier(asset, &name, value)?;
             if tier.below.is_none() != (at == last) {
                 let problem = if at == last {
                     "must not be given in the last tier, which takes all that is left"
@@ -90,7 +90,7 @@ impl Tiers {
                 return Err(Refusal::field(&format!("{name}.below"), problem));
             }
             if let Some(before) = tiers.last() {
-                follows(&name, before, &tier)?;
+                check_order(&name, before, &tier)?;
             }
             tiers.push(tier);
         }
@@ -99,7 +99,7 @@ impl Tiers {
 }
 
 /// Reads one tier.
-fn tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
+fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
     let object = value.as_object();
     let object = object.ok_or_else(|| Refusal::field(name, "must be a JSON object"))?;
     let fields = Fields::of(object);
@@ -114,7 +114,7 @@ fn tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
             Refusal::field(&format!("{name}.below"), problem)
         })
     });
-    let needed = depth(asset, fields.get("confirmations"));
+    let needed = read_depth(asset, fields.get("confirmations"));
     let needed = needed.map_err(|problem| {
         let field = format!("{name}.confirmations");
         Refusal::field(&field, problem)
@@ -128,7 +128,7 @@ fn tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
 /// Reads a number of confirmations, or `final`.
 ///
 /// The error is the problem, to be appended to the name of the field.
-fn depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
+fn read_depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
     let (chain, horizon) = (asset.chain, asset.chain.row().horizon);
     let most = match horizon {
         Depth::Blocks(blocks) => blocks,
@@ -153,7 +153,7 @@ fn depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
 }
 
 /// Checks that a tier has a higher bound than the one before, and no fewer confirmations.
-fn follows(name: &str, before: &Tier, tier: &Tier) -> Result<(), Refusal> {
+fn check_order(name: &str, before: &Tier, tier: &Tier) -> Result<(), Refusal> {
     if let (Some(less), Some(more)) = (before.below, tier.below)
         && more <= less
     {
@@ -192,7 +192,7 @@ mod tests {
             (Chain::Ethereum, Some(900_000), Depth::Final),
             (Chain::Solana, Some(1), Depth::Final),
         ] {
-            let needed = Tiers::of(chain).needed(cents.map(Cents));
+            let needed = Tiers::default_for(chain).needed(cents.map(Cents));
             assert_eq!(needed, blocks, "{chain} {cents:?}");
         }
     }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn what_is_shown_can_be_sent_back() {
         for asset in &ASSETS {
-            let shown = json!(Tiers::of(asset.chain));
+            let shown = json!(Tiers::default_for(asset.chain));
             assert_eq!(read(asset.id, &shown), Ok(shown), "{}", asset.id);
         }
         let one = json!([{ "confirmations": 100 }]);
@@ -219,7 +219,7 @@ mod tests {
 
     /// Asserts that each of these is refused, with the name of this field.
     #[track_caller]
-    fn names(wrong: &[(&str, Value, &str)]) {
+    fn assert_refused(wrong: &[(&str, Value, &str)]) {
         for (id, value, field) in wrong {
             let field = Some((*field).to_owned());
             assert_eq!(read(id, value), Err(field), "{id} {value}");
@@ -230,7 +230,7 @@ mod tests {
     fn a_wrong_number_of_confirmations_is_named() {
         let one = |id, needed: Value, field| (id, json!([{ "confirmations": needed }]), field);
         let field = "c[0].confirmations";
-        names(&[
+        assert_refused(&[
             ("BTC", json!([]), "c"),
             ("BTC", json!({}), "c"),
             ("BTC", json!(6), "c"),
@@ -265,7 +265,7 @@ mod tests {
             tier(json!("2.00"), json!(2)),
             last(),
         ];
-        names(&[
+        assert_refused(&[
             ("BTC", with(last()), "c[0].below"),
             ("BTC", json!([tier(json!("1.00"), json!(1))]), "c[0].below"),
             ("BTC", with(tier(json!("0"), json!(1))), "c[0].below"),

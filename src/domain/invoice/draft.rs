@@ -140,7 +140,7 @@ fn metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
     let map = fields.object("metadata")?.unwrap_or(&empty);
     if !map
         .values()
-        .all(|value| fits(value, METADATA_LEVELS_MAX.saturating_sub(1)))
+        .all(|value| is_within_levels(value, METADATA_LEVELS_MAX.saturating_sub(1)))
     {
         let problem = format!("must not be nested deeper than {METADATA_LEVELS_MAX} levels");
         return Err(Refusal::field("metadata", problem));
@@ -149,13 +149,13 @@ fn metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
 }
 
 /// Returns `true` if the value has at most this many levels of nesting.
-fn fits(value: &Value, levels: usize) -> bool {
+fn is_within_levels(value: &Value, levels: usize) -> bool {
     let Some(inner) = levels.checked_sub(1) else {
         return !value.is_array() && !value.is_object();
     };
     match value {
-        Value::Array(list) => list.iter().all(|value| fits(value, inner)),
-        Value::Object(map) => map.values().all(|value| fits(value, inner)),
+        Value::Array(list) => list.iter().all(|value| is_within_levels(value, inner)),
+        Value::Object(map) => map.values().all(|value| is_within_levels(value, inner)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }

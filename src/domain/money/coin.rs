@@ -31,7 +31,7 @@ impl Units {
     }
 
     /// Rounds the amount down to min(decimals, 8) places.
-    pub fn shown_down(self, decimals: u32) -> Units {
+    pub fn rounded_down(self, decimals: u32) -> Units {
         let step = 10_u128.checked_pow(decimals.saturating_sub(PLACES_MAX));
         let rest = step.and_then(|step| self.0.checked_rem(step));
         Units(self.0.saturating_sub(rest.unwrap_or(self.0)))

@@ -31,7 +31,11 @@ impl fmt::Display for NoAgreement {
         match self {
             NoAgreement::Untold => out.write_str("no source has told a figure"),
             NoAgreement::Stale(sources) => {
-                write!(out, "what {} told is older than 3 minutes", listed(sources))
+                write!(
+                    out,
+                    "what {} told is older than 3 minutes",
+                    join_names(sources)
+                )
             }
             NoAgreement::Alone(source) => write!(
                 out,
@@ -50,7 +54,7 @@ impl fmt::Display for NoAgreement {
     }
 }
 
-fn listed(sources: &[FigureSource]) -> String {
+fn join_names(sources: &[FigureSource]) -> String {
     let names: Vec<&str> = sources.iter().map(|source| source.as_str()).collect();
     names.join(", ")
 }
@@ -64,7 +68,7 @@ fn is_fresh(figure: &Figure, now: Time) -> bool {
 ///
 /// # Errors
 /// The reason why there is none.
-pub fn agreed(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreement> {
+pub fn agreed_rate(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreement> {
     let mut fresh: Vec<&Figure> = figures.iter().filter(|one| is_fresh(one, now)).collect();
     if let Some(own) = fresh.iter().find(|one| one.source == FigureSource::File) {
         return Ok(quoted(own.rate, RateSource::File, own.at, &[own]));
@@ -86,7 +90,7 @@ pub fn agreed(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreement> {
     }
     fresh.sort_by_key(|figure| figure.rate.decimal());
     let rates: Vec<Decimal> = fresh.iter().map(|figure| figure.rate.decimal()).collect();
-    let median = median(&rates).filter(|median| is_stood_by(&rates, *median));
+    let median = median(&rates).filter(|median| is_supported(&rates, *median));
     match median.and_then(|median| Rate::new(median).ok()) {
         Some(rate) => Ok(quoted(rate, RateSource::Median, oldest, &fresh)),
         None => {
@@ -97,7 +101,7 @@ pub fn agreed(figures: &[Figure], now: Time) -> Result<RateQuote, NoAgreement> {
 }
 
 /// Returns the latest rate of the operator's file, however old.
-pub fn of_file(figures: &[Figure]) -> Option<RateQuote> {
+pub fn file_rate(figures: &[Figure]) -> Option<RateQuote> {
     let own = figures
         .iter()
         .find(|one| one.source == FigureSource::File)?;
@@ -110,7 +114,7 @@ fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> Rate
         source,
         at,
         spread: Bps(0),
-        evidence: Evidence::of(figures.iter().copied()),
+        evidence: Evidence::from_figures(figures.iter().copied()),
     }
 }
 
@@ -125,7 +129,7 @@ fn median(sorted: &[Decimal]) -> Option<Decimal> {
 }
 
 /// Returns `true` if two neighbours agree with each other and with the median.
-fn is_stood_by(sorted: &[Decimal], median: Decimal) -> bool {
+fn is_supported(sorted: &[Decimal], median: Decimal) -> bool {
     let mut neighbours = sorted.iter().zip(sorted.iter().skip(1));
     neighbours.any(|(lower, upper)| {
         agree(*lower, *upper) && agree_either(*lower, median) && agree_either(*upper, median)

@@ -20,15 +20,15 @@ const NOTHING: &str = "[]";
 
 impl Evidence {
     /// Writes these figures.
-    pub fn of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Evidence {
+    pub fn from_figures<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Evidence {
         let figures: Vec<&Figure> = figures.into_iter().collect();
         // No value of a figure can fail to serialize.
         let text = serde_json::to_string(&figures).unwrap_or_else(|_| NOTHING.to_owned());
-        Evidence::kept(&text)
+        Evidence::from_stored(&text)
     }
 
     /// Reads the stored text.
-    pub fn kept(text: &str) -> Evidence {
+    pub fn from_stored(text: &str) -> Evidence {
         Evidence((text != NOTHING).then(|| Arc::from(text)))
     }
 

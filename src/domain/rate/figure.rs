@@ -42,7 +42,7 @@ impl FigureSource {
 const NUMBER_CHARS_MAX: usize = 64;
 
 /// Parses a positive decimal number; `None` for anything else.
-pub fn digits(text: &str) -> Option<Decimal> {
+pub fn parse_number(text: &str) -> Option<Decimal> {
     let is_plain = |text: &str| {
         text.bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -145,8 +145,10 @@ pub fn figures(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     let mut told = Vec::new();
     for coin in symbols() {
         for currency in Currency::ALL {
-            let found = directly(tickers, coin, *currency).or_else(|| match currency {
-                Currency::Eur => THROUGH.iter().find_map(|via| through(tickers, coin, via)),
+            let found = direct_price(tickers, coin, *currency).or_else(|| match currency {
+                Currency::Eur => THROUGH
+                    .iter()
+                    .find_map(|via| price_through(tickers, coin, via)),
                 Currency::Usd => None,
             });
             if let Some((price, via, at)) = found
@@ -175,13 +177,17 @@ fn find<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a Ticker
 }
 
 /// Returns the price of the coin's own pair.
-fn directly(tickers: &[Ticker], coin: &str, currency: Currency) -> Option<(Decimal, String, Time)> {
+fn direct_price(
+    tickers: &[Ticker],
+    coin: &str,
+    currency: Currency,
+) -> Option<(Decimal, String, Time)> {
     let ticker = find(tickers, coin, currency.as_str())?;
     Some((ticker.price, format!("{coin}/{currency}"), ticker.at))
 }
 
 /// Returns the price of the coin in EUR through another symbol.
-fn through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
+fn price_through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
     let euro = find(tickers, "EUR", via)?;
     let by = format!("EUR/{via}");
     if coin == via {
@@ -197,7 +203,7 @@ fn through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Currency, Decimal, FigureSource, Ticker, Time, digits, figures, middle};
+    use super::{Currency, Decimal, FigureSource, Ticker, Time, figures, middle, parse_number};
 
     #[test]
     fn a_number_is_read_from_its_digits() {
@@ -208,7 +214,7 @@ mod tests {
             ("2E3", "2000"),
             (".5", "0.5"),
         ] {
-            assert_eq!(digits(text), Some(number.parse().unwrap()), "{text}");
+            assert_eq!(parse_number(text), Some(number.parse().unwrap()), "{text}");
         }
         let long = "1".repeat(65);
         for text in [
@@ -238,7 +244,7 @@ mod tests {
             &long,
             "99999999999999999999999999999999999999999999",
         ] {
-            assert_eq!(digits(text), None, "{text}");
+            assert_eq!(parse_number(text), None, "{text}");
         }
     }
 

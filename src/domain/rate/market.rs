@@ -1,6 +1,6 @@
 //! Market of a coin in one currency, for an operator: its rate, sources and age.
 
-use super::{Figure, NoAgreement, Rate, RateQuote, RateSource, agreed};
+use super::{Figure, NoAgreement, Rate, RateQuote, RateSource, agreed_rate};
 use crate::domain::time::{Time, span_text};
 use std::fmt;
 
@@ -17,9 +17,9 @@ pub struct Market {
 
 impl Market {
     /// Returns the market from these figures and the newest stored rate.
-    pub fn of(figures: Vec<Figure>, known: Option<RateQuote>, now: Time) -> Market {
+    pub fn new(figures: Vec<Figure>, known: Option<RateQuote>, now: Time) -> Market {
         Market {
-            now: agreed(&figures, now),
+            now: agreed_rate(&figures, now),
             known,
             figures,
         }
@@ -87,19 +87,19 @@ mod tests {
         ];
         let text =
             |market: &Market, now| market.newest_text(Time(now)).map(|text| text.to_string());
-        let market = Market::of(told.clone(), None, Time(42 * SECOND_MS));
+        let market = Market::new(told.clone(), None, Time(42 * SECOND_MS));
         assert_eq!(market.fresh(), Some("80".parse().unwrap()));
         let said = text(&market, 42 * SECOND_MS).unwrap();
         assert_eq!(said, "80 (kraken 80.1, coinbase 79.9; 42 s old)");
         let old = RateQuote::fixed("79".parse().unwrap(), Time(0));
-        let later = Market::of(told, Some(old), Time(3 * HOUR_MS));
+        let later = Market::new(told, Some(old), Time(3 * HOUR_MS));
         assert!(matches!(later.now, Err(NoAgreement::Stale(_))));
         assert_eq!(later.fresh(), None);
         assert_eq!(
             text(&later, 3 * HOUR_MS).as_deref(),
             Some("79 (the fixed table; 3 h old)")
         );
-        let never = Market::of(Vec::new(), None, Time(0));
+        let never = Market::new(Vec::new(), None, Time(0));
         assert_eq!(text(&never, 0), None);
     }
 }

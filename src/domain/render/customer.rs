@@ -161,7 +161,7 @@ pub fn deposit(deposit: &Deposit, net: Cents, on_chain: &OnChain) -> Rendered {
         customer: &deposit.customer_ref,
         livemode: deposit.mode.is_live(),
         status: deposit.status,
-        family: Family::of(deposit.asset.chain),
+        family: Family::for_chain(deposit.asset.chain),
         chain: deposit.asset.chain,
         asset: deposit.asset.id,
         asset_symbol: deposit.asset.symbol,

@@ -102,7 +102,7 @@ pub enum ServerStep {
 
 impl ServerState {
     /// Returns the state from its stored parts; `None` for an impossible combination.
-    pub fn of(
+    pub fn from_parts(
         status: ServerStatus,
         deletion_wanted: bool,
         command: Option<CommandState>,

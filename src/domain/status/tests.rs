@@ -44,7 +44,7 @@ struct Case {
 }
 
 /// Rules of the documentation, top to bottom: the first one whose condition holds decides.
-fn by_the_table(case: &Case) -> InvoiceStatus {
+fn table_status(case: &Case) -> InvoiceStatus {
     let count = |wanted: fn(&PaymentInput) -> bool| {
         case.payments.iter().filter(|paid| wanted(paid)).count()
     };
@@ -89,7 +89,7 @@ fn by_the_table(case: &Case) -> InvoiceStatus {
 }
 
 /// Returns the status by the code under test.
-fn by_the_code(case: &Case) -> InvoiceStatus {
+fn code_status(case: &Case) -> InvoiceStatus {
     let terms = InvoiceTerms {
         due: Cents(case.due),
         under: Bps(case.under),
@@ -109,9 +109,9 @@ fn by_the_code(case: &Case) -> InvoiceStatus {
 }
 
 /// Asserts that both agree, and counts each status.
-fn agree(case: &Case, seen: &mut [usize]) {
-    let expected = by_the_table(case);
-    assert_eq!(by_the_code(case), expected, "{case:?}");
+fn assert_agree(case: &Case, seen: &mut [usize]) {
+    let expected = table_status(case);
+    assert_eq!(code_status(case), expected, "{case:?}");
     let place = InvoiceStatus::ALL
         .iter()
         .position(|status| *status == expected);
@@ -152,7 +152,7 @@ fn multisets(kinds: &[PaymentInput], size: usize) -> Vec<Vec<PaymentInput>> {
 }
 
 /// Compares both for every combination of the other inputs around these payments.
-fn around(payments: &[PaymentInput], seen: &mut [usize]) {
+fn compare_all(payments: &[PaymentInput], seen: &mut [usize]) {
     for cancelled in CANCELLED {
         let deadline = cancelled.map_or(EXPIRES, |at| at.min(EXPIRES));
         for now in [deadline - 1, deadline, deadline + 1] {
@@ -168,7 +168,7 @@ fn around(payments: &[PaymentInput], seen: &mut [usize]) {
                         now,
                         payments: payments.to_vec(),
                     };
-                    agree(&case, seen);
+                    assert_agree(&case, seen);
                 }
             }
         }
@@ -181,7 +181,7 @@ fn every_pair_of_payments_at_every_time_is_judged_by_the_table() {
     assert_eq!(kinds.len(), 80);
     let mut seen = [0; InvoiceStatus::ALL.len()];
     for payments in (0..=2).flat_map(|size| multisets(&kinds, size)) {
-        around(&payments, &mut seen);
+        compare_all(&payments, &mut seen);
     }
     assert_eq!(seen.iter().sum::<usize>(), 3_321 * 72);
     assert!(
@@ -200,7 +200,7 @@ fn every_three_payments_at_every_time_are_judged_by_the_table() {
     assert_eq!(kinds.len(), 32);
     let mut seen = [0; InvoiceStatus::ALL.len()];
     for payments in multisets(&kinds, 3) {
-        around(&payments, &mut seen);
+        compare_all(&payments, &mut seen);
     }
     assert_eq!(seen.iter().sum::<usize>(), 5_984 * 72);
 }
@@ -249,7 +249,7 @@ fn many_payments_in_any_order_are_judged_by_the_table() {
                 now: EXPIRES - 7 + i64::try_from(dice.roll(15)).unwrap_or(0),
                 payments: (0..size).map(|_| scale(dice.pick(&kinds))).collect(),
             };
-            agree(&case, &mut seen);
+            assert_agree(&case, &mut seen);
         }
     }
     let rare = [

@@ -8,7 +8,7 @@ use crate::domain::confirmations::OnChain;
 use std::collections::HashMap;
 
 /// Adds the explorer link to every step of a payment, and the confirmations it has and needs to its last step.
-pub(super) fn tell(entries: &mut [TimelineEntry], history: &InvoiceHistory<'_>) {
+pub(super) fn add_confirmations(entries: &mut [TimelineEntry], history: &InvoiceHistory<'_>) {
     let on_chain = history.payments.iter().zip(history.on_chain);
     let mut untold: HashMap<&str, OnChain> = on_chain
         .map(|(payment, on_chain)| (payment.id.as_str(), on_chain.clone()))

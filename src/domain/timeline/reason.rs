@@ -33,7 +33,7 @@ view! {
 
 impl Sums {
     /// Returns the sums of these payments.
-    pub fn of(terms: &InvoiceTerms, payments: &[JudgedPayment]) -> Sums {
+    pub fn new(terms: &InvoiceTerms, payments: &[JudgedPayment]) -> Sums {
         let sum = |state: PaymentState, on_time: bool| {
             let counts = move |payment: &&JudgedPayment| {
                 payment.state == state && payment.on_time == on_time
@@ -78,7 +78,7 @@ impl Sums {
 }
 
 /// Explains why an invoice has this status.
-pub(super) fn why(
+pub(super) fn status_reason(
     status: InvoiceStatus,
     invoice: &Invoice,
     sums: &Sums,
@@ -111,13 +111,13 @@ pub(super) fn why(
             sums.due, invoice.expires_at
         ),
         InvoiceStatus::Cancelled => "cancelled; what is seen from now on is late".to_owned(),
-        InvoiceStatus::Failed => vanished(payments).to_owned(),
+        InvoiceStatus::Failed => failure_reason(payments).to_owned(),
     };
     format!("{status}: {reason}")
 }
 
 /// Explains why an invoice failed.
-fn vanished(payments: &[JudgedPayment]) -> &'static str {
+fn failure_reason(payments: &[JudgedPayment]) -> &'static str {
     let was_confirmed =
         |payment: &JudgedPayment| payment.state == PaymentState::Dropped && payment.was_confirmed;
     if payments.iter().any(was_confirmed) {
@@ -130,7 +130,7 @@ fn vanished(payments: &[JudgedPayment]) -> &'static str {
 /// Returns the source of a rate, to be appended to the rate. Empty for the fixed rate of simulated chains.
 ///
 /// The text names the time of a rate that was older than three minutes when it priced something.
-pub(super) fn told_by(quoted: &RateQuote, priced_at: Time) -> String {
+pub(super) fn source_text(quoted: &RateQuote, priced_at: Time) -> String {
     let by = match quoted.source {
         RateSource::Fixed => return String::new(),
         RateSource::Median => "the median of the sources",
@@ -161,7 +161,7 @@ pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at
     format!(
         "payment of {amount} {} {happened}: worth {value} {currency} at {rate}{}, {when}",
         paid.asset.symbol,
-        told_by(&paid.quoted, priced_at)
+        source_text(&paid.quoted, priced_at)
     )
 }
 

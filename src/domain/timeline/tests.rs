@@ -108,17 +108,17 @@ fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, LedgerE
 }
 
 /// Returns the texts of a timeline until `now`.
-fn told(
+fn texts(
     payments: &[Option<Payment>],
     steps: &[(i64, InvoiceChange)],
     booked: &[(i64, LedgerEntry)],
     now: i64,
 ) -> Vec<String> {
-    told_of(quote(), payments, steps, booked, now)
+    texts_with_quote(quote(), payments, steps, booked, now)
 }
 
 /// Returns the same texts, with this quote.
-fn told_of(
+fn texts_with_quote(
     quote: Option<Quote>,
     payments: &[Option<Payment>],
     steps: &[(i64, InvoiceChange)],
@@ -169,7 +169,7 @@ fn a_payment_a_little_short_is_told_with_its_numbers() {
         booked(1, LedgerKind::Fee, -100, 3),
     ];
     assert_eq!(
-        told(&[payment(1, 9950, true)], &steps, &booked, 10),
+        texts(&[payment(1, 9950, true)], &steps, &booked, 10),
         [
             "created: 100.00 EUR due until 1970-01-01T00:00:01.000Z",
             "LTC picked: 1.25 at 80 EUR each, to tltc1",
@@ -199,7 +199,7 @@ fn what_was_orphaned_is_booked_back_and_booked_again() {
         booked(1, LedgerKind::Adjustment, -9950, 4),
         booked(1, LedgerKind::Adjustment, 9950, 6),
     ];
-    let told = told(&[payment(1, 9950, true)], &steps, &booked, 10);
+    let told = texts(&[payment(1, 9950, true)], &steps, &booked, 10);
     assert_eq!(
         told.get(2..),
         Some(
@@ -227,7 +227,7 @@ fn late_money_comes_after_the_deadline() {
         (2000, Pay(1, Confirmed)),
         (2000, Status(InvoiceStatus::PaidLate)),
     ];
-    let told = told(&[payment(1, 10_000, false)], &steps, &[], 2000);
+    let told = texts(&[payment(1, 10_000, false)], &steps, &[], 2000);
     assert_eq!(
         told.get(1..),
         Some(
@@ -245,7 +245,7 @@ fn late_money_comes_after_the_deadline() {
 }
 
 /// Returns a public rate of this time.
-fn priced_by(at: i64) -> Option<RateQuote> {
+fn public_rate(at: i64) -> Option<RateQuote> {
     Some(RateQuote {
         source: RateSource::Median,
         at: Time(at),
@@ -273,15 +273,15 @@ fn a_rate_is_old_only_where_it_was_so_when_something_was_priced_at_it() {
         (hours(1), true, hours(0), true, true),
     ] {
         let quote = quote()
-            .zip(priced_by(hours(0)))
+            .zip(public_rate(hours(0)))
             .map(|(quote, quoted)| Quote {
                 quoted,
                 created_at: Time(made_at),
                 ..quote
             });
-        let payment = payment(1, 9950, on_time).zip(priced_by(of));
+        let payment = payment(1, 9950, on_time).zip(public_rate(of));
         let payment = payment.map(|(payment, quoted)| Payment { quoted, ..payment });
-        let told = told_of(quote, &[payment], &steps, &[], hours(5));
+        let told = texts_with_quote(quote, &[payment], &steps, &[], hours(5));
         let is_said: Vec<bool> = told
             .iter()
             .filter(|text| text.contains(" by the median of the sources"))
@@ -307,7 +307,7 @@ fn too_much_and_too_little_name_their_bounds() {
         ),
     ] {
         let steps = [(3, Pay(1, Confirmed)), (3, Status(status))];
-        let told = told(&[payment(1, value, true)], &steps, &[], 10);
+        let told = texts(&[payment(1, value, true)], &steps, &[], 10);
         assert_eq!(told.last().map(String::as_str), Some(text));
     }
 }

@@ -191,7 +191,7 @@ fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Ref
     let (symbol, currency, amount) = (of.asset.symbol, of.currency, of.amount);
     let buys = |rate: Rate| {
         let units = rate.units_within(amount, of.asset.decimals);
-        let units = units.map(|units| units.shown_down(of.asset.decimals));
+        let units = units.map(|units| units.rounded_down(of.asset.decimals));
         units.map_or_else(
             |_| "too much to count".to_owned(),
             |units| of.asset.text(units),

@@ -187,7 +187,7 @@ fn cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
             AmountError::Malformed => form,
             AmountError::TooLarge => "is too large",
         };
-        Refusal::of(Code::InvalidAmount, name, format!("{name} {problem}"))
+        Refusal::about(Code::InvalidAmount, name, format!("{name} {problem}"))
     })
 }
 

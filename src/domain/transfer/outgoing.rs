@@ -77,7 +77,7 @@ pub fn judge(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
         let more = confirmed.less(amount).unwrap_or(Units::ZERO);
         more.0 > amount.0 / TOO_MUCH_PART
     });
-    let (state, problem) = stand(of, facts, amount_seen);
+    let (state, problem) = finding(of, facts, amount_seen);
     TransferVerdict {
         state,
         problem,
@@ -89,27 +89,27 @@ pub fn judge(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
 
 type OnChainFinding = (OnChainState, Option<String>);
 
-fn review(problem: impl Into<String>) -> OnChainFinding {
+fn needs_review(problem: impl Into<String>) -> OnChainFinding {
     (OnChainState::NeedsReview, Some(problem.into()))
 }
 
-fn stand(of: &Transfer, facts: &TransferFacts<'_>, amount_seen: Units) -> OnChainFinding {
+fn finding(of: &Transfer, facts: &TransferFacts<'_>, amount_seen: Units) -> OnChainFinding {
     if let Some(open) = facts.reviews.first() {
-        return review(open.problem.clone());
+        return needs_review(open.problem.clone());
     }
     match of.status {
-        TransferStatus::Paid => settled(of, facts),
+        TransferStatus::Paid => settled_finding(of, facts),
         TransferStatus::Failed | TransferStatus::Rejected | TransferStatus::Cancelled => {
-            (unless_unwatched(facts, OnChainState::Settled), None)
+            (if_watched(facts, OnChainState::Settled), None)
         }
         TransferStatus::Requested | TransferStatus::Approved => {
-            (unless_unwatched(facts, OnChainState::Waiting), None)
+            (if_watched(facts, OnChainState::Waiting), None)
         }
-        TransferStatus::Processing => processing(of, facts, amount_seen),
+        TransferStatus::Processing => processing_finding(of, facts, amount_seen),
     }
 }
 
-fn unless_unwatched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
+fn if_watched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
     if facts.is_watched {
         state
     } else {
@@ -117,7 +117,7 @@ fn unless_unwatched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainSt
     }
 }
 
-fn settled(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
+fn settled_finding(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
     match of.dispatch.settled_by {
         Some(SettledBy::Unchecked) if of.mode.is_live() => (
             OnChainState::Unwatched,
@@ -125,13 +125,17 @@ fn settled(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
         ),
         Some(SettledBy::Person) => (OnChainState::Settled, of.dispatch.settled_reason.clone()),
         Some(SettledBy::Unchecked | SettledBy::Chain) | None => {
-            (unless_unwatched(facts, OnChainState::Settled), None)
+            (if_watched(facts, OnChainState::Settled), None)
         }
     }
 }
 
-fn processing(of: &Transfer, facts: &TransferFacts<'_>, amount_seen: Units) -> OnChainFinding {
-    if let Some(stand) = signers(of, facts) {
+fn processing_finding(
+    of: &Transfer,
+    facts: &TransferFacts<'_>,
+    amount_seen: Units,
+) -> OnChainFinding {
+    if let Some(stand) = signer_finding(of, facts) {
         return stand;
     }
     if !facts.is_watched {
@@ -140,20 +144,22 @@ fn processing(of: &Transfer, facts: &TransferFacts<'_>, amount_seen: Units) -> O
     let (Some(txid), Some(transaction)) = (&of.txid, facts.transaction) else {
         let since = of.dispatch.handed_over_at.or(of.approved_at);
         return match since {
-            Some(since) if facts.scanned_to.since_ms(since) >= WITHOUT_TXID_MS_MAX => review(
+            Some(since) if facts.scanned_to.since_ms(since) >= WITHOUT_TXID_MS_MAX => needs_review(
                 "no transaction was entered or found for 24 hours. Enter the one that sent it, or mark it as failed",
             ),
             Some(_) | None => (OnChainState::Waiting, None),
         };
     };
     match transaction.state {
-        SentState::Unseen | SentState::Absent => unseen(of, facts, (txid, transaction)),
-        SentState::Mempool | SentState::Mined => seen(of, facts, (transaction, amount_seen)),
+        SentState::Unseen | SentState::Absent => unseen_finding(of, facts, (txid, transaction)),
+        SentState::Mempool | SentState::Mined => {
+            seen_finding(of, facts, (transaction, amount_seen))
+        }
     }
 }
 
 /// Returns the finding about the signer's outcome, until a transaction is attached.
-fn signers(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
+fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
     let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
     let is_found = of.txid.is_some() && !of.is_held() && sending != Sending::Running;
@@ -161,35 +167,35 @@ fn signers(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
         return None;
     }
     Some(match sending {
-        Sending::Running => (unless_unwatched(facts, OnChainState::Waiting), None),
-        Sending::Unknown => review(format!(
+        Sending::Running => (if_watched(facts, OnChainState::Waiting), None),
+        Sending::Unknown => needs_review(format!(
             "nobody knows whether the signer sent it: {reason}. Look at its destination, then enter the transaction or \
              mark it as failed"
         )),
-        Sending::Declined => review(format!("the signer sent nothing: {reason}")),
+        Sending::Declined => needs_review(format!("the signer sent nothing: {reason}")),
         Sending::Retry => {
             let since = of.dispatch.retry.map_or(facts.now, |(since, _)| since);
             let problem = format!("the signer tries again every 10 minutes: {reason}");
             if facts.now.since_ms(since) >= RETRY_MS_MAX {
-                review(problem)
+                needs_review(problem)
             } else {
                 (OnChainState::Waiting, Some(problem))
             }
         }
-        Sending::Restored => review(
+        Sending::Restored => needs_review(
             "on hold since a restore: it may have been sent since the copy was made. Enter its transaction, or mark it as \
              failed",
         ),
     })
 }
 
-fn unseen(
+fn unseen_finding(
     of: &Transfer,
     facts: &TransferFacts<'_>,
     (txid, transaction): (&str, &AttachedTransaction),
 ) -> OnChainFinding {
     if let Some(by) = &transaction.gone_by {
-        return review(format!(
+        return needs_review(format!(
             "transaction {txid} cannot be confirmed any more: {by} took its place"
         ));
     }
@@ -208,17 +214,17 @@ fn unseen(
         }
         SentState::Unseen | SentState::Mempool | SentState::Mined => "was not seen for 6 hours",
     };
-    review(format!("transaction {txid} {what}"))
+    needs_review(format!("transaction {txid} {what}"))
 }
 
-fn seen(
+fn seen_finding(
     of: &Transfer,
     facts: &TransferFacts<'_>,
     (transaction, amount_seen): (&AttachedTransaction, Units),
 ) -> OnChainFinding {
     let txid = &transaction.txid;
     if transaction.is_reverted {
-        return review(format!("transaction {txid} reverted and moved nothing"));
+        return needs_review(format!("transaction {txid} reverted and moved nothing"));
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
     let is_in_mempool = transaction.state == SentState::Mempool;
@@ -230,12 +236,12 @@ fn seen(
         return (OnChainState::Seen, age);
     }
     if let Some(problem) = &transaction.problem {
-        return review(problem.clone());
+        return needs_review(problem.clone());
     }
     let asset = of.asset;
     if amount_seen > Units::ZERO {
         let (paid, amount) = (asset.text(amount_seen), asset.text(amount));
-        return review(format!(
+        return needs_review(format!(
             "transaction {txid} pays {paid} of {amount} {}",
             asset.id
         ));
@@ -248,7 +254,7 @@ fn seen(
         Some(_) => "pays this destination for other transfers only".to_owned(),
         None => "pays another address".to_owned(),
     };
-    review(format!("transaction {txid} {other}"))
+    needs_review(format!("transaction {txid} {other}"))
 }
 
 #[cfg(test)]

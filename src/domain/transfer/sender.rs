@@ -158,13 +158,13 @@ mod tests {
             ),
             (limited(i64::MAX, i64::MAX, None), SentBy::Signer, ""),
         ] {
-            holds(&conditions, sent_by, obstacle);
+            assert_sender(&conditions, sent_by, obstacle);
         }
     }
 
     /// Asserts the sender if none is requested, and the refusal of the signer if there is an obstacle.
     #[track_caller]
-    fn holds(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
+    fn assert_sender(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
         assert_eq!(conditions.decide(None), Ok(sent_by), "{conditions:?}");
         assert_eq!(conditions.decide(Some(SentBy::Hand)), Ok(SentBy::Hand));
         match conditions.decide(Some(SentBy::Signer)) {

@@ -28,9 +28,9 @@ pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i
         (is_found, transfer.seq)
     });
     for transfer in &claimants {
-        let exact = free(outputs, &shares, transfer)
+        let exact = free_outputs(outputs, &shares, transfer)
             .find(|place| amount_at(outputs, *place) == needed(transfer));
-        give(&mut shares, exact, transfer.seq);
+        assign(&mut shares, exact, transfer.seq);
     }
     for transfer in claimants {
         let mut left = needed(transfer);
@@ -38,11 +38,11 @@ pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i
             continue;
         }
         while let Some(needed) = left {
-            let Some(place) = free(outputs, &shares, transfer).next() else {
+            let Some(place) = free_outputs(outputs, &shares, transfer).next() else {
                 break;
             };
             let amount = amount_at(outputs, place).unwrap_or(Units::ZERO);
-            give(&mut shares, Some(place), transfer.seq);
+            assign(&mut shares, Some(place), transfer.seq);
             left = needed.less(amount).filter(|left| *left > Units::ZERO);
         }
     }
@@ -60,7 +60,7 @@ fn amount_at(outputs: &[SentOutput], place: usize) -> Option<Units> {
 }
 
 /// Returns the indexes of the free outputs to a transfer's destination in its coin, dropped ones last.
-fn free<'a>(
+fn free_outputs<'a>(
     outputs: &'a [SentOutput],
     shares: &'a [Option<i64>],
     to: &'a Transfer,
@@ -77,7 +77,7 @@ fn free<'a>(
     places(false).chain(places(true))
 }
 
-fn give(shares: &mut [Option<i64>], place: Option<usize>, seq: i64) {
+fn assign(shares: &mut [Option<i64>], place: Option<usize>, seq: i64) {
     if let Some(share) = place.and_then(|place| shares.get_mut(place)) {
         *share = Some(seq);
     }

@@ -36,7 +36,7 @@ impl TransferTerms {
             .map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
         let left = gross
             .less(network_fee)
-            .map(|left| left.shown_down(asset.decimals))
+            .map(|left| left.rounded_down(asset.decimals))
             .filter(|left| *left > Units::ZERO);
         let amount_crypto = left.ok_or_else(|| {
             let (fee, gross) = (asset.text(network_fee), asset.text(gross));

@@ -59,7 +59,7 @@ impl ReceivingBranch {
         let (chain, network) = (self.wallet.chain, self.wallet.network);
         let is_regtest = network == super::WalletNetwork::Regtest;
         let address = address::write(chain, network.encoding(), is_regtest, &pay_to)?;
-        let script = address::script(chain, &address);
+        let script = address::output_script(chain, &address);
         Some(WalletAddress { address, script })
     }
 }

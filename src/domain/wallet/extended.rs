@@ -137,7 +137,7 @@ const VERSIONS: [KeyVersion; 11] = [
 ];
 
 /// Ypub, Zpub, Upub, Vpub: keys of multisignature wallets.
-const OF_SEVERAL: [u32; 4] = [0x0295_b43f, 0x02aa_7ed3, 0x0242_89ef, 0x0257_5483];
+const MULTISIG: [u32; 4] = [0x0295_b43f, 0x02aa_7ed3, 0x0242_89ef, 0x0257_5483];
 
 /// Reads an extended public key. Returns the key, the meaning of its version, and its depth.
 ///
@@ -158,7 +158,7 @@ pub(super) fn read(text: &str) -> Result<(ExtendedKey, &'static KeyVersion, u8),
     }
     let (version, rest) = bytes.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
     let version = u32::from_be_bytes(*version);
-    if OF_SEVERAL.contains(&version) {
+    if MULTISIG.contains(&version) {
         return Err("is a key of a wallet with several signers, which is not taken");
     }
     let known = VERSIONS.iter().find(|known| known.bytes == version);

@@ -29,7 +29,7 @@ impl WalletIndexes {
     ///
     /// # Errors
     /// `invalid_request` with the lowest or the highest possible index.
-    pub fn go_on(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
+    pub fn next_index(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
         let refused = |problem: String| Err(Refusal::field("next", problem));
         if let Some(index) = self
             .stopped
@@ -87,7 +87,7 @@ mod tests {
 
     const LAST: u32 = INDEX_END - 1;
 
-    fn reached(next: u32, least: u32, highest: Option<u32>) -> WalletIndexes {
+    fn indexes(next: u32, least: u32, highest: Option<u32>) -> WalletIndexes {
         WalletIndexes {
             next,
             least,
@@ -100,22 +100,22 @@ mod tests {
     fn a_stopped_wallet_goes_on_behind_what_stopped_it() {
         let stopped = WalletIndexes {
             stopped: Some(20),
-            ..reached(7, 21, Some(6))
+            ..indexes(7, 21, Some(6))
         };
         for wanted in [None, Some(0), Some(7), Some(20)] {
-            let refusal = stopped.go_on(wanted, true).unwrap_err().to_string();
+            let refusal = stopped.next_index(wanted, true).unwrap_err().to_string();
             let says = "must be at least 21, as something came to index 20";
             assert!(refusal.contains(says), "{wanted:?}: {refusal}");
         }
-        assert_eq!(stopped.go_on(Some(21), false).unwrap(), 21);
-        assert!(stopped.go_on(Some(8 + JUMP_MAX), false).is_err());
+        assert_eq!(stopped.next_index(Some(21), false).unwrap(), 21);
+        assert!(stopped.next_index(Some(8 + JUMP_MAX), false).is_err());
         // A restore has moved the wallet beyond that index.
         let moved = WalletIndexes {
             next: 1007,
             ..stopped
         };
-        assert_eq!(moved.go_on(None, false).unwrap(), 1007);
-        assert!(moved.go_on(Some(20), false).is_err());
+        assert_eq!(moved.next_index(None, false).unwrap(), 1007);
+        assert!(moved.next_index(Some(20), false).is_err());
     }
 
     #[test]
@@ -124,28 +124,30 @@ mod tests {
             (WalletIndexes::default(), None, 0),
             (WalletIndexes::default(), Some(0), 0),
             (WalletIndexes::default(), Some(JUMP_MAX), JUMP_MAX),
-            (reached(7, 0, None), None, 7),
-            (reached(7, 0, None), Some(0), 0),
-            (reached(LAST, 0, None), Some(10), 10),
-            (reached(LAST, 0, Some(9)), Some(10), 10),
-            (reached(LAST, 10, Some(8)), Some(10), 10),
-            (reached(LAST, 0, None), Some(LAST), LAST),
-            (reached(INDEX_END, INDEX_END, None), None, INDEX_END),
-            (reached(50, 0, Some(49)), Some(50 + JUMP_MAX), 50 + JUMP_MAX),
+            (indexes(7, 0, None), None, 7),
+            (indexes(7, 0, None), Some(0), 0),
+            (indexes(LAST, 0, None), Some(10), 10),
+            (indexes(LAST, 0, Some(9)), Some(10), 10),
+            (indexes(LAST, 10, Some(8)), Some(10), 10),
+            (indexes(LAST, 0, None), Some(LAST), LAST),
+            (indexes(INDEX_END, INDEX_END, None), None, INDEX_END),
+            (indexes(50, 0, Some(49)), Some(50 + JUMP_MAX), 50 + JUMP_MAX),
         ] {
             assert_eq!(
-                known.go_on(wanted, false).unwrap(),
+                known.next_index(wanted, false).unwrap(),
                 expected,
                 "{known:?} {wanted:?}"
             );
             assert_eq!(
-                known.go_on(wanted, true).unwrap(),
+                known.next_index(wanted, true).unwrap(),
                 expected,
                 "{known:?} {wanted:?}"
             );
         }
         assert_eq!(
-            WalletIndexes::default().go_on(Some(LAST), true).unwrap(),
+            WalletIndexes::default()
+                .next_index(Some(LAST), true)
+                .unwrap(),
             LAST
         );
     }
@@ -164,54 +166,58 @@ mod tests {
                 "nothing is left to hand out behind 2147483647",
             ),
             (
-                reached(50, 0, Some(49)),
+                indexes(50, 0, Some(49)),
                 JUMP_MAX + 51,
                 "must be at most 100050,",
             ),
             (
-                reached(LAST, 0, Some(49)),
+                indexes(LAST, 0, Some(49)),
                 49,
                 "must be at least 50, as this wallet has handed out index 49",
             ),
             (
-                reached(LAST, 0, Some(0)),
+                indexes(LAST, 0, Some(0)),
                 0,
                 "must be at least 1, as this wallet has handed out index 0",
             ),
             (
-                reached(2000, 1010, Some(9)),
+                indexes(2000, 1010, Some(9)),
                 1009,
                 "must be at least 1010, as what is below may",
             ),
             (
-                reached(2000, 1010, None),
+                indexes(2000, 1010, None),
                 0,
                 "must be at least 1010, as what is below may",
             ),
             (
-                reached(2000, 1010, Some(1020)),
+                indexes(2000, 1010, Some(1020)),
                 1020,
                 "must be at least 1021, as this wallet has handed out",
             ),
             (
-                reached(INDEX_END, 0, Some(LAST)),
+                indexes(INDEX_END, 0, Some(LAST)),
                 LAST,
                 "no index of this wallet is left: this wallet has handed out",
             ),
             (
-                reached(INDEX_END, INDEX_END, None),
+                indexes(INDEX_END, INDEX_END, None),
                 0,
                 "no index of this wallet is left: what is below may",
             ),
         ] {
-            let refusal = known.go_on(Some(wanted), false).unwrap_err();
+            let refusal = known.next_index(Some(wanted), false).unwrap_err();
             assert!(
                 refusal.to_string().contains(says),
                 "{known:?} {wanted}: {refusal}"
             );
         }
         // An index that is too low is refused even with `is_sure`.
-        assert!(reached(2000, 1010, None).go_on(Some(1009), true).is_err());
-        assert!(reached(2000, 0, Some(9)).go_on(Some(9), true).is_err());
+        assert!(
+            indexes(2000, 1010, None)
+                .next_index(Some(1009), true)
+                .is_err()
+        );
+        assert!(indexes(2000, 0, Some(9)).next_index(Some(9), true).is_err());
     }
 }

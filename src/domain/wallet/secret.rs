@@ -43,7 +43,7 @@ impl WalletSecret {
     /// Returns the first secret in a text that may contain other hexadecimal numbers. Such a number counts only if it
     /// stands alone.
     pub fn in_argument(text: &str) -> Option<WalletSecret> {
-        let found = pieces(text).find_map(of_piece);
+        let found = pieces(text).find_map(secret_of_piece);
         found
             .or_else(|| is_phrase(text).then_some(WalletSecret::Phrase))
             .or_else(|| hexadecimal(text.trim()))
@@ -73,7 +73,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the secret that a piece of text is. A mistyped one is recognized by its prefix and length.
-fn of_piece(piece: &str) -> Option<WalletSecret> {
+fn secret_of_piece(piece: &str) -> Option<WalletSecret> {
     let begins = BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
     if begins && piece.len() >= BEGUN_BYTES_MIN {
         return Some(WalletSecret::Extended);

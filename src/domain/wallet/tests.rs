@@ -29,7 +29,7 @@ fn texts(vector: &Value, field: &str) -> Vec<String> {
 }
 
 /// Script and network that a request gives besides the key.
-fn said(script: Option<&str>, network: Option<&str>) -> WalletHints {
+fn hints(script: Option<&str>, network: Option<&str>) -> WalletHints {
     WalletHints {
         script: script.map(|script| script.parse().unwrap()),
         network: network.map(|network| network.parse().unwrap()),
@@ -52,7 +52,7 @@ fn every_vector_has_its_addresses() {
     for vector in vectors() {
         let name = text(&vector, "name").unwrap();
         let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
-        let said = said(text(&vector, "script"), text(&vector, "network"));
+        let said = hints(text(&vector, "script"), text(&vector, "network"));
         let wallet = read(chain, text(&vector, "key").unwrap(), &said).unwrap();
         assert_eq!(first_three(&wallet), texts(&vector, "addresses"), "{name}");
         let keys = (0..).zip(texts(&vector, "pubkeys"));
@@ -80,7 +80,7 @@ fn every_vector_has_its_addresses() {
 fn each_script_of_an_address_is_that_of_its_output() {
     for vector in vectors() {
         let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
-        let said = said(text(&vector, "script"), text(&vector, "network"));
+        let said = hints(text(&vector, "script"), text(&vector, "network"));
         let wallet = read(chain, text(&vector, "key").unwrap(), &said).unwrap();
         let derived = wallet.receiving().unwrap().derive(0).unwrap();
         let begins = match wallet.script {

@@ -129,7 +129,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         Code::TestMode => ("payouts exist in live mode only", None),
         Code::InvoiceNotRefundable => ("nothing confirmed was paid on this invoice", None),
         Code::InvalidCredentials => ("the email or the password is wrong", None),
-        Code::SecondFactorRequired => (second_factor::NEEDED, Some("code")),
+        Code::SecondFactorRequired => (second_factor::CODE_MISSING, Some("code")),
         Code::AccountNotApproved => ("the account is not approved", None),
         Code::AccountSuspended => ("the account is suspended", None),
         Code::AccountNotActive => ("the account is not active", None),

@@ -3,7 +3,7 @@
 use crate::domain::qr::Qr;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{NewSecondFactorView, RecoveryCodesView};
-use crate::domain::second_factor::{self, NEEDED};
+use crate::domain::second_factor::{self, CODE_MISSING};
 use crate::domain::user::inputs::SecondFactorCode;
 use crate::http::code::CodeAttempt;
 use crate::http::password::Turn;
@@ -82,7 +82,7 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
         object: "second_factor",
         secret: &begun.secret,
         uri: &begun.uri,
-        qr: Qr::of(&begun.uri),
+        qr: Qr::encode(&begun.uri),
     })?;
     Ok(Reply {
         status: StatusCode::CREATED,
@@ -124,7 +124,7 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// Parses a body that contains only a code, and returns the code with the user's attempt.
 fn tried(call: &Call, member: &Member) -> Result<(second_factor::EnteredCode, CodeAttempt), Error> {
-    let needed = || Refusal::of(Code::InvalidRequest, "code", NEEDED);
+    let needed = || Refusal::about(Code::InvalidRequest, "code", CODE_MISSING);
     let code = SecondFactorCode::read(&call.object()?)?.code;
     let code = code.ok_or_else(needed)?;
     let mark = call.front.service.credentials(&member.user().email)?.mark();

@@ -249,7 +249,7 @@ fn not_the_present_one(error: Error) -> Error {
     match error {
         Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
             let message = "password must be your present password";
-            Refusal::of(Code::InvalidCredentials, "password", message).into()
+            Refusal::about(Code::InvalidCredentials, "password", message).into()
         }
         other => other,
     }

@@ -84,7 +84,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
     let has_controls = call.front.sandbox.is_some();
     let parent = call.query.text("parent").and_then(origin);
     let mut view = View::new(&checkout, token, speech, call.now, has_controls);
-    view.parent = parent.filter(|parent| account.admits(Some(parent)));
+    view.parent = parent.filter(|parent| account.allows_origin(Some(parent)));
     match (invoice.status, &invoice.coin) {
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_over() => {
             let state = invoice.status.as_str();

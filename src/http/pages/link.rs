@@ -75,7 +75,7 @@ async fn code(call: Call) -> Result<Reply, Error> {
         id: &link.id,
         name: &link.name,
         price,
-        qr: Qr::of(&opened.url),
+        qr: Qr::encode(&opened.url),
         qr_label: format!("{}: {}", speech.words.link_scan, link.name),
         url: opened.url.clone(),
     };
@@ -92,7 +92,7 @@ async fn code(call: Call) -> Result<Reply, Error> {
 async fn picture(call: Call) -> Result<Reply, Error> {
     let opened = call.front.service.open_link(call.id())?;
     let too_long = || Error::Failed("the public url is longer than a QR code can be".to_owned());
-    let qr = Qr::of(&opened.url).ok_or_else(too_long)?;
+    let qr = Qr::encode(&opened.url).ok_or_else(too_long)?;
     let svg = LinkSvg { qr }.render();
     let svg = svg.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(StatusCode::OK, "image/svg+xml", svg);

@@ -3,7 +3,7 @@
 use super::{Error, Finding};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::progress::{Progress, ProgressSink, count};
+use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::wallet::{ReceivingBranch, ScriptType, Wallet, WalletAddress, WalletNetwork};
 use crate::store::audit::derived::{self, DerivedAddress};
 use crate::store::{Reader, wallets};
@@ -34,7 +34,7 @@ impl Origin {
             }
             Origin::Simulated(mode, chain) => {
                 let address = address::simulated(*mode, *chain, index);
-                let script = address::script(*chain, &address);
+                let script = address::output_script(*chain, &address);
                 Box::new(once(WalletAddress { address, script }))
             }
         }
@@ -51,7 +51,7 @@ pub fn check_addresses(
     tell: &mut ProgressSink<'_>,
 ) -> Result<u64, Error> {
     let origins = origins(db)?;
-    let (part, of) = ("addresses derived", count(derived::count(db)?));
+    let (part, of) = ("addresses derived", to_count(derived::count(db)?));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let page_size = u32::try_from(SHARE.saturating_mul(threads)).unwrap_or(u32::MAX);
     let (mut after, mut done) = (0, 0_u64);
@@ -62,7 +62,7 @@ pub fn check_addresses(
             return Ok(done);
         };
         after = last.seq;
-        done = done.saturating_add(count(page.len()));
+        done = done.saturating_add(to_count(page.len()));
         thread::scope(|scope| {
             let shares = page.chunks(SHARE).map(|share| {
                 let origins = &origins;

@@ -5,7 +5,7 @@
 
 use crate::domain::observation::Observation;
 use crate::domain::time::Time;
-use crate::domain::wallet::{stopped_mend, stopped_problem};
+use crate::domain::wallet::{stopped_problem, stopped_remedy};
 use crate::service::audit_log::{Entry, record};
 use crate::service::{Error, Service};
 use crate::store::{Tx, wallets};
@@ -50,7 +50,7 @@ impl Service {
             detail: &detail,
         };
         record(tx, now, chain.as_str(), &entry)?;
-        let (problem, mend) = (stopped_problem(id, index), stopped_mend(pool, index));
+        let (problem, mend) = (stopped_problem(id, index), stopped_remedy(pool, index));
         log::error!("{chain}: {problem} (transaction {txid}). It hands out nothing more: {mend}");
         Ok(true)
     }

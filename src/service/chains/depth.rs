@@ -5,7 +5,7 @@
 
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;
-use crate::domain::confirmations::{OnChain, Tiers, count};
+use crate::domain::confirmations::{OnChain, Tiers, block_confirmations};
 use crate::domain::deposit::Deposit;
 use crate::domain::money::Cents;
 use crate::domain::payment::{Payment, PaymentState};
@@ -142,7 +142,7 @@ impl Depths<'_> {
         let height = cursor.reached.block.height;
         let needed = self.needs.of(db, shown.asset, Some(shown.payer))?;
         Ok(OnChain {
-            confirmations: Some(block.map_or(0, |block| count(block.height, height))),
+            confirmations: Some(block.map_or(0, |block| block_confirmations(block.height, height))),
             confirmations_needed: Some(needed),
             explorer_url,
         })

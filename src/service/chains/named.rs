@@ -106,7 +106,7 @@ impl Service {
             named.push(address, now, false);
         })?;
         // A step that does not go forward asks about none.
-        let looked_at = chains::scanned(db)?.to(chain);
+        let looked_at = chains::scanned(db)?.scanned_to(chain);
         let looked_at = looked_at.filter(|_| known.rescan.is_none());
         let due = Due::between(looked_at, now);
         let all = wallets::all(db)?.into_iter();

@@ -4,7 +4,7 @@ use super::live::{Live, LiveChain};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::money::Currency;
 use crate::domain::time::Time;
-use crate::domain::token::contract_of;
+use crate::domain::token::contract_address;
 use crate::domain::wallet::WalletNetwork;
 use crate::service::settle::scanned;
 use crate::service::{Error, Service};
@@ -30,7 +30,7 @@ impl Live {
         }
         let is_named = |one: &LiveChain| one.tokens.contains(&id);
         let exists = !asset.kind.has_contract()
-            || contract_of(asset, &network).is_some()
+            || contract_address(asset, &network).is_some()
             || self.of_chain(chain).is_some_and(is_named);
         if !exists {
             return says(format!("{id} has no contract on {network}"));

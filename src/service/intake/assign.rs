@@ -129,7 +129,7 @@ impl Service {
         let account = found.ok_or_else(|| Refusal::not_found("account"))?;
         let customer = customers::by_ref(tx, account.seq, seen.mode, reference)?
             .ok_or_else(|| Refusal::not_found("customer"))?;
-        if Family::of(seen.asset.chain).is_none() {
+        if Family::for_chain(seen.asset.chain).is_none() {
             let problem = format!(
                 "takes no {}: customers have no address there",
                 seen.asset.id
@@ -164,7 +164,7 @@ fn about(to: &Assignee, error: Error) -> Error {
             Refusal::field(name, problem).into()
         }
         Error::Refused(refusal) if refusal.code == Code::CoinUnavailable => {
-            Refusal::of(Code::CoinUnavailable, name, refusal.message).into()
+            Refusal::about(Code::CoinUnavailable, name, refusal.message).into()
         }
         Error::Refused(_) | Error::Failed(_) => error,
     }

@@ -247,7 +247,7 @@ pub(in crate::service) fn may_be_made(
     account: &Account,
     mode: Mode,
 ) -> Result<(), Error> {
-    account.status.may_create_invoices()?;
+    account.status.check_can_create_invoices()?;
     if mode.is_live() && file::load(db)?.is_some_and(|file| file.maintenance) {
         let message = "live invoices are paused for maintenance";
         return Err(Refusal::new(Code::Maintenance, message).into());

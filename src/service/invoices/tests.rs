@@ -77,7 +77,7 @@ fn first_due(db: &Reader<'_>) -> Result<Option<Time>, Error> {
         if invoice.status.is_open() {
             let quotes = quotes::of_invoice(db, seq)?;
             let chains = waits_for(invoice.mode, &quotes, invoice.expires_at);
-            let due_at = scanned.due_at(&chains, invoice.expires_at);
+            let due_at = scanned.expires_at(&chains, invoice.expires_at);
             first = Some(first.map_or(due_at, |first| first.min(due_at)));
         }
     }

@@ -12,7 +12,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::deliveries::{
     AttemptDetailView, AttemptView, DeliveryDetailView, DeliveryFields, DeliveryView, ResentView,
 };
-use crate::domain::retry::TRIED_MAX;
+use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
@@ -284,7 +284,7 @@ fn may_be_resent(again: &Again) -> Result<(), Refusal> {
     } else if again.is_untold {
         "events of the account are not sent in the legacy format, which the endpoint has now"
             .to_owned()
-    } else if again.tried >= TRIED_MAX {
+    } else if again.tried >= DELIVERY_ATTEMPTS_MAX {
         let tried = again.tried;
         format!("this delivery was tried {tried} times and is not sent again; read its event")
     } else {

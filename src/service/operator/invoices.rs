@@ -122,7 +122,7 @@ impl Service {
                 payments::of_invoice(db, invoice.seq)?,
             );
             let judged: Vec<JudgedPayment> = payments.iter().map(JudgedPayment::from).collect();
-            let sums = Sums::of(&invoice.terms(), &judged);
+            let sums = Sums::new(&invoice.terms(), &judged);
             let on_chain = self.depths().of_each(db, &payments)?;
             let payments: Vec<_> = payments.into_iter().zip(on_chain).collect();
             let network = match &invoice.coin {

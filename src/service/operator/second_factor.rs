@@ -7,7 +7,7 @@
 use super::members::{Member, remember_client};
 use super::users::{Known, known, named, told};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::second_factor::{self, NEEDED, RECOVERY_CODES, TotpSecret, recovery_code};
+use crate::domain::second_factor::{self, CODE_MISSING, RECOVERY_CODES, TotpSecret, recovery_code};
 use crate::domain::time::Time;
 use crate::domain::user::User;
 use crate::service::{Error, Service, random};
@@ -179,7 +179,7 @@ pub(super) fn prove(
     }
     let is_right = match code {
         None => {
-            return Err(Refusal::of(Code::SecondFactorRequired, "code", NEEDED).into());
+            return Err(Refusal::about(Code::SecondFactorRequired, "code", CODE_MISSING).into());
         }
         Some(second_factor::EnteredCode::OfApp(digits)) => {
             let secret = users::second_factor(tx, user.seq)?.map(TotpSecret);
@@ -187,7 +187,7 @@ pub(super) fn prove(
                 Some(step) => {
                     let newest = TotpSecret::newest_step(real_now);
                     if !used_steps::take(tx, user.seq, step, newest)? {
-                        return Err(second_factor::used().into());
+                        return Err(second_factor::used_code_refusal().into());
                     }
                     true
                 }
@@ -222,7 +222,7 @@ fn of_id(db: &Reader<'_>, id: &str) -> Result<User, Error> {
 fn wrong() -> Error {
     let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
                    is left";
-    Refusal::of(Code::InvalidCredentials, "code", message).into()
+    Refusal::about(Code::InvalidCredentials, "code", message).into()
 }
 
 fn is_on_already() -> Error {

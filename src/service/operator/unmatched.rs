@@ -176,7 +176,7 @@ fn candidate(db: &Reader<'_>, payment: &Unmatched) -> Result<Option<Candidate>, 
         Some(Owner::Invoice(seq)) => Some(Candidate::Invoice {
             invoice: invoices::by_seq(db, seq)?.id,
         }),
-        Some(Owner::Customer(seq)) if Family::of(chain).is_some() => {
+        Some(Owner::Customer(seq)) if Family::for_chain(chain).is_some() => {
             let customer = customers::by_seq(db, seq)?;
             Some(Candidate::Customer {
                 account: accounts::by_seq(db, customer.account)?.id,

@@ -203,7 +203,7 @@ pub fn change(
         users::set_disabled(tx, user.seq, user.disabled_at)?;
         if user.role == Role::Operator && !users::has_operator(tx)? {
             let message = "disabled must stay false: this is the last operator who can sign in";
-            return Err(Refusal::of(Code::InvalidTransition, "disabled", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "disabled", message).into());
         }
         let action = if disabled {
             "user.disable"

@@ -88,7 +88,7 @@ impl Wanted {
                 (reached, self.next.map(|next| next.max(from)))
             }
         };
-        Ok((reached, reached.go_on(wanted, self.is_sure)?))
+        Ok((reached, reached.next_index(wanted, self.is_sure)?))
     }
 }
 

@@ -4,7 +4,7 @@
 //! newest rate known of each of its coins follows; and the operator's file leaves nothing behind.
 
 use crate::domain::money::Currency;
-use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed};
+use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed_rate};
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
 use crate::store::{Tx, keys, rate_figures, rate_sources, rates_known};
@@ -64,7 +64,7 @@ impl Service {
 /// kept here: it is forgotten with the file.
 fn keep_known(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
     let figures = rate_figures::of_coin(tx, coin, currency)?;
-    if let Ok(quoted) = agreed(&figures, now)
+    if let Ok(quoted) = agreed_rate(&figures, now)
         && quoted.source == RateSource::Median
     {
         rates_known::put(tx, coin, currency, &quoted)?;

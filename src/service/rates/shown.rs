@@ -5,7 +5,7 @@
 use super::market;
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
-use crate::domain::rate::{Market, NoAgreement, of_file};
+use crate::domain::rate::{Market, NoAgreement, file_rate};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
@@ -24,7 +24,7 @@ struct CoinState {
 impl CoinState {
     /// Does the operator's file name it?
     fn is_in_file(&self) -> bool {
-        of_file(&self.market.figures).is_some()
+        file_rate(&self.market.figures).is_some()
     }
 }
 

@@ -223,7 +223,7 @@ impl Service {
                 }
                 (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
                     let message = format!("a payment that is {state} cannot be {step}");
-                    return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
+                    return Err(Refusal::about(Code::InvalidTransition, "state", message).into());
                 }
             };
             let outcome = service.advance(tx, now, &place, step)?;

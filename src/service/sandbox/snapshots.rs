@@ -3,7 +3,7 @@
 //! What always holds: a snapshot is a file of its own beside the sandbox's, and whoever asks during a restore sees the
 //! state before it or after it.
 
-use crate::domain::progress::unheard;
+use crate::domain::progress::ignore_progress;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
@@ -30,7 +30,7 @@ pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
         let problem = "must not end in -wal, -shm, -journal, -lock or -copying";
         return Err(Refusal::field("name", problem).into());
     }
-    let snapshot = copy(of, &path_of(of, name), &mut unheard)?;
+    let snapshot = copy(of, &path_of(of, name), &mut ignore_progress)?;
     snapshot.stamp(now)?;
     snapshot.put_in_place(true)?;
     // Nobody else opens it, so what would keep others off is not needed.

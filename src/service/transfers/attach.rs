@@ -62,7 +62,7 @@ impl Service {
     ) -> Result<Transfer, Error> {
         let Some(txid) = of.txid.as_deref() else {
             let message = format!("no transaction is attached to this {}", of.kind);
-            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         };
         if of.status != TransferStatus::Processing {
             return Err(no_such_step(of.kind, of.status, TransferAction::Detach).into());
@@ -276,5 +276,5 @@ fn refuse_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
          this one",
         of.to_address
     );
-    Err(Refusal::of(Code::InvalidTransition, "txid", message).into())
+    Err(Refusal::about(Code::InvalidTransition, "txid", message).into())
 }

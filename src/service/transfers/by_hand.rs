@@ -29,11 +29,11 @@ impl Service {
     ) -> Result<Transfer, Error> {
         if of.sending == Some(Sending::Running) {
             let message = "a command is sending it now; wait until it has ended";
-            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         }
         let action = request.action;
         if of.status.after(action).is_some() {
-            of.may_take(action)?;
+            of.check_action(action)?;
         }
         let step = match action {
             TransferAction::Pay => return self.pay(tx, now, by, of, request),

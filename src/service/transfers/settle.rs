@@ -93,7 +93,10 @@ pub(in crate::service) fn known_facts(
     };
     let scanned_to = if is_real {
         // A chain that was never read starts no deadline.
-        chains::scanned(db)?.to(chain).unwrap_or(Time(0)).min(now)
+        chains::scanned(db)?
+            .scanned_to(chain)
+            .unwrap_or(Time(0))
+            .min(now)
     } else {
         now
     };
@@ -238,7 +241,7 @@ impl Service {
              transaction and attach the right one",
             of.kind
         );
-        Err(Refusal::of(Code::InvalidTransition, "force", message).into())
+        Err(Refusal::about(Code::InvalidTransition, "force", message).into())
     }
 
     /// Returns `true` if the attached transaction can never be confirmed: it reverted, or another one took its inputs or its
@@ -288,11 +291,11 @@ impl Service {
             adjust(tx, now, of, (open.kind, reason))?;
         } else if open.kind == ReviewKind::Gone {
             let message = "a transaction that is gone is not ended by a reason: attach another one, or adjust the balance";
-            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         } else if has_arrived {
             let message =
                 "its own transaction has arrived, which a reason does not end: adjust the balance";
-            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         }
         transfer_reviews::end(tx, open.seq, reason, now)?;
         let detail = json!({
@@ -330,7 +333,7 @@ fn adjust(
         ReviewKind::Arrived => of.amount.negated()?,
         ReviewKind::Overpaid | ReviewKind::BeyondReach => {
             let message = format!("a review of kind {kind} is ended by a reason: action resolve");
-            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         }
     };
     let entry = LedgerEntry {

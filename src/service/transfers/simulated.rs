@@ -34,7 +34,7 @@ impl Service {
         })?;
         if !self.is_simulated(of.mode) {
             let message = "the chain of a real transfer is not simulated";
-            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+            return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         }
         let mut at = of.clone();
         if at.status == TransferStatus::Approved {

@@ -1,6 +1,6 @@
 //! What the operator is shown of a transfer on its chain.
 
-use crate::domain::confirmations::count;
+use crate::domain::confirmations::block_confirmations;
 use crate::domain::payment::PaymentState;
 use crate::domain::render;
 use crate::domain::render::transfers::{OnChainView, ProposalView, ReviewView, TransferOnChain};
@@ -42,7 +42,11 @@ impl Service {
                 .iter()
                 .filter(|output| output.transfer == Some(of.seq))
                 .filter(|output| output.state == PaymentState::Seen);
-            let counts = counts.map(|output| output.height.map_or(0, |block| count(block, height)));
+            let counts = counts.map(|output| {
+                output
+                    .height
+                    .map_or(0, |block| block_confirmations(block, height))
+            });
             confirmations = counts.min();
             let tiers = confirmation_tiers::of(db, asset)?;
             confirmations_needed = confirmations.map(|_| tiers.needed(None));

@@ -35,7 +35,7 @@ pub fn due(
 ) -> Result<Vec<i64>, StoreError> {
     let mut due: Vec<(Time, i64)> = Vec::new();
     for waits_for in waited_for(db)? {
-        let up_to = scanned.due_up_to(&waits_for, now);
+        let up_to = scanned.expired_up_to(&waits_for, now);
         let params = named_params! { ":waits_for": waits_for, ":up_to": up_to, ":limit": limit };
         due.extend(DUE.all(db, params)?);
     }
@@ -48,7 +48,7 @@ pub fn due(
 pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>, StoreError> {
     let mut next: Option<Time> = None;
     for waits_for in waited_for(db)? {
-        let scanned_to = scanned.to_all(&waits_for);
+        let scanned_to = scanned.all_scanned_to(&waits_for);
         // Without a chain that lags no deadline is behind what has been looked at.
         let in_sight = first_after(db, &waits_for, Time(i64::MIN))?;
         let waiting = match scanned_to {
@@ -56,7 +56,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
             None => None,
         };
         for deadline in [in_sight, waiting].into_iter().flatten() {
-            let at = scanned.due_at(&waits_for, deadline);
+            let at = scanned.expires_at(&waits_for, deadline);
             next = Some(next.map_or(at, |next| next.min(at)));
         }
     }

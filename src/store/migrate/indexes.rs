@@ -32,7 +32,7 @@ pub(super) fn work_out(conn: &Connection) -> Result<(), StoreError> {
             let address = address::simulated(mode, chain, index);
             let derived = named_params! {
                 ":wallet": wallet, ":index": i64::try_from(index).unwrap_or(i64::MAX), ":mode": mode, ":pool": pool,
-                ":address": address, ":script": address::script(chain, &address),
+                ":address": address, ":script": address::output_script(chain, &address),
             };
             DERIVED.execute(conn, derived)?;
         }

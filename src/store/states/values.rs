@@ -106,7 +106,7 @@ fn state(name: String, fields: &[(&str, Cell)]) -> State {
     for (name, cell) in fields {
         form.add(name, HashedValue::from(cell));
     }
-    let link = HashLink::of_value(&name, &form);
+    let link = HashLink::for_value(&name, &form);
     State { name, link }
 }
 
@@ -203,7 +203,7 @@ pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<Has
     POOL.each(db, params, |address| {
         form.add("address", HashedValue::Text(address.as_bytes()));
     })?;
-    Ok(HashLink::of_value(
+    Ok(HashLink::for_value(
         &super::pool_name(pool, first, last),
         &form,
     ))

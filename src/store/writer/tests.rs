@@ -12,7 +12,7 @@ mod repeatable;
 use super::{BATCH_MAX, Changes, OpenFile, Tx, WAITING_MAX, WriteError, Writer};
 use crate::domain::account::Account;
 use crate::domain::id;
-use crate::domain::progress::unheard;
+use crate::domain::progress::ignore_progress;
 use crate::domain::time::Time;
 use crate::store::lock::{Lock, Place};
 use crate::store::open::with_suffix;
@@ -45,7 +45,7 @@ impl Folder {
             create: true,
             kind: None,
             exclusive: false,
-            tell: unheard,
+            tell: ignore_progress,
         };
         let on_commit = move |changes: &Changes| {
             // The test may have heard enough.

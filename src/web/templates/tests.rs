@@ -171,7 +171,7 @@ fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
         left: left(),
         received: None,
         unconfirmed: Vec::new(),
-        qr: Qr::of(HOSTILE),
+        qr: Qr::encode(HOSTILE),
         qr_label: hostile(),
         scan: HOSTILE,
         uri: Some(hostile()),
@@ -243,7 +243,7 @@ fn every_field_of_another_page_is_a_text_wherever_it_stands() {
         id: HOSTILE,
         name: HOSTILE,
         price: Some(hostile()),
-        qr: Qr::of(HOSTILE),
+        qr: Qr::encode(HOSTILE),
         qr_label: hostile(),
         url: hostile(),
     };

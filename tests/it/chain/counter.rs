@@ -163,7 +163,7 @@ impl<'a> Counter<'a> {
             .unwrap();
         let index = next + self.ahead;
         let script = self.payer.script_of(&self.key(index)).to_bytes();
-        let stray = address::of_script(self.node.chain, "regtest", &script).unwrap();
+        let stray = address::script_address(self.node.chain, "regtest", &script).unwrap();
         self.strays.push(stray.clone());
         stray
     }
@@ -231,7 +231,7 @@ impl<'a> Counter<'a> {
 
     /// How many blocks make a payment of the price confirmed.
     pub fn depth(&self) -> usize {
-        match Tiers::of(self.node.chain).needed(Some(PRICE)) {
+        match Tiers::default_for(self.node.chain).needed(Some(PRICE)) {
             Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),
             Depth::Final => unreachable!("chains with outputs have no final blocks"),
         }
@@ -386,5 +386,5 @@ fn position(number: &Value) -> Option<u32> {
 /// An address of nobody's.
 pub fn nobody(node: &Regtest) -> String {
     let script = [&[0x00, 0x14][..], &[0xee; 20]].concat();
-    address::of_script(node.chain, "regtest", &script).unwrap()
+    address::script_address(node.chain, "regtest", &script).unwrap()
 }

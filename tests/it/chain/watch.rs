@@ -21,7 +21,7 @@ impl Watch {
     /// These addresses of a chain.
     #[track_caller]
     pub fn addresses(chain: Chain, addresses: &[&str]) -> Watch {
-        let script = |address: &&str| address::script(chain, address).unwrap();
+        let script = |address: &&str| address::output_script(chain, address).unwrap();
         Watch {
             scripts: addresses.iter().map(script).collect(),
             outputs: HashSet::new(),

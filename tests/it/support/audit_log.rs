@@ -43,7 +43,7 @@ fn pool(conn: &Connection, pool: &str) -> (String, String) {
     for (_, address) in &rows {
         form.add("address", HashedValue::Text(address.as_bytes()));
     }
-    let link = HashLink::of_value(&name, &form).to_string();
+    let link = HashLink::for_value(&name, &form).to_string();
     (name, link)
 }
 

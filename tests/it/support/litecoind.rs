@@ -1,7 +1,7 @@
 //! A real litecoind in regtest with a wallet, for tests that mine and pay.
 
 use super::regtest::Regtest;
-use coffer::domain::address::script;
+use coffer::domain::address::output_script;
 use coffer::domain::chain::Chain;
 use serde_json::json;
 use std::ops::Deref;
@@ -40,7 +40,7 @@ impl Litecoind {
         if chain == "litecoin" {
             return address.to_owned();
         }
-        let script = script(chain.parse::<Chain>().unwrap(), address).unwrap();
+        let script = output_script(chain.parse::<Chain>().unwrap(), address).unwrap();
         let hex: String = script.iter().map(|byte| format!("{byte:02x}")).collect();
         let read = self.call("decodescript", json!([hex]));
         read["addresses"][0].as_str().unwrap().to_owned()

@@ -14,7 +14,7 @@ pub use chain::{Act, Chain, Step};
 pub use server::Fault;
 
 use super::received::ReceivedAmounts;
-use coffer::domain::address::account;
+use coffer::domain::address::account_bytes;
 use server::Server;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -154,11 +154,11 @@ impl Node {
 /// Decodes an address into its account.
 #[track_caller]
 pub fn bytes(address: &str) -> [u8; 20] {
-    account(coffer::domain::asset::Chain::Tron, address).unwrap()
+    account_bytes(coffer::domain::asset::Chain::Tron, address).unwrap()
 }
 
 /// Encodes an account as an address.
 #[track_caller]
 pub fn address(account: [u8; 20]) -> String {
-    coffer::domain::address::of_account(coffer::domain::asset::Chain::Tron, &account).unwrap()
+    coffer::domain::address::account_address(coffer::domain::asset::Chain::Tron, &account).unwrap()
 }

@@ -1,7 +1,7 @@
 //! Sending by a command, from the side of the worker that runs it: what it tells, and who may act in between.
 
 use crate::support::{LIVE, Shop, TEST};
-use coffer::domain::progress::unheard;
+use coffer::domain::progress::ignore_progress;
 use coffer::domain::render::Links;
 use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
@@ -21,7 +21,7 @@ fn beside(shop: &Shop) -> Arc<Service> {
         public_url: shop.url().to_owned(),
         checkout_secret: vec![0; 32],
     };
-    let store = open_beside(shop.file(), None, false, unheard).unwrap();
+    let store = open_beside(shop.file(), None, false, ignore_progress).unwrap();
     let caches = Arc::new(Caches::default());
     Arc::new(Service::new(
         store,

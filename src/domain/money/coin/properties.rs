@@ -17,7 +17,7 @@ use crate::domain::money::Bps;
 struct Digits(Vec<u8>);
 
 impl Digits {
-    fn of(number: impl ToString) -> Digits {
+    fn new(number: impl ToString) -> Digits {
         let text = number.to_string();
         Digits(text.bytes().rev().map(|digit| digit - b'0').collect()).trimmed()
     }
@@ -122,15 +122,15 @@ impl Digits {
 }
 
 fn value_on_paper(rate: Rate, units: Units, decimals: u32) -> Result<Cents, Overflow> {
-    let product = Digits::of(units.0).times(&Digits::of(rate.mantissa));
+    let product = Digits::new(units.0).times(&Digits::new(rate.mantissa));
     let cents = product.shifted(2).cut_half_even(decimals + rate.scale);
     cents.text().parse().map(Cents).map_err(|_| Overflow)
 }
 
 fn due_on_paper(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflow> {
     let shown = decimals.min(8);
-    let numerator = Digits::of(due.0).shifted(shown + rate.scale);
-    let (whole, left) = numerator.divided(&Digits::of(rate.mantissa).shifted(2));
+    let numerator = Digits::new(due.0).shifted(shown + rate.scale);
+    let (whole, left) = numerator.divided(&Digits::new(rate.mantissa).shifted(2));
     let steps = if left { whole.plus_one() } else { whole };
     let units = steps.shifted(decimals - shown).text();
     units.parse().map(Units).map_err(|_| Overflow)
@@ -183,17 +183,17 @@ impl RandomAmounts {
 fn paper_counts_right() {
     let (a, b) = (u128::from(u64::MAX), 987_654_321_987_u128);
     assert_eq!(
-        Digits::of(a).times(&Digits::of(b)).text(),
+        Digits::new(a).times(&Digits::new(b)).text(),
         (a * b).to_string()
     );
-    let (quotient, left) = Digits::of(a * b + 5).divided(&Digits::of(a));
-    assert_eq!((quotient, left), (Digits::of(b), true));
-    assert_eq!(Digits::of(999).plus_one().text(), "1000");
-    assert_eq!(Digits::of(10_000).less(&Digits::of(1)).text(), "9999");
+    let (quotient, left) = Digits::new(a * b + 5).divided(&Digits::new(a));
+    assert_eq!((quotient, left), (Digits::new(b), true));
+    assert_eq!(Digits::new(999).plus_one().text(), "1000");
+    assert_eq!(Digits::new(10_000).less(&Digits::new(1)).text(), "9999");
     for (number, rounded) in [(5, 0), (15, 2), (25, 2), (26, 3), (4, 0), (95, 10)] {
-        assert_eq!(Digits::of(number).cut_half_even(1), Digits::of(rounded));
+        assert_eq!(Digits::new(number).cut_half_even(1), Digits::new(rounded));
     }
-    assert_eq!(Digits::of(2_501).cut_half_even(3).text(), "3");
+    assert_eq!(Digits::new(2_501).cut_half_even(3).text(), "3");
 }
 
 #[test]
@@ -210,10 +210,10 @@ fn a_value_is_what_paper_says() {
                 Ok(_) => counted += 1,
                 Err(Overflow) => refused += 1,
             }
-            let product = Digits::of(units.0)
-                .times(&Digits::of(rate.mantissa))
+            let product = Digits::new(units.0)
+                .times(&Digits::new(rate.mantissa))
                 .shifted(2);
-            let tie = Digits::of(5).shifted((decimals + rate.scale).saturating_sub(1));
+            let tie = Digits::new(5).shifted((decimals + rate.scale).saturating_sub(1));
             let (quotient, left) = product.divided(&tie);
             let odd = quotient.0.first().is_some_and(|digit| digit % 2 == 1);
             middles += u32::from(!left && odd && expected.is_ok() && decimals + rate.scale > 0);
@@ -259,7 +259,9 @@ fn a_fee_is_what_paper_says() {
     let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
         let (gross, bps) = (dice.cents(), dice.below(10_001));
-        let fee = Digits::of(gross.0).times(&Digits::of(bps)).cut_half_even(4);
+        let fee = Digits::new(gross.0)
+            .times(&Digits::new(bps))
+            .cut_half_even(4);
         assert_eq!(gross.fee(Bps(bps)).unwrap().0.to_string(), fee.text());
         let parts = gross
             .net(Bps(bps))

@@ -1,11 +1,11 @@
 //! Medians of figures that agree, contradict each other, or are old.
 
-use super::{FRESH_MS_MAX, Figure, FigureSource, NoAgreement, RateSource, Time, agreed};
+use super::{FRESH_MS_MAX, Figure, FigureSource, NoAgreement, RateSource, Time, agreed_rate};
 
 const NOW: Time = Time(1_000_000_000);
 
 /// Figures of the public sources, in their order, each with its age.
-fn told(rates: &[(&str, i64)]) -> Vec<Figure> {
+fn figures(rates: &[(&str, i64)]) -> Vec<Figure> {
     let sources = FigureSource::PUBLIC.iter();
     let figure = |(source, (rate, age_ms)): (&FigureSource, &(&str, i64))| Figure {
         source: *source,
@@ -18,7 +18,7 @@ fn told(rates: &[(&str, i64)]) -> Vec<Figure> {
 
 /// Returns the rate, or the reason why there is none.
 fn rate(rates: &[(&str, i64)]) -> String {
-    match agreed(&told(rates), NOW) {
+    match agreed_rate(&figures(rates), NOW) {
         Ok(quoted) => {
             assert_eq!(quoted.source, RateSource::Median);
             quoted.rate.to_string()
@@ -93,7 +93,7 @@ fn only_what_is_fresh_counts() {
 
 #[test]
 fn a_rate_is_as_old_as_the_oldest_figure_in_it_and_keeps_all_of_them() {
-    let quoted = agreed(&told(&[("100", 60_000), ("100", 0), ("101", 9)]), NOW).unwrap();
+    let quoted = agreed_rate(&figures(&[("100", 60_000), ("100", 0), ("101", 9)]), NOW).unwrap();
     assert_eq!(quoted.at, NOW.plus_ms(-60_000));
     assert!(quoted.is_fresh(NOW));
     let (old, new) = (NOW.plus_ms(-60_000), NOW.plus_ms(-9));
@@ -109,20 +109,20 @@ fn a_rate_is_as_old_as_the_oldest_figure_in_it_and_keeps_all_of_them() {
 
 #[test]
 fn the_operators_file_is_believed_alone() {
-    let mut figures = told(&[("100", 0), ("100", 0)]);
+    let mut figures = figures(&[("100", 0), ("100", 0)]);
     figures.push(Figure {
         source: FigureSource::File,
         rate: "7".parse().unwrap(),
         via: "BTC/EUR".to_owned(),
         at: NOW.plus_ms(-5),
     });
-    let quoted = agreed(&figures, NOW).unwrap();
+    let quoted = agreed_rate(&figures, NOW).unwrap();
     assert_eq!(
         (quoted.rate.to_string().as_str(), quoted.source, quoted.at),
         ("7", RateSource::File, NOW.plus_ms(-5))
     );
     let later = NOW.plus_ms(FRESH_MS_MAX);
     let Some(own) = figures.pop() else { return };
-    let none = agreed(&[own], later);
+    let none = agreed_rate(&[own], later);
     assert_eq!(none, Err(NoAgreement::Stale(vec![FigureSource::File])));
 }

@@ -92,7 +92,7 @@ fn what_is_stored_reads_back_and_nothing_else_does() {
     for status in ServerStatus::ALL {
         for wanted in [false, true] {
             for command in [None, Some(Running), Some(Unknown)] {
-                if let Some(state) = ServerState::of(*status, wanted, command) {
+                if let Some(state) = ServerState::from_parts(*status, wanted, command) {
                     assert_eq!((state.status(), state.command()), (*status, command));
                     read.push(state);
                 }

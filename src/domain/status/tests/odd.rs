@@ -1,12 +1,12 @@
 //! Special cases of the status function.
 
 use super::super::{InvoiceStatus, InvoiceTerms, PaymentState, Time};
-use super::{Case, DUE, EXPIRES, PaymentInput, by_the_code};
+use super::{Case, DUE, EXPIRES, PaymentInput, code_status};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Overflow};
 use crate::domain::payment::Payment;
-use crate::domain::quote::{Quote, current};
+use crate::domain::quote::{Quote, current_quote};
 use crate::domain::rate::RateQuote;
 
 const SEEN: PaymentInput = (PaymentState::Seen, true, false, DUE);
@@ -69,20 +69,20 @@ fn terms(cancelled_at: Option<i64>) -> InvoiceTerms {
 }
 
 #[track_caller]
-fn is(case: &Case, status: InvoiceStatus) {
-    assert_eq!(by_the_code(case), status, "{case:?}");
+fn assert_status(case: &Case, status: InvoiceStatus) {
+    assert_eq!(code_status(case), status, "{case:?}");
 }
 
 #[test]
 fn the_deadline_itself_is_past() {
-    is(&open(&[]), InvoiceStatus::AwaitingPayment);
-    is(&past(&[]), InvoiceStatus::Expired);
+    assert_status(&open(&[]), InvoiceStatus::AwaitingPayment);
+    assert_status(&past(&[]), InvoiceStatus::Expired);
     let unquoted = |case: Case| Case {
         quoted: false,
         ..case
     };
-    is(&unquoted(open(&[])), InvoiceStatus::Created);
-    is(&unquoted(past(&[])), InvoiceStatus::Expired);
+    assert_status(&unquoted(open(&[])), InvoiceStatus::Created);
+    assert_status(&unquoted(past(&[])), InvoiceStatus::Expired);
 }
 
 /// A payment in the millisecond of the cancellation is late. The invoice stays cancelled until the payment is
@@ -92,8 +92,8 @@ fn a_cancel_and_a_payment_in_the_same_millisecond() {
     let cancelled_at = EXPIRES - 1_000;
     let on_time = Time(cancelled_at) < terms(Some(cancelled_at)).deadline();
     assert!(!on_time);
-    is(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
-    is(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
 }
 
 #[test]
@@ -110,54 +110,54 @@ fn the_deadline_is_the_earlier_of_expiry_and_cancel() {
 
 #[test]
 fn orphaned_after_it_was_booked_and_confirmed_again() {
-    is(&open(&[CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&open(&[CONFIRMED]), InvoiceStatus::Confirmed);
     let orphaned = (PaymentState::Seen, true, true, DUE);
-    is(&open(&[orphaned]), InvoiceStatus::Detected);
-    is(&past(&[orphaned]), InvoiceStatus::Detected);
-    is(&past(&[CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&open(&[orphaned]), InvoiceStatus::Detected);
+    assert_status(&past(&[orphaned]), InvoiceStatus::Detected);
+    assert_status(&past(&[CONFIRMED]), InvoiceStatus::Confirmed);
 }
 
 #[test]
 fn a_hair_below_the_price_is_within_the_tolerance() {
-    is(&open(&[worth(CONFIRMED, 9_950)]), InvoiceStatus::Confirmed);
-    is(&open(&[worth(CONFIRMED, 9_949)]), InvoiceStatus::Underpaid);
-    is(&open(&[worth(CONFIRMED, 10_050)]), InvoiceStatus::Confirmed);
-    is(&open(&[worth(CONFIRMED, 10_051)]), InvoiceStatus::Overpaid);
+    assert_status(&open(&[worth(CONFIRMED, 9_950)]), InvoiceStatus::Confirmed);
+    assert_status(&open(&[worth(CONFIRMED, 9_949)]), InvoiceStatus::Underpaid);
+    assert_status(&open(&[worth(CONFIRMED, 10_050)]), InvoiceStatus::Confirmed);
+    assert_status(&open(&[worth(CONFIRMED, 10_051)]), InvoiceStatus::Overpaid);
     let two = [worth(CONFIRMED, 4_950), worth(CONFIRMED, 5_000)];
-    is(&open(&two), InvoiceStatus::Confirmed);
+    assert_status(&open(&two), InvoiceStatus::Confirmed);
 }
 
 #[test]
 fn a_payment_worth_nothing_is_a_payment() {
-    is(&open(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
-    is(&past(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
-    is(&open(&[worth(CONFIRMED, 0)]), InvoiceStatus::Underpaid);
-    is(
+    assert_status(&open(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
+    assert_status(&past(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
+    assert_status(&open(&[worth(CONFIRMED, 0)]), InvoiceStatus::Underpaid);
+    assert_status(
         &past(&[worth(late(CONFIRMED), 0)]),
         InvoiceStatus::Underpaid,
     );
-    is(&past(&[worth(DROPPED, 0)]), InvoiceStatus::Failed);
+    assert_status(&past(&[worth(DROPPED, 0)]), InvoiceStatus::Failed);
 }
 
 #[test]
 fn seen_late_changes_nothing_until_it_is_confirmed() {
-    is(&past(&[late(SEEN)]), InvoiceStatus::Expired);
-    is(&past(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
-    is(&past(&[late(DROPPED)]), InvoiceStatus::Expired);
-    is(&past(&[late(LOST)]), InvoiceStatus::Failed);
+    assert_status(&past(&[late(SEEN)]), InvoiceStatus::Expired);
+    assert_status(&past(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(&past(&[late(DROPPED)]), InvoiceStatus::Expired);
+    assert_status(&past(&[late(LOST)]), InvoiceStatus::Failed);
 }
 
 #[test]
 fn a_late_payment_makes_up_the_rest() {
     let half = worth(CONFIRMED, DUE / 2);
-    is(&past(&[half]), InvoiceStatus::Underpaid);
-    is(
+    assert_status(&past(&[half]), InvoiceStatus::Underpaid);
+    assert_status(
         &past(&[half, late(worth(SEEN, DUE / 2))]),
         InvoiceStatus::Underpaid,
     );
-    is(&past(&[half, late(half)]), InvoiceStatus::PaidLate);
-    is(&past(&[half, late(CONFIRMED)]), InvoiceStatus::PaidLate);
-    is(
+    assert_status(&past(&[half, late(half)]), InvoiceStatus::PaidLate);
+    assert_status(&past(&[half, late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(
         &past(&[half, late(worth(half, 4_949))]),
         InvoiceStatus::Underpaid,
     );
@@ -165,16 +165,16 @@ fn a_late_payment_makes_up_the_rest() {
 
 #[test]
 fn a_late_payment_on_top_of_a_full_one_is_too_much() {
-    is(
+    assert_status(
         &past(&[CONFIRMED, late(CONFIRMED)]),
         InvoiceStatus::Overpaid,
     );
-    is(&past(&[CONFIRMED, late(SEEN)]), InvoiceStatus::Confirmed);
-    is(
+    assert_status(&past(&[CONFIRMED, late(SEEN)]), InvoiceStatus::Confirmed);
+    assert_status(
         &past(&[CONFIRMED, late(worth(CONFIRMED, 50))]),
         InvoiceStatus::Confirmed,
     );
-    is(
+    assert_status(
         &past(&[CONFIRMED, late(worth(CONFIRMED, 51))]),
         InvoiceStatus::Overpaid,
     );
@@ -182,9 +182,9 @@ fn a_late_payment_on_top_of_a_full_one_is_too_much() {
 
 #[test]
 fn a_full_payment_stays_full_while_another_is_seen() {
-    is(&open(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
-    is(&open(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
-    is(
+    assert_status(&open(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
+    assert_status(&open(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
+    assert_status(
         &open(&[worth(CONFIRMED, DUE / 2), SEEN]),
         InvoiceStatus::Detected,
     );
@@ -192,39 +192,39 @@ fn a_full_payment_stays_full_while_another_is_seen() {
 
 #[test]
 fn once_confirmed_and_gone_while_another_is_seen() {
-    is(&open(&[LOST]), InvoiceStatus::Failed);
-    is(&open(&[LOST, SEEN]), InvoiceStatus::Detected);
-    is(&open(&[LOST, late(SEEN)]), InvoiceStatus::Failed);
-    is(&open(&[LOST, CONFIRMED]), InvoiceStatus::Confirmed);
-    is(&open(&[LOST, DROPPED]), InvoiceStatus::Failed);
-    is(&open(&[DROPPED]), InvoiceStatus::AwaitingPayment);
-    is(&past(&[DROPPED]), InvoiceStatus::Failed);
+    assert_status(&open(&[LOST]), InvoiceStatus::Failed);
+    assert_status(&open(&[LOST, SEEN]), InvoiceStatus::Detected);
+    assert_status(&open(&[LOST, late(SEEN)]), InvoiceStatus::Failed);
+    assert_status(&open(&[LOST, CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&open(&[LOST, DROPPED]), InvoiceStatus::Failed);
+    assert_status(&open(&[DROPPED]), InvoiceStatus::AwaitingPayment);
+    assert_status(&past(&[DROPPED]), InvoiceStatus::Failed);
 }
 
 #[test]
 fn cancelled_and_then_paid() {
-    is(&cancelled(&[]), InvoiceStatus::Cancelled);
-    is(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
-    is(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
-    is(
+    assert_status(&cancelled(&[]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(
         &cancelled(&[late(worth(CONFIRMED, 1))]),
         InvoiceStatus::Underpaid,
     );
-    is(&cancelled(&[late(LOST)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled(&[late(LOST)]), InvoiceStatus::Cancelled);
     // Dropped before the cancellation and seen again after it: the payment was on time and stays on time.
-    is(&cancelled(&[DROPPED]), InvoiceStatus::Cancelled);
-    is(&cancelled(&[SEEN]), InvoiceStatus::Detected);
-    is(&cancelled(&[CONFIRMED]), InvoiceStatus::Confirmed);
+    assert_status(&cancelled(&[DROPPED]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled(&[SEEN]), InvoiceStatus::Detected);
+    assert_status(&cancelled(&[CONFIRMED]), InvoiceStatus::Confirmed);
 }
 
 #[test]
 fn a_sum_past_64_bits_is_counted_and_never_wraps() {
     let huge = worth(CONFIRMED, i64::MAX);
-    is(&open(&[huge, CONFIRMED]), InvoiceStatus::Overpaid);
-    is(&open(&[huge, huge]), InvoiceStatus::Overpaid);
-    is(&past(&[huge, late(huge)]), InvoiceStatus::Overpaid);
-    is(&open(&[huge]), InvoiceStatus::Overpaid);
-    is(
+    assert_status(&open(&[huge, CONFIRMED]), InvoiceStatus::Overpaid);
+    assert_status(&open(&[huge, huge]), InvoiceStatus::Overpaid);
+    assert_status(&past(&[huge, late(huge)]), InvoiceStatus::Overpaid);
+    assert_status(&open(&[huge]), InvoiceStatus::Overpaid);
+    assert_status(
         &open(&[huge, worth(SEEN, i64::MAX)]),
         InvoiceStatus::Overpaid,
     );
@@ -233,7 +233,7 @@ fn a_sum_past_64_bits_is_counted_and_never_wraps() {
         over: 2_000,
         ..open(&[huge])
     };
-    is(&dear, InvoiceStatus::Confirmed);
+    assert_status(&dear, InvoiceStatus::Confirmed);
 }
 
 /// Returns a payment to the address of a quote.
@@ -279,7 +279,7 @@ fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> 
     let newer = payment(3, &second, PaymentState::Confirmed);
     let quotes = [first, second];
     let coin = |payments: &[Payment], picked| {
-        current(&quotes, payments, picked).map(|quote| quote.asset.id)
+        current_quote(&quotes, payments, picked).map(|quote| quote.asset.id)
     };
     assert_eq!(coin(&[], None), None);
     assert_eq!(coin(&[], Some(2)), Some("LTC"));

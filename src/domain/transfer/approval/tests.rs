@@ -58,7 +58,7 @@ fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
     });
     let known = RateQuote::fixed("80".parse().unwrap(), at);
     Proposal {
-        market: Market::of(figures.to_vec(), Some(known), NOW),
+        market: Market::new(figures.to_vec(), Some(known), NOW),
         fee: ProposedFee {
             amount: Units(10_000),
             source: FeeSource::Estimate,

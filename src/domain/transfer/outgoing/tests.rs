@@ -120,7 +120,7 @@ fn after(
 }
 
 #[track_caller]
-fn is_reviewed(verdict: &TransferVerdict, problem: &str) {
+fn assert_review(verdict: &TransferVerdict, problem: &str) {
     assert_eq!(verdict.state, OnChainState::NeedsReview, "{verdict:?}");
     let found = verdict.problem.as_deref().unwrap();
     assert!(found.contains(problem), "{found}");
@@ -159,11 +159,11 @@ fn several_outputs_cover_together() {
     let [first, mut second] = halves;
     second.transfer = Some(2);
     let short = after(&of, Some(&mined), &[first.clone(), second.clone()], 0);
-    is_reviewed(&short, "transaction t pays 0.25 of 0.5 LTC");
+    assert_review(&short, "transaction t pays 0.25 of 0.5 LTC");
     second.transfer = Some(1);
     second.state = PaymentState::Dropped;
     let dropped = after(&of, Some(&mined), &[first, second], 0);
-    is_reviewed(&dropped, "pays 0.25 of 0.5 LTC");
+    assert_review(&dropped, "pays 0.25 of 0.5 LTC");
 }
 
 #[test]
@@ -187,19 +187,19 @@ fn too_little_or_elsewhere_is_reviewed() {
         let known = transaction(state);
         let judged = |output: SentOutput| after(&of, Some(&known), &[output], 0);
         let short = judged(output(1, AMOUNT - 1, Some(1)));
-        is_reviewed(&short, "transaction t pays 0.49999999 of 0.5 LTC");
+        assert_review(&short, "transaction t pays 0.49999999 of 0.5 LTC");
         let mut other = output(1, AMOUNT, None);
         other.asset = Asset::find("DOGE").unwrap();
-        is_reviewed(&judged(other), "transaction t pays DOGE, not LTC");
+        assert_review(&judged(other), "transaction t pays DOGE, not LTC");
         let mut other = output(1, AMOUNT, None);
         other.address = "y".to_owned();
-        is_reviewed(&judged(other), "transaction t pays another address");
-        is_reviewed(
+        assert_review(&judged(other), "transaction t pays another address");
+        assert_review(
             &after(&of, Some(&known), &[], 0),
             "transaction t pays another address",
         );
         let taken = judged(output(1, AMOUNT, Some(2)));
-        is_reviewed(&taken, "pays this destination for other transfers only");
+        assert_review(&taken, "pays this destination for other transfers only");
     }
 }
 
@@ -217,7 +217,7 @@ fn pending_transaction_with_a_nonce_is_seen_until_its_block_tells_what_it_pays()
     );
     known.state = SentState::Mined;
     let verdict = after(&refund(1, AMOUNT), Some(&known), &[], 0);
-    is_reviewed(&verdict, "transaction t pays another address");
+    assert_review(&verdict, "transaction t pays another address");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn reverted_transaction_is_reviewed() {
     let mut reverted = transaction(SentState::Mined);
     reverted.is_reverted = true;
     let verdict = after(&refund(1, AMOUNT), Some(&reverted), &[], 0);
-    is_reviewed(&verdict, "transaction t reverted and moved nothing");
+    assert_review(&verdict, "transaction t reverted and moved nothing");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
         for early in [-DAY_MS, 0, UNSEEN_MS_MAX - 1] {
             assert_eq!(at(early).state, OnChainState::Waiting, "{state} {early}");
         }
-        is_reviewed(&at(UNSEEN_MS_MAX), problem);
+        assert_review(&at(UNSEEN_MS_MAX), problem);
         // The time starts again after a correction.
         let mut corrected = of.clone();
         corrected.dispatch.attached_at = Some(THEN.plus_ms(MINUTE_MS));
@@ -253,7 +253,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
     let mut gone = transaction(SentState::Absent);
     gone.gone_by = Some("u".to_owned());
     let verdict = after(&of, Some(&gone), &[], 0);
-    is_reviewed(&verdict, "cannot be confirmed any more: u took its place");
+    assert_review(&verdict, "cannot be confirmed any more: u took its place");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn processing_without_a_transaction_is_reviewed_after_a_day_of_blocks() {
         OnChainState::Waiting
     );
     let late = after(&of, None, &[], DAY_MS);
-    is_reviewed(&late, "no transaction was entered or found for 24 hours");
+    assert_review(&late, "no transaction was entered or found for 24 hours");
     of.dispatch.handed_over_at = None;
     of.approved_at = Some(THEN.plus_ms(MINUTE_MS));
     assert_eq!(after(&of, None, &[], DAY_MS).state, OnChainState::Waiting);
@@ -291,12 +291,12 @@ fn signer_without_an_outcome_is_reviewed() {
         (Sending::Declined, "the signer sent nothing: low funds"),
         (Sending::Restored, "on hold since a restore"),
     ] {
-        is_reviewed(&judged(sending, 0), problem);
+        assert_review(&judged(sending, 0), problem);
     }
     let retry = judged(Sending::Retry, DAY_MS - 1);
     assert_eq!(retry.state, OnChainState::Waiting);
     assert!(retry.problem.unwrap().ends_with(": low funds"));
-    is_reviewed(
+    assert_review(
         &judged(Sending::Retry, DAY_MS),
         "tries again every 10 minutes: low funds",
     );
@@ -307,7 +307,7 @@ fn signer_without_an_outcome_is_reviewed() {
         now: THEN.plus_ms(DAY_MS),
         ..NOTHING
     };
-    is_reviewed(&judge(&of, &facts), "tries again every 10 minutes");
+    assert_review(&judge(&of, &facts), "tries again every 10 minutes");
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn open_review_comes_before_the_status() {
         scanned_to: THEN,
         now: THEN,
     };
-    is_reviewed(&judge(&of, &facts), &review.problem);
+    assert_review(&judge(&of, &facts), &review.problem);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn transfers(amounts: &[u128]) -> Vec<Transfer> {
 }
 
 #[track_caller]
-fn shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
+fn assert_shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
     let (outputs, mut among) = (outputs(of), transfers(among));
     assert_eq!(share_out(&outputs, &among), expected);
     // The order of reading and earlier shares make no difference.
@@ -38,20 +38,20 @@ fn shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
 
 #[test]
 fn exact_outputs_come_first_then_the_rest_in_order() {
-    shared(&[], &[5], &[]);
-    shared(&[5], &[], &[None]);
-    shared(&[5], &[5], &[Some(1)]);
-    shared(&[5, 7], &[7, 5], &[Some(2), Some(1)]);
+    assert_shared(&[], &[5], &[]);
+    assert_shared(&[5], &[], &[None]);
+    assert_shared(&[5], &[5], &[Some(1)]);
+    assert_shared(&[5, 7], &[7, 5], &[Some(2), Some(1)]);
     // Of two equal transfers, the older request gets the first output.
-    shared(&[5, 5], &[5, 5], &[Some(1), Some(2)]);
-    shared(&[5], &[5, 5], &[Some(1)]);
+    assert_shared(&[5, 5], &[5, 5], &[Some(1), Some(2)]);
+    assert_shared(&[5], &[5, 5], &[Some(1)]);
     // The older transfer does not take the exact output of the younger one.
-    shared(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
-    shared(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
+    assert_shared(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
+    assert_shared(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
     // Outputs are taken until the amount is reached. The rest stays free.
-    shared(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
-    shared(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
-    shared(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
+    assert_shared(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
+    assert_shared(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
+    assert_shared(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Refused keys: private keys by their kind, and keys that contradict the request.
 
-use super::{Chain, WalletHints, WalletSecret, XPUB, ZPUB, chain_named, read, said};
+use super::{Chain, WalletHints, WalletSecret, XPUB, ZPUB, chain_named, hints, read};
 use bitcoin::NetworkKind;
 use bitcoin::base58;
 use bitcoin::bip32::Xpriv;
@@ -179,7 +179,7 @@ fn keys_that_say_something_else_are_refused_with_what_would_be_right() {
         };
         let text: String = text.chars().map(key).collect();
         let given = |text: &'static str| Some(text).filter(|text| !text.is_empty());
-        let besides = said(given(script), given(network));
+        let besides = hints(given(script), given(network));
         let refused = read(chain_named(chain).unwrap(), &text, &besides).unwrap_err();
         let message = &refused.message;
         assert_eq!(refused.param.as_deref(), Some(param), "{row}: {message}");
@@ -202,12 +202,12 @@ fn the_wrong_forms_of_bip_32_are_refused() {
         "xpub661MyMwAuDcm6CRQ5N4qiHKrJ39Xe1R1NyfouMKTTWcguwVcfrZJaNvhpebzGerh7gucBvzEQWRugZDuDXjNDRmXzSZe4c7mnTK97pTvGS8",
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6Q5JXayek4PRsn35jii4veMimro1xefsM58PgBMrvdYre8QyULY",
     ] {
-        let refused = read(Chain::Bitcoin, text, &said(Some("wpkh"), None));
+        let refused = read(Chain::Bitcoin, text, &hints(Some("wpkh"), None));
         assert!(refused.is_err(), "{text}");
     }
     // A key below the account is refused: its addresses would be two levels too deep.
     let below = "xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy";
-    let refused = read(Chain::Bitcoin, below, &said(Some("wpkh"), None)).unwrap_err();
+    let refused = read(Chain::Bitcoin, below, &hints(Some("wpkh"), None)).unwrap_err();
     assert!(
         refused.message.contains("below the account"),
         "{}",

@@ -253,7 +253,7 @@ impl<'a> View<'a> {
             left: self.left(),
             received: None,
             unconfirmed: Vec::new(),
-            qr: Qr::of(read),
+            qr: Qr::encode(read),
             qr_label: label,
             scan: if self.checkout.is_simulated {
                 words.scan_test

@@ -9,7 +9,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::observation::{Observation, Place};
 use crate::domain::payment::{Payment, PaymentState};
-use crate::domain::progress::unheard;
+use crate::domain::progress::ignore_progress;
 use crate::domain::time::HOUR_MS;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::Service;
@@ -49,7 +49,7 @@ fn found(service: &Arc<Service>) -> Vec<String> {
             db,
             &[],
             &mut |finding| found.push(format!("{finding:?}")),
-            &mut unheard,
+            &mut ignore_progress,
         )
     });
     audited.unwrap();

@@ -71,7 +71,7 @@ pub(super) fn seen_at(
     };
     let at: Time = text.parse().map_err(wrong)?;
     let scanned_to = match target.mode {
-        Mode::Live => chains::scanned(db)?.to(target.asset.chain),
+        Mode::Live => chains::scanned(db)?.scanned_to(target.asset.chain),
         Mode::Test => None,
     };
     let first = scanned_to.unwrap_or(now);

@@ -1,7 +1,7 @@
 //! A file that Litestream copies: the log is left to that, but not without end.
 
 use super::{Folder, said, submit};
-use crate::domain::progress::unheard;
+use crate::domain::progress::ignore_progress;
 use crate::store::open::with_suffix;
 use crate::store::{Durability, Opening, Store, StoreError, Tx};
 use rusqlite::Connection;
@@ -14,7 +14,7 @@ fn opened(folder: &Folder) -> (Store, Connection) {
         create: true,
         kind: None,
         exclusive: true,
-        tell: unheard,
+        tell: ignore_progress,
     };
     let store = Store::open(&opening, Box::new(|_| {})).unwrap();
     let beside = Connection::open(&folder.0).unwrap();

@@ -4,7 +4,7 @@ use super::{Failed, Following, Stands};
 use crate::chain::NodeError;
 use crate::chain::follow::Lag;
 use crate::domain::following::Reached;
-use crate::domain::stale_head::{MEND, age_ms, asks_others, warning};
+use crate::domain::stale_head::{REMEDY, age_ms, should_ask_others, warning};
 use crate::domain::time::{MINUTE_MS, Time};
 
 /// Time between two looks at other urls while the head does not move, in milliseconds.
@@ -101,7 +101,7 @@ impl Following {
             let uptime = self.clock.uptime();
             let lags_ms = self.head_age.lags_since;
             let lags_ms = lags_ms.map_or(0, |since| uptime.since_ms(since));
-            self.lacks_block(asks_others(self.watch.chain, lags_ms));
+            self.lacks_block(should_ask_others(self.watch.chain, lags_ms));
             return false;
         }
         self.lacks_block(true);
@@ -122,7 +122,7 @@ impl Following {
         let unmoved_ms = self.head_age.hear(head, lags, (uptime, now));
         let asked_at = self.head_age.others_asked_at;
         let is_due = asked_at.is_none_or(|at| uptime.since_ms(at) >= OTHERS_EVERY_MS);
-        if is_due && asks_others(chain, unmoved_ms) {
+        if is_due && should_ask_others(chain, unmoved_ms) {
             self.head_age.others_asked_at = Some(uptime);
             if self.ask_others(head, now) {
                 return true;
@@ -131,7 +131,7 @@ impl Following {
         let network = self.watch.network.as_deref().unwrap_or_default();
         let warning = warning(chain, network, head, unmoved_ms);
         match (&self.head_age.warning, &warning) {
-            (None, Some(warning)) => log::warn!("{chain}: {warning}; {MEND}"),
+            (None, Some(warning)) => log::warn!("{chain}: {warning}; {REMEDY}"),
             (Some(_), None) => log::info!("{chain}: new block {}", head.block.height),
             (Some(_), Some(_)) | (None, None) => {}
         }

@@ -5,7 +5,7 @@ use crate::support::anvil::address_word;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{agent, send};
 use coffer::chain::Node;
-use coffer::domain::address::of_account;
+use coffer::domain::address::account_address;
 use coffer::domain::asset::Chain;
 use serde_json::json;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn a_transfer_of_a_contract_counts_where_all_above_it_came_to_something() {
     let sent = play(&scene, &sender);
     let came = scene.received(before + 1);
     let came: Vec<_> = came.iter().map(short).collect();
-    let canonical = of_account(Chain::Ethereum, &super::fixtures::bytes(&sender)).unwrap();
+    let canonical = account_address(Chain::Ethereum, &super::fixtures::bytes(&sender)).unwrap();
     let sender = canonical.as_str();
     // The purse that was made, from which the money came.
     let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;

@@ -7,7 +7,7 @@ use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{BlockRead, Node, NodeError, Received, Watched};
-use coffer::domain::address::account;
+use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use coffer::domain::observation::Spent;
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ pub fn client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
 /// The account behind an address.
 #[track_caller]
 pub fn bytes(address: &str) -> [u8; 20] {
-    account(Chain::Base, address).unwrap()
+    account_bytes(Chain::Base, address).unwrap()
 }
 
 /// All that came in, in its order.

@@ -6,7 +6,7 @@ use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
 use coffer::domain::asset::{Asset, Chain};
 use coffer::domain::time::Time;
-use coffer::domain::token::contract_of;
+use coffer::domain::token::contract_address;
 use serde_json::json;
 
 /// A function of the token that pays several.
@@ -55,7 +55,7 @@ fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise
     };
     let token = anvil.deploy_token();
     let usdt = Asset::find("USDT-ERC20")
-        .and_then(|asset| contract_of(asset, "1"))
+        .and_then(|asset| contract_address(asset, "1"))
         .unwrap();
     let code = anvil.ask("eth_getCode", json!([token, "latest"]));
     anvil.ask("anvil_setCode", json!([usdt, code]));

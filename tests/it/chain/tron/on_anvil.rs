@@ -3,7 +3,7 @@
 use super::fixtures::{ONE, OTHER, TWO, all_short, read};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use crate::support::tron::{Act, Node as Standin, PAYER, TOKEN, hex_of};
-use coffer::domain::address::account;
+use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ fn logs_of_a_real_contract_are_read_by_their_place() {
         })
     });
     node.mine(1);
-    let from = account(Chain::Ethereum, ADDRESS).unwrap();
+    let from = account_bytes(Chain::Ethereum, ADDRESS).unwrap();
     let id = |at: usize| sent[at].clone();
     let asset = "USDT-TRC20";
     let expected = vec![
