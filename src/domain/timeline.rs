@@ -188,7 +188,9 @@ struct ReplayedPayment<'a> {
     priced_at: Option<Time>,
     /// `None` before its first step.
     judged: Option<JudgedPayment>,
-    booked: Vec<&'a LedgerEntry>,
+    bookings: Vec<&'a LedgerEntry>,
+    /// Number of ledger entries that one step books: the sale, and the fee if there is one.
+    bookings_per_step: usize,
 }
 
 impl ReplayedPayment<'_> {
@@ -211,16 +213,9 @@ impl ReplayedPayment<'_> {
 
     /// Takes the ledger entries of one step into or out of `confirmed`. Each such step books as many entries as the
     /// first.
-    fn take_bookings(&mut self, at_once: usize) -> Vec<TimelineEntry> {
-        let count = at_once.min(self.booked.len());
-        self.booked.drain(..count).map(booking_entry).collect()
-    }
-
-    /// Returns the number of ledger entries that one step books: the sale, and the fee if there is one.
-    fn bookings_per_step(&self) -> usize {
-        let first =
-            |booked: &&&LedgerEntry| matches!(booked.kind, LedgerKind::Sale | LedgerKind::Fee);
-        self.booked.iter().filter(first).count()
+    fn take_bookings(&mut self) -> impl Iterator<Item = TimelineEntry> {
+        let count = self.bookings_per_step.min(self.bookings.len());
+        self.bookings.drain(..count).map(booking_entry)
     }
 }
 
@@ -228,10 +223,6 @@ impl ReplayedPayment<'_> {
 pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     let invoice = history.invoice;
     let mut payments = unreplayed_payments(history);
-    let shares: Vec<usize> = payments
-        .iter()
-        .map(ReplayedPayment::bookings_per_step)
-        .collect();
     let created = format!(
         "created: {} {} due until {}",
         invoice.amount, invoice.currency, invoice.expires_at
@@ -244,23 +235,18 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
         match step.change {
             InvoiceChange::Picked(quote) => entries.extend(coin_entry(history, step.at, quote)),
             InvoiceChange::Payment(seq, state) => {
-                let place = payments.binary_search_by_key(&seq, |one| one.payment.seq);
-                let place = place.unwrap_or(payments.len());
-                let (Some(replayed), Some(share)) = (payments.get_mut(place), shares.get(place))
-                else {
+                let index = payments.binary_search_by_key(&seq, |one| one.payment.seq);
+                let found = index.ok().and_then(|index| payments.get_mut(index));
+                let Some(replayed) = found else {
                     continue;
                 };
                 let before = replayed.judged.map(|judged| judged.state);
-                let what = replayed.enter(state);
+                let change = replayed.enter(state);
                 let priced_at = *replayed.priced_at.get_or_insert(step.at);
-                entries.push(payment_entry(
-                    invoice,
-                    step.at,
-                    (replayed.payment, priced_at),
-                    what,
-                ));
+                let priced = (replayed.payment, priced_at);
+                entries.push(payment_entry(invoice, step.at, priced, change));
                 if [before, Some(state)].contains(&Some(PaymentState::Confirmed)) {
-                    entries.extend(replayed.take_bookings(*share));
+                    entries.extend(replayed.take_bookings());
                 }
             }
             InvoiceChange::Status(status) => {
@@ -290,17 +276,24 @@ fn unreplayed_payments<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<
         let quote = quotes.find(|quote| quote.seq == payment.quote)?;
         payment.on_time.then_some(quote.created_at)
     };
-    let mut of_payments: HashMap<i64, Vec<&LedgerEntry>> = HashMap::new();
-    for (of, booked) in history.booked {
-        of_payments.entry(*of).or_default().push(booked);
+    let mut by_payment: HashMap<i64, Vec<&LedgerEntry>> = HashMap::new();
+    for (payment, booked) in history.booked {
+        by_payment.entry(*payment).or_default().push(booked);
     }
-    let of = |payment: &'a Payment| ReplayedPayment {
-        payment,
-        priced_at: quoted_at(payment),
-        judged: None,
-        booked: of_payments.remove(&payment.seq).unwrap_or_default(),
+    let unreplayed = |payment: &'a Payment| {
+        let bookings = by_payment.remove(&payment.seq).unwrap_or_default();
+        let first = bookings
+            .iter()
+            .filter(|one| matches!(one.kind, LedgerKind::Sale | LedgerKind::Fee));
+        ReplayedPayment {
+            payment,
+            priced_at: quoted_at(payment),
+            judged: None,
+            bookings_per_step: first.count(),
+            bookings,
+        }
     };
-    history.payments.iter().map(of).collect()
+    history.payments.iter().map(unreplayed).collect()
 }
 
 /// Returns the entry of a selected coin.
@@ -390,18 +383,15 @@ fn status_entry(
 
 /// Returns the entries of a refund: its request, its approval and its end, as far as they have happened.
 fn refund_entries(refund: &Transfer) -> Vec<TimelineEntry> {
+    let requested = Some((refund.requested_at, TransferStatus::Requested));
     let approved = refund.approved_at.map(|at| (at, TransferStatus::Approved));
     let ended = refund.finalized_at.map(|at| (at, refund.status));
-    let steps = [
-        Some((refund.requested_at, TransferStatus::Requested)),
-        approved,
-        ended,
-    ];
     let entry = |(at, status): (Time, TransferStatus)| TimelineEntry {
         refund: Some((refund.id.clone(), status)),
         ..TimelineEntry::with_text(at, TimelineEntryKind::Refund, transfer_text(refund, status))
     };
-    steps.into_iter().flatten().map(entry).collect()
+    let steps = [requested, approved, ended].into_iter();
+    steps.flatten().map(entry).collect()
 }
 
 #[cfg(test)]
