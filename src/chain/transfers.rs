@@ -2,7 +2,7 @@
 
 use super::evm::hex::{Account, Number};
 use super::{Received, Watched};
-use crate::domain::address::of_account;
+use crate::domain::address::account_address;
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Spent;
@@ -46,7 +46,7 @@ impl TransferFilter<'_> {
         if !self.watched.has_account(&to.0) || amount.is_zero() {
             return None;
         }
-        let address = of_account(self.chain, &to.0)?;
+        let address = account_address(self.chain, &to.0)?;
         let Some(amount) = amount.to_u128() else {
             let id = asset.id;
             log::warn!(
@@ -55,7 +55,7 @@ impl TransferFilter<'_> {
             return None;
         };
         // `None` for the zero account, from which new coins and tokens come.
-        let from = of_account(self.chain, &from.0);
+        let from = account_address(self.chain, &from.0);
         Some(Received {
             asset,
             txid: txid.to_owned(),
