@@ -1,4 +1,4 @@
-//! What a customer's page offers besides paying: its language, the shop's colour, the buttons of a test invoice.
+//! The checkout page besides payment: language, brand color, and the buttons of a test invoice.
 
 use super::pages::{checkout, shown};
 use crate::support::browser::Page;
@@ -6,12 +6,12 @@ use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
 #[test]
-fn no_page_of_another_site_moves_the_clock_of_a_sandbox() {
+fn other_site_cannot_move_the_sandbox_clock() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
     let (_, token) = checkout(&invoice);
     let id = invoice["id"].as_str().unwrap();
-    // The checkout's own page says `null`, for it tells nobody where it is.
+    // The checkout page itself sends `Origin: null` because of its referrer policy.
     let move_by = |headers: &[(&str, &str)]| {
         let form = ("content-type", "application/x-www-form-urlencoded");
         let (headers, path) = (
@@ -44,7 +44,7 @@ fn no_page_of_another_site_moves_the_clock_of_a_sandbox() {
 }
 
 #[test]
-fn a_test_invoice_is_paid_on_its_page_and_no_other_is() {
+fn only_a_test_invoice_is_paid_on_its_page() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
     let (_, token) = checkout(&invoice);
@@ -71,7 +71,7 @@ fn a_test_invoice_is_paid_on_its_page_and_no_other_is() {
     let back = format!("../{id}?token={token}&lang=de");
     assert_eq!(pressed.headers["location"], back);
     assert_eq!(shop.get_invoice(id)["status"], "underpaid");
-    // The clock goes to the end of the time to pay, once.
+    // The first request moves the clock to the deadline, the second one does nothing.
     for _ in 0..2 {
         assert_eq!(press(id, &format!("token={token}&case=clock")).status, 303);
     }
@@ -95,7 +95,7 @@ fn a_test_invoice_is_paid_on_its_page_and_no_other_is() {
 }
 
 #[test]
-fn a_customer_is_spoken_to_in_a_language_of_their_own() {
+fn checkout_uses_the_language_of_the_customer() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
     let url = invoice["checkoutUrl"].as_str().unwrap();
@@ -126,7 +126,7 @@ fn a_customer_is_spoken_to_in_a_language_of_their_own() {
         "hreflang=\"zh-Hans\"",
     ];
     page("", "de").assert_shows(200, &links);
-    // What the shop has set goes before what the browser likes; what no page can be in is English, as it always was.
+    // The account's setting has priority over the browser. An unsupported language falls back to English.
     shop.execute_sql("update accounts set checkout_lang = 'pt-BR'");
     let other = shop.invoice("20.00", json!({}));
     shown(&shop, &other).assert_shows(
@@ -145,14 +145,14 @@ fn a_customer_is_spoken_to_in_a_language_of_their_own() {
     page.assert_shows(200, &["<html lang=\"en\""]);
 }
 
-/// The path of an invoice's checkout, with its token.
+/// Returns the path of an invoice's checkout with its token.
 fn checkout_of(shop: &Shop, invoice: &Value) -> String {
     let url = invoice["checkoutUrl"].as_str().unwrap();
     url.strip_prefix(shop.url()).unwrap().to_owned()
 }
 
 #[test]
-fn a_shops_colour_is_in_the_pages_policy_and_can_be_read_upon() {
+fn brand_color_is_allowed_by_policy_and_has_contrast() {
     let shop = Shop::open();
     shop.execute_sql("update accounts set branding_color = '#ffd400'");
     let page = shown(&shop, &shop.invoice("20.00", json!({})));
@@ -162,7 +162,7 @@ fn a_shops_colour_is_in_the_pages_policy_and_can_be_read_upon() {
     );
     let policy = &page.0.headers["content-security-policy"];
     assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
-    // The file itself takes nothing but a colour.
+    // The file itself accepts only colors.
     shop.execute_sql("update accounts set branding_color = null");
     let page = shown(&shop, &shop.invoice("20.00", json!({}))).assert_hides(&["--on-brand:#0"]);
     let policy = &page.0.headers["content-security-policy"];

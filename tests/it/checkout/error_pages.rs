@@ -1,4 +1,4 @@
-//! Pages that tell a customer what went wrong: in which language, where to go on, and whose pages may show them.
+//! Error pages for customers: language, the next step, and which sites may frame them.
 
 use super::pages::checkout;
 use crate::support::Shop;
@@ -6,25 +6,25 @@ use crate::support::browser::Page;
 use crate::support::links::LinkClient;
 use serde_json::json;
 
-/// The page of an invoice that there is not.
+/// Checkout path of an invoice that does not exist.
 const NOWHERE: &str = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
 const GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
 
-/// The account lists these origins, and its checkout speaks this.
+/// Sets the allowed origins and the checkout language of the account.
 fn set(shop: &Shop, origins: &str, language: &str) {
     shop.execute_sql(&format!(
         "update accounts set allowed_origins = '{origins}', checkout_lang = '{language}'"
     ));
 }
 
-/// GET by a browser that likes German best.
+/// Sends a GET request of a browser that prefers German.
 #[track_caller]
 fn german(shop: &Shop, path: &str) -> Page {
     Page::from_response(shop.send("GET", path, &[GERMAN], ""))
 }
 
 #[test]
-fn a_customer_reads_what_went_wrong_as_the_checkout_is_read() {
+fn error_page_uses_the_language_of_the_checkout() {
     let shop = Shop::open();
     set(&shop, "[]", "auto");
     let invoice = shop.invoice("20.00", json!({}));
@@ -44,7 +44,7 @@ fn a_customer_reads_what_went_wrong_as_the_checkout_is_read() {
         shop.page(page)
             .assert_shows(404, &["lang=\"en\"", "Page not found"]);
     }
-    // The form's own field, what the shop has set, and what the browser likes.
+    // The language of the form, of the account and of the browser.
     set(&shop, "[]", "fr");
     let select = |fields: &str| {
         let body = format!("token={token}&asset=XYZ{fields}");
@@ -58,7 +58,7 @@ fn a_customer_reads_what_went_wrong_as_the_checkout_is_read() {
 }
 
 #[test]
-fn a_payment_link_says_in_the_language_of_its_payer_why_nothing_can_be_paid() {
+fn payment_link_explains_errors_in_the_payers_language() {
     let shop = Shop::open();
     let link = LinkClient::sign_in(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
@@ -92,7 +92,7 @@ fn a_payment_link_says_in_the_language_of_its_payer_why_nothing_can_be_paid() {
 }
 
 #[test]
-fn who_runs_the_service_reads_exactly_what_was_wrong_in_english() {
+fn operator_errors_are_exact_and_in_english() {
     let shop = Shop::open();
     for (path, status) in [("/setup", 403), ("/docs/nothing", 404)] {
         german(&shop, path).assert_error(status).assert_shows(
@@ -103,7 +103,7 @@ fn who_runs_the_service_reads_exactly_what_was_wrong_in_english() {
 }
 
 #[test]
-fn whatever_is_refused_at_a_checkout_is_shown_where_the_checkout_is_shown() {
+fn checkout_error_may_be_framed_like_the_checkout() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
     let (path, token) = checkout(&invoice);
@@ -149,7 +149,7 @@ fn whatever_is_refused_at_a_checkout_is_shown_where_the_checkout_is_shown() {
             }
         }
     }
-    // A payment link is shown by itself only, and so is what is refused there.
+    // A payment link cannot be framed by other sites, and neither can its errors.
     let link = LinkClient::sign_in(&shop)
         .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let page = shop.submit(

@@ -1,4 +1,4 @@
-//! The stream that tells a checkout of its invoice.
+//! The event stream of a checkout page.
 
 use crate::support::Shop;
 use crate::support::stream::EventStream;
@@ -6,7 +6,7 @@ use coffer::Config;
 use coffer::http::Limits;
 use serde_json::{Value, json};
 
-/// A page that listens.
+/// Opens the stream as a page does.
 #[track_caller]
 fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
     let stream = EventStream::open(shop, path, headers);
@@ -22,7 +22,7 @@ fn open(shop: &Shop, path: &str, headers: &str) -> EventStream {
     stream
 }
 
-/// The next event's id and data; nothing at the end.
+/// Returns id and data of the next event, or `None` at the end of the stream.
 #[track_caller]
 fn next(stream: &mut EventStream) -> Option<(String, Value)> {
     let told = stream.next()?;
@@ -34,7 +34,7 @@ fn id(invoice: &Value) -> &str {
     invoice["id"].as_str().unwrap()
 }
 
-/// Where the stream of an invoice is.
+/// Returns the path of an invoice's stream.
 fn path_of(invoice: &Value) -> String {
     let url = invoice["checkoutUrl"].as_str().unwrap();
     let (_, token) = url.split_once("?token=").unwrap();
@@ -42,7 +42,7 @@ fn path_of(invoice: &Value) -> String {
 }
 
 #[test]
-fn a_page_is_told_of_every_change_and_resumes_where_it_was() {
+fn stream_sends_every_change_and_resumes() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
     let (other, path) = (shop.invoice("20.00", json!({})), path_of(&invoice));
@@ -60,7 +60,7 @@ fn a_page_is_told_of_every_change_and_resumes_where_it_was() {
     for field in ["id", "status", "asset", "depositAddress", "amountExpected"] {
         assert_eq!(data[field], selected[field], "{field}");
     }
-    // Two that know the newest hear of what comes next; two that know less, of what they missed.
+    // Two clients that know the newest event get the next one. Two clients that know less get the missed events first.
     let since = format!("{path}&since={second}");
     let mut resumed = open(&shop, &since, "");
     let header = format!("Last-Event-ID: {second}\r\n");
@@ -87,12 +87,12 @@ fn a_page_is_told_of_every_change_and_resumes_where_it_was() {
 }
 
 #[test]
-fn a_stream_is_chunked_and_outlives_what_the_page_says_meanwhile() {
+fn stream_is_chunked_and_ignores_client_data() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
     let mut stream = EventStream::chunked(&shop, &path_of(&invoice));
     assert!(stream.read_chunk().starts_with("event: invoice\nid: "));
-    // What is sent on a stream's connection is read and means nothing.
+    // Data that a client sends on the connection of a stream is ignored.
     let more = format!("GET /livez HTTP/1.1\r\n\r\n{}", "x".repeat(10_000));
     stream.write(&more);
     shop.select(id(&invoice), "LTC");
@@ -102,8 +102,8 @@ fn a_stream_is_chunked_and_outlives_what_the_page_says_meanwhile() {
 }
 
 #[test]
-fn every_stream_has_a_clean_end_when_the_server_stops() {
-    // Who waits for a client that long is ended: none of these does.
+fn stopping_server_ends_every_stream_cleanly() {
+    // No stream reaches the write timeout.
     let limits = Limits {
         drain_client_ms: 1,
         ..Limits::default()
@@ -128,7 +128,7 @@ fn every_stream_has_a_clean_end_when_the_server_stops() {
 }
 
 #[test]
-fn the_deadline_is_told_too() {
+fn stream_sends_the_expiry() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
     let mut stream = open(&shop, &path_of(&invoice), "");
@@ -138,7 +138,7 @@ fn the_deadline_is_told_too() {
 }
 
 #[test]
-fn a_token_opens_the_stream_of_its_own_invoice_only() {
+fn token_opens_only_the_stream_of_its_invoice() {
     let shop = Shop::open();
     let (one, other) = (
         shop.invoice("20.00", json!({})),
@@ -158,7 +158,7 @@ fn a_token_opens_the_stream_of_its_own_invoice_only() {
 }
 
 #[test]
-fn a_stream_that_has_nothing_to_tell_makes_place_and_ends_with_the_server() {
+fn idle_stream_is_evicted_and_ends_with_the_server() {
     let limits = Limits {
         connections_max: 4,
         ..Limits::default()
@@ -173,7 +173,7 @@ fn a_stream_that_has_nothing_to_tell_makes_place_and_ends_with_the_server() {
         next(&mut stream).unwrap();
         stream
     };
-    // One place is the shop's own; each further stream takes the place of the one that has waited longest.
+    // The client of `shop` holds one connection. Each further stream evicts the longest waiting one.
     let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
     assert!(next(&mut streams.remove(0)).is_none());

@@ -1,9 +1,9 @@
-//! The files that pages load, and the widget.
+//! Static files of pages, and the widget.
 
 use crate::support::{Response, Shop};
 use serde_json::json;
 
-/// The path of the picture in the frame of a page, which is a file of the server's present version.
+/// Returns the path of the logo in a page, which contains the server's version.
 fn path_in_page(shop: &Shop) -> String {
     let invoice = shop.invoice("10.00", json!({}));
     let url = invoice["checkoutUrl"].as_str().unwrap();
@@ -102,7 +102,7 @@ fn the_widget_is_sent_again_only_where_it_is_another() {
     }
     let tag = header(&widget, "etag");
     let asked = |known: &str| shop.send("GET", "/widget.js", &[("if-none-match", known)], "");
-    // Compressed or not, it is the same widget: a weak tag.
+    // The compressed and the plain widget share a weak ETag.
     let strong = tag.strip_prefix("W/").unwrap();
     for known in [tag, "*", &format!("\"x\", {tag}"), strong] {
         let answer = asked(known).expect(304);

@@ -1,11 +1,11 @@
-//! What the checkout says to who pays late, or too little, or may have paid in time on a chain that is behind.
+//! Checkout pages for late payments, for underpayments, and for a chain that is behind.
 
 use super::pages::{checkout, select, shown};
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
 #[test]
-fn who_pays_after_the_time_is_not_told_to_pay_again() {
+fn late_payer_is_not_asked_to_pay_again() {
     let shop = Shop::open();
     let [expired, cancelled, failed] =
         [(); 3].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
@@ -37,7 +37,7 @@ fn who_pays_after_the_time_is_not_told_to_pay_again() {
 }
 
 #[test]
-fn once_the_time_is_over_nobody_is_asked_to_send_though_the_chain_is_still_read() {
+fn expired_page_requests_no_payment_while_the_chain_is_behind() {
     let shop = Shop::open();
     let body = json!({
         "amount": "20.00", "currency": "EUR", "asset": "LTC", "cancelUrl": "https://shop.example/cart",
@@ -85,7 +85,7 @@ fn once_the_time_is_over_nobody_is_asked_to_send_though_the_chain_is_still_read(
 }
 
 #[test]
-fn who_has_sent_too_little_reads_at_once_what_is_missing_and_where_it_goes() {
+fn underpaid_page_shows_the_missing_amount_and_address() {
     let shop = Shop::open();
     let [invoice, tolerated] = [(); 2].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
     let pay = |of: &Value, amount: &str| shop.pay(json!({ "invoice": of["id"], "amount": amount }));
@@ -112,12 +112,12 @@ fn who_has_sent_too_little_reads_at_once_what_is_missing_and_where_it_goes() {
     shop.move_payment(&part, "confirmed");
     let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
     shown(&shop, &invoice).assert_shows(200, &arrived);
-    // What the account tolerates is not asked for.
+    // A difference within the account's tolerance is not requested.
     pay(&tolerated, "0.24875");
     shown(&shop, &tolerated)
         .assert_shows(200, &seen)
         .assert_hides(&["more</h1>"]);
-    // Nor is anything once the time is over.
+    // Nothing is requested after the deadline.
     pay(&invoice, "0.1");
     shown(&shop, &invoice).assert_shows(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);
     shop.advance("20m");

@@ -1,4 +1,4 @@
-//! What customers and shops' pages see: the checkout, payment links, `/v1/public`.
+//! Pages for customers and shops: the checkout, payment links and `/v1/public`.
 
 mod customers;
 mod error_pages;

@@ -1,10 +1,10 @@
-//! The checkout as a customer sees it.
+//! The checkout pages.
 
 use crate::support::browser::Page;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
-/// The path and the token of an invoice's checkout.
+/// Returns the path and the token of an invoice's checkout.
 pub fn checkout(invoice: &Value) -> (String, String) {
     let url = invoice["checkoutUrl"].as_str().unwrap();
     let (address, token) = url.split_once("?token=").unwrap();
@@ -12,16 +12,16 @@ pub fn checkout(invoice: &Value) -> (String, String) {
     (format!("/checkout/{path}"), token.to_owned())
 }
 
-/// What the checkout of an invoice shows.
+/// Requests the checkout page of an invoice.
 #[track_caller]
 pub fn shown(shop: &Shop, invoice: &Value) -> Page {
     shop.page(invoice["checkoutUrl"].as_str().unwrap())
 }
 
-/// What no page shows: whose invoice it is, the shop's own data, markup from outside.
+/// Data that no page shows: the customer's email, the shop's metadata and unescaped markup.
 const HIDDEN: [&str; 3] = ["anna@example.com", "only the shop", "<b>"];
 
-/// An invoice with all that a page may show, and more.
+/// Creates an invoice with all fields that a page may show, and some that it may not.
 #[track_caller]
 fn two_novels(shop: &Shop) -> Value {
     let more = json!({
@@ -35,7 +35,7 @@ fn two_novels(shop: &Shop) -> Value {
 }
 
 #[test]
-fn a_coin_is_chosen_and_its_address_shown() {
+fn selected_coin_shows_its_address() {
     let shop = Shop::open();
     let invoice = two_novels(&shop);
     let page = shown(&shop, &invoice).assert_shows(
@@ -79,7 +79,7 @@ fn a_coin_is_chosen_and_its_address_shown() {
 }
 
 #[test]
-fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
+fn page_shows_seen_and_confirmed_payment_and_return_link() {
     let shop = Shop::open();
     let invoice = two_novels(&shop);
     let payment = shop.pay(json!({ "invoice": invoice["id"], "asset": "LTC" }));
@@ -97,7 +97,7 @@ fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
         .assert_hides(&["http-equiv", "shop.example/cart", "<form"]);
 }
 
-/// Picks a coin with a form.
+/// Selects a coin with the form.
 #[track_caller]
 pub fn select(shop: &Shop, path: &str, body: &str) -> Response {
     let id = path.strip_prefix("/checkout/").unwrap();
@@ -105,7 +105,7 @@ pub fn select(shop: &Shop, path: &str, body: &str) -> Response {
 }
 
 #[test]
-fn every_status_has_its_page() {
+fn every_status_has_a_page() {
     let shop = Shop::open();
     let simulated = |case: &str| {
         let invoice = shop.invoice("20.00", json!({ "cancelUrl": "https://shop.example/cart" }));
@@ -165,7 +165,7 @@ fn every_status_has_its_page() {
 }
 
 #[test]
-fn a_token_opens_its_own_invoice_and_nothing_else() {
+fn token_opens_only_its_invoice() {
     let shop = Shop::open();
     let (one, other) = (
         shop.invoice("20.00", json!({})),
@@ -206,7 +206,7 @@ fn a_token_opens_its_own_invoice_and_nothing_else() {
 }
 
 #[test]
-fn a_wrong_choice_is_told_and_changes_nothing() {
+fn invalid_selection_shows_an_error_and_changes_nothing() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
     let (path, token) = checkout(&invoice);
@@ -237,7 +237,7 @@ fn a_wrong_choice_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn what_a_shop_is_called_is_only_a_text() {
+fn shop_name_is_escaped() {
     let shop = Shop::open();
     shop.execute_sql(
         "update accounts set name = '<script>alert(\"1\")</script>', branding_logo_url = 'https://img.example/a?b=''c''&d={{e}}'",
@@ -282,7 +282,7 @@ fn what_a_shop_is_called_is_only_a_text() {
 }
 
 #[test]
-fn live_pages_of_a_sandbox_say_that_they_are_none() {
+fn sandbox_marks_live_pages_as_simulated() {
     let shop = Shop::open();
     let body = json!({ "amount": "20.00", "currency": "USD", "asset": "ETH" });
     let invoice = shop

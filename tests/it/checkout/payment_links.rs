@@ -1,4 +1,4 @@
-//! Payment links as whoever opens them sees them.
+//! Payment links as a payer uses them.
 
 use crate::support::browser::Page;
 use crate::support::installation::Installation;
@@ -7,12 +7,12 @@ use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
 use serde_json::{Value, json};
 
-/// The path under which a link is opened.
+/// Returns the public path of a link.
 fn path(link: &Value) -> String {
     format!("/l/{}", link["id"].as_str().unwrap())
 }
 
-/// Submits a link's form; the invoice that it made.
+/// Submits the form of a link and returns the created invoice.
 #[track_caller]
 fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
     let answer = shop.submit(&path(link), &[], body);
@@ -27,7 +27,7 @@ fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
 }
 
 #[test]
-fn a_fixed_price_is_what_is_paid() {
+fn link_with_fixed_price_sets_the_amount() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     shop.execute_sql("update accounts set success_url = 'https://shop.example/thanks'");
@@ -61,7 +61,7 @@ fn a_fixed_price_is_what_is_paid() {
 }
 
 #[test]
-fn an_open_price_is_named_by_the_payer() {
+fn payer_enters_an_open_price() {
     let shop = Shop::open();
     let link = LinkClient::sign_in(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
     shop.page(&path(&link)).assert_shows(
@@ -104,7 +104,7 @@ fn an_open_price_is_named_by_the_payer() {
 }
 
 #[test]
-fn a_link_that_cannot_be_opened_is_a_page_too() {
+fn unavailable_link_shows_a_page() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
@@ -135,7 +135,7 @@ fn a_link_that_cannot_be_opened_is_a_page_too() {
 }
 
 #[test]
-fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
+fn test_link_on_a_server_creates_marked_test_invoices() {
     let served = Installation::new();
     let running = served.start(&[]);
     let links = format!("/dashboard/api/accounts/{}/payment-links", served.account);
@@ -160,7 +160,7 @@ fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
         let says_test = |text: &str| text.contains("<strong>TEST.</strong>");
         let page = self::path(&link);
         assert_eq!(says_test(&get(&page)), !livemode, "{query}");
-        // The agent follows on to the checkout.
+        // The client follows the redirect to the checkout.
         let url = format!("{}{page}", running.url);
         let checkout = send(&agent(), "POST", &url, &[], "").expect(200).text;
         assert_eq!(says_test(&checkout), !livemode, "{query}");
@@ -189,7 +189,7 @@ fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
 }
 
 #[test]
-fn who_makes_too_many_is_told_to_wait() {
+fn client_is_rate_limited() {
     let config = Config {
         link_invoices_per_minute: 1,
         trusted_proxy: vec!["127.0.0.1".parse().unwrap()],
@@ -214,7 +214,7 @@ fn who_makes_too_many_is_told_to_wait() {
 }
 
 #[test]
-fn networks_of_many_clients_have_limits_of_their_own() {
+fn networks_have_separate_rate_limits() {
     let config = Config {
         link_invoices_per_minute: 1,
         trusted_proxy: vec!["127.0.0.1".parse().unwrap()],
@@ -230,13 +230,13 @@ fn networks_of_many_clients_have_limits_of_their_own() {
             .filter(|client| from(client.clone()).status == 303)
             .count()
     };
-    // Ever new addresses of an IPv4 /24, and ever new /64s of an IPv6 /48.
+    // 150 addresses of one IPv4 /24 network, and 150 /64 networks of one IPv6 /48 network.
     let made_v4 = made(&mut (0..150).map(|host| format!("198.51.100.{host}")));
     let made_v6 = made(&mut (0..150).map(|site| format!("2001:db8:1:{site:x}::1")));
-    // While they try, a little of what they may is given back.
+    // Some requests become free again while the loop runs.
     assert!((100..105).contains(&made_v4), "{made_v4}");
     assert!((100..105).contains(&made_v6), "{made_v6}");
-    // Others beside them have limits of their own.
+    // Clients of other networks have their own limits.
     assert_eq!(
         made(
             &mut ["198.51.101.1", "2001:db8:2::1"]
@@ -262,11 +262,11 @@ fn link_has_a_limited_number_of_open_invoices() {
     let seconds = 19 * 60;
     assert_eq!(refused.headers["retry-after"], seconds.to_string());
     Page::from_response(refused).assert_error(429);
-    // Neither another link nor the account waits for it.
+    // Other links and the account are not affected.
     paid_by(&shop, &other, "");
     shop.invoice("3.50", json!({}));
     shop.page(&path(&link)).assert_shows(200, &["A coffee"]);
-    // What is paid is not open, and neither is what was cancelled or has expired.
+    // Paid, cancelled and expired invoices are not open.
     let pay = format!("/v1/invoices/{}/simulate", first["id"].as_str().unwrap());
     shop.post(&pay, Some(TEST), json!({ "asset": "BTC" }))
         .expect(200);
@@ -280,7 +280,7 @@ fn link_has_a_limited_number_of_open_invoices() {
 }
 
 #[test]
-fn nobody_but_a_named_proxy_says_who_the_client_is() {
+fn only_a_trusted_proxy_sets_the_client_address() {
     let config = Config {
         link_invoices_per_minute: 1,
         ..Config::sandbox()
@@ -300,7 +300,7 @@ fn nobody_but_a_named_proxy_says_who_the_client_is() {
 }
 
 #[test]
-fn a_link_has_a_code_to_print() {
+fn link_has_a_printable_qr_code() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link =
@@ -335,7 +335,7 @@ fn a_link_has_a_code_to_print() {
 }
 
 #[test]
-fn who_picks_a_language_keeps_it() {
+fn selected_language_is_kept() {
     let shop = Shop::open();
     let link = LinkClient::sign_in(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
     let german = [

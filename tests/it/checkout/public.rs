@@ -1,4 +1,4 @@
-//! What a shop's page may ask: `/v1/public`, with a public key, from any site.
+//! `/v1/public`: requests of shop pages with a public key, from any site.
 
 use crate::coins::table::COINS;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -10,17 +10,17 @@ const SESSIONS: &str = "/v1/public/checkout-sessions";
 const PK_TEST: &str = "pk_test_sandbox";
 const PK_LIVE: &str = "pk_live_sandbox";
 
-/// Asserts that a page of another site may read this answer.
+/// Asserts that pages of other sites may read this response.
 #[track_caller]
-fn shared(answer: &Response) {
+fn assert_cors(answer: &Response) {
     assert_eq!(answer.headers["access-control-allow-origin"], "*");
     let exposed = &answer.headers["access-control-expose-headers"];
     assert_eq!(exposed, "X-Request-Id, Retry-After");
     assert!(answer.headers.contains_key("x-request-id"));
 }
 
-/// The names of an object's fields, in their order.
-fn names(object: &Value) -> Vec<&str> {
+/// Returns the field names of an object in order.
+fn field_names(object: &Value) -> Vec<&str> {
     object
         .as_object()
         .unwrap()
@@ -30,14 +30,14 @@ fn names(object: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_configuration_is_that_of_the_keys_mode() {
+fn configuration_belongs_to_the_mode_of_the_key() {
     let shop = Shop::open();
     for (key, live) in [(PK_TEST, false), (PK_LIVE, true)] {
         let answer = shop.get(CONFIG, Some(key)).expect(200);
-        shared(&answer);
+        assert_cors(&answer);
         let config = answer.json();
         assert_eq!(
-            names(&config),
+            field_names(&config),
             [
                 "merchant",
                 "livemode",
@@ -57,7 +57,7 @@ fn the_configuration_is_that_of_the_keys_mode() {
         assert_eq!(config["widgetUrl"], format!("{}/widget.js", shop.url()));
         let coins = config["coins"].as_array().unwrap();
         assert_eq!(coins.len(), COINS.len());
-        assert_eq!(names(&coins[0]), ["id", "symbol", "name", "chain"]);
+        assert_eq!(field_names(&coins[0]), ["id", "symbol", "name", "chain"]);
         let bitcoin =
             json!({ "id": "BTC", "symbol": "BTC", "name": "Bitcoin", "chain": "bitcoin" });
         assert_eq!(coins[0], bitcoin);
@@ -65,7 +65,7 @@ fn the_configuration_is_that_of_the_keys_mode() {
 }
 
 #[test]
-fn a_session_says_where_an_invoice_is_paid() {
+fn session_returns_the_checkout_url() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({}));
     let answer = shop.post(
@@ -74,10 +74,10 @@ fn a_session_says_where_an_invoice_is_paid() {
         json!({ "invoiceId": invoice["id"] }),
     );
     let answer = answer.expect(200);
-    shared(&answer);
+    assert_cors(&answer);
     let session = answer.json();
     let fields = ["invoiceId", "token", "checkoutUrl", "status", "expiresAt"];
-    assert_eq!(names(&session), fields);
+    assert_eq!(field_names(&session), fields);
     assert_eq!(session["invoiceId"], invoice["id"]);
     assert_eq!(session["checkoutUrl"], invoice["checkoutUrl"]);
     assert_eq!(session["status"], "created");
@@ -87,7 +87,7 @@ fn a_session_says_where_an_invoice_is_paid() {
 }
 
 #[test]
-fn a_session_is_for_the_accounts_own_invoices_in_the_keys_mode() {
+fn session_requires_an_own_invoice_in_the_mode_of_the_key() {
     let shop = Shop::open();
     let test = shop.invoice("20.00", json!({}))["id"].clone();
     let live = json!({ "amount": "20.00", "currency": "EUR" });
@@ -103,7 +103,7 @@ fn a_session_is_for_the_accounts_own_invoices_in_the_keys_mode() {
     ] {
         let answer = shop.post(SESSIONS, Some(key), json!({ "invoiceId": id }));
         answer.assert_error(404, "not_found", None);
-        shared(&answer);
+        assert_cors(&answer);
     }
     for body in [
         json!({}),
@@ -112,17 +112,17 @@ fn a_session_is_for_the_accounts_own_invoices_in_the_keys_mode() {
     ] {
         let answer = shop.post(SESSIONS, Some(PK_TEST), body);
         answer.assert_error(400, "invalid_request", Some("invoiceId"));
-        shared(&answer);
+        assert_cors(&answer);
     }
     for body in ["", "[]", "{", "null"] {
         let answer = shop.send("POST", SESSIONS, &[("X-API-Key", PK_TEST)], body);
         answer.assert_error(400, "invalid_request", None);
-        shared(&answer);
+        assert_cors(&answer);
     }
 }
 
 #[test]
-fn only_a_public_key_opens_them() {
+fn public_routes_require_a_public_key() {
     let shop = Shop::open();
     let id = shop.invoice("20.00", json!({}))["id"].clone();
     let body = json!({ "invoiceId": id }).to_string();
@@ -133,7 +133,7 @@ fn only_a_public_key_opens_them() {
         for secret in [TEST, LIVE, "sandbox.sandbox"] {
             let answer = call(&[("X-API-Key", secret)]);
             answer.assert_error(403, "wrong_key_type", None);
-            shared(&answer);
+            assert_cors(&answer);
         }
         let bearer = format!("Bearer {TEST}");
         call(&[("Authorization", &bearer)]).assert_error(403, "wrong_key_type", None);
@@ -145,14 +145,14 @@ fn only_a_public_key_opens_them() {
             let answer = call(headers);
             answer.assert_error(401, "unauthorized", None);
             assert_eq!(answer.headers["www-authenticate"], "Bearer");
-            shared(&answer);
+            assert_cors(&answer);
         }
         call(&[("X-API-Key", PK_TEST)]).expect(200);
     }
 }
 
 #[test]
-fn a_browser_may_ask_before_it_asks() {
+fn preflight_request_is_answered() {
     let shop = Shop::open();
     for path in [CONFIG, SESSIONS, "/v1/public/not-there"] {
         let headers = [
@@ -162,7 +162,7 @@ fn a_browser_may_ask_before_it_asks() {
         ];
         for headers in [&headers[..], &[]] {
             let answer = shop.send("OPTIONS", path, headers, "").expect(204);
-            shared(&answer);
+            assert_cors(&answer);
             for (name, value) in [
                 ("access-control-allow-methods", "GET, POST, OPTIONS"),
                 ("access-control-allow-headers", "X-API-Key, Content-Type"),
@@ -175,7 +175,7 @@ fn a_browser_may_ask_before_it_asks() {
 }
 
 #[test]
-fn every_error_there_can_be_read_and_nothing_elsewhere() {
+fn public_errors_allow_cross_origin_reads() {
     let shop = Shop::open();
     let key = ("X-API-Key", PK_TEST);
     let long = "x".repeat(70_000);
@@ -187,12 +187,12 @@ fn every_error_there_can_be_read_and_nothing_elsewhere() {
     ] {
         let answer = shop.send(method, path, &[key], body);
         answer.assert_error(status, code, None);
-        shared(&answer);
+        assert_cors(&answer);
     }
     let long = ("x-long", &"x".repeat(17_000)[..]);
     let answer = shop.send("GET", CONFIG, &[key, long], "");
     answer.assert_error(431, "headers_too_large", None);
-    shared(&answer);
+    assert_cors(&answer);
     let allow = shop.send("DELETE", CONFIG, &[key], "").headers["allow"].clone();
     assert_eq!(allow, "GET, OPTIONS, HEAD");
     for path in [
@@ -214,7 +214,7 @@ fn every_error_there_can_be_read_and_nothing_elsewhere() {
 }
 
 #[test]
-fn an_account_may_name_the_sites_whose_pages_use_its_key() {
+fn allowed_origins_limit_the_use_of_a_key() {
     let shop = Shop::open();
     let from = |origin: &str| {
         let headers = [("X-API-Key", PK_TEST), ("origin", origin)];
@@ -233,12 +233,12 @@ fn an_account_may_name_the_sites_whose_pages_use_its_key() {
     ] {
         let answer = from(foreign);
         answer.assert_error(403, "forbidden", None);
-        shared(&answer);
+        assert_cors(&answer);
     }
 }
 
 #[test]
-fn the_configuration_shows_the_accounts_branding() {
+fn configuration_contains_branding() {
     let shop = Shop::open();
     shop.execute_sql(
         "update accounts set branding_color = '#aa00ff', branding_logo_url = 'https://shop.example/logo.png', checkout_lang = 'de'",

@@ -306,7 +306,7 @@ fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
 #[test]
 fn one_account_does_not_empty_a_pool_that_others_need() {
     let served = Served::new();
-    let other = served.shop.another("Other Shop");
+    let other = served.shop.create_account("Other Shop");
     let file = Connection::open(served.shop.file()).unwrap();
     let enable = "update accounts set customers_enabled = 1, status = 'active'";
     file.execute(enable, []).unwrap();

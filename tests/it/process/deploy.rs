@@ -1,4 +1,4 @@
-//! What `examples/deploy` has, with what it is for: real nodes, a real proxy, real disks, real machines.
+//! The files of `examples/deploy`, used with real nodes, a real proxy, real disks and real machines.
 
 mod guide;
 mod litestream;
@@ -10,13 +10,13 @@ mod solana_addresses;
 
 use std::path::{Path, PathBuf};
 
-/// A file of the example.
+/// Returns the path of a file of the example.
 fn example(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/deploy");
     folder.join(name)
 }
 
-/// The text of a file of the example, with these changes, each of which there is something for.
+/// Returns the text of a file of the example with replacements, each of which must match.
 #[track_caller]
 fn changed(name: &str, changes: &[(&str, &str)]) -> String {
     let text = std::fs::read_to_string(example(name)).unwrap();
@@ -26,8 +26,7 @@ fn changed(name: &str, changes: &[(&str, &str)]) -> String {
     })
 }
 
-/// The blocks of the page that are fenced as `sh`, each with what stands behind that: the terminal it is typed into, or
-/// when.
+/// Returns the `sh` blocks of the page, each with its label: the terminal to type it into, or the case it is for.
 fn blocks() -> Vec<(String, String)> {
     let page = std::fs::read_to_string(example("README.md")).unwrap();
     let blocks = page.split("\n```sh").skip(1).map(|rest| {
@@ -38,7 +37,7 @@ fn blocks() -> Vec<(String, String)> {
     blocks.collect()
 }
 
-/// What a shell looks for programs in: where Coffer is first.
+/// Returns a `PATH` in which Coffer comes first.
 fn path() -> String {
     let coffer = Path::new(env!("CARGO_BIN_EXE_coffer")).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The program itself, with an environment of its own.
+//! The program with its own environment variables.
 
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{TEST, agent, send};
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_webhook_does_not_go_through_the_environments_proxy() {
+fn webhooks_ignore_the_proxy_of_the_environment() {
     let receiver = Receiver::replying(Reply::Status(200));
     let proxy = format!("http://{}", Receiver::unused_address());
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -51,7 +51,7 @@ fn a_webhook_does_not_go_through_the_environments_proxy() {
     )
     .expect(201);
     receiver.wait(1);
-    // It ends with its parent, which is what the end of its input means.
+    // The sandbox ends with its parent when its standard input ends.
     drop(coffer.stdin.take());
     assert!(coffer.wait().unwrap().success());
 }

@@ -1,4 +1,4 @@
-//! `--json` of each command that lists or reports something, and completions: what programs read.
+//! `--json` of each listing or reporting command, and shell completions.
 
 use crate::operator::wallets::{ZPUB, wallet};
 use crate::support::process::start_sandbox;
@@ -12,33 +12,33 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The binary, with this on standard input.
+/// Runs the binary with this standard input.
 fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(args).arg("--file").arg(file);
-    // The name of the sandbox's own switch: it changes nothing here.
+    // A variable of the sandbox command, which has no effect here.
     command.env("COFFER_JSON", "1").stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // One that is refused by its arguments does not read.
+    // A command that rejects its arguments does not read standard input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// What it prints, and its exit code.
+/// Returns the output and the exit code.
 #[track_caller]
-fn said(args: &[&str], file: &Path) -> (String, Option<i32>) {
+fn run(args: &[&str], file: &Path) -> (String, Option<i32>) {
     let output = coffer(args, file, "a long password");
     let text = String::from_utf8(output.stdout).unwrap();
     (text, output.status.code())
 }
 
-/// The one document that it prints with `--json`, which ends as it does without.
+/// Returns the single document printed with `--json`. The exit code equals that without `--json`.
 #[track_caller]
 fn document(args: &[&str], file: &Path) -> Value {
-    let (plain, code) = said(args, file);
+    let (plain, code) = run(args, file);
     assert!(serde_json::from_str::<Value>(&plain).is_err(), "{plain}");
-    let (text, code_then) = said(&[args, &["--json"]].concat(), file);
+    let (text, code_then) = run(&[args, &["--json"]].concat(), file);
     assert_eq!(code, code_then, "{args:?}");
     assert!(text.ends_with("}\n"), "{text}");
     serde_json::from_str(&text).unwrap()
@@ -54,24 +54,24 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 }
 
 #[test]
-fn each_list_is_one_document_and_stays_lines_otherwise() {
+fn json_prints_each_list_as_one_document() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let mut made = Vec::new();
     for name in ["One", "Two"] {
-        let (text, _) = said(&["account", "create", name, "--json"], &file);
+        let (text, _) = run(&["account", "create", name, "--json"], &file);
         made.push(serde_json::from_str::<Value>(&text).unwrap());
     }
     let account = made[0]["id"].as_str().unwrap();
     for mode in ["live", "test"] {
         assert_eq!(
-            said(&["key", "create", account, "--mode", mode], &file).1,
+            run(&["key", "create", account, "--mode", mode], &file).1,
             Some(0)
         );
     }
     for email in ["a@shop.test", "b@shop.test"] {
         assert_eq!(
-            said(&["user", "create", email, "--role", "operator"], &file).1,
+            run(&["user", "create", email, "--role", "operator"], &file).1,
             Some(0)
         );
     }
@@ -84,7 +84,7 @@ fn each_list_is_one_document_and_stays_lines_otherwise() {
         );
     }
     for what in ["account", "key", "user", "wallet"] {
-        let (lines, _) = said(&[what, "list"], &file);
+        let (lines, _) = run(&[what, "list"], &file);
         let lines: Vec<Value> = lines
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
@@ -98,7 +98,7 @@ fn each_list_is_one_document_and_stays_lines_otherwise() {
         insert into addresses (mode, pool, address, customer, wallet, wallet_index) \
         select mode, pool, 'a' || seq, 1, seq, 0 from wallets; update wallets set next_index = 1";
     conn.execute_batch(handed_out).unwrap();
-    let (csv, _) = said(&["wallet", "addresses"], &file);
+    let (csv, _) = run(&["wallet", "addresses"], &file);
     assert_eq!(csv.lines().count(), 3, "{csv}");
     let addresses = document(&["wallet", "addresses"], &file);
     let one = &addresses["data"][1];
@@ -113,16 +113,16 @@ fn each_list_is_one_document_and_stays_lines_otherwise() {
         one["wallet"].as_str().unwrap()
     );
     assert!(csv.contains(&line), "{csv}");
-    // An empty list is one, too; what says nothing otherwise says what it was about.
+    // An empty list is a document, too. A command without output prints what it acted on.
     let empty = scratch.path("empty.db");
-    said(&["account", "create", "Shop"], &empty);
+    run(&["account", "create", "Shop"], &empty);
     assert_eq!(document(&["key", "list"], &empty), json!({ "data": [] }));
     let key = document(&["key", "list"], &file)["data"][0]["id"].clone();
-    let (text, _) = said(&["key", "revoke", key.as_str().unwrap(), "--json"], &file);
+    let (text, _) = run(&["key", "revoke", key.as_str().unwrap(), "--json"], &file);
     assert_eq!(text, format!("{{\"id\":{key}}}\n"));
 }
 
-/// Counts of an audit.
+/// The fields of an audit that count rows.
 const COUNTED: [&str; 8] = [
     "addresses",
     "deliveries",
@@ -135,7 +135,7 @@ const COUNTED: [&str; 8] = [
 ];
 
 #[test]
-fn audit_backup_and_restore_report_in_one_document() {
+fn json_reports_audit_backup_and_restore_as_one_document() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()]);
@@ -200,13 +200,13 @@ fn audit_backup_and_restore_report_in_one_document() {
 }
 
 #[test]
-fn what_is_refused_prints_no_half_of_a_document() {
+fn failed_command_prints_no_partial_document() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    said(&["account", "create", "Shop"], &file);
+    run(&["account", "create", "Shop"], &file);
     let to = copy.to_str().unwrap();
-    said(&["backup", to], &file);
-    // Refused: why is on standard error, and nothing on standard output.
+    run(&["backup", to], &file);
+    // An error is on standard error, and standard output is empty.
     for args in [
         &["restore", to, "--json"][..],
         &["backup", to, "--json"],
@@ -226,10 +226,10 @@ fn what_is_refused_prints_no_half_of_a_document() {
 }
 
 #[test]
-fn doctor_and_rescan_report_in_one_document() {
+fn json_reports_doctor_and_rescan_as_one_document() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    said(&["account", "create", "Shop"], &file);
+    run(&["account", "create", "Shop"], &file);
     let found = document(&["doctor"], &file);
     let data = found["data"].as_array().unwrap();
     let about = |name: &str| data.iter().find(|one| one["about"] == name).unwrap();
@@ -257,7 +257,7 @@ fn doctor_and_rescan_report_in_one_document() {
 }
 
 #[test]
-fn a_shell_completes_what_there_is() {
+fn shell_completes_commands_and_options() {
     let coffer = env!("CARGO_BIN_EXE_coffer");
     let script = |shell: &str| {
         Command::new(coffer)
@@ -282,7 +282,7 @@ fn a_shell_completes_what_there_is() {
         let names = "bash, elvish, fish, powershell, zsh";
         assert!(said.contains(names), "{said}");
     }
-    // What a shell makes of it.
+    // The completions that a shell offers.
     let asked = r#"source <("$0" completions bash)
         COMP_WORDS=(coffer "$@") COMP_CWORD=$#
         _coffer coffer "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"

@@ -1,12 +1,12 @@
-//! `coffer doctor --live`: what watches a container or a machine asks whether the server takes requests.
+//! `coffer doctor --live`, the health check of containers and supervisors.
 
 use crate::support::process::start_sandbox;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
-/// The exit code, and what was printed on both.
-fn live(listen: &str, more: &[&str]) -> (i32, String, String) {
+/// Returns the exit code and both outputs.
+fn run_live(listen: &str, more: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let command = command.args(["doctor", "--live", "--listen", listen]);
     let output = command.args(more).output().unwrap();
@@ -15,8 +15,8 @@ fn live(listen: &str, more: &[&str]) -> (i32, String, String) {
     (code, text(output.stdout), text(output.stderr))
 }
 
-/// Where somebody listens who answers one request with these bytes.
-fn answering(answer: &'static [u8]) -> SocketAddr {
+/// Starts a listener that sends these bytes to one client.
+fn listener_sending(answer: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -29,23 +29,23 @@ fn answering(answer: &'static [u8]) -> SocketAddr {
 }
 
 #[test]
-fn a_running_server_is_live_and_one_that_has_ended_is_not() {
+fn running_server_is_live_and_ended_one_is_not() {
     let (mut server, url) = start_sandbox("127.0.0.1:0", &[]);
     let address = url.strip_prefix("http://").unwrap();
     let port = address.rsplit_once(':').unwrap().1;
     let all = format!("0.0.0.0:{port}");
     for listen in [address, &all] {
-        let (code, printed, said) = live(listen, &[]);
+        let (code, printed, said) = run_live(listen, &[]);
         assert_eq!(
             (code, printed, said),
             (0, format!("ok: server at {address}\n"), String::new())
         );
     }
-    let (code, printed, _) = live(address, &["--json"]);
+    let (code, printed, _) = run_live(address, &["--json"]);
     let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert_eq!((code, &printed["data"][0]["ok"]), (0, &true.into()));
     assert!(server.interrupt());
-    let (code, printed, said) = live(address, &[]);
+    let (code, printed, said) = run_live(address, &[]);
     assert_eq!(code, 1, "{printed}");
     let expected = format!("wrong: nothing answers at {address}: ");
     assert!(printed.starts_with(&expected), "{printed}");
@@ -53,28 +53,28 @@ fn a_running_server_is_live_and_one_that_has_ended_is_not() {
 }
 
 #[test]
-fn whatever_else_answers_there_is_no_live_server() {
-    let address = answering(b"HTTP/1.1 503 Service Unavailable\r\n\r\nno").to_string();
-    let (code, printed, _) = live(&address, &[]);
+fn other_responses_are_not_live() {
+    let address = listener_sending(b"HTTP/1.1 503 Service Unavailable\r\n\r\nno").to_string();
+    let (code, printed, _) = run_live(&address, &[]);
     let expected = format!("wrong: {address} takes no requests: 503 Service Unavailable; mend: ");
     assert!(code == 1 && printed.starts_with(&expected), "{printed}");
     for answer in [&b""[..], b"SSH-2.0-OpenSSH_9.2\r\n", b"\xff\xfe 200 \n"] {
-        let address = answering(answer).to_string();
-        let (code, printed, _) = live(&address, &[]);
+        let address = listener_sending(answer).to_string();
+        let (code, printed, _) = run_live(&address, &[]);
         let expected = format!("wrong: nothing answers at {address}: that is no answer in HTTP; ");
         assert!(code == 1 && printed.starts_with(&expected), "{printed}");
     }
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_by_name() {
-    let (code, _, said) = live("127.0.0.1:0", &[]);
+fn invalid_address_is_rejected_by_name() {
+    let (code, _, said) = run_live("127.0.0.1:0", &[]);
     assert_eq!(code, 1);
     assert_eq!(
         said,
         "coffer: --listen must name the port of the server that is asked, not 0\n"
     );
-    let (code, _, said) = live("127.0.0.1:1", &["--accept-clock"]);
+    let (code, _, said) = run_live("127.0.0.1:1", &["--accept-clock"]);
     assert_eq!(code, 2);
     assert!(said.contains("'--live' cannot be used with '--accept-clock'"));
 }

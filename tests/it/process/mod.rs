@@ -1,4 +1,4 @@
-//! The program as a process: its commands, its environment, its end; and what the README and `examples/deploy` show.
+//! The program as a process: commands, environment and exit, and the commands of the README and `examples/deploy`.
 
 pub mod deploy;
 mod environment;

@@ -1,4 +1,4 @@
-//! Nodes that hang, are not there, or are named wrongly; and that nothing secret of them is told.
+//! Nodes that hang, are unreachable or have an invalid URL. Their URLs contain secrets, which are not logged.
 
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
@@ -14,12 +14,12 @@ const CHAINS: [&str; 6] = [
     "bitcoin", "litecoin", "dogecoin", "ethereum", "base", "polygon",
 ];
 const SECRET: &str = "correct-horse";
-/// How long a stopping server with nothing under way may take, by its interface.
+/// Maximum time for a server without work in progress to stop.
 const STOPPING: Duration = Duration::from_secs(2);
 
-/// A server with a node of each chain at this url.
+/// Starts a server with a node of each chain at this URL.
 #[track_caller]
-fn with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningServer {
+fn start_with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningServer {
     let nodes = CHAINS.map(|chain| format!("{chain}={url}"));
     let header = format!("base=X-Api-Key: {SECRET}");
     let mut settings = vec!["--node-header", header.as_str()];
@@ -29,15 +29,15 @@ fn with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningServer 
     served.start_logging_with("trace", log, &settings)
 }
 
-/// The url of a node, with a secret wherever one can be.
-fn secret(url: &str) -> String {
+/// Returns the URL of a node with a secret in every possible part.
+fn secret_url(url: &str) -> String {
     let url = url.replace("http://", &format!("http://coffer:{SECRET}@"));
     format!("{url}?key={SECRET}")
 }
 
-/// Asks it to end, and sees that it does so by itself and in time.
+/// Stops the server and asserts that it exits in time.
 #[track_caller]
-fn ends_in_time(running: &mut RunningServer) {
+fn assert_stops_in_time(running: &mut RunningServer) {
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     let begun = Instant::now();
@@ -46,9 +46,9 @@ fn ends_in_time(running: &mut RunningServer) {
     assert!(took <= STOPPING, "it waited for its nodes: {took:?}");
 }
 
-/// What was logged says where each node is, and nothing that is secret.
+/// Asserts that the log contains each node's address and no secret.
 #[track_caller]
-fn tells_no_secret(log: &Path) {
+fn assert_no_secret_logged(log: &Path) {
     let logged = std::fs::read_to_string(log).unwrap();
     for chain in CHAINS {
         let followed = format!("{chain}: followed through http://127.");
@@ -57,15 +57,15 @@ fn tells_no_secret(log: &Path) {
     assert!(!logged.contains(SECRET), "{logged}");
 }
 
-/// Each of them has a minute for an answer that never comes, or never ends: the server is ready before, and has ended before.
+/// A request to a node has a minute. The server is ready and stops without waiting for it.
 #[test]
-fn nobody_waits_for_six_nodes_that_never_answer_or_never_end_an_answer() {
+fn hanging_nodes_do_not_delay_start_and_stop() {
     for does in [Reply::Hang, Reply::Partial] {
         let node = Receiver::replying(does);
         let served = Installation::new();
         let log = served.path("log");
-        let mut running = with_nodes_at(&served, &secret(&node.url()), &log);
-        // It has been ready since before: none of these is ever answered.
+        let mut running = start_with_nodes_at(&served, &secret_url(&node.url()), &log);
+        // The server has been ready before: none of these requests is ever answered.
         node.wait(CHAINS.len());
         let told = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
         let chains = told.json()["data"].as_array().unwrap().len();
@@ -77,21 +77,21 @@ fn nobody_waits_for_six_nodes_that_never_answer_or_never_end_an_answer() {
         running
             .operator_request("GET", "/readyz", &Value::Null)
             .expect(200);
-        ends_in_time(&mut running);
-        tells_no_secret(&log);
+        assert_stops_in_time(&mut running);
+        assert_no_secret_logged(&log);
     }
 }
 
 #[test]
-fn nobody_waits_for_six_nodes_that_are_not_there() {
+fn unreachable_nodes_do_not_delay_start_and_stop() {
     let served = Installation::new();
     let log = served.path("log");
     let url = format!("http://{}", Receiver::unused_address());
-    let mut running = with_nodes_at(&served, &secret(&url), &log);
+    let mut running = start_with_nodes_at(&served, &secret_url(&url), &log);
     running
         .operator_request("GET", "/readyz", &Value::Null)
         .expect(200);
-    // Each of them rests, to try once more.
+    // Each chain waits for its next attempt.
     let chains = || running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let failed = |chain: &Value| chain["problem"].is_string();
     let have_all_failed = || {
@@ -102,24 +102,24 @@ fn nobody_waits_for_six_nodes_that_are_not_there() {
             .all(failed)
     };
     assert!(polling::until(have_all_failed));
-    ends_in_time(&mut running);
-    tells_no_secret(&log);
+    assert_stops_in_time(&mut running);
+    assert_no_secret_logged(&log);
 }
 
 #[test]
-fn nobody_waits_for_sources_of_rates_that_never_answer() {
+fn hanging_rate_sources_do_not_delay_start_and_stop() {
     let exchanges = Exchanges::open([(); 4].map(|()| SourceReply::Nothing));
     let node = Receiver::replying(Reply::Hang);
     let served = Installation::new();
     let log = served.path("log");
-    let (node_url, rates) = (secret(&node.url()), exchanges.setting(&SOURCES));
+    let (node_url, rates) = (secret_url(&node.url()), exchanges.setting(&SOURCES));
     let nodes = format!("bitcoin={node_url}");
     let settings = ["--node", &nodes, "--rates", &rates];
     let mut running = served.start_logging_with("debug", &log, &settings);
     running
         .operator_request("GET", "/readyz", &Value::Null)
         .expect(200);
-    // Each source is asked, and so is the node, for its head.
+    // Each source has been asked, and the node for its newest block.
     node.wait(1);
     let asked = || {
         SOURCES
@@ -127,11 +127,11 @@ fn nobody_waits_for_sources_of_rates_that_never_answer() {
             .all(|source| exchanges.request_count(source) > 0)
     };
     assert!(polling::until(asked));
-    ends_in_time(&mut running);
+    assert_stops_in_time(&mut running);
 }
 
 #[test]
-fn a_node_that_is_named_wrongly_is_refused_at_the_start() {
+fn invalid_node_url_is_rejected_at_start() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for (args, said) in [
@@ -164,7 +164,7 @@ fn a_node_that_is_named_wrongly_is_refused_at_the_start() {
 }
 
 #[test]
-fn what_cannot_be_read_again_is_said() {
+fn rescan_explains_invalid_arguments() {
     let served = Installation::new();
     for (args, said) in [
         (["litecoin", "--from", "1"], "litecoin is not followed yet"),

@@ -1,16 +1,16 @@
-//! How far others are whom a command waits for, and an older file that a server brings up to date, on a terminal.
+//! Progress on a terminal: a rescan by the server, and the upgrade of an older file.
 
-use super::terminal::{COFFER, piped, text};
+use super::terminal::{COFFER, run_piped, text};
 use crate::support::polling;
 use crate::support::pty::Terminal;
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 
 #[test]
-fn a_rescan_that_is_waited_for_shows_its_blocks() {
+fn rescan_shows_its_blocks() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let made = piped(&["account", "create", "Shop", "--file", text(&file)]);
+    let made = run_piped(&["account", "create", "Shop", "--file", text(&file)]);
     assert!(made.status.success());
     let followed =
         "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
@@ -51,7 +51,7 @@ fn a_rescan_that_is_waited_for_shows_its_blocks() {
                     > 0
             };
             assert!(polling::until(|| is_ordered() || waits.is_finished()));
-            // What the server does that reads them.
+            // The server finishes reading the blocks.
             let ended = format!(
                 "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"
             );
@@ -67,7 +67,7 @@ fn a_rescan_that_is_waited_for_shows_its_blocks() {
 }
 
 #[test]
-fn a_server_shows_how_far_an_older_file_is_and_nothing_otherwise() {
+fn server_shows_progress_of_an_upgrade_only() {
     let scratch = Scratch::new();
     let old = scratch.old_file("v2", "old.db");
     let server = [

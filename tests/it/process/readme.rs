@@ -1,4 +1,4 @@
-//! What the README shows works: its commands are run as they stand there, but for the ports. The guides are complete.
+//! The commands of the README are run unchanged, except for ports. The guides are complete.
 
 use crate::support::process::{Process, example_path, start_sandbox};
 use crate::support::{LIVE, Shop, TEST};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 const README: &str = include_str!("../../../README.md");
 
-/// All guides, one after the other.
+/// Returns the text of all guides.
 fn guides() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/guides");
     let files = std::fs::read_dir(folder).unwrap();
@@ -18,7 +18,7 @@ fn guides() -> String {
         .collect()
 }
 
-/// The blocks of README.md that are fenced as `sh`: those a reader pastes into a shell one after the other.
+/// Returns the `sh` blocks of README.md, in order.
 fn shell_blocks() -> Vec<&'static str> {
     let blocks = README.split("```sh\n").skip(1);
     blocks
@@ -26,7 +26,7 @@ fn shell_blocks() -> Vec<&'static str> {
         .collect()
 }
 
-/// Runs a block as a shell does; what it printed on standard output and on standard error.
+/// Runs a block in a shell. Returns standard output and standard error.
 #[track_caller]
 fn run(block: &str, coffer: &str, receiver: &str) -> (String, String) {
     let block = block
@@ -40,12 +40,12 @@ fn run(block: &str, coffer: &str, receiver: &str) -> (String, String) {
     (out, err)
 }
 
-/// The first payment's answers: the creation, and then one line each.
+/// Runs the block of the first payment. Returns the created invoice and the lines after it.
 #[track_caller]
 fn pay(block: &str, coffer: &str) -> (Value, Vec<Value>) {
     let (out, err) = run(block, coffer, "");
     assert!(err.starts_with("HTTP/1.1 201 Created"), "{err}");
-    // A terminal's next line begins at its left: after each of the four, the creation too.
+    // Each of the four responses ends with a newline.
     assert!(err.ends_with("}\n") && out.ends_with("}\n"), "{err}{out}");
     let created = serde_json::from_str(err.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let lines = out.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -53,7 +53,7 @@ fn pay(block: &str, coffer: &str) -> (Value, Vec<Value>) {
 }
 
 #[test]
-fn the_first_payment_and_the_receiver() {
+fn readme_commands_make_a_payment_and_verify_its_webhook() {
     let blocks = shell_blocks();
     assert_eq!(blocks.len(), 2, "the first payment, and the endpoint");
     assert_eq!(blocks[0].lines().count(), 4);
@@ -115,7 +115,7 @@ fn the_first_payment_and_the_receiver() {
 }
 
 #[test]
-fn the_receiver_refuses_what_is_not_signed() {
+fn receiver_rejects_unsigned_requests() {
     let receiver =
         Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
     let line = receiver.line();
@@ -131,7 +131,7 @@ fn the_receiver_refuses_what_is_not_signed() {
 }
 
 #[test]
-fn the_guides_are_complete() {
+fn guides_are_complete() {
     let guides = guides();
     let read = |subject| -> Value {
         serde_json::from_str(&coffer::http::document("http://x", subject)).unwrap()
@@ -154,7 +154,7 @@ fn the_guides_are_complete() {
 }
 
 #[test]
-fn the_keys_open_what_is_said_of_them() {
+fn documented_keys_have_documented_access() {
     let guides = guides();
     let shop = Shop::open();
     for (key, status) in [

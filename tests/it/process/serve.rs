@@ -1,4 +1,4 @@
-//! `coffer serve` and the operator's commands beside it: the real binary, a real file.
+//! `coffer serve` and the operator's commands beside it, with the real binary and a real file.
 
 use crate::support::installation::NO_RATES;
 use crate::support::process::{Process, start_sandbox};
@@ -17,9 +17,9 @@ fn run(args: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What a command prints, one JSON object a line.
+/// Parses the output, one JSON object a line.
 #[track_caller]
-fn printed(args: &[&str]) -> Vec<Value> {
+fn parse_output(args: &[&str]) -> Vec<Value> {
     let output = run(args);
     assert!(
         output.status.success(),
@@ -32,7 +32,7 @@ fn printed(args: &[&str]) -> Vec<Value> {
         .collect()
 }
 
-/// A server on this file, and its url.
+/// Starts a server on this file and returns its URL.
 pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args([
@@ -50,7 +50,7 @@ pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
     (process, url)
 }
 
-/// A shop that an operator has set up: its file, and a secret key of each mode.
+/// A file set up by an operator, and a secret key of each mode.
 pub struct SetUp {
     scratch: Scratch,
     pub test: String,
@@ -59,7 +59,7 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// The account's id.
+    /// Id of the account.
     pub fn account(&self) -> &str {
         &self.account
     }
@@ -68,12 +68,12 @@ impl SetUp {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
         let file = file.to_str().unwrap();
-        let account = printed(&["account", "create", "--file", file, "My Shop"])[0]["id"]
+        let account = parse_output(&["account", "create", "--file", file, "My Shop"])[0]["id"]
             .as_str()
             .unwrap()
             .to_owned();
         let key = |mode: &str| {
-            let key = printed(&["key", "create", "--file", file, &account, "--mode", mode]);
+            let key = parse_output(&["key", "create", "--file", file, &account, "--mode", mode]);
             key[0]["key"].as_str().unwrap().to_owned()
         };
         let (test, live) = (key("test"), key("live"));
@@ -85,14 +85,14 @@ impl SetUp {
         }
     }
 
-    /// A further account, pending; its live secret key.
+    /// Creates another account, which is pending. Returns its live secret key.
     #[track_caller]
-    pub fn another(&self, name: &str) -> String {
+    pub fn create_account(&self, name: &str) -> String {
         let file = self.file();
         let file = file.to_str().unwrap();
-        let made = printed(&["account", "create", "--file", file, name]);
+        let made = parse_output(&["account", "create", "--file", file, name]);
         let account = made[0]["id"].as_str().unwrap();
-        let key = printed(&["key", "create", "--file", file, account, "--mode", "live"]);
+        let key = parse_output(&["key", "create", "--file", file, account, "--mode", "live"]);
         key[0]["key"].as_str().unwrap().to_owned()
     }
 
@@ -113,7 +113,7 @@ pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Resp
 }
 
 #[test]
-fn an_operator_sets_up_a_shop_beside_the_running_server() {
+fn operator_sets_up_an_account_beside_a_running_server() {
     let shop = SetUp::new();
     let file = shop.file();
     let (mut server, url) = serve(&file, &[]);
@@ -121,7 +121,7 @@ fn an_operator_sets_up_a_shop_beside_the_running_server() {
     let create = |key: &str| call(&url, key, "POST", "/v1/invoices", order.clone());
     create(&shop.test).assert_error(403, "account_not_approved", None);
     let file = file.to_str().unwrap();
-    let approved = printed(&["account", "approve", "--file", file, &shop.account]);
+    let approved = parse_output(&["account", "approve", "--file", file, &shop.account]);
     assert_eq!(
         (&approved[0]["status"], &approved[0]["name"]),
         (&json!("active"), &json!("My Shop"))
@@ -167,17 +167,17 @@ fn an_operator_sets_up_a_shop_beside_the_running_server() {
         events.expect(200).json()["data"].as_array().unwrap().len(),
         1
     );
-    printed(&["account", "suspend", "--file", file, &shop.account]);
+    parse_output(&["account", "suspend", "--file", file, &shop.account]);
     create(&shop.test).assert_error(403, "account_suspended", None);
     assert_eq!(
-        printed(&["account", "list", "--file", file])[0]["status"],
+        parse_output(&["account", "list", "--file", file])[0]["status"],
         "suspended"
     );
     assert!(server.close(), "it ends well when its parent goes");
 }
 
 #[test]
-fn nothing_of_the_sandbox_opens_a_served_shop() {
+fn sandbox_credentials_do_not_work_on_a_server() {
     let shop = SetUp::new();
     let (_server, url) = serve(&shop.file(), &[]);
     for key in [
@@ -200,16 +200,16 @@ fn nothing_of_the_sandbox_opens_a_served_shop() {
 }
 
 #[test]
-fn a_revoked_key_stops_within_seconds_and_shows_when_it_was_used() {
+fn revoked_key_stops_within_seconds_and_shows_last_use() {
     let shop = SetUp::new();
     let file = shop.file();
     let (_server, url) = serve(&file, &[]);
     call(&url, &shop.test, "GET", "/v1/merchant", json!({})).expect(200);
     let file = file.to_str().unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
-    // The use of a key is noted without a request waiting for it.
+    // The use of a key is recorded asynchronously.
     let keys = loop {
-        let keys = printed(&["key", "list", "--file", file]);
+        let keys = parse_output(&["key", "list", "--file", file]);
         if keys[0]["lastUsedAt"].is_string() {
             break keys;
         }
@@ -233,7 +233,7 @@ fn a_revoked_key_stops_within_seconds_and_shows_when_it_was_used() {
 }
 
 #[test]
-fn a_key_makes_a_hundred_invoices_at_once_and_then_its_rate() {
+fn key_has_a_burst_of_a_hundred_invoices() {
     let shop = SetUp::new();
     let (_server, url) = serve(&shop.file(), &["--rate-limit", "1"]);
     let agent = agent();
@@ -263,7 +263,7 @@ fn a_key_makes_a_hundred_invoices_at_once_and_then_its_rate() {
 }
 
 #[test]
-fn a_file_is_one_servers_and_of_one_kind() {
+fn file_has_one_server_and_one_kind() {
     let shop = SetUp::new();
     let file = shop.file();
     let (_server, _) = serve(&file, &[]);

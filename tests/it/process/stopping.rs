@@ -1,5 +1,5 @@
-//! What a stopping server gives time to: answers under way and a running signer, each from that moment on, side by side;
-//! and that nothing else is begun, and nothing that is known is lost.
+//! A stopping server waits for requests in progress and for a running signer, each with its own timeout, at the same
+//! time. It starts nothing new and loses no result.
 
 use crate::http::connections::{assert_alive, limited, read_response};
 use crate::support::installation::{ETHEREUM, Installation, approval, start_count, with_signer};
@@ -16,7 +16,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-/// A server with this signer, which has so long at the end; answers under way have as long as they like.
+/// Starts a server with this signer and its timeout. Requests in progress have no practical limit.
 #[track_caller]
 fn start(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
     let hour_ms = HOUR_MS.unsigned_abs();
@@ -44,7 +44,7 @@ fn connect(url: &str) -> TcpStream {
     limited(TcpStream::connect(address).unwrap())
 }
 
-/// A connection that waits for its client: it is closed once the server is stopping.
+/// Opens an idle connection, which the server closes when it stops.
 #[track_caller]
 fn idle(url: &str) -> TcpStream {
     let mut stream = connect(url);
@@ -52,16 +52,16 @@ fn idle(url: &str) -> TcpStream {
     stream
 }
 
-/// A POST that is under way, but for its body.
+/// Sends the head of a POST request without its body.
 #[track_caller]
-fn begun(url: &str, path: &str, credential: &str, body: &Value) -> TcpStream {
+fn begin_post(url: &str, path: &str, credential: &str, body: &Value) -> TcpStream {
     let length = body.to_string().len();
     let mut stream = connect(url);
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\n{credential}\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // Said by whoever reads the body.
+    // The server sends this when it reads the body.
     let mut said = *b"HTTP/1.1 100 Continue\r\n\r\n";
     let expected = said;
     stream.read_exact(&mut said).unwrap();
@@ -69,26 +69,26 @@ fn begun(url: &str, path: &str, credential: &str, body: &Value) -> TcpStream {
     stream
 }
 
-/// Sends its body; the answer's first line.
+/// Sends the body and returns the status line.
 #[track_caller]
-fn ended(mut stream: TcpStream, body: &Value) -> String {
+fn finish_post(mut stream: TcpStream, body: &Value) -> String {
     stream.write_all(body.to_string().as_bytes()).unwrap();
     let answer = read_response(&mut stream).unwrap();
     answer.lines().next().unwrap().to_owned()
 }
 
-/// A transaction that a signer answers.
+/// Transaction id that the signer returns.
 const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// Waits until the program was started this often in all.
-fn until_started(served: &Installation, times: usize) {
+/// Waits until the program was started this often in total.
+fn wait_for_starts(served: &Installation, times: usize) {
     assert!(polling::until(
         || start_count(&served.path("noted")) >= times
     ));
 }
 
 #[test]
-fn what_a_signer_answers_after_sigterm_is_recorded() {
+fn signer_answer_after_sigterm_is_recorded() {
     let served = Installation::new();
     let go = served.path("go");
     let waiting = format!(
@@ -99,7 +99,7 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
     let mut running = served.start(&with_signer(&program));
     let mut idle = idle(&running.url);
     let id = served.approved_payout_in(&running, ETHEREUM);
-    until_started(&served, 1);
+    wait_for_starts(&served, 1);
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
@@ -114,7 +114,7 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
 }
 
 #[test]
-fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
+fn hanging_signer_has_its_own_timeout() {
     let served = Installation::new();
     let program = answering(&served, "sleep 100000");
     let mut prepared = served.start(&[]);
@@ -124,13 +124,13 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
     let server = start(&served, &program, 1);
     let order = json!({ "amount": "20.00", "currency": "EUR", "orderId": "the last one" });
     let key = format!("X-API-Key: {}", served.key);
-    let order_begun = begun(server.url(), "/v1/invoices", &key, &order);
-    until_started(&served, 1);
+    let order_begun = begin_post(server.url(), "/v1/invoices", &key, &order);
+    wait_for_starts(&served, 1);
     let stopping = std::thread::spawn(move || drop(server));
-    // An answer is under way, and has an hour.
+    // The request in progress has an hour.
     served.poll(STATE, &["processing unknown"]);
-    // The writer is there for it, after the signer has ended.
-    assert_eq!(ended(order_begun, &order), "HTTP/1.1 201 Created");
+    // The writer still works for it after the signer has ended.
+    assert_eq!(finish_post(order_begun, &order), "HTTP/1.1 201 Created");
     stopping.join().unwrap();
     let orders = "select order_id from invoices order by seq desc limit 1";
     served.poll(orders, &["the last one"]);
@@ -141,7 +141,7 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
 }
 
 #[test]
-fn a_signer_is_not_started_once_the_server_is_stopping() {
+fn stopping_server_starts_no_signer() {
     let served = Installation::new();
     let program = answering(&served, &format!(r#"echo '{{"txid": "{SENT}"}}'"#));
     let mut prepared = served.start(&[]);
@@ -151,14 +151,14 @@ fn a_signer_is_not_started_once_the_server_is_stopping() {
     let server = start(&served, &program, HOUR_MS.unsigned_abs());
     let mut idle = idle(server.url());
     let path = format!("/dashboard/api/payouts/{id}");
-    let approval_begun = begun(server.url(), &path, &session, &approval());
+    let approval_begun = begin_post(server.url(), &path, &session, &approval());
     let stopping = std::thread::spawn(move || drop(server));
     assert_eq!(read_response(&mut idle), None, "it is stopping");
-    assert_eq!(ended(approval_begun, &approval()), "HTTP/1.1 200 OK");
+    assert_eq!(finish_post(approval_begun, &approval()), "HTTP/1.1 200 OK");
     stopping.join().unwrap();
     served.poll(STATE, &["approved "]);
     assert_eq!(start_count(&served.path("noted")), 0);
-    // It is sent by the next one.
+    // The next server sends it.
     let running = served.start(&with_signer(&program));
     served.poll(STATE, &["processing "]);
     assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);

@@ -1,14 +1,14 @@
-//! Standard error that nobody reads: what is logged is dropped, and nothing waits for it.
+//! Standard error that is not read: log lines are dropped, and the server does not block.
 
 use crate::support::process::Process;
 use crate::support::{agent, send};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// Bytes in one path; a pipe holds 64 KiB, and 1 MiB more may wait.
+/// Bytes in one request path. A pipe holds 64 KiB, and the server buffers 1 MiB more.
 const PATH_BYTES: usize = 8_000;
 
-/// A sandbox that logs every request into a pipe, and the pipe.
+/// Starts a sandbox that logs every request into a pipe. Returns the pipe.
 fn sandbox() -> (Process, String, std::io::PipeReader) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -17,14 +17,14 @@ fn sandbox() -> (Process, String, std::io::PipeReader) {
         command.args(["--listen", "127.0.0.1:0"]),
         Stdio::from(writer),
     );
-    // Else this process would hold the other end of the pipe too.
+    // Otherwise this process would also hold the write end of the pipe.
     drop(command);
     let url = process.url();
     (process, url, reader)
 }
 
-/// Makes it log this many long lines.
-fn chat(url: &str, lines: usize) {
+/// Makes the sandbox log this many long lines.
+fn log_lines(url: &str, lines: usize) {
     let agent = agent();
     let path = format!("{url}/{}", "x".repeat(PATH_BYTES));
     for _ in 0..lines {
@@ -33,9 +33,9 @@ fn chat(url: &str, lines: usize) {
 }
 
 #[test]
-fn a_log_that_nobody_reads_keeps_nobody_waiting_not_even_the_end() {
+fn unread_log_does_not_block_requests_or_exit() {
     let (mut process, url, reader) = sandbox();
-    chat(&url, 300);
+    log_lines(&url, 300);
     let body = r#"{"amount": "20.00", "currency": "EUR"}"#;
     let key = [("X-API-Key", "sk_test_sandbox")];
     send(&agent(), "POST", &format!("{url}/v1/invoices"), &key, body).expect(201);
@@ -44,9 +44,9 @@ fn a_log_that_nobody_reads_keeps_nobody_waiting_not_even_the_end() {
 }
 
 #[test]
-fn dropped_lines_are_counted_and_said_once_it_is_read_again() {
+fn dropped_log_lines_are_counted_and_reported() {
     let (mut process, url, reader) = sandbox();
-    chat(&url, 300);
+    log_lines(&url, 300);
     let mut lines = BufReader::new(reader).lines();
     let said = lines.by_ref().map(Result::unwrap);
     let mut written = 0;
@@ -61,8 +61,8 @@ fn dropped_lines_are_counted_and_said_once_it_is_read_again() {
         }
     }
     assert!(dropped.is_some_and(|dropped| dropped > 0 && written + dropped <= 310));
-    // And it flows on, to the last line before the end.
-    chat(&url, 1);
+    // Logging continues up to the last line.
+    log_lines(&url, 1);
     assert!(process.close());
     let mut rest = String::new();
     for line in lines {
@@ -74,7 +74,7 @@ fn dropped_lines_are_counted_and_said_once_it_is_read_again() {
 #[test]
 fn sandbox_logs_nothing_before_its_first_request() {
     let (mut process, url, reader) = sandbox();
-    chat(&url, 1);
+    log_lines(&url, 1);
     assert!(process.close());
     let log = std::io::read_to_string(reader).unwrap();
     let first = log.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees: how far a command is, colours; and that a pipe gets neither.
+//! Output on a terminal: progress and colors. A pipe gets neither.
 
 use crate::support::process::start_sandbox;
 use crate::support::pty::Terminal;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 pub const COFFER: &str = env!("CARGO_BIN_EXE_coffer");
-/// Invoices in the file.
+/// Number of invoices in the file.
 const INVOICES: usize = 12;
-/// What a coloured text begins with, and what moves the cursor.
+/// Start of every color or cursor sequence.
 const CODE: char = '\x1b';
 
-/// A sandbox's file with some invoices; the sandbox has ended.
+/// Creates the file of a stopped sandbox with some invoices.
 fn shop(scratch: &Scratch) -> PathBuf {
     let file = scratch.path("shop.db");
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
@@ -29,8 +29,8 @@ fn shop(scratch: &Scratch) -> PathBuf {
     file
 }
 
-/// The file with a fault in it.
-fn spoil(file: &Path) {
+/// Damages a value in the file.
+fn damage(file: &Path) {
     let conn = Connection::open(file).unwrap();
     let fault = "update invoices set amount_received = '7' where seq = 1";
     conn.execute_batch(fault).unwrap();
@@ -40,10 +40,10 @@ pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Runs it without a terminal.
-pub fn piped(args: &[&str]) -> Output {
+/// Runs a command without a terminal.
+pub fn run_piped(args: &[&str]) -> Output {
     let mut coffer = Command::new(COFFER);
-    // Whatever is said of colours: a pipe gets none.
+    // No setting makes colors appear in a pipe.
     coffer
         .env("TERM", "xterm")
         .env("CLICOLOR_FORCE", "1")
@@ -52,13 +52,13 @@ pub fn piped(args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_terminal_shows_how_far_each_command_is_and_is_left_with_the_result() {
+fn terminal_shows_progress_and_keeps_the_result() {
     let scratch = Scratch::new();
     let file = shop(&scratch);
     let (file, copy) = (text(&file), scratch.path("copy.db"));
     let old = scratch.old_file("v2", "old.db");
     let invoices = format!("] {INVOICES}/{INVOICES} ");
-    // The old file is of the first version.
+    // The old file has the first schema version.
     let migrations = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/migrations");
     let steps = std::fs::read_dir(migrations).unwrap().count() - 1;
     let (begun, ended) = (format!("] 0/{steps} "), format!("] {steps}/{steps} "));
@@ -101,11 +101,11 @@ fn a_terminal_shows_how_far_each_command_is_and_is_left_with_the_result() {
 }
 
 #[test]
-fn nothing_is_shown_where_nobody_sees_it_or_it_cannot_be() {
+fn progress_is_hidden_without_a_capable_terminal() {
     let scratch = Scratch::new();
     let file = shop(&scratch);
     let audit = [COFFER, "audit", "--file", text(&file)];
-    let output = piped(&audit[1..]);
+    let output = run_piped(&audit[1..]);
     let (plain, errors) = (output.stdout, output.stderr);
     assert!(!plain.contains(&(CODE as u8)) && errors.is_empty());
     let plain = String::from_utf8(plain).unwrap().replace('\n', "\r\n");
@@ -140,10 +140,10 @@ fn nothing_is_shown_where_nobody_sees_it_or_it_cannot_be() {
     assert_eq!(quiet(narrow, &[]).unwrap(), plain);
     let shown = usual().run(&[&audit[..], &["--json"]].concat()).unwrap();
     assert!(shown.sent.starts_with(r#"{"findings":[],"#), "{shown:?}");
-    // Another program reads it, as a pager does, which uses the terminal.
+    // Another program, such as a pager, reads standard output. It uses the terminal.
     let shown = usual().run(&[&["sh", "-c", "\"$@\" | cat", "sh"], &audit[..]].concat());
     assert_eq!(shown.unwrap().sent, plain);
-    // Its standard error is a file.
+    // Standard error is a file.
     let errors = scratch.path("errors");
     let shell = format!("\"$@\" 2>{}", text(&errors));
     let shown = usual().run(&[&["sh", "-c", &shell, "sh"], &audit[..]].concat());
@@ -152,10 +152,10 @@ fn nothing_is_shown_where_nobody_sees_it_or_it_cannot_be() {
 }
 
 #[test]
-fn no_color_leaves_the_progress_and_takes_the_colours() {
+fn no_color_keeps_progress_without_colors() {
     let scratch = Scratch::new();
     let file = shop(&scratch);
-    spoil(&file);
+    damage(&file);
     let audit = [COFFER, "audit", "--file", text(&file)];
     let Some(coloured) = Terminal::standard().run(&audit) else {
         return;
@@ -176,8 +176,8 @@ fn no_color_leaves_the_progress_and_takes_the_colours() {
         !plain.sent.contains("\x1b[1m") && plain.sent.contains("] 0/"),
         "{plain:?}"
     );
-    // A finding is written into no bar, and what is left is the same text, as in a pipe.
-    let output = piped(&audit[1..]);
+    // A finding does not break a progress bar, and the final text equals that in a pipe.
+    let output = run_piped(&audit[1..]);
     let printed = [output.stdout, output.stderr].concat();
     let printed: Vec<String> = String::from_utf8(printed)
         .unwrap()
@@ -194,7 +194,7 @@ fn no_color_leaves_the_progress_and_takes_the_colours() {
 }
 
 #[test]
-fn doctor_help_and_errors_have_colours_on_a_terminal_only() {
+fn colors_are_shown_on_a_terminal_only() {
     let scratch = Scratch::new();
     let file = scratch.path("none.db");
     let doctor = ["doctor", "--file", text(&file)];
@@ -204,7 +204,7 @@ fn doctor_help_and_errors_have_colours_on_a_terminal_only() {
         (&["--help"], "\x1b[1m\x1b[4mUsage:\x1b[0m"),
         (&["bakcup"], "\x1b[31merror:\x1b[0m"),
     ] {
-        let plain = piped(args);
+        let plain = run_piped(args);
         let both = [plain.stdout, plain.stderr].concat();
         assert!(!both.contains(&(CODE as u8)), "{args:?}");
         let Some(shown) = Terminal::standard().run(&[&[COFFER], args].concat()) else {
@@ -213,7 +213,7 @@ fn doctor_help_and_errors_have_colours_on_a_terminal_only() {
         assert!(shown.sent.contains(coloured), "{shown:?}");
         assert_eq!(Some(shown.code), plain.status.code());
     }
-    let said = String::from_utf8(piped(&["bakcup"]).stderr).unwrap();
+    let said = String::from_utf8(run_piped(&["bakcup"]).stderr).unwrap();
     assert!(
         said.contains("a similar subcommand exists: 'backup'"),
         "{said}"
@@ -221,12 +221,12 @@ fn doctor_help_and_errors_have_colours_on_a_terminal_only() {
 }
 
 #[test]
-fn ctrl_c_in_the_middle_ends_it_and_leaves_the_terminal_as_it_was() {
+fn ctrl_c_ends_a_command_and_restores_the_terminal() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let made = piped(&["account", "create", "Shop", "--file", text(&file)]);
+    let made = run_piped(&["account", "create", "Shop", "--file", text(&file)]);
     assert!(made.status.success());
-    // A node that takes connections and answers nothing.
+    // A node that accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let node = format!("ethereum=http://{}", silent.local_addr().unwrap());
     let nowhere = format!("http://{}", Receiver::unused_address());
@@ -242,25 +242,25 @@ fn ctrl_c_in_the_middle_ends_it_and_leaves_the_terminal_as_it_was() {
         &rates,
     ];
     let terminal = Terminal {
-        // At the end of what is shown: Ctrl-C takes from the terminal what has not been read of it.
+        // Pressed at the end of the progress line, because Ctrl-C discards terminal input that has not been read.
         interrupted_at: "] 0/1 ",
         ..Terminal::standard()
     };
     let Some(shown) = terminal.run(&doctor) else {
         return;
     };
-    // SIGINT's own, as ever: whoever started it sees what ended it.
+    // The signal of Ctrl-C, so that the parent process sees the cause.
     assert_eq!(shown.code, -2, "{shown:?}");
     assert!(shown.sent.contains("nodes asked ["), "{shown:?}");
 }
 
 #[test]
-fn a_reader_that_has_read_enough_is_no_error() {
+fn closed_pipe_is_no_error() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for name in ["One", "Two"] {
         assert!(
-            piped(&["account", "create", name, "--file", text(&file)])
+            run_piped(&["account", "create", name, "--file", text(&file)])
                 .status
                 .success()
         );
@@ -289,7 +289,7 @@ fn a_reader_that_has_read_enough_is_no_error() {
             "{args:?}"
         );
     }
-    // What is made and shown once is another matter.
+    // Output that is shown only once must not be lost: this is an error.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut coffer = Command::new(COFFER);
@@ -303,7 +303,7 @@ fn a_reader_that_has_read_enough_is_no_error() {
         output.status.code() == Some(1) && said.contains("standard output: Broken pipe"),
         "{said}"
     );
-    // And so is a disk that takes nothing.
+    // A full disk is an error, too.
     let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")
@@ -314,7 +314,7 @@ fn a_reader_that_has_read_enough_is_no_error() {
 }
 
 #[test]
-fn a_name_is_no_code_for_the_terminal() {
+fn terminal_codes_in_names_are_escaped() {
     let scratch = Scratch::new();
     let file = shop(&scratch);
     let conn = Connection::open(&file).unwrap();
@@ -327,7 +327,7 @@ fn a_name_is_no_code_for_the_terminal() {
     };
     assert!(!shown.sent.contains("\x1b[2J"), "{shown:?}");
     assert!(shown.sent.contains("\u{fffd}[2J"), "{shown:?}");
-    // What reads a pipe reads what is there.
-    let piped = String::from_utf8(piped(&audit[1..]).stdout).unwrap();
+    // A pipe gets the original name.
+    let piped = String::from_utf8(run_piped(&audit[1..]).stdout).unwrap();
     assert!(piped.contains("\x1b[2J"), "{piped}");
 }

@@ -1,7 +1,7 @@
-//! A wall clock that jumps under a server: time goes on evenly until the jump has stayed for an hour, or a person
+//! A wall clock that jumps while the server runs. Time continues evenly until the jump has lasted an hour or a person
 //! accepts it.
 //!
-//! Both clocks are moved by hand. A write beside the server makes it look at them at once.
+//! Both clocks are manual. A write to the file makes the server compare them at once.
 
 use crate::file::audit::findings;
 use crate::support::installation::{Installation, NO_RATES};
@@ -18,20 +18,20 @@ use std::sync::Arc;
 const MINUTE_MS: i64 = 60_000;
 const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
 
-/// A server whose clocks are moved by hand.
+/// A server with manual clocks.
 struct Shop {
     served: Installation,
     time: Arc<ManualTime>,
     server: Option<Server>,
 }
 
-/// A moment of the year 2040, later than any at which this runs.
+/// Returns a time of the year 2040, later than any real run of this test.
 fn moment(clock: &str) -> Time {
     format!("2040-01-01T{clock}.000Z").parse().unwrap()
 }
 
 impl Shop {
-    /// Opens one at noon; its file has seen this.
+    /// Starts a server at noon on a file that has recorded `seen` as its latest time.
     #[track_caller]
     fn open(seen: Time) -> Shop {
         let served = Installation::new();
@@ -73,9 +73,9 @@ impl Shop {
         send(&agent(), method, &url, &headers, &body)
     }
 
-    /// An invoice that is to be paid within a minute; nobody takes what is told of it.
+    /// Creates an invoice with a deadline in one minute and an endpoint that does not listen.
     #[track_caller]
-    fn order(&self, key: &str) -> Value {
+    fn create_order(&self, key: &str) -> Value {
         let body = json!({
             "amount": "20.00", "currency": "EUR", "ttlSeconds": 60, "webhookUrl": "http://127.0.0.1:9/",
         });
@@ -83,7 +83,7 @@ impl Shop {
         made.expect(201).json()
     }
 
-    /// What the server's clock shows.
+    /// Returns the time of the server's clock.
     #[track_caller]
     fn now(&self) -> Time {
         let body = json!({ "amount": "20.00", "currency": "EUR" });
@@ -98,15 +98,15 @@ impl Shop {
         read["status"].as_str().unwrap().to_owned()
     }
 
-    /// What it says of the wall clock.
+    /// Returns the wall clock status of `/readyz`.
     #[track_caller]
-    fn ready(&self) -> String {
+    fn clock_status(&self) -> String {
         let ready = self.call("GET", "/readyz?verbose", "", &Value::Null);
         let text = ready.expect(200).text;
         text.rsplit_once("clock: ").unwrap().1.trim().to_owned()
     }
 
-    /// Wakes every worker, as another process' write does, and waits until the file says this of the clock.
+    /// Wakes every worker with a write to the file, and waits until the query returns this text.
     #[track_caller]
     fn wake_until(&self, query: &str, answer: &str) {
         let turn = "update file set maintenance = 1 - maintenance; update file set maintenance = 1 - maintenance;";
@@ -116,7 +116,7 @@ impl Shop {
         self.served.poll(query, &[answer]);
     }
 
-    /// `coffer doctor` on its file.
+    /// Runs `coffer doctor` on the file.
     fn doctor(&self, more: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let command = command.args(["doctor", "--file"]).arg(&self.served.file);
@@ -126,19 +126,19 @@ impl Shop {
     }
 }
 
-/// Milliseconds that the wall clock is ahead, as the file has it.
+/// Query for the milliseconds by which the wall clock is ahead, as the file records it.
 const AHEAD: &str = "select coalesce(clock_ahead_ms, 'believed') || '' from file";
 
 #[test]
-fn a_jump_expires_nothing_puts_nothing_off_and_forgets_nothing() {
+fn clock_jump_does_not_affect_deadlines() {
     for jump_ms in [2 * HOUR_MS, YEAR_MS, -2 * HOUR_MS] {
         let shop = Shop::open(Time(0));
         let noon = moment("12:00:00");
-        let before = shop.order("one");
+        let before = shop.create_order("one");
         shop.time.jump(jump_ms);
         shop.time.pass(2_000);
         shop.wake_until(AHEAD, &jump_ms.to_string());
-        let ready = shop.ready();
+        let ready = shop.clock_status();
         let side = if jump_ms < 0 { "behind" } else { "ahead of" };
         let seconds = jump_ms.abs() / 1000;
         let said = format!("{seconds} s {side} the time");
@@ -148,14 +148,14 @@ fn a_jump_expires_nothing_puts_nothing_off_and_forgets_nothing() {
         );
         shop.call("GET", "/readyz", "", &Value::Null).expect(200);
         assert!(shop.doctor(&[]).contains(&format!("{seconds} s {side}")));
-        let during = shop.order("two");
+        let during = shop.create_order("two");
         assert_eq!(during["createdAt"], "2040-01-01T12:00:02.000Z");
         assert_eq!(
             (shop.status(&before), shop.status(&during)),
             ("created".into(), "created".into())
         );
         assert_eq!(
-            shop.order("one")["id"],
+            shop.create_order("one")["id"],
             before["id"],
             "its key is still known"
         );
@@ -173,10 +173,10 @@ fn a_jump_expires_nothing_puts_nothing_off_and_forgets_nothing() {
         shop.time.pass(1_000);
         shop.wake_until(AHEAD, "believed");
         assert_eq!(
-            (shop.status(&before), shop.ready()),
+            (shop.status(&before), shop.clock_status()),
             ("created".into(), "ok".into())
         );
-        // And the deadline is met when it is there.
+        // The deadline takes effect on time.
         shop.time.pass(MINUTE_MS);
         shop.wake_until(
             "select count(*) || '' from invoices where status = 'expired'",
@@ -188,11 +188,11 @@ fn a_jump_expires_nothing_puts_nothing_off_and_forgets_nothing() {
 }
 
 #[test]
-fn a_jump_that_stays_for_an_hour_is_adopted_and_the_file_stays_right() {
+fn clock_jump_is_adopted_after_an_hour() {
     for jump_ms in [2 * HOUR_MS, -2 * HOUR_MS] {
         let shop = Shop::open(Time(0));
         let noon = moment("12:00:00");
-        let lost = shop.order("one");
+        let lost = shop.create_order("one");
         shop.time.pass(2 * MINUTE_MS);
         shop.wake_until("select status from invoices", "expired");
         shop.time.jump(jump_ms);
@@ -205,7 +205,7 @@ fn a_jump_that_stays_for_an_hour_is_adopted_and_the_file_stays_right() {
         let adopted = noon.plus_ms(HOUR_MS + 2 * MINUTE_MS + 1_000 + jump_ms);
         assert_eq!(shop.now(), adopted);
         assert_eq!(
-            (shop.status(&lost), shop.ready()),
+            (shop.status(&lost), shop.clock_status()),
             ("expired".into(), "ok".into())
         );
         let late = "select count(*) || '' from deliveries where next_attempt_at > (select last_tick_at from file) + 39600000";
@@ -216,7 +216,7 @@ fn a_jump_that_stays_for_an_hour_is_adopted_and_the_file_stays_right() {
 }
 
 #[test]
-fn a_person_accepts_the_wall_clock_beside_the_server_and_before_a_start() {
+fn operator_accepts_the_wall_clock() {
     let mut shop = Shop::open(Time(0));
     for jump_ms in [YEAR_MS, -YEAR_MS] {
         shop.time.jump(jump_ms);
@@ -226,22 +226,22 @@ fn a_person_accepts_the_wall_clock_beside_the_server_and_before_a_start() {
         let said = shop.doctor(&["--accept-clock"]);
         assert!(said.contains("done: the wall clock is accepted"), "{said}");
         shop.served.poll(AHEAD, &["believed"]);
-        let adopted =
-            (0..100_000).any(|_| shop.ready() == "ok" && shop.now() == before.plus_ms(jump_ms));
+        let adopted = (0..100_000)
+            .any(|_| shop.clock_status() == "ok" && shop.now() == before.plus_ms(jump_ms));
         assert!(adopted);
     }
-    // What the file has seen is later than what its wall clock shows at the next start.
+    // The time recorded in the file is later than the wall clock at the next start.
     drop(shop.server.take());
     shop.time.jump(-YEAR_MS);
     let noon = moment("12:00:04");
     shop.start();
-    assert!(shop.ready().contains("once it has passed"));
+    assert!(shop.clock_status().contains("once it has passed"));
     assert_eq!(shop.now(), noon);
     drop(shop.server.take());
     shop.doctor(&["--accept-clock"]);
     shop.start();
     assert_eq!(
-        (shop.ready().as_str(), shop.now()),
+        (shop.clock_status().as_str(), shop.now()),
         ("ok", noon.plus_ms(-YEAR_MS))
     );
     drop(shop.server.take());
@@ -249,7 +249,7 @@ fn a_person_accepts_the_wall_clock_beside_the_server_and_before_a_start() {
 }
 
 #[test]
-fn at_a_start_time_goes_on_from_what_the_file_has_seen() {
+fn time_at_start_continues_from_the_file() {
     let seen = moment("20:00:00");
     let shop = Shop::open(seen);
     assert_eq!(shop.now(), seen);
@@ -260,23 +260,23 @@ fn at_a_start_time_goes_on_from_what_the_file_has_seen() {
         seen.plus_ms(2 * HOUR_MS),
         "an hour is not enough"
     );
-    let said = shop.ready();
+    let said = shop.clock_status();
     assert!(
         said.contains("28800 s behind") && said.contains("once it has passed"),
         "{said}"
     );
-    // The network says what time it is.
+    // Network time corrects the clock.
     shop.time.jump(9 * HOUR_MS);
     shop.time.pass(1_000);
     shop.wake_until(AHEAD, "believed");
     assert_eq!(
-        (shop.now(), shop.ready().as_str()),
+        (shop.now(), shop.clock_status().as_str()),
         (seen.plus_ms(3 * HOUR_MS + 1_000), "ok")
     );
 }
 
 #[test]
-fn a_sandbox_has_no_wall_clock_to_accept() {
+fn sandbox_has_no_wall_clock_to_accept() {
     let sandbox = crate::support::Shop::open();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let command = command.args(["doctor", "--accept-clock", "--file"]);

@@ -1,4 +1,4 @@
-//! `PATCH /sandbox/account`: every switch, and that a wrong one changes nothing.
+//! `PATCH /sandbox/account`: every setting, and invalid values.
 
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ impl Shop {
 }
 
 #[test]
-fn every_switch_is_shown_as_it_was_set() {
+fn every_setting_is_returned_as_set() {
     let shop = Shop::open();
     let solana = shop.account()["payoutAddress"].clone();
     for (name, value, shown) in [
@@ -58,7 +58,7 @@ fn every_switch_is_shown_as_it_was_set() {
 }
 
 #[test]
-fn the_switches_have_their_effect() {
+fn settings_take_effect() {
     let shop = Shop::open();
     let body = json!({ "amount": "20.00", "currency": "EUR" });
     let create = |key| shop.post("/v1/invoices", Some(key), body.clone());
@@ -87,7 +87,7 @@ fn the_switches_have_their_effect() {
 }
 
 impl Shop {
-    /// The types of live mode's events, oldest first.
+    /// Returns the event types of live mode, oldest first.
     #[track_caller]
     fn live_types(&self) -> Vec<String> {
         let events = self.get("/v1/events", Some(LIVE)).expect(200).json();
@@ -99,7 +99,7 @@ impl Shop {
 }
 
 #[test]
-fn a_wrong_value_changes_nothing_at_all() {
+fn invalid_value_changes_nothing() {
     let shop = Shop::open();
     let before = shop.account();
     for (body, param) in [
@@ -145,7 +145,7 @@ fn a_wrong_value_changes_nothing_at_all() {
 }
 
 #[test]
-fn endpoints_are_replaced_as_a_list() {
+fn endpoint_list_replaces_the_old_list() {
     let shop = Shop::open();
     let wrong = |item: Value, param: &str| {
         let good = json!({ "url": "http://127.0.0.1:9/" });

@@ -1,4 +1,4 @@
-//! The sandbox's clock: what falls due sees exactly its own time, and the guard before the sandbox's controls.
+//! The clock of the sandbox: work that becomes due runs at its own time. Also the origin check of the sandbox controls.
 
 use crate::support::scratch::Scratch;
 use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};
@@ -15,9 +15,9 @@ impl Shop {
         self.post("/sandbox/clock", None, body)
     }
 
-    /// The events of an object as type and time, oldest first.
+    /// Returns type and time of each event about an object, oldest first.
     #[track_caller]
-    fn told_at(&self, object: &str) -> Vec<(String, String)> {
+    fn events_with_times(&self, object: &str) -> Vec<(String, String)> {
         let path = format!("/v1/events?limit=200&object={object}");
         let events = self.get(&path, Some(TEST)).expect(200).json();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -33,7 +33,7 @@ fn text(value: &Value) -> String {
 }
 
 #[test]
-fn a_frozen_clock_stands_still_and_goes_where_it_is_set() {
+fn frozen_clock_moves_only_when_set() {
     let shop = Shop::open();
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(state["frozen"], true);
@@ -60,7 +60,7 @@ fn a_frozen_clock_stands_still_and_goes_where_it_is_set() {
 }
 
 #[test]
-fn what_is_no_move_of_the_clock_is_refused_and_moves_nothing() {
+fn invalid_clock_change_is_rejected() {
     let shop = Shop::open();
     let before = shop.now();
     for (body, param) in [
@@ -86,7 +86,7 @@ fn what_is_no_move_of_the_clock_is_refused_and_moves_nothing() {
 }
 
 #[test]
-fn each_deadline_on_the_way_is_met_at_its_own_time() {
+fn advance_runs_each_deadline_at_its_own_time() {
     let shop = Shop::open();
     let mut invoices = Vec::new();
     for seconds in [86_400, 60, 3_600, 61] {
@@ -98,12 +98,15 @@ fn each_deadline_on_the_way_is_met_at_its_own_time() {
             ("invoice.created".to_owned(), text(&invoice["createdAt"])),
             ("invoice.expired".to_owned(), text(&invoice["expiresAt"])),
         ];
-        assert_eq!(shop.told_at(invoice["id"].as_str().unwrap()), expected);
+        assert_eq!(
+            shop.events_with_times(invoice["id"].as_str().unwrap()),
+            expected
+        );
     }
 }
 
 #[test]
-fn an_invoice_that_waits_again_is_closed_by_a_running_clock_too() {
+fn invoice_waiting_again_expires_with_a_running_clock() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox, "types": ["invoice.failed"] }] }));
@@ -120,7 +123,7 @@ fn an_invoice_that_waits_again_is_closed_by_a_running_clock_too() {
 }
 
 #[test]
-fn a_request_is_judged_by_the_time_at_which_it_is_complete() {
+fn request_uses_the_time_of_its_completion() {
     let shop = Shop::open();
     let id = text(&shop.invoice("10.00", json!({ "ttlSeconds": 60 }))["id"]);
     let body = r#"{"asset":"LTC"}"#;
@@ -131,7 +134,7 @@ fn a_request_is_judged_by_the_time_at_which_it_is_complete() {
         body.len()
     );
     slow.write_all(head.as_bytes()).unwrap();
-    // The server asks for the body: from here on the request is being handled.
+    // `100 Continue` shows that the server is handling the request.
     let mut go_on = [0; 25];
     slow.read_exact(&mut go_on).unwrap();
     assert!(go_on.starts_with(b"HTTP/1.1 100"));
@@ -148,7 +151,7 @@ fn a_request_is_judged_by_the_time_at_which_it_is_complete() {
 }
 
 #[test]
-fn the_interface_answers_while_the_clock_is_moved() {
+fn api_responds_during_an_advance() {
     let shop = Shop::open();
     let slow = format!("{}/sandbox/inbox/slow", shop.url());
     shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#)
@@ -161,14 +164,14 @@ fn the_interface_answers_while_the_clock_is_moved() {
         let arrived = shop.get(path, None).expect(200).json();
         assert!(arrived["data"][0]["body"].is_string());
         let moved = scope.spawn(|| shop.advance("1h"));
-        // The receiver holds its answer back, so the move is under way until that is given up.
+        // The receiver delays its response, so the advance stays in progress until the delivery times out.
         assert_eq!(
             shop.get_invoice(invoice["id"].as_str().unwrap())["status"],
             "created"
         );
         shop.invoice("20.00", json!({}));
         assert!(!moved.is_finished());
-        // Back to the seed ends it at once, and nobody waits for what is still under way.
+        // A reset ends the advance at once.
         shop.post("/sandbox/reset", None, json!({})).expect(200);
         moved.join().unwrap();
         shop.advance("1h");
@@ -184,7 +187,7 @@ fn the_interface_answers_while_the_clock_is_moved() {
 }
 
 #[test]
-fn a_move_whose_caller_hangs_up_comes_to_its_end() {
+fn advance_completes_after_the_client_disconnects() {
     let shop = Shop::open();
     let before = shop.clock(json!({ "frozen": false })).expect(200).json();
     let slow = format!("{}/sandbox/inbox/slow", shop.url());
@@ -207,7 +210,7 @@ fn a_move_whose_caller_hangs_up_comes_to_its_end() {
     caller.write_all(request.as_bytes()).unwrap();
     while shop.get("/sandbox", None).expect(200).json()["frozen"] == false {}
     drop(caller);
-    // Moves come one after the other, so this one begins where that one ended.
+    // Advances run one after the other, so this one starts at the end of the previous one.
     let after = shop.clock(json!({ "advance": "0s" })).expect(200).json();
     assert_eq!(after["frozen"], false);
     let hour = |state: &Value| state["time"].as_str().unwrap()[..13].to_owned();
@@ -215,7 +218,7 @@ fn a_move_whose_caller_hangs_up_comes_to_its_end() {
 }
 
 #[test]
-fn reset_works_with_a_second_factor_on_and_takes_it_away() {
+fn reset_removes_the_second_factor() {
     let shop = Shop::open();
     let sign_in = || {
         let known = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
@@ -236,7 +239,7 @@ fn reset_works_with_a_second_factor_on_and_takes_it_away() {
 }
 
 #[test]
-fn reset_is_back_at_the_seed_and_in_real_time() {
+fn reset_restores_the_seed_and_real_time() {
     let shop = Shop::open();
     let seed = shop.get("/sandbox", None).expect(200).json()["account"].clone();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
@@ -267,7 +270,7 @@ fn reset_is_back_at_the_seed_and_in_real_time() {
 }
 
 #[test]
-fn a_kept_file_goes_on_from_its_clock() {
+fn kept_file_continues_at_its_clock() {
     let scratch = Scratch::new();
     let config = Config {
         file: Some(scratch.path("kept.db")),
@@ -291,7 +294,7 @@ fn a_kept_file_goes_on_from_its_clock() {
 }
 
 #[test]
-fn pages_of_other_sites_are_kept_out() {
+fn other_sites_cannot_use_the_controls() {
     let shop = Shop::open();
     let own = shop.url().to_owned();
     let port = own.rsplit(':').next().unwrap();
@@ -327,7 +330,7 @@ fn pages_of_other_sites_are_kept_out() {
                 .assert_error(403, "forbidden", None);
         }
     }
-    // The merchant's interface is for servers elsewhere: its key is what counts.
+    // The merchant API is for servers elsewhere: only the key counts.
     let foreign = [("Origin", "https://evil.example"), ("X-API-Key", TEST)];
     shop.send("GET", "/v1/invoices", &foreign, "").expect(200);
 }

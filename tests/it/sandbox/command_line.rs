@@ -1,4 +1,4 @@
-//! The command line of the sandbox, as a CI suite uses it.
+//! Command line of the sandbox, as a CI job uses it.
 
 use crate::support::polling;
 use crate::support::process::Process;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The binary with these arguments.
+/// Builds a command of the binary with these arguments.
 fn coffer(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(args);
@@ -16,11 +16,11 @@ fn coffer(args: &[&str]) -> Command {
 }
 
 #[test]
-fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
+fn sandbox_prints_one_ready_line_and_removes_its_files() {
     let scratch = Scratch::new();
     let ready = scratch.path("ready");
     for signal in ["-TERM", "-INT", "-HUP"] {
-        // Whoever runs the tests may have been told to ignore some.
+        // The test runner may ignore some signals, and a child inherits this.
         let mut command = Command::new("env");
         command.args([
             "--default-signal",
@@ -31,7 +31,7 @@ fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
             "--ready-file",
             ready.to_str().unwrap(),
         ]);
-        // What the environment says of files is not for a throwaway.
+        // A temporary sandbox ignores `COFFER_FILE`.
         command.env("COFFER_FILE", scratch.path("never.db"));
         let child = command
             .stdin(Stdio::null())
@@ -83,7 +83,7 @@ fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn under_nohup_it_does_not_hear_that_its_terminal_is_closed() {
+fn sandbox_under_nohup_ignores_sighup() {
     let mut nohup = Command::new("nohup");
     let binary = env!("CARGO_BIN_EXE_coffer");
     let mut server = Process::start(nohup.args([binary, "sandbox", "--listen", "127.0.0.1:0"]));
@@ -96,7 +96,7 @@ fn under_nohup_it_does_not_hear_that_its_terminal_is_closed() {
 }
 
 #[test]
-fn as_json_it_tells_every_credential() {
+fn json_output_contains_every_credential() {
     let process = Process::start(&mut coffer(&[
         "sandbox",
         "--listen",
@@ -122,7 +122,7 @@ fn as_json_it_tells_every_credential() {
 }
 
 #[test]
-fn urls_come_from_the_public_url() {
+fn urls_start_with_the_public_url() {
     let args = [
         "sandbox",
         "--listen",
@@ -148,9 +148,9 @@ fn urls_come_from_the_public_url() {
     send(&agent(), "GET", &url, &[], "").expect(200);
 }
 
-/// The file is last, with every space of its name.
+/// The file path is last and may contain spaces.
 #[test]
-fn the_ready_line_is_read_in_the_ways_that_scripts_read_it() {
+fn ready_line_can_be_parsed_by_scripts() {
     let scratch = Scratch::new();
     let file = scratch.path("a shop url=x listen=y file=z.db");
     let mut command = coffer(&["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
@@ -166,7 +166,7 @@ fn the_ready_line_is_read_in_the_ways_that_scripts_read_it() {
 }
 
 #[test]
-fn the_help_names_what_is_asked() {
+fn help_describes_each_command() {
     let help = |command: &str| {
         let output = coffer(&[command, "--help"]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -186,7 +186,7 @@ fn the_help_names_what_is_asked() {
 }
 
 #[test]
-fn what_it_cannot_do_it_says_and_does_not() {
+fn invalid_arguments_are_rejected_with_reason() {
     for (args, code, words) in [
         (
             &["sandbox", "--listen", "nowhere"][..],
@@ -246,7 +246,7 @@ fn what_it_cannot_do_it_says_and_does_not() {
 }
 
 #[test]
-fn the_document_and_the_help_are_printed() {
+fn document_and_help_are_printed() {
     let output = coffer(&["openapi"]).output().unwrap();
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["openapi"], "3.1.0");

@@ -1,19 +1,19 @@
-//! What a pretended refusal has in common with a real one: its code, its headers, its form.
+//! Simulated errors have the same code, headers and format as real ones.
 
 use crate::support::browser::Page;
 use crate::support::{Response, Shop, TEST, agent, send};
 use coffer::{Config, Server};
 use serde_json::json;
 
-/// The next call of this route is answered with this status.
+/// Makes the next call of this route return this status.
 #[track_caller]
-fn pretend(shop: &Shop, route: &str, status: u16) {
+fn simulate(shop: &Shop, route: &str, status: u16) {
     let body = json!({ "route": route, "status": status, "times": 1 });
     shop.post("/sandbox/faults", None, body).expect(200);
 }
 
-/// The headers that tell a client what to do next.
-fn hints(answer: &Response) -> Vec<(&str, &str)> {
+/// Returns the headers that tell a client what to do next.
+fn hint_headers(answer: &Response) -> Vec<(&str, &str)> {
     let names = [
         "allow",
         "www-authenticate",
@@ -26,7 +26,7 @@ fn hints(answer: &Response) -> Vec<(&str, &str)> {
     names.into_iter().filter_map(header).collect()
 }
 
-/// What a pretended refusal comes with: route, status, code and headers.
+/// Route and status of a simulated error, and its code and headers.
 type Case = (
     &'static str,
     u16,
@@ -72,19 +72,19 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn a_pretended_refusal_has_the_code_and_the_headers_of_a_real_one() {
+fn simulated_error_has_code_and_headers_of_a_real_one() {
     let shop = Shop::open();
     for (route, status, code, expected) in CASES {
-        pretend(&shop, route, *status);
+        simulate(&shop, route, *status);
         let path = route.replace("POST ", "").replace("{ref}", "ada");
         let answer = shop.post(&path, Some(TEST), json!({}));
         answer.assert_error(*status, code, None);
-        assert_eq!(hints(&answer), *expected, "{route} {status}");
+        assert_eq!(hint_headers(&answer), *expected, "{route} {status}");
     }
 }
 
 #[test]
-fn a_real_rate_limit_and_a_pretended_one_look_the_same() {
+fn simulated_rate_limit_equals_a_real_one() {
     let server = Server::start(Config {
         creations_per_minute: 600,
         ..Config::sandbox()
@@ -103,17 +103,17 @@ fn a_real_rate_limit_and_a_pretended_one_look_the_same() {
     let fault = "{\"route\":\"POST /v1/invoices\",\"status\":429,\"times\":1}";
     call("/sandbox/faults", fault).expect(200);
     let pretended = call("/v1/invoices", order).expect(429);
-    assert_eq!(hints(&real), hints(&pretended));
+    assert_eq!(hint_headers(&real), hint_headers(&pretended));
     assert_eq!(real.json()["error"], pretended.json()["error"]);
 }
 
 #[test]
-fn a_pretended_refusal_of_a_page_is_a_page() {
+fn simulated_error_of_a_page_is_a_page() {
     let shop = Shop::open();
     let invoice = shop.invoice("1.00", json!({}));
     let address = invoice["checkoutUrl"].as_str().unwrap();
     for status in [404, 429, 500, 503] {
-        pretend(&shop, "GET /checkout/{id}", status);
+        simulate(&shop, "GET /checkout/{id}", status);
         let path = address.strip_prefix(shop.url()).unwrap();
         Page::from_response(shop.send("GET", path, &[], "")).assert_error(status);
     }
@@ -121,9 +121,9 @@ fn a_pretended_refusal_of_a_page_is_a_page() {
 }
 
 #[test]
-fn pages_of_every_site_may_read_a_pretended_refusal() {
+fn simulated_error_allows_cross_origin_reads() {
     let shop = Shop::open();
-    pretend(&shop, "GET /v1/public/config", 503);
+    simulate(&shop, "GET /v1/public/config", 503);
     let answer = shop.get("/v1/public/config", Some("pk_test_sandbox"));
     assert_eq!(answer.status, 503);
     assert_eq!(answer.headers["access-control-allow-origin"], "*");

@@ -1,4 +1,4 @@
-//! Faults that the sandbox pretends, and snapshots of it.
+//! Simulated faults, and snapshots of a sandbox.
 
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST, agent, send};
@@ -14,7 +14,7 @@ fn order(number: u32) -> Value {
 }
 
 #[test]
-fn so_many_calls_of_a_route_are_answered_as_told() {
+fn fault_applies_to_the_given_number_of_calls() {
     let shop = Shop::open();
     for (status, code) in [
         (503, "maintenance"),
@@ -42,12 +42,12 @@ fn so_many_calls_of_a_route_are_answered_as_told() {
 }
 
 #[test]
-fn a_dropped_answer_is_of_work_that_was_done() {
+fn dropped_response_belongs_to_completed_work() {
     let shop = Shop::open();
     let body = json!({ "route": "POST /v1/invoices", "dropAnswer": true, "times": 1 });
     shop.post(FAULTS, None, body).expect(200);
     let headers = [("X-API-Key", TEST), ("Idempotency-Key", "once")];
-    // A new connection: one that was used before would be tried again by the client itself.
+    // The client would retry on a reused connection by itself.
     let url = format!("{}/v1/invoices", shop.url());
     let mut request = agent().post(&url);
     for (name, value) in headers {
@@ -62,7 +62,7 @@ fn a_dropped_answer_is_of_work_that_was_done() {
 }
 
 #[test]
-fn a_call_waits_and_is_then_done() {
+fn delayed_call_is_executed() {
     let shop = Shop::open();
     let body = json!({ "delayMs": 50, "times": 1 });
     shop.post(FAULTS, None, body).expect(200);
@@ -78,7 +78,7 @@ fn a_call_waits_and_is_then_done() {
 }
 
 #[test]
-fn an_empty_pool_and_stale_rates_last_until_they_are_ended() {
+fn empty_pool_and_stale_rates_last_until_ended() {
     let shop = Shop::open();
     let body = json!({ "pool": "empty", "rates": "stale" });
     let state = shop.post(FAULTS, None, body).expect(200).json();
@@ -101,7 +101,7 @@ fn an_empty_pool_and_stale_rates_last_until_they_are_ended() {
 }
 
 #[test]
-fn where_no_address_is_to_be_had_the_coin_is_not_available() {
+fn coin_without_addresses_is_unavailable() {
     let shop = Shop::open();
     let quoted = shop.invoice("20.00", json!({ "asset": "BTC" }));
     shop.post(FAULTS, None, json!({ "pool": "empty" }))
@@ -128,7 +128,7 @@ fn where_no_address_is_to_be_had_the_coin_is_not_available() {
 }
 
 #[test]
-fn a_fault_is_as_documented_or_refused() {
+fn invalid_fault_is_rejected() {
     let shop = Shop::open();
     for (body, param) in [
         (
@@ -164,7 +164,7 @@ fn a_fault_is_as_documented_or_refused() {
 }
 
 #[test]
-fn a_snapshot_is_gone_back_to_with_its_clock() {
+fn snapshot_restores_the_clock() {
     let shop = Shop::open();
     let before = shop.invoice("10.00", json!({ "orderId": "before", "ttlSeconds": 60 }));
     let id = before["id"].as_str().unwrap();
@@ -196,7 +196,7 @@ fn a_snapshot_is_gone_back_to_with_its_clock() {
     }
     shop.post("/sandbox/snapshots/other/restore", None, json!({}))
         .assert_error(404, "not_found", None);
-    // The last one would be the log of the first.
+    // The last name would collide with the log file of the first snapshot.
     for name in ["a%2Fb", "one-journal", "one-wal"] {
         let refused = shop.post(&format!("/sandbox/snapshots/{name}"), None, json!({}));
         refused.assert_error(400, "invalid_request", Some("name"));
@@ -206,7 +206,7 @@ fn a_snapshot_is_gone_back_to_with_its_clock() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_gone_back_to_changes_nothing() {
+fn failed_restore_changes_nothing() {
     let shop = Shop::open();
     let call = |path: &str, body: Value| shop.post(path, None, body);
     call("/sandbox/snapshots/one", json!({})).expect(200);
@@ -236,7 +236,7 @@ fn a_snapshot_that_cannot_be_gone_back_to_changes_nothing() {
 }
 
 #[test]
-fn snapshots_go_with_a_temporary_file_and_stay_with_a_kept_one() {
+fn snapshots_are_removed_with_a_temporary_file_only() {
     let shop = Shop::open();
     shop.post("/sandbox/snapshots/one", None, json!({}))
         .expect(200);
@@ -271,7 +271,7 @@ fn snapshots_go_with_a_temporary_file_and_stay_with_a_kept_one() {
 }
 
 #[test]
-fn no_control_is_for_pages_of_other_sites() {
+fn other_sites_cannot_use_fault_controls() {
     let shop = Shop::open();
     for route in routes(true).filter(|route| route.auth() == Auth::Sandbox) {
         let path = route.path.replace("{id}", "x").replace("{name}", "x");

@@ -1,7 +1,6 @@
-//! The sandbox inside other people's tests: in a Rust test's own process, in pytest, in node:test.
+//! The sandbox in tests of other projects: in the process of a Rust test, in pytest and in node:test.
 //!
-//! The fixtures of `examples` are run where their tool is. Where it is not, the test says so and passes, unless
-//! `COFFER_NEED_TOOLS` is set, as CI does.
+//! The fixtures of `examples` need their tool. See `support::tools` for a machine without it.
 
 use crate::support::scratch::Scratch;
 use crate::support::{agent, send, tools};
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Invoices that one of several sandboxes is given.
+/// Maximum number of invoices that one of the sandboxes gets.
 const MOST: usize = 8;
 
 fn create(sandbox: &Sandbox, order: usize) -> Value {
@@ -22,7 +21,7 @@ fn create(sandbox: &Sandbox, order: usize) -> Value {
         .json()
 }
 
-/// `GET` with a key; the JSON.
+/// Gets a path with a key and parses the JSON.
 fn get(sandbox: &Sandbox, path: &str) -> Value {
     let headers = [("X-API-Key", Sandbox::SECRET_TEST)];
     let url = format!("{}{path}", sandbox.url());
@@ -30,7 +29,7 @@ fn get(sandbox: &Sandbox, path: &str) -> Value {
 }
 
 #[test]
-fn eight_sandboxes_in_one_process_do_not_meet() {
+fn sandboxes_in_one_process_are_isolated() {
     std::thread::scope(|scope| {
         for number in 1..=MOST {
             scope.spawn(move || {
@@ -52,7 +51,7 @@ fn eight_sandboxes_in_one_process_do_not_meet() {
 }
 
 #[test]
-fn a_sandbox_is_started_and_dropped_inside_a_runtime() {
+fn sandbox_starts_and_stops_inside_a_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -66,7 +65,7 @@ fn a_sandbox_is_started_and_dropped_inside_a_runtime() {
 }
 
 #[test]
-fn its_keys_are_the_sandboxs() {
+fn library_keys_equal_the_sandbox_keys() {
     let sandbox = Sandbox::start().unwrap();
     let status = |path: &str, key: &str| {
         let url = format!("{}{path}", sandbox.url());
@@ -80,7 +79,7 @@ fn its_keys_are_the_sandboxs() {
     }
 }
 
-/// Runs the tool where it is, from the folder of the examples, against the binary of this build.
+/// Runs a tool in the folder of the examples against the binary of this build.
 #[track_caller]
 fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -89,15 +88,15 @@ fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
         .args(arguments)
         .current_dir(root.join("examples"))
         .env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"))
-        // Nothing is left in the folder.
+        // Python writes no cache into the folder.
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PYTHONPATH", root.join("src/packages/python/src"));
     tools::run(&mut command, "its fixture")
 }
 
-/// The tests passed, so many. What they said.
+/// Asserts that this many tests passed and returns the output.
 #[track_caller]
-fn passed(output: &Output, count: &str) -> String {
+fn assert_passed(output: &Output, count: &str) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
@@ -105,23 +104,23 @@ fn passed(output: &Output, count: &str) -> String {
     out
 }
 
-/// As somebody has it who has installed the wheel, whose entry point names the plugin.
+/// Used as an installed wheel, whose entry point names the plugin.
 #[test]
-fn the_fixture_for_pytest() {
+fn pytest_fixture_works() {
     let plugin = "coffer_sandbox.pytest_plugin";
     let arguments = ["-q", "-p", "no:cacheprovider", "-p", plugin, "pytest"];
     if let Some(output) = run("pytest", &arguments) {
-        passed(&output, "10 passed");
+        assert_passed(&output, "10 passed");
     }
 }
 
-/// As somebody has it who has installed the npm package; it says how long a start takes.
+/// Used as an installed npm package. Prints how long a start takes.
 #[test]
 #[expect(
     clippy::print_stdout,
     reason = "whoever runs the tests may see what was measured"
 )]
-fn the_fixture_for_node() {
+fn node_fixture_works() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Scratch::new();
     let modules = folder.path("node_modules");
@@ -135,7 +134,7 @@ fn the_fixture_for_node() {
     let tests = folder.path("shop.test.mjs");
     let arguments = ["--test", "--test-reporter=tap", tests.to_str().unwrap()];
     if let Some(output) = run("node", &arguments) {
-        let out = passed(&output, "# pass 7");
+        let out = assert_passed(&output, "# pass 7");
         let says = |line: &&str| line.contains("exec to first created invoice, median of 20: ");
         println!("{}", out.lines().find(says).unwrap());
     }

@@ -1,4 +1,4 @@
-//! Which `Host` a sandbox answers to, whatever it is asked: no page of another site reads it by DNS rebinding.
+//! Host header check: a sandbox accepts only known hosts on every route, which prevents DNS rebinding.
 
 use crate::support::installation::Installation;
 use crate::support::process::start_sandbox;
@@ -12,7 +12,7 @@ use std::process::Command;
 
 const EVIL: (&str, &str) = ("Host", "evil.example");
 
-/// Sends these lines as they are; the status of the answer.
+/// Sends these lines unchanged and returns the status.
 #[track_caller]
 fn status(shop: &Shop, lines: &[&str]) -> u16 {
     let address = shop.url().strip_prefix("http://").unwrap();
@@ -24,8 +24,8 @@ fn status(shop: &Shop, lines: &[&str]) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// `GET /livez` by this name.
-fn lives_at(url: &str, host: &str) -> Response {
+/// Sends `GET /livez` with this host.
+fn livez_status(url: &str, host: &str) -> Response {
     send(
         &agent(),
         "GET",
@@ -36,7 +36,7 @@ fn lives_at(url: &str, host: &str) -> Response {
 }
 
 #[test]
-fn no_route_but_the_inbox_is_reached_by_a_strangers_name() {
+fn foreign_host_reaches_only_the_inbox() {
     let shop = Shop::open();
     for route in routes(true) {
         let path = route.path.replace("{id}", "x").replace("{name}", "x");
@@ -63,7 +63,7 @@ fn no_route_but_the_inbox_is_reached_by_a_strangers_name() {
 }
 
 #[test]
-fn a_page_that_was_rebound_reads_and_changes_nothing() {
+fn rebound_page_reads_and_changes_nothing() {
     let shop = Shop::open();
     shop.invoice("20.00", json!({ "orderId": "secret-order" }));
     let faults = json!({ "status": 500, "times": 1 }).to_string();
@@ -87,14 +87,14 @@ fn a_page_that_was_rebound_reads_and_changes_nothing() {
     let refused = shop.send("POST", "/dashboard/api/session", &rebound, &body);
     refused.assert_error(403, "forbidden", None);
     assert!(!refused.headers.contains_key("set-cookie"));
-    // It did not meet the fault either, which is left to the next call.
+    // The rejected request did not consume the fault.
     assert_eq!(shop.get("/v1/invoices", Some(TEST)).status, 500);
     let listed = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn a_name_that_no_stranger_has_is_let_in() {
+fn local_host_names_are_accepted() {
     let shop = Shop::open();
     for host in [
         "LocalHost",
@@ -104,7 +104,7 @@ fn a_name_that_no_stranger_has_is_let_in() {
         "shop.localhost",
         "host.docker.INTERNAL",
     ] {
-        lives_at(shop.url(), host).expect(200);
+        livez_status(shop.url(), host).expect(200);
     }
     for host in [
         "localhost.evil.example",
@@ -119,12 +119,12 @@ fn a_name_that_no_stranger_has_is_let_in() {
         "user@localhost",
         ".localhost",
     ] {
-        lives_at(shop.url(), host).assert_error(403, "forbidden", None);
+        livez_status(shop.url(), host).assert_error(403, "forbidden", None);
     }
 }
 
 #[test]
-fn exactly_one_host_is_named_and_the_target_names_no_other() {
+fn request_requires_exactly_one_host() {
     let shop = Shop::open();
     for (lines, wanted) in [
         (&["GET /livez HTTP/1.1", "Host: localhost"][..], 200),
@@ -178,7 +178,7 @@ fn exactly_one_host_is_named_and_the_target_names_no_other() {
 }
 
 #[test]
-fn the_public_urls_host_is_its_own_and_others_by_setting() {
+fn public_url_and_settings_add_hosts() {
     let arguments = ["--public-url", "https://Pay.Example.com/x"];
     let (_process, line) = sandbox_listening(&arguments, Some(".dev.example, 192.0.2.7"));
     for host in [
@@ -187,15 +187,15 @@ fn the_public_urls_host_is_its_own_and_others_by_setting() {
         "a.dev.example:1",
         "192.0.2.7",
     ] {
-        lives_at(&line, host).expect(200);
+        livez_status(&line, host).expect(200);
     }
     for host in ["example.com", "evildev.example", "192.0.2.8"] {
-        lives_at(&line, host).assert_error(403, "forbidden", None);
+        livez_status(&line, host).assert_error(403, "forbidden", None);
     }
     let (_process, line) = sandbox_listening(&["--allow-host", "one.example"], Some("two.example"));
-    lives_at(&line, "ONE.example.").expect(200);
-    lives_at(&line, "two.example").assert_error(403, "forbidden", None);
-    lives_at(&line, "a.one.example").assert_error(403, "forbidden", None);
+    livez_status(&line, "ONE.example.").expect(200);
+    livez_status(&line, "two.example").assert_error(403, "forbidden", None);
+    livez_status(&line, "a.one.example").assert_error(403, "forbidden", None);
     for wrong in ["*", "a.example:80", "https://a.example", "a.example,b c"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let output = command.args(["sandbox", "--allow-host", wrong]);
@@ -209,7 +209,7 @@ fn the_public_urls_host_is_its_own_and_others_by_setting() {
     }
 }
 
-/// A sandbox of the real binary with this in its environment, and the address it listens on as a url.
+/// Starts a sandbox of the real binary with these environment variables. Returns its listening address as a URL.
 #[track_caller]
 fn sandbox_listening(
     more: &[&str],
@@ -229,25 +229,25 @@ fn sandbox_listening(
 }
 
 #[test]
-fn off_loopback_any_address_is_let_in_and_no_other_name() {
+fn non_loopback_sandbox_accepts_addresses_but_no_names() {
     let shop = Shop::with_config(Config {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         allow_remote: true,
         ..Config::sandbox()
     });
     for host in ["192.0.2.1:80", "[2001:db8::1]:80", "0.0.0.0", "coffer:8080"] {
-        lives_at(shop.url(), host).expect(200);
+        livez_status(shop.url(), host).expect(200);
     }
     for host in ["evil.example", "3221225985", "192.0.2.1.evil.example"] {
-        lives_at(shop.url(), host).assert_error(403, "forbidden", None);
+        livez_status(shop.url(), host).assert_error(403, "forbidden", None);
     }
 }
 
 #[test]
-fn a_served_coffer_has_keys_and_looks_at_no_host() {
+fn production_server_accepts_every_host() {
     let served = Installation::new();
     let running = served.start(&[]);
-    lives_at(&running.url, "pay.example.com").expect(200);
+    livez_status(&running.url, "pay.example.com").expect(200);
     let (_process, url) = start_sandbox("127.0.0.1:0", &[]);
-    lives_at(&url, "pay.example.com").assert_error(403, "forbidden", None);
+    livez_status(&url, "pay.example.com").assert_error(403, "forbidden", None);
 }

@@ -1,4 +1,4 @@
-//! The sandbox's own receivers: what they keep, how they are told to behave, how they are waited for.
+//! Webhook inboxes of the sandbox: stored requests, configured responses and waiting.
 
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ impl Shop {
 }
 
 #[test]
-fn it_keeps_what_comes_as_it_comes() {
+fn inbox_stores_requests_unchanged() {
     let shop = Shop::open();
     let headers = [("X-Custom", "a"), ("Content-Type", "text/plain")];
     shop.send("POST", "/sandbox/inbox/shop", &headers, " not JSON\n")
@@ -55,7 +55,7 @@ fn it_keeps_what_comes_as_it_comes() {
 }
 
 #[test]
-fn it_is_waited_for_and_sorted_by_type() {
+fn inbox_read_waits_and_filters_by_type() {
     let shop = Shop::open();
     shop.use_inbox();
     assert!(shop.inbox("?wait=0s").is_empty());
@@ -89,7 +89,7 @@ fn it_is_waited_for_and_sorted_by_type() {
 }
 
 #[test]
-fn it_answers_as_it_is_told_for_as_long_as_it_is_told() {
+fn inbox_replies_as_configured() {
     let shop = Shop::open();
     shop.use_inbox();
     shop.behave(json!({ "status": 503, "times": 2 }))
@@ -127,7 +127,7 @@ fn it_answers_as_it_is_told_for_as_long_as_it_is_told() {
 }
 
 #[test]
-fn what_it_cannot_do_is_refused() {
+fn invalid_inbox_setting_is_rejected() {
     let shop = Shop::open();
     for (body, param) in [
         (json!({ "status": 199 }), "status"),
@@ -147,7 +147,7 @@ fn what_it_cannot_do_is_refused() {
 }
 
 #[test]
-fn past_the_most_inboxes_there_is_none_more() {
+fn number_of_inboxes_is_limited() {
     let shop = Shop::open();
     let send = |name: &str| {
         let path = format!("/sandbox/inbox/{name}");

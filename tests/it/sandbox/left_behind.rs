@@ -1,4 +1,4 @@
-//! What sandboxes leave in the folder for temporary files: nothing, also where one was killed before.
+//! Sandboxes leave no files in the temporary folder, and remove those of killed sandboxes.
 
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
@@ -9,7 +9,7 @@ use std::os::unix::fs::{chown, symlink};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A sandbox whose folder for temporary files this is.
+/// Starts a sandbox with this temporary folder.
 fn sandbox(folder: &Scratch) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
@@ -18,17 +18,17 @@ fn sandbox(folder: &Scratch) -> (Process, String) {
     (process, url)
 }
 
-/// The names in a folder.
-fn names(folder: &Scratch) -> BTreeSet<String> {
+/// Returns the file names in a folder.
+fn file_names(folder: &Scratch) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder.path("")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.collect()
 }
 
-/// Makes whatever is in a folder look as if it had last been written to hours ago.
-fn age(folder: &Scratch) {
-    for name in names(folder) {
-        // Neither links nor pipes are opened.
+/// Makes all files of a folder look hours old.
+fn make_old(folder: &Scratch) {
+    for name in file_names(folder) {
+        // `touch -h` does not follow links, and pipes are not opened.
         let touched = Command::new("touch")
             .args(["-h", "-d", "2 hours ago"])
             .arg(folder.path(&name))
@@ -38,29 +38,29 @@ fn age(folder: &Scratch) {
 }
 
 #[test]
-fn a_sandbox_that_ends_leaves_nothing_behind() {
+fn stopped_sandbox_leaves_no_files() {
     let folder = Scratch::new();
     let (mut process, url) = sandbox(&folder);
     let keep = format!("{url}/sandbox/snapshots/before");
     send(&agent(), "POST", &keep, &[], "").expect(200);
-    assert!(names(&folder).len() >= 3, "{:?}", names(&folder));
+    assert!(file_names(&folder).len() >= 3, "{:?}", file_names(&folder));
     assert!(process.close());
-    assert_eq!(names(&folder), BTreeSet::new());
+    assert_eq!(file_names(&folder), BTreeSet::new());
 }
 
 #[test]
-fn what_a_killed_sandbox_left_goes_with_the_next_and_what_is_in_use_stays() {
+fn next_sandbox_removes_files_of_killed_ones_only() {
     let folder = Scratch::new();
     let (mut killed, _) = sandbox(&folder);
     let (mut in_use, url) = sandbox(&folder);
     killed.kill();
-    age(&folder);
+    make_old(&folder);
     let (mut just_killed, _) = sandbox(&folder);
     just_killed.kill();
-    let before = names(&folder);
+    let before = file_names(&folder);
     let (mut next, _) = sandbox(&folder);
     assert!(next.close());
-    let after = names(&folder);
+    let after = file_names(&folder);
     let gone: BTreeSet<_> = before.difference(&after).collect();
     let databases = |names: BTreeSet<&String>| {
         let ends = |name: &&&String| name.ends_with(".db");
@@ -72,7 +72,7 @@ fn what_a_killed_sandbox_left_goes_with_the_next_and_what_is_in_use_stays() {
 }
 
 #[test]
-fn what_is_no_file_of_a_killed_sandbox_is_neither_opened_nor_removed() {
+fn unrelated_files_are_not_opened_or_removed() {
     let folder = Scratch::new();
     let victims = Scratch::new();
     let victim = victims.path("victim");
@@ -81,12 +81,12 @@ fn what_is_no_file_of_a_killed_sandbox_is_neither_opened_nor_removed() {
     let of = |number: u32, beside: &str| {
         folder.path(&format!("coffer-sandbox-{number:016x}.db{beside}"))
     };
-    // A pipe that nobody writes to, where a lock and where a database would be.
+    // Named pipes in place of a lock file and of a database.
     for beside in ["-lock", ""] {
         let made = Command::new("mkfifo").arg(of(1, beside)).status();
         assert!(made.unwrap().success());
     }
-    // A pipe for a lock beside a file, and a link.
+    // A pipe as a lock file, and a symbolic link.
     std::fs::write(of(2, ""), "").unwrap();
     let made = Command::new("mkfifo").arg(of(2, "-lock")).status();
     assert!(made.unwrap().success());
@@ -94,8 +94,8 @@ fn what_is_no_file_of_a_killed_sandbox_is_neither_opened_nor_removed() {
     symlink(of(1, ""), of(3, "-lock")).unwrap();
     std::fs::create_dir(of(4, "-lock")).unwrap();
     std::fs::create_dir(of(4, "")).unwrap();
-    // Names that begin as those of the sandbox that runs, and would take its files along.
-    let running = names(&folder);
+    // Names that start like the files of the running sandbox and must not remove them.
+    let running = file_names(&folder);
     let running = running.iter().find(|name| {
         let is_ours = |number| of(number, "").ends_with(name);
         name.ends_with(".db") && !(1..=4).any(is_ours)
@@ -111,21 +111,21 @@ fn what_is_no_file_of_a_killed_sandbox_is_neither_opened_nor_removed() {
     for name in &crafted {
         std::fs::write(folder.path(name), "").unwrap();
     }
-    // Another user's.
+    // Files of another user.
     std::fs::write(of(5, "-lock"), "").unwrap();
     std::fs::write(of(5, ""), "").unwrap();
     let given_away = ["", "-lock"].map(|beside| chown(of(5, beside), Some(65_534), None).is_ok());
-    // And what does go: also where only a part was left, or something is beside it that was not.
+    // Files that are removed: incomplete sets, and sets beside an unrelated file.
     std::fs::write(of(6, "-snapshot-before"), "").unwrap();
     for beside in ["", "-lock", "-wal", "-new7"] {
         std::fs::write(of(7, beside), "").unwrap();
     }
     std::fs::write(of(7, "-else"), "").unwrap();
-    age(&folder);
-    let before = names(&folder);
+    make_old(&folder);
+    let before = file_names(&folder);
     let (mut next, _) = sandbox(&folder);
     assert!(next.close());
-    let after = names(&folder);
+    let after = file_names(&folder);
     let gone: BTreeSet<_> = before.difference(&after).cloned().collect();
     let mut expected = vec![of(2, ""), of(6, "-snapshot-before")];
     expected.extend(["", "-lock", "-wal", "-new7"].map(|beside| of(7, beside)));
@@ -141,25 +141,25 @@ fn what_is_no_file_of_a_killed_sandbox_is_neither_opened_nor_removed() {
 }
 
 #[test]
-fn a_running_sandbox_is_let_be_also_where_its_lock_was_removed() {
+fn running_sandbox_without_lock_file_is_kept() {
     let folder = Scratch::new();
     let (mut in_use, url) = sandbox(&folder);
-    let lock = names(&folder);
+    let lock = file_names(&folder);
     let lock = lock.iter().find(|name| name.ends_with("-lock")).unwrap();
     std::fs::remove_file(folder.path(lock)).unwrap();
-    age(&folder);
-    let before = names(&folder);
+    make_old(&folder);
+    let before = file_names(&folder);
     let (mut next, _) = sandbox(&folder);
     assert!(next.close());
-    assert_eq!(names(&folder), before);
+    assert_eq!(file_names(&folder), before);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     assert!(in_use.close());
-    assert_eq!(names(&folder), BTreeSet::new());
+    assert_eq!(file_names(&folder), BTreeSet::new());
 }
 
 #[test]
-fn a_file_is_free_again_also_while_other_programs_are_started() {
-    // A program that is being started shares the locks of who starts it, until it runs.
+fn stopped_file_is_unlocked_despite_child_processes() {
+    // A child process shares the file locks of its parent until it calls `exec`.
     let scratch = Scratch::new();
     let config = Config {
         file: Some(scratch.path("kept.db")),

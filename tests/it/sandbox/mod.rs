@@ -1,4 +1,4 @@
-//! What only a sandbox has: its clock, faults, inbox and switches; and running it in other people's tests.
+//! Features of the sandbox only: clock, faults, inboxes and account settings, and its use in other tests.
 
 mod account;
 mod clock;

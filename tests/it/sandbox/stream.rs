@@ -1,4 +1,4 @@
-//! The stream of what happens in a sandbox, and its page, from outside.
+//! The activity stream of a sandbox and its page.
 
 use crate::support::installation::Installation;
 use crate::support::stream::{EventStream, StreamEvent};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const STREAM: &str = "/sandbox/stream";
 
-/// A stream, from what is kept on.
+/// Opens a stream that starts at the oldest kept entry.
 #[track_caller]
 fn open(shop: &Shop, headers: &str) -> EventStream {
     let stream = EventStream::open(shop, STREAM, headers);
@@ -23,7 +23,7 @@ fn is_call(told: &StreamEvent, target: &str) -> bool {
 }
 
 #[test]
-fn calls_events_and_deliveries_are_told_with_their_bodies_and_signatures() {
+fn stream_contains_calls_events_and_deliveries() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
@@ -73,7 +73,7 @@ fn calls_events_and_deliveries_are_told_with_their_bodies_and_signatures() {
 }
 
 #[test]
-fn what_nobody_should_read_is_not_told() {
+fn stream_omits_secrets() {
     let shop = Shop::open();
     let mut stream = open(&shop, "");
     let known = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -116,7 +116,7 @@ fn what_nobody_should_read_is_not_told() {
 }
 
 #[test]
-fn no_new_key_secret_or_code_is_told_and_no_private_key_that_was_sent_by_mistake() {
+fn stream_omits_new_credentials_and_private_keys() {
     let shop = Shop::open();
     let mut stream = open(&shop, "");
     let signed_in = shop.post(
@@ -147,7 +147,7 @@ fn no_new_key_secret_or_code_is_told_and_no_private_key_that_was_sent_by_mistake
         text(&begun, "uri"),
         text(&begun["qr"], "path"),
     ];
-    // By mistake, in places that are not for them, also where they come back in an answer, an event and a delivery.
+    // A private key sent by mistake in wrong fields, which appear in a response, an event and a delivery.
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(
         json!({ "endpoints": [{ "url": inbox, "secret": "my own signing secret" }] }),
@@ -186,7 +186,7 @@ fn no_new_key_secret_or_code_is_told_and_no_private_key_that_was_sent_by_mistake
 }
 
 #[test]
-fn who_comes_back_goes_on_and_who_was_away_for_long_is_told_what_is_missing() {
+fn reconnecting_client_resumes_or_learns_the_gap() {
     let shop = Shop::open();
     let mut first = open(&shop, "");
     shop.get("/v1/balances", Some(TEST));
@@ -199,7 +199,7 @@ fn who_comes_back_goes_on_and_who_was_away_for_long_is_told_what_is_missing() {
     assert_eq!(number(&next), number(&seen) + 1);
     let mut by_query = EventStream::open(&shop, &format!("{STREAM}?since={}", seen.id), "");
     assert!(is_call(&by_query.next().unwrap(), "/v1/ledger"));
-    // One that reads nothing meanwhile, one that comes back: what is not kept any more is counted.
+    // One client stops reading and another reconnects: entries no longer kept are reported as a count.
     for _ in 0..600 {
         shop.get("/v1/merchant", Some(TEST)).expect(200);
     }
@@ -208,7 +208,7 @@ fn who_comes_back_goes_on_and_who_was_away_for_long_is_told_what_is_missing() {
     assert_eq!(missed.name, "missed");
     assert_eq!(missed.data["count"], json!(601 - 512));
     assert!(is_call(&late.next().unwrap(), "/v1/merchant"));
-    // A number of another process, and what is none: from the oldest that is kept.
+    // An id of another process or an invalid one starts at the oldest kept entry.
     for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
         let mut stream = open(&shop, &format!("Last-Event-ID: {strange}\r\n"));
         assert!(
@@ -219,7 +219,7 @@ fn who_comes_back_goes_on_and_who_was_away_for_long_is_told_what_is_missing() {
 }
 
 #[test]
-fn what_was_done_before_anybody_listened_is_there_and_bounded() {
+fn stream_starts_with_bounded_history() {
     let shop = Shop::open();
     for _ in 0..100 {
         shop.get("/v1/merchant", Some(TEST)).expect(200);
@@ -234,7 +234,7 @@ fn what_was_done_before_anybody_listened_is_there_and_bounded() {
 }
 
 #[test]
-fn a_thousand_listeners_all_hear_and_end_with_the_server() {
+fn thousand_listeners_receive_events_and_end_with_the_server() {
     let limits = Limits {
         connections_max: 1100,
         ..Limits::default()
@@ -255,9 +255,9 @@ fn a_thousand_listeners_all_hear_and_end_with_the_server() {
 }
 
 #[test]
-fn a_slow_listener_holds_up_nobody() {
+fn slow_listener_does_not_block_others() {
     let shop = Shop::open();
-    // It never reads: what waits for it in the system's buffers is all that it costs.
+    // This client never reads. It uses only the system's socket buffers.
     let _slow = open(&shop, "");
     let mut quick = open(&shop, "");
     let long = "x".repeat(400);
@@ -273,7 +273,7 @@ fn a_slow_listener_holds_up_nobody() {
 }
 
 #[test]
-fn there_is_no_stream_and_no_page_outside_a_sandbox() {
+fn production_server_has_no_stream() {
     let served = Installation::new();
     let running = served.start(&[]);
     let ask = |path: &str| send(&agent(), "GET", &format!("{}{path}", running.url), &[], "");
@@ -290,7 +290,7 @@ fn there_is_no_stream_and_no_page_outside_a_sandbox() {
 }
 
 #[test]
-fn the_page_is_for_this_machine_and_no_foreign_page() {
+fn stream_page_is_local_only() {
     let shop = Shop::open();
     let page = shop.get("/", None).expect(200);
     for text in [

@@ -1,4 +1,4 @@
-//! What a webhook carries: body, signatures and times; to whom each event is told; the legacy body.
+//! Webhook contents: body, signatures, timestamps, filters and the legacy format.
 
 use crate::support::receiver::{Message, Receiver, Reply};
 use crate::support::{LIVE, Shop, TEST};
@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
 const LEGACY_SECRET: &str = "legacy_sandbox";
 
-/// HMAC-SHA256, as a receiver in any language computes it.
+/// HMAC-SHA256, computed independently of Coffer.
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.update(text.as_bytes());
@@ -24,7 +24,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Checks both signatures of a message as its receiver would, against real time.
+/// Verifies both signatures of a message as its receiver does, in real time.
 #[track_caller]
 fn verify(message: &Message, secret: &str, standard_key: &[u8]) {
     let header = |name: &str| message.headers[name].as_str();
@@ -58,7 +58,7 @@ fn verify(message: &Message, secret: &str, standard_key: &[u8]) {
 }
 
 #[test]
-fn a_delivery_is_the_event_signed_in_real_time() {
+fn delivery_contains_the_signed_event() {
     let shop = Shop::open();
     let (endpoint, own) = (
         Receiver::replying(Reply::Status(200)),
@@ -91,7 +91,7 @@ fn a_delivery_is_the_event_signed_in_real_time() {
 }
 
 #[test]
-fn a_secret_of_any_form_signs() {
+fn every_form_of_secret_signs() {
     let shop = Shop::open();
     let receiver = Receiver::replying(Reply::Status(200));
     for (secret, key) in [
@@ -107,7 +107,7 @@ fn a_secret_of_any_form_signs() {
 }
 
 #[test]
-fn an_event_can_be_read_as_soon_as_it_is_told() {
+fn event_can_be_read_when_delivered() {
     let shop = Shop::open();
     let url = Arc::new(OnceLock::from(shop.url().to_owned()));
     let receiver = Receiver::scripted(move |_, message| {
@@ -140,9 +140,9 @@ fn an_event_can_be_read_as_soon_as_it_is_told() {
     assert_eq!(receiver.messages().len(), 20);
 }
 
-/// The types a receiver was told, in the order of its events.
+/// Returns the event types that a receiver got, in the order of the events.
 #[track_caller]
-fn types(receiver: &Receiver) -> Vec<String> {
+fn received_types(receiver: &Receiver) -> Vec<String> {
     let mut events: Vec<Value> = receiver.messages().iter().map(Message::json).collect();
     events.sort_by_key(|event| event["id"].as_str().unwrap().to_owned());
     let kind = |event: &Value| event.get("type").or(event.get("event")).unwrap().clone();
@@ -153,7 +153,7 @@ fn types(receiver: &Receiver) -> Vec<String> {
 }
 
 #[test]
-fn an_endpoint_is_told_what_it_wants_to_hear() {
+fn endpoint_gets_only_its_event_types() {
     let shop = Shop::open();
     let make = || Receiver::replying(Reply::Status(200));
     let (all, test, live, expired, own) = (make(), make(), make(), make(), make());
@@ -170,11 +170,11 @@ fn an_endpoint_is_told_what_it_wants_to_hear() {
     shop.advance("1h");
     let in_live = ["invoice.created", "account.suspended", "invoice.expired"];
     let in_test = ["invoice.created", "invoice.expired"];
-    assert_eq!(types(&live), in_live);
-    assert_eq!(types(&test), in_test);
-    assert_eq!(types(&own), in_test);
+    assert_eq!(received_types(&live), in_live);
+    assert_eq!(received_types(&test), in_test);
+    assert_eq!(received_types(&own), in_test);
     assert_eq!(
-        types(&expired),
+        received_types(&expired),
         ["account.suspended", "invoice.expired", "invoice.expired"]
     );
     assert_eq!(all.messages().len(), 5);
@@ -189,7 +189,7 @@ fn an_endpoint_is_told_what_it_wants_to_hear() {
 }
 
 #[test]
-fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
+fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
     let shop = Shop::open();
     let receiver = Receiver::replying(Reply::Status(200));
     shop.update_account(
@@ -212,7 +212,10 @@ fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
         "detected",
         "underpaid",
     ];
-    assert_eq!(types(&receiver), told.map(|name| format!("invoice.{name}")));
+    assert_eq!(
+        received_types(&receiver),
+        told.map(|name| format!("invoice.{name}"))
+    );
     let messages = receiver.messages();
     let of = |event: &str| {
         let found = messages
@@ -252,7 +255,7 @@ fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
 }
 
 #[test]
-fn a_filter_takes_the_name_that_is_told_or_the_events_own_type() {
+fn filter_accepts_legacy_name_or_event_type() {
     let shop = Shop::open();
     let receivers = [(); 4].map(|()| Receiver::replying(Reply::Status(200)));
     let [by_name, by_type, by_both, as_event] = &receivers;
@@ -286,11 +289,11 @@ fn a_filter_takes_the_name_that_is_told_or_the_events_own_type() {
     assert_eq!(told(by_name), [false, true], "told as invoice.confirmed");
     assert_eq!(told(by_type), [true]);
     assert_eq!(told(by_both), [false, true], "each once");
-    assert_eq!(types(as_event), [confirmed]);
+    assert_eq!(received_types(as_event), [confirmed]);
 }
 
 #[test]
-fn an_invoices_own_url_is_told_of_the_invoice_only() {
+fn webhook_url_of_invoice_gets_only_its_events() {
     let shop = Shop::open();
     let (all, own) = (
         Receiver::replying(Reply::Status(200)),
@@ -306,7 +309,7 @@ fn an_invoices_own_url_is_told_of_the_invoice_only() {
     shop.invoice("20.00", json!({}));
     shop.advance("0s");
     let of_invoice = ["invoice.created", "invoice.detected", "invoice.confirmed"];
-    assert_eq!(types(&own), of_invoice);
+    assert_eq!(received_types(&own), of_invoice);
     let more = ["refund.failed", "invoice.created"];
-    assert_eq!(types(&all), [&of_invoice[..], &more].concat());
+    assert_eq!(received_types(&all), [&of_invoice[..], &more].concat());
 }

@@ -1,4 +1,4 @@
-//! Receivers that hang at many origins: what they leave to others of the same account, and to other accounts.
+//! Receivers that hang at many origins must not delay other receivers of the same account or other accounts.
 
 use crate::customers::addresses::another_account;
 use crate::support::receiver::{Receiver, Reply};
@@ -7,30 +7,30 @@ use coffer::Config;
 use serde_json::json;
 use std::net::SocketAddr;
 
-/// Senders that one account gets for origins that are not known to be quick: a third of all.
+/// Senders that one account may use for origins that are not known to be fast: a third of all.
 const ACCOUNT_SENDERS: usize = 256;
-/// Queues that the worker looks at in one step.
+/// Queues that the worker reads in one step.
 const PAGE: usize = 4_096;
 
-/// A receiver that hangs, and its urls: each is an origin of its own.
-fn hanging(origins: usize) -> (Receiver, Vec<String>) {
+/// Starts a receiver that hangs. Returns URLs with different origins that lead to it.
+fn hanging_origins(origins: usize) -> (Receiver, Vec<String>) {
     let receiver = Receiver::at(SocketAddr::from(([0; 4], 0)), |_, _| Reply::Hang);
     let port = receiver.url().rsplit(':').next().unwrap().to_owned();
     let url = |number: usize| format!("http://127.1.{}.{}:{port}", number / 250, number % 250);
     (receiver, (0..origins).map(url).collect())
 }
 
-/// Makes an invoice with a `webhookUrl`.
+/// Creates an invoice with a `webhookUrl`.
 #[track_caller]
-fn invoice(shop: &Shop, key: &str, url: &str) -> Response {
+fn create_invoice(shop: &Shop, key: &str, url: &str) -> Response {
     let body = json!({ "amount": "20.00", "currency": "EUR", "webhookUrl": url });
     shop.post("/v1/invoices", Some(key), body).expect(201)
 }
 
 #[test]
-fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
+fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
     let shop = Shop::with_config(Config {
-        // No attempt that hangs ends during this test.
+        // No hanging attempt times out during this test.
         webhook_timeout_ms: 600_000,
         ..Config::sandbox()
     });
@@ -40,24 +40,24 @@ fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
     );
     let quick = [(); 2].map(|()| Receiver::replying(Reply::Status(200)));
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {
-        invoice(&shop, key, &quick.url());
+        create_invoice(&shop, key, &quick.url());
         quick.wait(1);
     }
-    let (hanging, urls) = hanging(1_000);
+    let (hanging, urls) = hanging_origins(1_000);
     for url in &urls {
-        invoice(&shop, &own, url);
+        create_invoice(&shop, &own, url);
     }
     hanging.wait(ACCOUNT_SENDERS);
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {
-        invoice(&shop, key, &quick.url());
+        create_invoice(&shop, key, &quick.url());
         quick.wait(2);
     }
-    // A new origin, a new endpoint, and an origin that hangs for somebody else.
+    // A new origin, a new endpoint, and an origin that hangs for another account.
     let (new, endpoint) = (
         Receiver::replying(Reply::Status(200)),
         Receiver::replying(Reply::Status(200)),
     );
-    invoice(&shop, &other, &new.url());
+    create_invoice(&shop, &other, &new.url());
     new.wait(1);
     shop.update_account(json!({ "endpoints": [{ "url": endpoint.url() }] }));
     shop.invoice("20.00", json!({ "webhookUrl": urls[0] }));
@@ -67,32 +67,32 @@ fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
 }
 
 #[test]
-fn new_origin_is_told_once_hanging_ones_end() {
+fn new_origin_is_served_after_hanging_ones_time_out() {
     let shop = Shop::with_config(Config {
-        // Long enough to be slow.
+        // Long enough for the origin to count as slow.
         webhook_timeout_ms: 1_200,
         ..Config::sandbox()
     });
-    let (hanging, urls) = hanging(ACCOUNT_SENDERS + 20);
+    let (hanging, urls) = hanging_origins(ACCOUNT_SENDERS + 20);
     for url in &urls {
-        invoice(&shop, crate::support::TEST, url);
+        create_invoice(&shop, crate::support::TEST, url);
     }
     let new = Receiver::replying(Reply::Status(200));
     shop.invoice("20.00", json!({ "webhookUrl": new.url() }));
     new.wait(1);
     hanging.wait(urls.len());
-    // None was tried again before all were tried.
+    // Every URL is tried once before any is retried.
     assert_eq!(hanging.messages().len(), urls.len());
 }
 
 #[test]
-fn more_queues_than_fit_into_a_step_are_all_seen() {
+fn queues_beyond_one_page_are_processed() {
     let shop = Shop::open();
     let refusing = Receiver::unused_address();
     let good = Receiver::replying(Reply::Status(200));
     shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
     good.wait(1);
-    // In an hour each of these queues has a delivery due.
+    // Each of these queues has a delivery due in an hour.
     let queues = PAGE + 500;
     shop.execute_sql(&format!(
         "create temp table n as with recursive n (n) as (select 1 union all select n + 1 from n where n < {queues})
@@ -103,7 +103,7 @@ fn more_queues_than_fit_into_a_step_are_all_seen() {
            select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
              'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
     ));
-    // Its queue is the first of all, by name.
+    // Its queue sorts first by name.
     for told in 2..10 {
         shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
         good.wait(told);

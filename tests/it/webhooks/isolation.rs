@@ -1,4 +1,4 @@
-//! One receiver that hangs, or a hundred, delay no other.
+//! Hanging receivers, one or a hundred, do not delay others.
 
 use crate::support::Shop;
 use crate::support::receiver::{Message, Receiver, Reply};
@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 
 /// Events in a round.
 const EVENTS: usize = 200;
-/// Rounds with and without the receiver that hangs, one after the other in turn.
+/// Rounds with and without the hanging receiver, alternating.
 const ROUNDS: usize = 3;
-/// What is noise on a busy machine.
+/// Tolerance for noise on a busy machine.
 const NOISE: Duration = Duration::from_millis(50);
 
-/// A shop that tells these urls of new invoices.
+/// Starts a sandbox whose endpoints at these URLs get new invoices.
 #[track_caller]
-fn telling(urls: &[String]) -> Shop {
+fn shop_with_endpoints(urls: &[String]) -> Shop {
     let shop = Shop::open();
     let endpoint = |url: &String| json!({ "url": url, "types": ["invoice.created"] });
     shop.update_account(json!({ "endpoints": urls.iter().map(endpoint).collect::<Vec<Value>>() }));
     shop
 }
 
-/// Makes so many invoices; how long it took from asking for each until the receiver was told.
+/// Creates this many invoices. Returns the time from each request to its delivery.
 #[track_caller]
 fn latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
     let already = receiver.messages().len();
@@ -41,25 +41,25 @@ fn latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
     messages[already..].iter().map(latency).collect()
 }
 
-/// What 99 of 100 kept below.
+/// Returns the 99th percentile.
 fn p99(mut latencies: Vec<Duration>) -> Duration {
     latencies.sort();
     latencies[latencies.len() * 99 / 100 - 1]
 }
 
 #[test]
-fn one_that_hangs_does_not_slow_down_its_neighbour() {
+fn hanging_receiver_does_not_slow_down_another() {
     let (alone, beside) = (
         Receiver::replying(Reply::Status(200)),
         Receiver::replying(Reply::Status(200)),
     );
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        // New shops, which know nothing yet of either receiver.
-        let quiet = telling(&[alone.url()]);
+        // A new sandbox has no statistics about either receiver.
+        let quiet = shop_with_endpoints(&[alone.url()]);
         without.extend(latencies(&quiet, &alone, EVENTS));
         let hanging = Receiver::replying(Reply::Hang);
-        let crowded = telling(&[hanging.url(), beside.url()]);
+        let crowded = shop_with_endpoints(&[hanging.url(), beside.url()]);
         with.extend(latencies(&crowded, &beside, EVENTS));
         assert!(!hanging.messages().is_empty(), "it was tried");
         drop(hanging);
@@ -72,7 +72,7 @@ fn one_that_hangs_does_not_slow_down_its_neighbour() {
 }
 
 #[test]
-fn a_path_that_hangs_does_not_delay_another_of_the_same_host() {
+fn hanging_path_does_not_delay_another_path_of_the_host() {
     let receiver = Receiver::scripted(|_, message| {
         if message.path == "/slow" {
             Reply::Hang
@@ -81,7 +81,7 @@ fn a_path_that_hangs_does_not_delay_another_of_the_same_host() {
         }
     });
     let url = receiver.url();
-    let shop = telling(&[url.replace("/hook", "/slow"), url]);
+    let shop = shop_with_endpoints(&[url.replace("/hook", "/slow"), url]);
     let begun = Instant::now();
     for _ in 0..40 {
         shop.invoice("20.00", json!({}));
@@ -104,15 +104,15 @@ fn a_path_that_hangs_does_not_delay_another_of_the_same_host() {
 }
 
 #[test]
-fn a_hundred_that_hang_do_not_stop_one_that_answers() {
+fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
     let (good, hanging) = (
         Receiver::replying(Reply::Status(200)),
         Receiver::replying(Reply::Hang),
     );
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
-    let shop = telling(&urls);
-    // Enough for every share of those that hang to be used up, before the first of them is given up.
+    let shop = shop_with_endpoints(&urls);
+    // Runs until the hanging receivers hold all their slots, before the first of them times out.
     let begun = Instant::now();
     latencies(&shop, &good, 20);
     assert!(
@@ -120,13 +120,13 @@ fn a_hundred_that_hang_do_not_stop_one_that_answers() {
         "{:?}",
         begun.elapsed()
     );
-    // Each was tried.
+    // Each hanging receiver got an attempt.
     hanging.wait(100);
     drop(hanging);
 }
 
 #[test]
-fn what_hung_before_a_reset_delays_nothing_after_it() {
+fn reset_discards_hanging_attempts() {
     let receiver = Receiver::scripted(|number, _| {
         if number < 4 {
             Reply::Hang
@@ -134,7 +134,7 @@ fn what_hung_before_a_reset_delays_nothing_after_it() {
             Reply::Status(200)
         }
     });
-    let shop = telling(&[receiver.url()]);
+    let shop = shop_with_endpoints(&[receiver.url()]);
     for _ in 0..4 {
         shop.invoice("20.00", json!({}));
     }
@@ -152,9 +152,9 @@ fn what_hung_before_a_reset_delays_nothing_after_it() {
 }
 
 #[test]
-fn more_that_hang_than_can_be_sent_to_at_once_delay_none_that_answered_quickly() {
+fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
     let config = Config {
-        // Longer than this test is waited for: an attempt that hangs makes no room.
+        // Longer than the test: a hanging attempt never frees its slot.
         webhook_timeout_ms: 600_000,
         ..Config::sandbox()
     };
@@ -171,11 +171,11 @@ fn more_that_hang_than_can_be_sent_to_at_once_delay_none_that_answered_quickly()
     ));
     shop.update_account(json!({ "endpoints": endpoints }));
     let invoices: Vec<Value> = (0..4).map(|_| shop.invoice("20.00", json!({}))).collect();
-    // It is known, and that nothing waits for it any more does not change that.
+    // The receiver stays known as fast even if nothing is queued for it.
     good.wait(4);
     for (number, invoice) in invoices.iter().enumerate() {
         shop.cancel(invoice["id"].as_str().unwrap()).expect(200);
-        // Those of the first alone are more than there are senders for such.
+        // The first account alone has more hanging origins than senders for such origins.
         hanging.wait(200);
         let told = good.wait(5 + number);
         assert_eq!(told[4 + number].json()["type"], "invoice.cancelled");

@@ -1,4 +1,4 @@
-//! Webhooks: what they carry, when they are sent again, and receivers that refuse or hang.
+//! Webhooks: contents, retries, and receivers that reject or hang.
 
 mod contents;
 mod hanging;

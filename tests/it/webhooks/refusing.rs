@@ -1,5 +1,5 @@
-//! A receiver that refuses everything: after twenty times it is left alone for a while between two attempts, in real
-//! time, until it takes one. Nobody else waits for it.
+//! A receiver that rejects everything: after 20 failures it gets a pause in real time between attempts, until it
+//! accepts a delivery. Other receivers are not delayed.
 
 use crate::support::installation::Installation;
 use crate::support::receiver::{Receiver, Reply};
@@ -7,11 +7,11 @@ use crate::support::{Shop, agent, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
 
-/// No pause ends while a test is at work.
+/// No pause ends during a test.
 const AN_HOUR_MS: u32 = 3_600_000;
 
-/// A shop in production that tells these urls of new invoices.
-fn telling(urls: &[String]) -> Installation {
+/// Sets up a production file whose endpoints at these URLs get new invoices.
+fn installation_with_endpoints(urls: &[String]) -> Installation {
     let served = Installation::new();
     let insert =
         "insert into endpoints (id, account, url, secret, format, types, enabled, created_at)
@@ -23,7 +23,7 @@ fn telling(urls: &[String]) -> Installation {
     served
 }
 
-/// Starts it in this process, where a pause takes this long.
+/// Starts the server in this process with this pause.
 fn start(served: &Installation, webhook_pause_ms: u32) -> Server {
     let config = Config {
         kind: coffer::store::Kind::Production,
@@ -35,8 +35,8 @@ fn start(served: &Installation, webhook_pause_ms: u32) -> Server {
     Server::start(config).unwrap()
 }
 
-/// Makes so many invoices, for each of which an endpoint is told something.
-fn invoices(served: &Installation, server: &Server, count: usize, more: &Value) {
+/// Creates this many invoices, each with a delivery to the endpoint.
+fn create_invoices(served: &Installation, server: &Server, count: usize, more: &Value) {
     let (url, agent) = (format!("{}/v1/invoices", server.url()), agent());
     for _ in 0..count {
         let mut body = json!({ "amount": "20.00", "currency": "EUR" });
@@ -48,74 +48,74 @@ fn invoices(served: &Installation, server: &Server, count: usize, more: &Value) 
 }
 
 #[test]
-fn who_refuses_twenty_in_a_row_is_left_alone_for_a_while_and_nobody_else_is() {
+fn receiver_pauses_after_twenty_failures_and_others_do_not() {
     let (refusing, good) = (
         Receiver::replying(Reply::Status(500)),
         Receiver::replying(Reply::Status(200)),
     );
-    let served = telling(&[refusing.url(), good.url()]);
+    let served = installation_with_endpoints(&[refusing.url(), good.url()]);
     let server = start(&served, AN_HOUR_MS);
-    invoices(&served, &server, 60, &json!({}));
+    create_invoices(&served, &server, 60, &json!({}));
     good.wait(60);
     refusing.wait(20);
-    // Whatever it is told in the meantime, and whoever else is.
-    invoices(&served, &server, 5, &json!({}));
+    // New deliveries do not end the pause, and other receivers get theirs.
+    create_invoices(&served, &server, 5, &json!({}));
     good.wait(65);
     assert_eq!(refusing.messages().len(), 20);
     drop(server);
-    // With no pauses, all that waits goes out at once.
+    // Without pauses, all waiting deliveries are sent at once.
     let _server = start(&served, 0);
     refusing.wait(20 + 45);
 }
 
 #[test]
-fn one_success_ends_the_pauses() {
+fn success_ends_the_pauses() {
     let receiver =
         Receiver::scripted(|number, _| Reply::Status(if number == 19 { 200 } else { 500 }));
     let good = Receiver::replying(Reply::Status(200));
-    let served = telling(&[receiver.url(), good.url()]);
+    let served = installation_with_endpoints(&[receiver.url(), good.url()]);
     let server = start(&served, AN_HOUR_MS);
-    invoices(&served, &server, 60, &json!({}));
+    create_invoices(&served, &server, 60, &json!({}));
     good.wait(60);
     receiver.wait(40);
-    invoices(&served, &server, 5, &json!({}));
+    create_invoices(&served, &server, 5, &json!({}));
     good.wait(65);
     assert_eq!(receiver.messages().len(), 40);
 }
 
 #[test]
-fn after_its_pause_it_is_tried_again() {
+fn receiver_is_tried_again_after_its_pause() {
     let receiver =
         Receiver::scripted(|number, _| Reply::Status(if number < 22 { 500 } else { 200 }));
-    let served = telling(&[receiver.url()]);
+    let served = installation_with_endpoints(&[receiver.url()]);
     let server = start(&served, 50);
-    invoices(&served, &server, 60, &json!({}));
+    create_invoices(&served, &server, 60, &json!({}));
     receiver.wait(60);
 }
 
 #[test]
-fn failing_origins_of_an_account_share_their_pauses() {
+fn failing_origins_of_an_account_share_pauses() {
     let refusing = Receiver::replying(Reply::Status(500));
     let good = Receiver::replying(Reply::Status(200));
-    let served = telling(&[]);
+    let served = installation_with_endpoints(&[]);
     let server = start(&served, AN_HOUR_MS);
     let port = refusing.url().split(':').nth(2).unwrap().to_owned();
-    // Each is an origin of its own, at which the same receiver listens or nobody does.
+    // Each URL is a different origin, on which the same receiver listens or none.
     let tell = |host: u32| {
         let url = format!("http://127.0.0.{host}:{port}");
-        invoices(&served, &server, 1, &json!({ "webhookUrl": url }));
+        create_invoices(&served, &server, 1, &json!({ "webhookUrl": url }));
     };
     (1..=40).for_each(tell);
     let failed = "select cast(count(*) as text) from attempts where status is not 200";
     served.poll(failed, &["40"]);
-    // All fall due again. They pause, and new origins do not.
+    // All deliveries become due again. Known origins pause, and new origins do not.
     let due = "update deliveries set next_attempt_at = 0 where state = 'pending'";
     served.open_file().execute(due, []).unwrap();
     for host in 41..=44 {
         tell(host);
         served.poll(failed, &[&host.to_string()]);
     }
-    invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
+    create_invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
     good.wait(1);
     // The success ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
@@ -123,7 +123,7 @@ fn failing_origins_of_an_account_share_their_pauses() {
 }
 
 #[test]
-fn moving_the_sandboxs_clock_waits_for_nobodys_pause() {
+fn sandbox_advance_ignores_pauses() {
     let shop = Shop::with_config(Config {
         webhook_pause_ms: AN_HOUR_MS,
         ..Config::sandbox()
@@ -138,6 +138,6 @@ fn moving_the_sandboxs_clock_waits_for_nobodys_pause() {
 }
 
 #[test]
-fn a_receiver_that_refuses_gets_twenty_attempts_a_second() {
+fn rejecting_receiver_gets_at_most_twenty_attempts_a_second() {
     assert_eq!(Config::sandbox().webhook_pause_ms, 50);
 }

@@ -1,4 +1,4 @@
-//! When a webhook that was not taken is sent again, and when no more.
+//! Retries of webhooks that were not accepted.
 
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::scratch::Scratch;
@@ -8,22 +8,22 @@ use coffer::domain::time::Time;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// When the attempts are made, in seconds from the event.
+/// Times of the attempts, in seconds from the event.
 const TABLE: [i64; 11] = [
     0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360,
 ];
 
-/// A sandbox whose webhooks do not wait long.
-fn impatient() -> Config {
+/// Starts a sandbox with a short webhook timeout.
+fn shop_with_short_timeout() -> Config {
     Config {
         webhook_timeout_ms: 300,
         ..Config::sandbox()
     }
 }
 
-/// The seconds from `start` to each attempt of a delivery.
+/// Returns the seconds from `start` to each attempt of a delivery.
 #[track_caller]
-fn attempts(delivery: &Value, start: &Value) -> Vec<i64> {
+fn attempt_seconds(delivery: &Value, start: &Value) -> Vec<i64> {
     let ms = |at: &Value| at.as_str().unwrap().parse::<Time>().unwrap().0;
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     let spans = attempts.map(|attempt| ms(&attempt["at"]) - ms(start));
@@ -36,7 +36,7 @@ fn attempts(delivery: &Value, start: &Value) -> Vec<i64> {
 }
 
 impl Shop {
-    /// The one delivery to this url.
+    /// Returns the single delivery to this URL.
     #[track_caller]
     fn delivery_to(&self, url: &str) -> Value {
         let mut to_url = self.deliveries();
@@ -47,8 +47,8 @@ impl Shop {
 }
 
 #[test]
-fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
-    let shop = Shop::with_config(impatient());
+fn failing_delivery_is_tried_eleven_times_in_a_day() {
+    let shop = Shop::with_config(shop_with_short_timeout());
     let elsewhere = Receiver::replying(Reply::Status(200));
     let nobody = format!("http://{}/hook", Receiver::unused_address());
     let cases = [
@@ -79,13 +79,20 @@ fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
     shop.update_account(json!({ "endpoints": endpoints }));
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("85359s");
-    assert!(shop.deliveries().iter().all(
-        |delivery| delivery["state"] == "pending" && attempts(delivery, &start) == TABLE[..10]
-    ));
+    assert!(
+        shop.deliveries()
+            .iter()
+            .all(|delivery| delivery["state"] == "pending"
+                && attempt_seconds(delivery, &start) == TABLE[..10])
+    );
     shop.advance("10d");
     let check = |url: &str, status: &Value, error: &Value| {
         let delivery = shop.delivery_to(url);
-        assert_eq!(attempts(&delivery, &start), TABLE, "{status} {error}");
+        assert_eq!(
+            attempt_seconds(&delivery, &start),
+            TABLE,
+            "{status} {error}"
+        );
         assert_eq!(
             (&delivery["state"], &delivery["nextAttemptAt"]),
             (&json!("failed"), &Value::Null)
@@ -117,7 +124,7 @@ fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
 }
 
 #[test]
-fn whoever_recovers_is_told_at_the_next_attempt() {
+fn recovered_receiver_gets_the_next_attempt() {
     let shop = Shop::open();
     let receiver =
         Receiver::scripted(|number, _| Reply::Status(if number < 3 { 503 } else { 204 }));
@@ -131,7 +138,7 @@ fn whoever_recovers_is_told_at_the_next_attempt() {
     shop.advance("10d");
     for url in [receiver.url(), down_url] {
         let delivery = shop.delivery_to(&url);
-        assert_eq!(attempts(&delivery, &start), TABLE[..4]);
+        assert_eq!(attempt_seconds(&delivery, &start), TABLE[..4]);
         assert_eq!(
             (&delivery["state"], &delivery["nextAttemptAt"]),
             (&json!("delivered"), &Value::Null)
@@ -141,7 +148,7 @@ fn whoever_recovers_is_told_at_the_next_attempt() {
 }
 
 #[test]
-fn what_a_receiver_asks_for_is_not_waited_for() {
+fn retry_after_is_ignored() {
     let shop = Shop::open();
     let receiver = Receiver::replying(Reply::RetryAfter(86_400));
     let types = json!(["invoice.created"]);
@@ -149,12 +156,12 @@ fn what_a_receiver_asks_for_is_not_waited_for() {
     let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("2m");
     let delivery = shop.delivery_to(&receiver.url());
-    assert_eq!(attempts(&delivery, &start), TABLE[..3]);
+    assert_eq!(attempt_seconds(&delivery, &start), TABLE[..3]);
     assert_eq!(delivery["attempts"][0]["status"], 503);
 }
 
 #[test]
-fn a_gap_is_counted_from_the_start_of_the_attempt() {
+fn retry_gap_starts_at_the_attempt() {
     let shop = Shop::open();
     let inbox = "/sandbox/inbox/slow";
     let behaviour = json!({ "status": 500, "delayMs": 400, "times": 1 });
@@ -182,7 +189,7 @@ fn a_gap_is_counted_from_the_start_of_the_attempt() {
 }
 
 #[test]
-fn what_a_removed_endpoint_was_to_be_told_is_given_up() {
+fn deliveries_of_a_removed_endpoint_are_cancelled() {
     let shop = Shop::open();
     let failing = Receiver::replying(Reply::Status(500));
     let hanging = Receiver::replying(Reply::Delayed(Duration::from_millis(300)));
@@ -200,7 +207,7 @@ fn what_a_removed_endpoint_was_to_be_told_is_given_up() {
             (&json!("failed"), &Value::Null)
         );
     }
-    // An attempt that was under way is kept, and what was taken was taken.
+    // An attempt in progress and an accepted delivery are kept.
     let taken = || shop.delivery_to(&hanging.url())["state"] == "delivered";
     while !taken() {}
     let attempts = shop.delivery_to(&hanging.url())["attempts"].clone();
@@ -214,7 +221,7 @@ fn what_a_removed_endpoint_was_to_be_told_is_given_up() {
 }
 
 #[test]
-fn a_kept_file_goes_on_with_what_is_to_be_sent() {
+fn kept_file_resumes_pending_deliveries() {
     let scratch = Scratch::new();
     let config = Config {
         file: Some(scratch.path("kept.db")),
@@ -235,12 +242,12 @@ fn a_kept_file_goes_on_with_what_is_to_be_sent() {
     let shop = Shop::with_config(config);
     shop.advance("1d");
     let delivery = shop.delivery_to(&receiver.url());
-    assert_eq!(attempts(&delivery, &start), TABLE[..3]);
+    assert_eq!(attempt_seconds(&delivery, &start), TABLE[..3]);
     assert_eq!(delivery["state"], "delivered");
 }
 
 #[test]
-fn a_server_stops_within_seconds_whoever_hangs_and_sends_again_afterwards() {
+fn server_stops_despite_hanging_receiver_and_resends() {
     let scratch = Scratch::new();
     let config = Config {
         file: Some(scratch.path("kept.db")),
@@ -287,6 +294,6 @@ fn a_server_stops_within_seconds_whoever_hangs_and_sends_again_afterwards() {
 }
 
 #[test]
-fn a_receiver_is_given_ten_seconds() {
+fn receiver_has_ten_seconds() {
     assert_eq!(Config::sandbox().webhook_timeout_ms, 10_000);
 }

@@ -1,4 +1,4 @@
-//! The official library of Standard Webhooks verifies what Coffer sends, with the secrets that the README names.
+//! The official Standard Webhooks library verifies Coffer's messages with the secrets of the README.
 
 use crate::support::{Shop, tools};
 use base64::Engine;
@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Verifies a message by the library; exit code 0 where it is right.
+/// Python program that verifies a message with the library. Exit code 0 means valid.
 const VERIFY: &str = "
 import json, sys
 from standardwebhooks import Webhook
@@ -15,8 +15,8 @@ headers = {name.lower(): value for name, value in message['headers'].items()}
 Webhook(secret).verify(message['body'], headers)
 ";
 
-/// Reply the library take this message with this secret?
-fn verifies(secret: &str, message: &Value) -> bool {
+/// Returns `true` if the library accepts this message with this secret.
+fn is_accepted(secret: &str, message: &Value) -> bool {
     let message = message.to_string();
     let output = Command::new("python3")
         .args(["-c", VERIFY, secret, &message])
@@ -25,7 +25,7 @@ fn verifies(secret: &str, message: &Value) -> bool {
 }
 
 #[test]
-fn the_official_library_verifies_every_kind_of_secret() {
+fn official_library_verifies_every_form_of_secret() {
     let program = "import standardwebhooks; print('there')";
     let untested = "verification by the official library";
     if tools::probe("python3", &["-c", program], untested).is_none() {
@@ -57,10 +57,10 @@ fn the_official_library_verifies_every_kind_of_secret() {
         let path = format!("/sandbox/inbox/{name}");
         let told = shop.get(&path, None).expect(200).json();
         let message = &told["data"][0];
-        assert!(verifies(&secret, message), "{name}: {message}");
-        assert!(!verifies(&wrong, message), "{name}");
+        assert!(is_accepted(&secret, message), "{name}: {message}");
+        assert!(!is_accepted(&wrong, message), "{name}");
         let mut other = message.clone();
         other["body"] = json!(format!("{} ", message["body"].as_str().unwrap()));
-        assert!(!verifies(&secret, &other), "{name}: another body");
+        assert!(!is_accepted(&secret, &other), "{name}: another body");
     }
 }

@@ -1,4 +1,5 @@
-//! What is told and listed: each type and each status by its name, exactly as it is read, and to nobody else.
+//! Event types and invoice statuses in lists: each by its name, equal to the object as read, and visible to its account
+//! only.
 
 use crate::customers::addresses::another_account;
 use crate::support::receiver::{Receiver, Reply};
@@ -8,7 +9,7 @@ use coffer::domain::status::InvoiceStatus;
 use coffer::http::{Auth, Route, routes};
 use serde_json::{Value, json};
 
-/// The types that are documented.
+/// The documented event types.
 const TYPES: [&str; 16] = [
     "invoice.created",
     "invoice.detected",
@@ -27,7 +28,7 @@ const TYPES: [&str; 16] = [
     "account.approved",
     "account.suspended",
 ];
-/// The statuses that are documented.
+/// The documented statuses.
 const STATUSES: [&str; 10] = [
     "created",
     "awaiting_payment",
@@ -41,27 +42,27 @@ const STATUSES: [&str; 10] = [
     "failed",
 ];
 
-/// The entries of a list.
+/// Returns the entries of a list.
 #[track_caller]
-fn listed(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
+fn entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
     let list = shop.get(path, Some(key)).expect(200).json();
     list["data"].as_array().unwrap().clone()
 }
 
-/// Asserts that this was told last of an invoice, and that the event has the invoice as it is read.
+/// Asserts the type of an invoice's last event, and that the event contains the invoice as it is read.
 #[track_caller]
-fn tells(shop: &Shop, id: &str, status: &str) {
+fn assert_last_event(shop: &Shop, id: &str, status: &str) {
     let invoice = shop.get_invoice(id);
     assert_eq!(invoice["status"], status);
-    let last = listed(shop, &format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
+    let last = entries(shop, &format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
     assert_eq!(last["type"], format!("invoice.{status}"));
     assert_eq!(last["data"]["object"], invoice, "{status}");
     assert_eq!(last["created"], shop.now());
 }
 
-/// Brings one test invoice to each status but `awaiting_payment`, which is not told; their ids in that order.
+/// Creates test invoices in each status except `awaiting_payment`, which has no event. Returns their ids in order.
 #[track_caller]
-fn one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
+fn create_one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
     let make = || {
         let more = json!({ "asset": "LTC", "ttlSeconds": 60, "metadata": { "n": 1.10 } });
         let invoice = shop.invoice("100.00", more);
@@ -69,13 +70,13 @@ fn one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
     };
     let confirmed = |id: &str, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
-        tells(shop, id, "detected");
+        assert_last_event(shop, id, "detected");
         shop.move_payment(&payment, "confirmed");
         payment
     };
     let [expired, late] = [make(), make()];
     shop.advance("1m");
-    tells(shop, &expired, "expired");
+    assert_last_event(shop, &expired, "expired");
     let payment = shop.pay(json!({ "invoice": late }));
     shop.move_payment(&payment, "confirmed");
     let [detected, paid, over, under, cancelled, failed] = std::array::from_fn(|_| make());
@@ -102,25 +103,25 @@ fn one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn an_event_of_an_invoice_has_it_as_it_is_read() {
+fn event_contains_the_invoice_as_read() {
     let shop = Shop::open();
-    for (status, id) in one_of_each(&shop) {
+    for (status, id) in create_one_of_each(&shop) {
         if status != "expired" {
-            tells(&shop, &id, status);
+            assert_last_event(&shop, &id, status);
         }
     }
 }
 
 #[test]
-fn every_status_can_be_asked_for_and_no_other() {
+fn status_filter_accepts_documented_statuses_only() {
     assert_eq!(InvoiceStatus::TEXTS, STATUSES);
     let shop = Shop::open();
-    let mut all = one_of_each(&shop);
+    let mut all = create_one_of_each(&shop);
     let picked = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let picked = picked["id"].as_str().unwrap().to_owned();
     all.push(("awaiting_payment", picked));
     for (status, id) in &all {
-        let found = listed(&shop, &format!("/v1/invoices?status={status}"), TEST);
+        let found = entries(&shop, &format!("/v1/invoices?status={status}"), TEST);
         assert_eq!(found, [shop.get_invoice(id)], "{status}");
         let paid = ["confirmed", "overpaid"].contains(status);
         assert_eq!(found[0]["paid"], paid, "{status}");
@@ -133,10 +134,10 @@ fn every_status_can_be_asked_for_and_no_other() {
 }
 
 #[test]
-fn every_type_can_be_asked_for_and_no_other() {
+fn type_filter_accepts_documented_types_only() {
     assert_eq!(EventType::TEXTS, TYPES);
     let shop = Shop::open();
-    one_of_each(&shop);
+    create_one_of_each(&shop);
     shop.addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.001" });
     shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
@@ -150,7 +151,7 @@ fn every_type_can_be_asked_for_and_no_other() {
     shop.update_account(json!({ "status": "active" }));
     for kind in TYPES {
         let path = format!("/v1/events?limit=200&type={kind}");
-        let found = [listed(&shop, &path, TEST), listed(&shop, &path, LIVE)].concat();
+        let found = [entries(&shop, &path, TEST), entries(&shop, &path, LIVE)].concat();
         assert!(!found.is_empty(), "{kind}");
         assert!(found.iter().all(|event| event["type"] == kind), "{kind}");
     }
@@ -167,7 +168,7 @@ fn every_type_can_be_asked_for_and_no_other() {
 }
 
 #[test]
-fn an_account_is_told_as_it_is_read() {
+fn event_contains_the_account_as_read() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
     let receiver = Receiver::replying(Reply::Status(200));
@@ -200,21 +201,21 @@ fn an_account_is_told_as_it_is_read() {
     assert_eq!(receiver.messages().len(), 2);
 }
 
-/// The routes that read something of the account without naming it.
-fn lists() -> impl Iterator<Item = &'static Route> {
+/// Returns the list routes of the account.
+fn list_routes() -> impl Iterator<Item = &'static Route> {
     routes(false).filter(|route| {
         route.auth() == Auth::Secret && route.method == "GET" && !route.path.contains('{')
     })
 }
 
 #[test]
-fn an_account_reads_on_in_every_state() {
+fn account_can_read_in_every_state() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     for status in ["pending", "suspended", "rejected", "active"] {
         shop.update_account(json!({ "status": status }));
         for key in [TEST, LIVE] {
-            for route in lists() {
+            for route in list_routes() {
                 shop.get(route.path, Some(key)).expect(200);
             }
             let merchant = shop.get("/v1/merchant", Some(key)).expect(200).json();
@@ -224,16 +225,16 @@ fn an_account_reads_on_in_every_state() {
     }
 }
 
-/// The ids of a list.
+/// Returns the ids of a list.
 #[track_caller]
 fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
-    let entries = listed(shop, path, key).into_iter();
+    let entries = entries(shop, path, key).into_iter();
     let id = |entry: Value| entry["id"].as_str().unwrap().to_owned();
     entries.map(id).collect()
 }
 
 #[test]
-fn no_list_shows_what_is_not_the_keys_own() {
+fn lists_show_only_objects_of_the_key() {
     let shop = Shop::open();
     let mut invoices = Vec::new();
     for key in [TEST, LIVE] {
@@ -247,9 +248,9 @@ fn no_list_shows_what_is_not_the_keys_own() {
     shop.payout("20.00");
     let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
     let mut walked = 0;
-    for route in lists() {
+    for route in list_routes() {
         let path = route.path;
-        // The coins are everybody's; the account itself is no list; a balance has no id.
+        // Coins are the same for all accounts, the account is no list, and a balance has no id.
         if ["/v1/currencies", "/v1/merchant", "/v1/balances"].contains(&path) {
             continue;
         }
@@ -259,7 +260,7 @@ fn no_list_shows_what_is_not_the_keys_own() {
         assert!(!live.is_empty(), "{path}");
         assert!(test.iter().all(|id| !live.contains(id)), "{path}");
         for other in &others {
-            let of_other = listed(&shop, path, other);
+            let of_other = entries(&shop, path, other);
             let own = |entry: &Value| entry["type"] == "account.approved";
             assert!(of_other.iter().all(own), "{path}");
         }
@@ -269,15 +270,15 @@ fn no_list_shows_what_is_not_the_keys_own() {
         "invoices, ledger, payouts, refunds, events, deposits"
     );
     for other in &others {
-        let balances = listed(&shop, "/v1/balances", other);
+        let balances = entries(&shop, "/v1/balances", other);
         assert!(balances.iter().all(|balance| balance["sales"] == "0.00"));
     }
-    // Nor does naming what is not one's own.
+    // A filter by a foreign invoice finds nothing, either.
     for (invoice, foreign) in [(&invoices[0], LIVE), (&invoices[1], TEST)] {
         for key in [foreign, &others[0], &others[1]] {
             for query in ["refunds?invoiceId", "events?object"] {
                 let path = format!("/v1/{query}={invoice}");
-                assert_eq!(listed(&shop, &path, key), Vec::<Value>::new(), "{path}");
+                assert_eq!(entries(&shop, &path, key), Vec::<Value>::new(), "{path}");
             }
         }
     }
@@ -293,7 +294,7 @@ fn no_list_shows_what_is_not_the_keys_own() {
 }
 
 #[test]
-fn a_filter_shows_a_part_of_what_the_list_shows() {
+fn filter_returns_a_subset_of_the_list() {
     let shop = Shop::open();
     let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
     let keys = [TEST, LIVE, &others[0], &others[1]];
@@ -325,9 +326,9 @@ fn a_filter_shows_a_part_of_what_the_list_shows() {
             ("deposits", "customer=ada", "/customer", "ada"),
         ] {
             let path = format!("/v1/{list}?limit=100");
-            let mut expected = listed(&shop, &path, key);
+            let mut expected = entries(&shop, &path, key);
             expected.retain(|entry| entry.pointer(field) == Some(&json!(value)));
-            let found = listed(&shop, &format!("{path}&{filter}"), key);
+            let found = entries(&shop, &format!("{path}&{filter}"), key);
             assert_eq!(found, expected, "{list}?{filter}");
             assert!(!found.is_empty(), "{list}?{filter}");
         }

@@ -1,7 +1,7 @@
-//! *Taking real money*, done as its page says, from an empty folder: its commands are run as they stand there, but for
-//! ports and for where the receiver lies.
+//! The guide *Taking real money*, followed from an empty folder. Its commands are run unchanged, except for ports and
+//! the path of the receiver.
 //!
-//! What always holds: the node that the page starts ends with the test.
+//! Invariant: the node that the guide starts ends with the test.
 
 use super::{blocks, path};
 use crate::file::audit::findings;
@@ -21,26 +21,26 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const UNTESTED: &str = "taking real money as its page says";
-/// The chain id of Base, and the contract of USDC there.
+/// Chain id of Base, and the contract of USDC there.
 const BASE: u64 = 8453;
 const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 
-/// Somebody who does what the page says.
+/// A reader who follows the guide.
 struct Reader {
     scratch: Scratch,
-    /// What is left of the page: each block, and what it is.
+    /// Remaining blocks of the guide, each with its label.
     blocks: VecDeque<(String, String)>,
-    /// What stands in the page, and what it is here.
+    /// Replacements in the commands: text of the guide, text of the test.
     changes: Vec<(&'static str, String)>,
     /// The first terminal.
     terminal: Process,
-    /// The second one.
+    /// The second terminal, which runs Coffer.
     serve: Option<Process>,
     url: String,
 }
 
 impl Reader {
-    /// Sits down in an empty folder; nothing where the machine has not what the page asks for.
+    /// Prepares an empty folder. Returns `None` if a required program is not installed.
     #[track_caller]
     fn new(base: &str) -> Option<Reader> {
         for (tool, argument) in [
@@ -57,7 +57,7 @@ impl Reader {
         command.args(["-eu"]).current_dir(scratch.path(""));
         let terminal = Process::start_with(command.env("PATH", path()), Stdio::inherit());
         let (coffer, shop) = (Receiver::unused_address(), Receiver::unused_address());
-        // Nobody else takes it meanwhile: the system gives each free port in turn.
+        // No other process gets this port soon: the system assigns free ports in turn.
         let rpc = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = rpc.local_addr().unwrap().port().to_string();
         let receiver = format!(
@@ -73,7 +73,7 @@ impl Reader {
                 ("19443", port),
                 ("https://mainnet.base.org", base.to_owned()),
                 ("/path/to/coffer/target/release/examples/receiver", receiver),
-                // What is ended is Coffer, not the shell around it.
+                // The process that ends is Coffer, not its shell.
                 ("\ncoffer serve\n", "\nexec coffer serve\n".to_owned()),
             ],
             terminal,
@@ -82,7 +82,7 @@ impl Reader {
         })
     }
 
-    /// The next block of the page, which is of this kind.
+    /// Returns the next block, which must have this label.
     #[track_caller]
     fn next(&mut self, kind: &str) -> String {
         let (found, block) = self.blocks.pop_front().unwrap();
@@ -92,9 +92,9 @@ impl Reader {
             .fold(block, |block, (old, new)| block.replace(old, new))
     }
 
-    /// Types the next block into the first terminal, and waits for its end; what it printed.
+    /// Runs the next block in the first terminal and returns its output.
     #[track_caller]
-    fn does(&mut self, kind: &str) -> String {
+    fn run_next(&mut self, kind: &str) -> String {
         let block = self.next(kind);
         self.terminal
             .write_input(&format!("{block}\necho; echo DONE\n"));
@@ -103,7 +103,7 @@ impl Reader {
         lines.join("\n")
     }
 
-    /// Runs a block in a terminal of its own.
+    /// Runs a block in another terminal.
     #[track_caller]
     fn another_terminal(&self, block: &str) -> Process {
         let mut command = Command::new("sh");
@@ -111,28 +111,28 @@ impl Reader {
         Process::start(command.env("PATH", path()))
     }
 
-    /// Starts Coffer in the second terminal, until it is ready.
+    /// Starts Coffer in the second terminal and waits until it is ready.
     #[track_caller]
-    fn serves(&mut self, block: &str) {
+    fn start_serve(&mut self, block: &str) {
         let process = self.another_terminal(block);
         assert_eq!(process.url(), self.url);
         self.serve = Some(process);
     }
 
-    /// Presses Ctrl-C there.
+    /// Presses Ctrl-C in the second terminal.
     #[track_caller]
-    fn ends(&mut self) {
+    fn stop_serve(&mut self) {
         assert!(self.serve.take().unwrap().interrupt());
     }
 
-    /// A file of the folder that the page makes.
+    /// Returns the path of a file in the folder that the guide creates.
     fn path(&self, name: &str) -> PathBuf {
         self.scratch.path("till").join(name)
     }
 
-    /// A part of a JSON file that the page has written.
+    /// Returns a field of a JSON file that the guide has written.
     #[track_caller]
-    fn told(&self, name: &str, field: &str) -> String {
+    fn json_field(&self, name: &str, field: &str) -> String {
         let text = std::fs::read_to_string(self.path(name)).unwrap();
         let file: Value = serde_json::from_str(&text).unwrap();
         file[field].as_str().unwrap().to_owned()
@@ -140,8 +140,8 @@ impl Reader {
 
     /// Waits until a coin is on offer.
     #[track_caller]
-    fn until_on_offer(&self, asset: &str) {
-        let key = self.told("key.json", "key");
+    fn wait_until_offered(&self, asset: &str) {
+        let key = self.json_field("key.json", "key");
         let (agent, url) = (agent(), format!("{}/v1/currencies", self.url));
         let is_offered = || {
             let offered = send(&agent, "GET", &url, &[("X-API-Key", &key)], "").expect(200);
@@ -152,9 +152,9 @@ impl Reader {
         assert!(polling::until(is_offered), "{asset} is never on offer");
     }
 
-    /// Waits until the file answers a query so.
+    /// Waits until a query of the file returns this number.
     #[track_caller]
-    fn until_file_says(&self, query: &str, answer: i64) {
+    fn wait_until_query(&self, query: &str, answer: i64) {
         let file = Connection::open(self.path("coffer.db")).unwrap();
         let says = || {
             let said: i64 = file.query_row(query, [], |row| row.get(0)).unwrap();
@@ -166,7 +166,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // Some builds of litecoind name it as bitcoind does. Where it was not started, or has ended, there is none to end.
+        // Some builds of litecoind use bitcoind's file name. No file means that no node is running.
         for name in ["litecoind.pid", "bitcoind.pid"] {
             let pid = std::fs::read_to_string(self.path("litecoin/regtest").join(name));
             let _ = Command::new("kill")
@@ -179,7 +179,7 @@ impl Drop for Reader {
 
 /// Waits until the receiver has verified an event of this invoice.
 #[track_caller]
-fn hears(receiver: &Process, kind: &str, invoice: &str) {
+fn wait_for_event(receiver: &Process, kind: &str, invoice: &str) {
     let (start, about) = (
         format!("verified invoice.{kind} "),
         format!("object={invoice} "),
@@ -191,7 +191,7 @@ fn hears(receiver: &Process, kind: &str, invoice: &str) {
 }
 
 #[test]
-fn the_first_real_payment_from_an_empty_folder() {
+fn guide_leads_to_the_first_real_payment() {
     let Some(base) = Node::start(BASE, UNTESTED) else {
         return;
     };
@@ -199,8 +199,8 @@ fn the_first_real_payment_from_an_empty_folder() {
     let Some(mut reader) = Reader::new(&base.url) else {
         return;
     };
-    reader.does("");
-    reader.does("");
+    reader.run_next("");
+    reader.run_next("");
     let mode = |name: &str| {
         let found = std::fs::metadata(reader.path(name)).unwrap();
         found.permissions().mode() & 0o777
@@ -209,17 +209,17 @@ fn the_first_real_payment_from_an_empty_folder() {
         ["coffer.env", "litecoin/litecoin.conf"].map(mode),
         [0o600; 2]
     );
-    let shown = reader.does("");
+    let shown = reader.run_next("");
     assert!(
         shown.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"),
         "{shown}"
     );
-    let added = reader.does("");
+    let added = reader.run_next("");
     assert!(
         added.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"),
         "{added}"
     );
-    let found = reader.does("");
+    let found = reader.run_next("");
     assert!(
         found.contains("ok: node of litecoin at http://127.0.0.1:")
             && found.contains(": regtest, block 101 "),
@@ -232,18 +232,18 @@ fn the_first_real_payment_from_an_empty_folder() {
         "{found}"
     );
     let serve = reader.next("serve");
-    reader.serves(&serve);
-    reader.until_on_offer("LTC");
-    let chains = reader.does("");
+    reader.start_serve(&serve);
+    reader.wait_until_offered("LTC");
+    let chains = reader.run_next("");
     assert!(chains.contains("\"keepsUp\": true"), "{chains}");
-    reader.does("");
+    reader.run_next("");
     let receiver = reader.next("receiver");
     let receiver = reader.another_terminal(&receiver);
     receiver.line();
-    litecoin_is_paid(&mut reader, &serve, &receiver);
-    usdc_is_paid(&mut reader, &serve, &receiver, &base);
-    what_came_is_collected(&mut reader);
-    a_copy_is_gone_back_to(&mut reader, &serve);
+    pay_litecoin(&mut reader, &serve, &receiver);
+    pay_usdc(&mut reader, &serve, &receiver, &base);
+    collect_payments(&mut reader);
+    restore_backup(&mut reader, &serve);
     let left: Vec<&str> = reader
         .blocks
         .iter()
@@ -253,13 +253,13 @@ fn the_first_real_payment_from_an_empty_folder() {
 }
 
 #[track_caller]
-fn litecoin_is_paid(reader: &mut Reader, serve: &str, receiver: &Process) {
-    reader.does("");
-    let invoice = reader.told("invoice.json", "id");
-    hears(receiver, "detected", &invoice);
-    reader.does("");
-    hears(receiver, "confirmed", &invoice);
-    let told = reader.does("");
+fn pay_litecoin(reader: &mut Reader, serve: &str, receiver: &Process) {
+    reader.run_next("");
+    let invoice = reader.json_field("invoice.json", "id");
+    wait_for_event(receiver, "detected", &invoice);
+    reader.run_next("");
+    wait_for_event(receiver, "confirmed", &invoice);
+    let told = reader.run_next("");
     for part in [
         "\"status\": \"confirmed\"",
         "\"paid\": true",
@@ -267,40 +267,52 @@ fn litecoin_is_paid(reader: &mut Reader, serve: &str, receiver: &Process) {
     ] {
         assert!(told.contains(part), "{told}");
     }
-    reader.does("");
-    reader.ends();
-    reader.does("down");
-    reader.serves(serve);
-    hears(receiver, "confirmed", &reader.told("second.json", "id"));
+    reader.run_next("");
+    reader.stop_serve();
+    reader.run_next("down");
+    reader.start_serve(serve);
+    wait_for_event(
+        receiver,
+        "confirmed",
+        &reader.json_field("second.json", "id"),
+    );
 }
 
 #[track_caller]
-fn usdc_is_paid(reader: &mut Reader, serve: &str, receiver: &Process, base: &Node) {
+fn pay_usdc(reader: &mut Reader, serve: &str, receiver: &Process, base: &Node) {
     std::fs::write(reader.path("evm.key"), format!("{EVM}\n")).unwrap();
-    reader.does("base");
-    let found = reader.does("base");
+    reader.run_next("base");
+    let found = reader.run_next("base");
     assert!(
         found.contains("ok: node of base at http://127.0.0.1:") && found.contains(": 8453, block "),
         "{found}"
     );
-    reader.ends();
-    reader.serves(serve);
-    reader.until_on_offer("USDC-BASE");
-    reader.does("invoice");
-    // Somebody pulls the plug, and the customer pays.
+    reader.stop_serve();
+    reader.start_serve(serve);
+    reader.wait_until_offered("USDC-BASE");
+    reader.run_next("invoice");
+    // The server loses power, and then the customer pays.
     reader.serve.take().unwrap().kill();
-    let amount = reader.told("third.json", "amountExpected");
+    let amount = reader.json_field("third.json", "amountExpected");
     assert_eq!(amount, "1.111112");
     let units = amount.replace('.', "").parse().unwrap();
-    base.pay_token(USDC, &reader.told("third.json", "depositAddress"), units);
+    base.pay_token(
+        USDC,
+        &reader.json_field("third.json", "depositAddress"),
+        units,
+    );
     base.mine(10);
-    reader.serves(serve);
-    hears(receiver, "confirmed", &reader.told("third.json", "id"));
+    reader.start_serve(serve);
+    wait_for_event(
+        receiver,
+        "confirmed",
+        &reader.json_field("third.json", "id"),
+    );
 }
 
 #[track_caller]
-fn what_came_is_collected(reader: &mut Reader) {
-    let list = reader.does("");
+fn collect_payments(reader: &mut Reader) {
+    let list = reader.run_next("");
     for line in [
         "m/0/0,rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg,LTC,0.25,",
         ",LTC,0.5,",
@@ -308,14 +320,14 @@ fn what_came_is_collected(reader: &mut Reader) {
     ] {
         assert!(list.contains(line), "{list}");
     }
-    reader.does("");
+    reader.run_next("");
 }
 
 #[track_caller]
-fn a_copy_is_gone_back_to(reader: &mut Reader, serve: &str) {
-    reader.does("");
-    reader.ends();
-    let told = reader.does("down");
+fn restore_backup(reader: &mut Reader, serve: &str) {
+    reader.run_next("");
+    reader.stop_serve();
+    let told = reader.run_next("down");
     for part in [
         "live litecoin addresses go on from index 1002 of wallet ",
         "which must scan with a gap limit of 10",
@@ -324,14 +336,14 @@ fn a_copy_is_gone_back_to(reader: &mut Reader, serve: &str) {
     ] {
         assert!(told.contains(part), "{told}");
     }
-    reader.does("down");
-    reader.serves(serve);
-    reader.until_file_says("select count(*) from rescans where ended_at is not null", 1);
-    reader.until_file_says(
+    reader.run_next("down");
+    reader.start_serve(serve);
+    reader.wait_until_query("select count(*) from rescans where ended_at is not null", 1);
+    reader.wait_until_query(
         "select count(*) from observations where state = 'confirmed'",
         3,
     );
-    reader.until_file_says("select count(*) from unmatched_payments", 0);
-    reader.ends();
+    reader.wait_until_query("select count(*) from unmatched_payments", 0);
+    reader.stop_serve();
     assert_eq!(findings(&reader.path("coffer.db")), Vec::<String>::new());
 }

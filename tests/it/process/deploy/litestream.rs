@@ -1,4 +1,4 @@
-//! Litestream beside Coffer: under load, with both killed in the middle, and the way back on another machine.
+//! Litestream beside Coffer: replication under load, kills of both processes, and recovery on another machine.
 
 use super::{blocks, changed, example, path};
 use crate::file::audit::findings;
@@ -16,14 +16,14 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 
 const UNTESTED: &str = "replication by Litestream";
-/// Who creates invoices at once.
+/// Number of concurrent clients.
 const CLIENTS: usize = 4;
-/// How many invoices each part of the load makes at least.
+/// Minimum number of invoices that each phase of the load creates.
 const INVOICES: usize = 100;
-/// What was acknowledged: an invoice and its address.
+/// Id and address of each acknowledged invoice.
 type Acknowledged = Mutex<Vec<(String, String)>>;
 
-/// Litestream with its settings, which copies into a folder of this name.
+/// Litestream with its settings, which replicates into a folder.
 struct Litestream {
     settings: PathBuf,
     socket: PathBuf,
@@ -57,7 +57,7 @@ impl Litestream {
         Process::start(command.arg("-log-level").arg("error"))
     }
 
-    /// As in a container beside Coffer's.
+    /// Starts Litestream as in a container beside Coffer's.
     fn start_beside(&self) -> Process {
         let mut command = Command::new("sh");
         command.arg(example("litestream-beside.sh"));
@@ -65,23 +65,23 @@ impl Litestream {
         Process::start(command.arg(&self.settings).arg(lock))
     }
 
-    /// Is everything that is in the file in its copy too, once this returns? Not where it does not listen.
-    fn synced(&self) -> bool {
+    /// Replicates all of the file. Returns `false` if Litestream does not listen yet.
+    fn try_sync(&self) -> bool {
         let mut command = Command::new("litestream");
         command.args(["sync", "-wait", "-socket"]).arg(&self.socket);
         command.arg(&self.file).output().unwrap().status.success()
     }
 
-    /// Waits until everything that is in the file is in its copy too.
+    /// Waits until all of the file is replicated.
     #[track_caller]
     fn sync(&self) {
-        // It may not listen yet.
-        assert!(std::iter::repeat_n((), 1000).any(|()| self.synced()));
+        // Litestream may not listen yet.
+        assert!(std::iter::repeat_n((), 1000).any(|()| self.try_sync()));
     }
 
-    /// Its copy, under this name.
+    /// Restores the replica to this path.
     #[track_caller]
-    fn restored(&self, copy: PathBuf) -> PathBuf {
+    fn restore(&self, copy: PathBuf) -> PathBuf {
         let mut command = Command::new("litestream");
         command.args(["restore", "-config"]).arg(&self.settings);
         let command = command.arg("-o").arg(&copy).arg(&self.file);
@@ -90,9 +90,9 @@ impl Litestream {
     }
 }
 
-/// Creates one invoice, with an address; its id and address.
+/// Creates an invoice with an address. Returns its id and address.
 #[track_caller]
-fn creates_one(url: &str, key: &str) -> (String, String) {
+fn create_invoice(url: &str, key: &str) -> (String, String) {
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
     let url = format!("{url}/v1/invoices");
     let made = send(&agent(), "POST", &url, &[("X-API-Key", key)], &body).expect(201);
@@ -101,7 +101,7 @@ fn creates_one(url: &str, key: &str) -> (String, String) {
     (of("id"), of("depositAddress"))
 }
 
-/// A key for invoices that are simulated, which need no node.
+/// Creates a key of test mode, whose invoices need no node.
 #[track_caller]
 fn test_key(served: &Installation) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -111,8 +111,8 @@ fn test_key(served: &Installation) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// Creates invoices with an address each until Coffer is gone.
-fn creates(url: &str, key: &str, acknowledged: &Acknowledged) {
+/// Creates invoices with addresses until Coffer exits.
+fn create_until_closed(url: &str, key: &str, acknowledged: &Acknowledged) {
     let agent = agent();
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
     loop {
@@ -131,15 +131,15 @@ fn creates(url: &str, key: &str, acknowledged: &Acknowledged) {
     }
 }
 
-/// Waits until so many are acknowledged.
+/// Waits until this many invoices are acknowledged.
 #[track_caller]
-fn until(acknowledged: &Acknowledged, count: usize) {
+fn wait_for_count(acknowledged: &Acknowledged, count: usize) {
     assert!(polling::until(
         || acknowledged.lock().unwrap().len() >= count
     ));
 }
 
-/// The ids of the invoices in a file.
+/// Returns the ids of the invoices in a file.
 #[track_caller]
 fn invoices(file: &Path) -> HashSet<String> {
     let file = Connection::open(file).unwrap();
@@ -148,16 +148,16 @@ fn invoices(file: &Path) -> HashSet<String> {
     ids.map(Result::unwrap).collect()
 }
 
-/// What the page says for this case.
+/// Returns the commands of the page for this case.
 #[track_caller]
 fn block(case: &str) -> String {
     let found = blocks().into_iter().find(|(kind, _)| kind == case);
     found.unwrap().1
 }
 
-/// Reply what the page says of a new machine.
+/// Runs the commands of the page for a new machine.
 #[track_caller]
-fn back(folder: &Path, file: &Path) -> Output {
+fn run_recovery(folder: &Path, file: &Path) -> Output {
     let block = &block("lost");
     let mut command = Command::new("sh");
     command.args(["-euc", block]).current_dir(folder);
@@ -168,7 +168,7 @@ fn back(folder: &Path, file: &Path) -> Output {
 }
 
 #[test]
-fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
+fn synced_invoices_survive_loss_of_the_machine() {
     let Some(_) = tools::probe("litestream", &["version"], UNTESTED) else {
         return;
     };
@@ -183,13 +183,13 @@ fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
     );
     let before = std::thread::scope(|scope| {
         for _ in 0..CLIENTS {
-            scope.spawn(|| creates(&url, &key, &acknowledged));
+            scope.spawn(|| create_until_closed(&url, &key, &acknowledged));
         }
-        until(&acknowledged, INVOICES);
+        wait_for_count(&acknowledged, INVOICES);
         let before = acknowledged.lock().unwrap().clone();
         litestream.sync();
-        until(&acknowledged, before.len() + INVOICES);
-        // The machine is gone, with everything on it.
+        wait_for_count(&acknowledged, before.len() + INVOICES);
+        // The machine is lost with all its data.
         running.process.kill();
         copying.kill();
         before
@@ -200,7 +200,7 @@ fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
         std::fs::remove_file(folder.join(name)).unwrap();
     }
     std::fs::remove_dir_all(folder.join(".shop.db-litestream")).unwrap();
-    let told = String::from_utf8(back(folder, &served.file).stdout).unwrap();
+    let told = String::from_utf8(run_recovery(folder, &served.file).stdout).unwrap();
     assert!(
         told.contains("test litecoin addresses go on from index "),
         "{told}"
@@ -213,19 +213,19 @@ fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
     assert_eq!(lost, Vec::<&(String, String)>::new());
     let acknowledged = acknowledged.into_inner().unwrap();
     let handed_out = acknowledged.into_iter().map(|(_, address)| address);
-    goes_on(&served, &key, &handed_out.collect());
-    goes_back(&served, &key);
+    assert_restored_file_works(&served, &key, &handed_out.collect());
+    assert_restore_on_same_machine(&served, &key);
 }
 
-/// The file that was restored is served and copied again, and hands out no address a second time: not even one that the
-/// copy does not know of.
+/// Asserts that the restored file can be served and replicated, and that it hands out no address twice, even one that
+/// the replica does not contain.
 #[track_caller]
-fn goes_on(served: &Installation, key: &str, handed_out: &HashSet<String>) {
-    let address = copied_again(served, key, "another");
+fn assert_restored_file_works(served: &Installation, key: &str, handed_out: &HashSet<String>) {
+    let address = replicate_again(served, key, "another");
     assert!(!handed_out.contains(&address), "{address}");
 }
 
-/// In the place of systemd, for processes whose numbers are in files beside it. What is started leaves a mark.
+/// Replaces systemd for processes whose ids are in files beside it. Each start leaves a mark.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 if [ "$1" = start ]; then exec touch "$0.$2.started"; fi
 number=$(cat "$0.$2")
@@ -234,15 +234,16 @@ while grep -qs . "/proc/$number/cmdline"; do :; done
 "#;
 const SYSTEMD_RUN: &str = "#!/bin/sh\nshift 4\nexec \"$@\"\n";
 
-/// On the same machine Litestream is stopped first, and Coffer is not started where the file was not replaced.
+/// Asserts that on the same machine Litestream is stopped first, and that Coffer is not started if the file was not
+/// replaced.
 #[track_caller]
-fn goes_back(served: &Installation, key: &str) {
+fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     let litestream = Litestream::set_up(served, "another");
     let running = served.start(&[]);
     let copying = litestream.start();
     litestream.sync();
-    let copy = litestream.restored(served.path("copy.db"));
-    let (made, _) = creates_one(&running.url, key);
+    let copy = litestream.restore(served.path("copy.db"));
+    let (made, _) = create_invoice(&running.url, key);
     litestream.sync();
     for (name, text) in [("systemctl", SYSTEMCTL), ("systemd-run", SYSTEMD_RUN)] {
         std::fs::write(served.path(name), text).unwrap();
@@ -274,29 +275,29 @@ fn goes_back(served: &Installation, key: &str) {
     let output = does(&block);
     assert!(output.status.success() && started.exists(), "{output:?}");
     assert!(!invoices(&served.file).contains(&made));
-    // What Litestream keeps beside the file is of the old one, and the new copy is good all the same.
+    // Litestream's local state belongs to the old file, and the new replica is complete anyway.
     drop((running, copying));
-    copied_again(served, key, "a third");
+    replicate_again(served, key, "a third");
 }
 
-/// The file is served, and copied into this folder, from which it comes back whole; the address of its newest invoice.
+/// Serves the file, replicates it into this folder and restores it. Returns the address of the newest invoice.
 #[track_caller]
-fn copied_again(served: &Installation, key: &str, replica: &str) -> String {
+fn replicate_again(served: &Installation, key: &str, replica: &str) -> String {
     let litestream = Litestream::set_up(served, replica);
     let running = served.start(&[]);
     let mut copying = litestream.start();
-    let (made, address) = creates_one(&running.url, key);
+    let (made, address) = create_invoice(&running.url, key);
     litestream.sync();
     copying.kill();
     drop(running);
-    let again = litestream.restored(served.path(&format!("{replica}.db")));
+    let again = litestream.restore(served.path(&format!("{replica}.db")));
     assert!(invoices(&again).contains(&made));
     assert_eq!(findings(&again), Vec::<String>::new());
     address
 }
 
 #[test]
-fn in_a_container_it_does_not_outlive_coffer() {
+fn container_of_litestream_ends_with_coffer() {
     let Some(_) = tools::probe("litestream", &["version"], UNTESTED) else {
         return;
     };
@@ -306,24 +307,24 @@ fn in_a_container_it_does_not_outlive_coffer() {
     for _ in 0..3 {
         let mut running = served.start(&[]);
         let mut beside = litestream.start_beside();
-        creates_one(&running.url, &key);
+        create_invoice(&running.url, &key);
         litestream.sync();
-        // As a container does that has used too much memory.
+        // As in a container that exceeds its memory limit.
         running.process.kill();
         assert!(!beside.wait_success(), "so that it is started again");
-        assert!(!litestream.synced(), "nobody copies");
+        assert!(!litestream.try_sync(), "nobody copies");
     }
-    // It does not begin without Coffer either, and what it finds then is still good.
+    // Litestream does not start without Coffer, and the replica stays valid.
     assert!(!litestream.start_beside().wait_success());
     let running = served.start(&[]);
     let mut beside = litestream.start_beside();
     litestream.sync();
-    let (made, _) = creates_one(&running.url, &key);
+    let (made, _) = create_invoice(&running.url, &key);
     let number = beside.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
     beside.wait_success();
-    let copy = litestream.restored(served.path("copy.db"));
+    let copy = litestream.restore(served.path("copy.db"));
     assert!(invoices(&copy).contains(&made));
     assert_eq!(findings(&copy), Vec::<String>::new());
     drop(running);

@@ -1,4 +1,4 @@
-//! nginx in front of Coffer, with the settings to copy: TLS, streams, bodies, and who the client is.
+//! nginx in front of Coffer with the example configuration: TLS, streams, body sizes and client addresses.
 
 use super::changed;
 use crate::support::installation::{Installation, NO_RATES};
@@ -22,7 +22,7 @@ const MAIN: &str = "daemon off; master_process off; pid nginx.pid; error_log err
         include coffer.conf;
     }";
 
-/// nginx, until it is dropped.
+/// A running nginx, stopped on drop.
 struct Nginx {
     _process: Process,
     scratch: Scratch,
@@ -31,7 +31,7 @@ struct Nginx {
 }
 
 impl Nginx {
-    /// Starts one in front of whoever listens there; nothing where the machine has none.
+    /// Starts nginx in front of this address. Returns `None` if nginx is not installed.
     #[track_caller]
     fn before(upstream: &str) -> Option<Nginx> {
         tools::probe("nginx", &["-v"], UNTESTED)?;
@@ -59,7 +59,7 @@ impl Nginx {
                 ("127.0.0.1:8080", upstream),
                 ("listen 443 ", &format!("listen {https} ")),
                 ("listen 80;", &format!("listen {http};")),
-                // This machine may have no such addresses.
+                // The machine may have no IPv6 addresses.
                 ("listen [::]:443 ssl http2;", ""),
                 ("listen [::]:80;", ""),
                 (
@@ -90,7 +90,7 @@ impl Nginx {
         })
     }
 
-    /// Calls it by its name, as a client at this address of the machine.
+    /// Builds a client that connects from this local address by the server's name.
     fn client(&self, from: &str, url: &str) -> Command {
         let mut command = Command::new("curl");
         for (port, address) in [("443", &self.https), ("80", &self.http)] {
@@ -105,9 +105,9 @@ impl Nginx {
         command
     }
 
-    /// What is answered: the status, and the rest.
+    /// Sends a request and returns status and body.
     #[track_caller]
-    fn calls(&self, from: &str, url: &str, arguments: &[&str]) -> (u16, String) {
+    fn request(&self, from: &str, url: &str, arguments: &[&str]) -> (u16, String) {
         let mut command = self.client(from, url);
         let output = command
             .args(["--include", "--write-out", "\n%{http_code}"])
@@ -121,7 +121,7 @@ impl Nginx {
     }
 }
 
-/// Coffer as the settings of nginx ask for it, and where it listens.
+/// Starts Coffer with the settings that the nginx configuration requires. Returns the address on which it listens.
 #[track_caller]
 fn serve(served: &Installation) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -136,7 +136,7 @@ fn serve(served: &Installation) -> (Process, String) {
 }
 
 #[test]
-fn a_shop_behind_nginx() {
+fn nginx_forwards_api_and_checkout() {
     let served = Installation::new();
     let (_coffer, address) = serve(&served);
     let Some(nginx) = Nginx::before(&address) else {
@@ -148,7 +148,7 @@ fn a_shop_behind_nginx() {
         format!("{SITE}/v1/invoices"),
     );
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
-    let (status, made) = nginx.calls(here, &invoices, &["-H", &key, "-d", &body]);
+    let (status, made) = nginx.request(here, &invoices, &["-H", &key, "-d", &body]);
     assert_eq!(status, 201, "{made}");
     assert!(
         made.contains("strict-transport-security: max-age="),
@@ -157,17 +157,17 @@ fn a_shop_behind_nginx() {
     let json = made.split("\r\n\r\n").last().unwrap();
     let checkout: Value = serde_json::from_str(json).unwrap();
     let checkout = checkout["checkoutUrl"].as_str().unwrap();
-    let (status, page) = nginx.calls(here, checkout, &[]);
+    let (status, page) = nginx.request(here, checkout, &[]);
     assert_eq!(status, 200, "{page}");
     assert!(page.contains("20.00") && page.contains("</html>"), "{page}");
-    // The token that opens it is not in the log.
+    // The checkout token is not in the log.
     let log = std::fs::read_to_string(nginx.scratch.path("coffer.log")).unwrap();
     assert!(
         log.contains("\"GET /checkout/") && !log.contains("token"),
         "{log}"
     );
     for path in ["/metrics", "//metrics", "/%6detrics", "/x/../metrics"] {
-        let (status, answer) = nginx.calls(here, &format!("{SITE}{path}"), &["--path-as-is"]);
+        let (status, answer) = nginx.request(here, &format!("{SITE}{path}"), &["--path-as-is"]);
         assert_eq!(
             (status, answer.contains("coffer_")),
             (404, false),
@@ -175,13 +175,13 @@ fn a_shop_behind_nginx() {
         );
     }
     let plain = checkout.replace("https://", "http://");
-    let (status, answer) = nginx.calls(here, &plain, &[]);
+    let (status, answer) = nginx.request(here, &plain, &[]);
     assert_eq!(status, 301, "{answer}");
     assert!(
         answer.contains(&format!("Location: {checkout}\r\n")),
         "{answer}"
     );
-    let (status, _) = nginx.calls(
+    let (status, _) = nginx.request(
         here,
         &invoices.replace("https", "http"),
         &["-H", &key, "-d", &body],
@@ -190,7 +190,7 @@ fn a_shop_behind_nginx() {
 }
 
 #[test]
-fn bodies_behind_nginx_are_as_large_as_coffer_takes_them() {
+fn nginx_accepts_bodies_up_to_coffers_limit() {
     let served = Installation::new();
     let (_coffer, address) = serve(&served);
     let Some(nginx) = Nginx::before(&address) else {
@@ -210,7 +210,7 @@ fn bodies_behind_nginx_are_as_large_as_coffer_takes_them() {
         let rest = "x".repeat(bytes - start.len() - 2);
         std::fs::write(&file, format!("{start}{rest}\"}}")).unwrap();
         let key = format!("X-API-Key: {key}");
-        let (found, answer) = nginx.calls(
+        let (found, answer) = nginx.request(
             "127.0.0.1",
             &invoices,
             &["-H", &key, "--data-binary", &data],
@@ -220,7 +220,7 @@ fn bodies_behind_nginx_are_as_large_as_coffer_takes_them() {
 }
 
 #[test]
-fn coffer_sees_the_client_behind_nginx() {
+fn client_address_passes_nginx() {
     let served = Installation::new();
     let (_coffer, address) = serve(&served);
     let Some(nginx) = Nginx::before(&address) else {
@@ -230,9 +230,11 @@ fn coffer_sees_the_client_behind_nginx() {
     let wrong = json!({ "email": "operator@shop.test", "password": "a guess" }).to_string();
     let guess = |from: &str, says: &str| {
         let says = format!("X-Forwarded-For: {says}");
-        nginx.calls(from, &session, &["-H", &says, "-d", &wrong]).0
+        nginx
+            .request(from, &session, &["-H", &says, "-d", &wrong])
+            .0
     };
-    // One client, whatever it says of itself, is slowed down after six guesses; another one is not.
+    // After six guesses the client is limited, whatever `X-Forwarded-For` it sends. Another client is not limited.
     let guesses = (1..=8).map(|n| guess("127.0.0.2", &format!("192.0.2.{n}")));
     let guesses: Vec<u16> = guesses.collect();
     assert_eq!(guesses, [401, 401, 401, 401, 401, 401, 429, 429]);
@@ -240,7 +242,7 @@ fn coffer_sees_the_client_behind_nginx() {
 }
 
 #[test]
-fn a_stream_is_passed_on_as_it_comes() {
+fn nginx_does_not_buffer_streams() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let Some(nginx) = Nginx::before(&listener.local_addr().unwrap().to_string()) else {
         return;
@@ -259,7 +261,7 @@ fn a_stream_is_passed_on_as_it_comes() {
     assert!(asked.contains("\r\nhost: pay.example.com\r\n"), "{asked}");
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
-    // The next event is not sent before this one has arrived.
+    // Each event is sent only after the previous one has arrived.
     for event in ["one", "two", "three"] {
         let text = format!("data: {event}\n\n");
         stream.write_all(text.as_bytes()).unwrap();

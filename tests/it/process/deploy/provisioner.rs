@@ -1,4 +1,4 @@
-//! The provisioner for QEMU: the disk is as large as ordered, the machine runs, and both are gone when it is given up.
+//! The QEMU provisioner: disk size, start of the machine, and removal.
 
 use super::example;
 use crate::support::installation::Installation;
@@ -12,15 +12,15 @@ use std::process::{Command, Stdio};
 const UNTESTED: &str = "the provisioner for QEMU";
 const GIB: u64 = 1024 * 1024 * 1024;
 
-/// Where servers are made. What is still there when it is dropped is removed as the provisioner does it.
+/// A host for servers. Remaining servers are removed with the provisioner on drop.
 struct Host {
     folder: PathBuf,
-    /// Of this process alone, so that its ports are free.
+    /// Loopback address of this process alone, so that its ports are free.
     address: String,
 }
 
 impl Host {
-    /// An empty one; nothing where the machine lacks one of these tools.
+    /// Creates an empty host. Returns `None` if one of these tools is not installed.
     #[track_caller]
     fn new(folder: PathBuf, needed: &[&str]) -> Option<Host> {
         for tool in needed {
@@ -38,7 +38,7 @@ impl Host {
         self.folder.join(id).join("disk.qcow2")
     }
 
-    /// How large the disk of a server is for its guest, in bytes.
+    /// Returns the virtual size of a server's disk, in bytes.
     #[track_caller]
     fn disk_size(&self, id: &str) -> u64 {
         let mut command = Command::new("qemu-img");
@@ -49,7 +49,7 @@ impl Host {
         about["virtual-size"].as_u64().unwrap()
     }
 
-    /// Runs it by hand; its answer where it ended well.
+    /// Runs the provisioner directly. Returns its answer if it succeeds.
     #[track_caller]
     fn run(&self, more: &[&str], order: &Value) -> Option<Value> {
         let mut command = Command::new(example("provision-qemu.sh"));
@@ -65,7 +65,7 @@ impl Host {
         output.status.success().then(answer)
     }
 
-    /// The servers there are.
+    /// Returns the ids of the servers.
     fn servers(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.folder).unwrap();
         let folders = entries
@@ -85,7 +85,7 @@ impl Drop for Host {
     }
 }
 
-/// Is this process QEMU with this disk?
+/// Returns `true` if the process is QEMU with this disk.
 fn runs_with(pid: &str, disk: &Path) -> bool {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command).into_owned();
@@ -93,7 +93,7 @@ fn runs_with(pid: &str, disk: &Path) -> bool {
 }
 
 #[test]
-fn a_server_is_made_started_and_removed() {
+fn server_is_created_started_and_removed() {
     let served = Installation::new();
     let needed = ["jq", "flock", "qemu-img", "qemu-system-x86_64"];
     let Some(host) = Host::new(served.path("servers"), &needed) else {
@@ -115,7 +115,7 @@ fn a_server_is_made_started_and_removed() {
     assert_eq!(host.disk_size(&id), 3 * GIB);
     let pid = std::fs::read_to_string(host.folder.join(&id).join("pid")).unwrap();
     assert!(runs_with(pid.trim(), &host.disk(&id)));
-    // QEMU itself waits there for whoever calls the guest.
+    // QEMU itself listens there for the guest.
     std::net::TcpStream::connect(&address).unwrap();
     running
         .reseller_request("DELETE", &path, &Value::Null)
@@ -126,7 +126,7 @@ fn a_server_is_made_started_and_removed() {
 }
 
 #[test]
-fn the_same_order_finds_its_server() {
+fn repeated_order_returns_the_existing_server() {
     let scratch = Scratch::new();
     let needed = ["jq", "flock", "qemu-img"];
     let Some(host) = Host::new(scratch.path("servers"), &needed) else {
@@ -153,7 +153,7 @@ fn the_same_order_finds_its_server() {
 }
 
 #[test]
-fn what_cannot_be_made_leaves_nothing_behind() {
+fn failed_creation_leaves_no_files() {
     let scratch = Scratch::new();
     let needed = ["jq", "flock", "qemu-img", "qemu-system-x86_64"];
     let Some(mut host) = Host::new(scratch.path("servers"), &needed) else {
@@ -162,7 +162,7 @@ fn what_cannot_be_made_leaves_nothing_behind() {
     let id = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a91";
     let order = json!({ "action": "create", "id": id, "type": "kvm", "hostname": "web-1.example.com",
         "cpu": 1, "ramMb": 256, "diskGb": 1 });
-    // No machine has this address, so that no port of it can be had.
+    // No machine has this address, so none of its ports can be bound.
     let own = std::mem::replace(&mut host.address, "192.0.2.1".to_owned());
     let answer = host.run(&[], &order).unwrap();
     assert_eq!(
@@ -170,7 +170,7 @@ fn what_cannot_be_made_leaves_nothing_behind() {
         json!({ "created": false, "reason": "the server could not be started" })
     );
     assert_eq!(host.servers(), [""; 0]);
-    // One that was handed over is not taken away because it cannot be started again.
+    // A delivered server is not removed because it cannot be started again.
     host.address = own;
     host.run(&["--disk-only"], &order).unwrap();
     host.address = "192.0.2.1".to_owned();

@@ -1,4 +1,4 @@
-//! The services of systemd: what they say is understood.
+//! The systemd service files are valid.
 
 use super::{changed, example};
 use crate::support::scratch::Scratch;
@@ -6,7 +6,7 @@ use crate::support::tools;
 use std::process::Command;
 
 #[test]
-fn systemd_understands_every_service() {
+fn systemd_accepts_every_service() {
     let scratch = Scratch::new();
     let entries = std::fs::read_dir(example("")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -15,7 +15,7 @@ fn systemd_understands_every_service() {
     let mut count = 0;
     for name in names.filter(|name| name.ends_with(".service")) {
         let text = changed(&name, &[]);
-        // It has to be on this machine.
+        // The program has to exist on this machine.
         let program = text.lines().find(|line| line.starts_with("ExecStart="));
         let program = program.unwrap().split(' ').next().unwrap();
         std::fs::write(

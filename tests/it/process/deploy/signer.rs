@@ -1,4 +1,4 @@
-//! The signer for Ethereum: what it sends arrives, once, and what it does not send is said to be so.
+//! The example signer for Ethereum: a payment is sent once, and an order that is not sent is answered.
 
 use super::example;
 use crate::support::anvil::{ADDRESS, KEY, Node};
@@ -12,25 +12,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const UNTESTED: &str = "the signer for Ethereum";
-/// Sepolia's, which is a test network of ethereum.
+/// Chain id of Sepolia, a test network of Ethereum.
 pub const CHAIN_ID: u64 = 11_155_111;
 const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
-/// Nobody's, with nothing on it.
+/// An address without a known owner or balance.
 const TO: &str = "0x1111111111111111111111111111111111111111";
-/// What a payout sends of ETH, in wei.
+/// Amount of an ETH payout, in wei.
 const WEI: u128 = 199_000_000_000_000_000;
 
-/// The signer as its operator sets it up.
+/// A configured signer.
 pub struct Signer {
     python: String,
     settings: PathBuf,
-    /// The url of its node.
+    /// URL of the node.
     node: String,
 }
 
 impl Signer {
-    /// Writes its settings, with these changes, into a folder; nothing where the machine has no eth-account.
+    /// Writes the settings, with these changes, into a folder. Returns `None` if eth-account is not installed.
     #[track_caller]
     pub fn set_up(folder: &Path, url: &str, changes: Value) -> Option<Signer> {
         let program = "import eth_account, sys; print(sys.executable)";
@@ -51,22 +51,22 @@ impl Signer {
             settings: path,
             node: url.to_owned(),
         };
-        signer.readable(0o600);
+        signer.set_mode(0o600);
         Some(signer)
     }
 
     #[track_caller]
-    fn readable(&self, mode: u32) {
+    fn set_mode(&self, mode: u32) {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(&self.settings, mode).unwrap();
     }
 
-    /// As a setting names it.
+    /// Returns the command as a setting.
     pub fn command(&self) -> String {
         json!([self.python, example("signer-ethereum.py"), self.settings]).to_string()
     }
 
-    /// Runs it by hand; its answer where it ended well.
+    /// Runs the signer directly. Returns its answer if it succeeds.
     #[track_caller]
     fn run(&self, order: &Value) -> Option<Value> {
         let mut command = Command::new(&self.python);
@@ -85,13 +85,13 @@ impl Signer {
     }
 }
 
-/// What the signer is told of a payout of 0.199 ETH.
+/// Returns the order for a payout of 0.199 ETH.
 fn order(number: u32) -> Value {
     json!({ "id": format!("0199a0c4-5f3e-7c11-8a52-{number:012x}"), "kind": "payout", "asset": "ETH",
         "chain": "ethereum", "toAddress": TO, "amount": "0.199", "amountBaseUnits": WEI.to_string() })
 }
 
-/// Has a payout sent, and the chain go on until it is final; how it ended, and the payout as its merchant sees it.
+/// Sends a payout and mines blocks until it is final. Returns its final state and the payout as the merchant sees it.
 #[track_caller]
 fn pay(
     served: &Installation,
@@ -114,13 +114,13 @@ fn pay(
     (state, seen)
 }
 
-/// The folder of a served Coffer.
+/// Returns the folder of an installation.
 fn folder(served: &Installation) -> PathBuf {
     served.file.parent().unwrap().to_owned()
 }
 
 #[test]
-fn a_payout_reaches_its_address_once() {
+fn signer_pays_a_payout_once() {
     let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
@@ -136,20 +136,20 @@ fn a_payout_reaches_its_address_once() {
     );
     node.wait_success(&seen["txid"]);
     assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
-    // The same order, once more.
+    // The same order again.
     let mut same = order(0);
     same["id"] = seen["id"].clone();
     let answer = signer.run(&same);
     assert_eq!(answer, Some(json!({ "txid": seen["txid"] })));
     assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
-    // Another order by the same name is none.
+    // A different order with the same id is rejected.
     same["amount"] = json!("0.198");
     assert_eq!(signer.run(&same), None);
     assert_eq!(node.transaction_count(), 1);
 }
 
 #[test]
-fn a_payout_in_a_token_reaches_its_address() {
+fn signer_pays_a_token_payout() {
     let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
@@ -171,9 +171,9 @@ fn a_payout_in_a_token_reaches_its_address() {
     assert_eq!(node.token_balance(&token, ADDRESS), 1_000_000_000 - 199_000);
 }
 
-/// A signer by itself, with these changes to its settings; `None` where the machine has no eth-account.
+/// Sets up a signer alone, with these changes to its settings. Returns `None` if eth-account is not installed.
 #[track_caller]
-fn alone(scratch: &Scratch, node: &Node, changes: Value) -> Option<(Signer, PathBuf)> {
+fn set_up_alone(scratch: &Scratch, node: &Node, changes: Value) -> Option<(Signer, PathBuf)> {
     let folder = scratch.path("signer");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir(&folder).unwrap();
@@ -181,9 +181,9 @@ fn alone(scratch: &Scratch, node: &Node, changes: Value) -> Option<(Signer, Path
     Some((signer, folder.join("records")))
 }
 
-/// The count of orders on record.
+/// Returns the number of recorded orders.
 #[track_caller]
-fn recorded(records: &Path) -> usize {
+fn record_count(records: &Path) -> usize {
     let files = std::fs::read_dir(records).unwrap();
     let names = files.map(|file| file.unwrap().file_name());
     names
@@ -192,7 +192,7 @@ fn recorded(records: &Path) -> usize {
 }
 
 #[test]
-fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record() {
+fn temporary_failure_is_answered_with_retry_and_not_recorded() {
     let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
@@ -209,28 +209,28 @@ fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record
             "the chain's fees are above the limit of this signer",
         ),
     ] {
-        let Some((signer, records)) = alone(&scratch, &node, changes) else {
+        let Some((signer, records)) = set_up_alone(&scratch, &node, changes) else {
             return;
         };
         let later = json!({ "sent": false, "retry": true, "reason": reason });
         for _ in 0..2 {
             assert_eq!(signer.run(&order(1)), Some(later.clone()), "{reason}");
         }
-        assert_eq!(recorded(&records), 0, "{reason}");
+        assert_eq!(record_count(&records), 0, "{reason}");
     }
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
-    // It goes better now.
-    let (signer, records) = alone(&scratch, &node, json!({})).unwrap();
+    // The cause is gone.
+    let (signer, records) = set_up_alone(&scratch, &node, json!({})).unwrap();
     assert!(signer.run(&order(1)).unwrap()["txid"].is_string());
-    assert_eq!((recorded(&records), node.balance(TO)), (1, WEI));
+    assert_eq!((record_count(&records), node.balance(TO)), (1, WEI));
 }
 
 #[test]
-fn an_order_that_is_never_sent_is_answered_so_for_ever() {
+fn permanently_failed_order_keeps_its_answer() {
     let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
-    // The second account of every anvil.
+    // Key of anvil's second default account.
     let other = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
     let token = |mut order: Value| {
         order["asset"] = json!("USDT-ERC20");
@@ -268,25 +268,25 @@ fn an_order_that_is_never_sent_is_answered_so_for_ever() {
             "0.199 ETH is above this signer's limit for one transfer, 0.198",
         ),
     ] {
-        let Some((signer, records)) = alone(&scratch, &node, changes) else {
+        let Some((signer, records)) = set_up_alone(&scratch, &node, changes) else {
             return;
         };
         let never = json!({ "sent": false, "reason": reason });
         for _ in 0..2 {
             assert_eq!(signer.run(&order), Some(never.clone()));
         }
-        assert_eq!(recorded(&records), 1, "{reason}");
+        assert_eq!(record_count(&records), 1, "{reason}");
     }
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
 }
 
 #[test]
-fn no_more_is_signed_in_a_day_than_its_limit() {
+fn daily_limit_is_enforced() {
     let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
     let limits = json!({ "limits": { "ETH": { "transfer": "0.199", "day": "0.398" } } });
-    let Some((signer, records)) = alone(&scratch, &node, limits) else {
+    let Some((signer, records)) = set_up_alone(&scratch, &node, limits) else {
         return;
     };
     for number in 1..=2 {
@@ -300,7 +300,7 @@ fn no_more_is_signed_in_a_day_than_its_limit() {
         "the same again"
     );
     assert_eq!(node.balance(TO), 2 * WEI);
-    // A day after the first one was signed.
+    // One day after the first signature.
     let first = order(1)["id"].as_str().unwrap().to_owned();
     let first = std::fs::File::options()
         .write(true)
@@ -315,7 +315,7 @@ fn no_more_is_signed_in_a_day_than_its_limit() {
 }
 
 #[test]
-fn settings_that_others_may_read_are_not_used() {
+fn world_readable_settings_are_rejected() {
     let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
@@ -323,14 +323,14 @@ fn settings_that_others_may_read_are_not_used() {
     let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
         return;
     };
-    signer.readable(0o640);
+    signer.set_mode(0o640);
     let (state, _) = pay(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "processing unknown");
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
 }
 
 #[test]
-fn a_signed_transaction_that_was_lost_is_handed_in_again_as_it_was() {
+fn lost_transaction_is_resubmitted_unchanged() {
     let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
@@ -343,7 +343,7 @@ fn a_signed_transaction_that_was_lost_is_handed_in_again_as_it_was() {
     node.ask("evm_setAutomine", json!([false]));
     let first = signer.run(&order(1)).unwrap();
     node.ask("anvil_dropAllTransactions", json!([]));
-    // It has the nonce that the next would take.
+    // The next transaction would have this nonce.
     let reason = "the node does not know an earlier transaction of this signer: a person has to look at that one";
     let later = json!({ "sent": false, "retry": true, "reason": reason });
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! The pool of addresses of Solana that is derived offline: it is what wallets derive, and nothing of the phrase is left.
+//! Offline derivation of Solana addresses: they equal those of wallets, and the seed phrase is stored nowhere.
 
 use super::example;
 use crate::operator::wallets::{coffer, parse_output};
@@ -10,18 +10,18 @@ use std::process::{Command, Output, Stdio};
 const UNTESTED: &str = "deriving addresses of Solana";
 const PHRASE: &str =
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-/// As Phantom derives them, and so does a derivation of 15 lines over `@solana/web3.js` 1.99.
+/// Addresses as derived by Phantom, and by 15 lines of code with `@solana/web3.js` 1.99.
 const FIRST: [&str; 3] = [
     "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
     "Hh8QwFUA6MtVu1qAoq12ucvFHNwCcVTV7hpWjeY1Hztb",
     "7WktogJEd2wQ9eH2oWusmcoFTgeYi6rS632UviTBJ2jm",
 ];
-/// The third one with the passphrase TREZOR.
+/// The third address with the passphrase TREZOR.
 const WITH_PASSPHRASE: &str = "3Xn4TRPPnqg4mRiMwnU55v4uwFUKzBMfgs6GWJ2eD4SK";
 
-/// Runs the script with this on its standard input; nothing where the machine has no slip10.
+/// Runs the script with this standard input. Returns `None` if slip10 is not installed.
 #[track_caller]
-fn derived(arguments: &[&str], input: &str) -> Option<Output> {
+fn derive(arguments: &[&str], input: &str) -> Option<Output> {
     let program = "import slip10, sys; print(sys.executable)";
     let python = tools::probe("python3", &["-c", program], UNTESTED)?;
     let mut command = Command::new(python);
@@ -38,8 +38,8 @@ fn derived(arguments: &[&str], input: &str) -> Option<Output> {
 }
 
 #[test]
-fn pool_is_derived_offline_as_wallets_derive_it_and_imported() {
-    let Some(output) = derived(&["--count", "3"], &format!("{PHRASE}\n")) else {
+fn derived_addresses_match_wallets_and_are_imported() {
+    let Some(output) = derive(&["--count", "3"], &format!("{PHRASE}\n")) else {
         return;
     };
     let pool = String::from_utf8(output.stdout).unwrap();
@@ -55,7 +55,7 @@ fn pool_is_derived_offline_as_wallets_derive_it_and_imported() {
     );
     assert_eq!(parse_output(&imported)[0]["added"], 3);
     let arguments = ["--count", "1", "--from", "2", "--passphrase"];
-    let output = derived(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
+    let output = derive(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
     assert_eq!(
         String::from_utf8(output.stdout).unwrap().trim(),
         WITH_PASSPHRASE
@@ -63,13 +63,13 @@ fn pool_is_derived_offline_as_wallets_derive_it_and_imported() {
 }
 
 #[test]
-fn phrase_that_is_none_derives_nothing() {
+fn invalid_phrase_derives_nothing() {
     for (phrase, problem) in [
         ("abandon about", "this one has 2"),
         ("", "this one has 0"),
         (&PHRASE.replace("about", "abandon"), "checksum"),
     ] {
-        let Some(output) = derived(&["--count", "1"], &format!("{phrase}\n")) else {
+        let Some(output) = derive(&["--count", "1"], &format!("{phrase}\n")) else {
             return;
         };
         let told = String::from_utf8(output.stderr).unwrap();
@@ -77,7 +77,7 @@ fn phrase_that_is_none_derives_nothing() {
             told.contains(problem) && !told.contains("abandon"),
             "{told}"
         );
-        // Without the words nobody can know: then it says that it did not look.
+        // Without the word list the script cannot check the words and says so.
         let is_told = told.starts_with("not checked: the words");
         assert!(
             is_told || output.stdout.is_empty() && !output.status.success(),
