@@ -21,6 +21,7 @@ use std::sync::Arc;
 /// Routes of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
+    /// All routes.
     All,
     /// All routes but those with a listener of their own.
     AllButOwn,

@@ -7,40 +7,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::names::{Names, Path};
 use crate::tree::{File, Tree};
 
-/// Lists of crates that several rooms may use.
-const GROUPS: &[(&str, &str)] = &[
-    ("VALUES", "serde serde_json time uuid"),
-    (
-        "RULES",
-        "crc32fast hmac qrcodegen rust_decimal sha2 totp_rs",
-    ),
-    (
-        "ADDRESSES",
-        "base64 bech32 bs58 curve25519_dalek k256 ripemd sha3",
-    ),
-    (
-        "HYPER",
-        "http_body_util hyper hyper_util percent_encoding tokio",
-    ),
-];
+/// Types that carry values between rooms.
+const VALUES: &str = "serde serde_json time uuid";
 
 /// Each room, the rooms that it may use, and the crates or parts of a crate that it may use.
 const LAYERS: &[&str] = &[
-    "domain | | VALUES RULES base64 bech32 bs58 curve25519_dalek k256 ripemd sha3",
+    "domain | | VALUES base64 bech32 bs58 crc32fast curve25519_dalek hmac k256 qrcodegen ripemd rust_decimal \
+     sha2 sha3 totp_rs",
     "store | domain | VALUES log r2d2 r2d2_sqlite rusqlite rustix scheduled_thread_pool tokio::sync",
     "service | domain store | VALUES argon2 getrandom log",
     "api | domain store service | VALUES percent_encoding",
-    "http | api service domain clock web | VALUES HYPER askama::Template log",
+    "http | api service domain clock web | VALUES askama::Template http_body_util hyper hyper_util log percent_encoding \
+     tokio",
     "outbound | domain | VALUES log ureq",
     "chain | domain outbound clock | VALUES base64 log rustls rustls_native_certs scrypt sha2 ureq webpki_roots",
     "worker | service chain outbound domain clock | VALUES close_fds log rustix tokio",
-    "clock | domain | log rustix::time time tokio",
+    "clock | domain | rustix::time time",
     "web | domain | askama flate2",
-    "config | domain | VALUES clap log",
-    "app | ANY | VALUES RULES HYPER env_logger getrandom log rusqlite rustix ureq",
+    "config | domain | clap",
+    "app | ANY | log rustix time tokio ureq",
     "cli | ANY | VALUES clap clap_complete env_logger indicatif log rustix::termios tokio",
     "lib | app cli config domain |",
-    "main | lib app cli config | env_logger log",
+    "main | lib cli |",
 ];
 
 /// Returns the parts of each row of LAYERS.
@@ -85,11 +73,10 @@ pub fn layers(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns `true` if the list or one of its groups has the name.
+/// Returns `true` if the list has the name.
 fn has(list: &str, name: &str) -> bool {
-    let names = |list: &str, name: &str| list.split(' ').any(|one| one == name);
-    let mut groups = GROUPS.iter().filter(|group| names(list, group.0));
-    names(list, name) || groups.any(|group| names(group.1, name))
+    let is_in = |list: &str| list.split(' ').any(|one| one == name);
+    is_in(list) || list.contains("VALUES") && is_in(VALUES)
 }
 
 /// A module, another one beside it that it uses, and the place where it does.

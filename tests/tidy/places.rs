@@ -3,7 +3,8 @@
 use crate::scan::{Kind, Token, scan};
 use crate::tree::{File, Tree};
 
-/// Files that begin with one of `within`, except those that begin with one of `except`, have none of the pieces. Spaces divide.
+/// A rule that files whose path begins with one of `within`, but not with one of `except`, have none of these pieces.
+/// Spaces divide each list.
 struct Rule {
     pieces: &'static str,
     within: &'static str,
