@@ -267,7 +267,7 @@ mod tests {
     use super::{AccountStatus, Code};
 
     #[test]
-    fn an_account_moves_as_drawn_and_no_other_way() {
+    fn status_changes_only_along_documented_steps() {
         let drawn = [
             (Pending, Active),
             (Pending, Rejected),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_made_key_has_its_form_and_knows_itself() {
+    fn generated_key_has_its_form_and_a_valid_check() {
         for (class, mode, prefix) in [
             (KeyClass::Secret, Mode::Live, "sk_live_"),
             (KeyClass::Secret, Mode::Test, "sk_test_"),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_its_form_and_is_no_key() {
+    fn generated_token_has_its_form_and_is_not_a_key() {
         let mut next = 0_u8;
         let token = generate_token(&mut || {
             next = next.wrapping_add(7);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_character_is_told() {
+    fn one_wrong_character_is_detected() {
         let key = made(KeyClass::Secret, Mode::Live);
         for at in 8..key.len() {
             let wrong: String = key
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_imported_is_of_the_older_form_and_no_easy_guess() {
+    fn imported_key_is_legacy_and_hard_to_guess() {
         assert!(is_importable("shop.0123456789abcdef") && is_importable("a-b_c.ABCDEFGHIJKLMNOP"));
         for wrong in [
             "",
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn four_characters_remain_visible() {
+    fn last4_returns_four_characters() {
         assert_eq!(last4("sk_test_sandbox"), "dbox");
         assert_eq!(last4("é"), "é");
     }

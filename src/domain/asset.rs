@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_payout_can_be_sent_in_every_coin() {
+    fn smallest_payout_can_be_sent_in_every_coin() {
         for asset in &ASSETS {
             let rate = asset.fixed_rate(Currency::Usd).unwrap();
             let fee = fixed_network_fee(asset);

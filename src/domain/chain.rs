@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_of_one_pool_write_their_addresses_alike() {
+    fn chains_of_one_pool_share_their_encoding() {
         for chain in Chain::ALL {
             for other in Chain::ALL {
                 let (one, two) = (chain.row(), other.row());
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_a_transaction_is_kept_in_one_way() {
+    fn transaction_id_has_one_stored_form() {
         let (small, large) = ("ab".repeat(32), "AB".repeat(32));
         for (chain, expected) in [
             (Chain::Bitcoin, small.clone()),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_worth_something_is_looked_up() {
+    fn only_main_networks_have_explorer_urls() {
         let url = |network| Chain::Litecoin.explorer_url(network, "ab");
         assert_eq!(
             url("main").as_deref(),
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn more_money_waits_for_more_blocks_and_is_watched_beyond_them() {
+    fn larger_amounts_need_more_blocks_within_the_horizon() {
         let blocks = |depth: Depth| match depth {
             Depth::Blocks(blocks) => blocks,
             Depth::Final => u32::MAX,

@@ -58,7 +58,7 @@ mod tests {
     use super::{contrast, luminance, style_source, text_on};
 
     #[test]
-    fn on_every_colour_its_text_can_be_read() {
+    fn text_is_readable_on_every_colour() {
         for red in (0..=255).step_by(15) {
             for green in (0..=255).step_by(5) {
                 for blue in (0..=255).step_by(15) {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_style_is_named_by_its_hash() {
+    fn style_source_is_its_hash() {
         assert_eq!(
             style_source(""),
             "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"

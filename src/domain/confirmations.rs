@@ -73,7 +73,7 @@ mod tests {
     use super::{Chain, Depth, OnChain, block_confirmations, is_deep_enough};
 
     #[test]
-    fn its_own_block_is_the_first_confirmation_and_what_is_final_needs_no_more() {
+    fn own_block_is_the_first_confirmation() {
         let two = Depth::Blocks(2);
         for (needed, height, cursor, complete, expected) in [
             (Depth::Blocks(1), 7, 7, None, true),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_what_is_counted() {
+    fn text_shows_the_counted_confirmations() {
         let shown = [(9, 8), (8, 8), (7, 8), (0, u32::MAX)].map(|(height, cursor)| {
             let on_chain = OnChain {
                 confirmations: Some(block_confirmations(height, cursor)),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_for_how_long_it_usually_is() {
+    fn wait_seconds_covers_the_missing_blocks() {
         let wait = |confirmations, needed, chain| {
             let on_chain = OnChain {
                 confirmations,

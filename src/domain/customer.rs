@@ -95,7 +95,7 @@ mod tests {
     use super::{Chain, Family, check_ref};
 
     #[test]
-    fn the_chains_of_a_family_share_one_pool() {
+    fn chains_of_a_family_share_one_pool() {
         for family in Family::ALL {
             let pool = family.chain().address_pool();
             let shared = |chain: &Chain| chain.address_pool() == pool;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_told_from_what_looks_like_them() {
+    fn malformed_references_are_refused() {
         let longest = "a".repeat(120);
         for text in ["a", "Z9", "user:7_b.c-d", "..", &longest] {
             assert!(check_ref(text).is_ok(), "{text}");

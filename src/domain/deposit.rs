@@ -115,7 +115,7 @@ mod tests {
     use super::{DepositStatus, PaymentState};
 
     #[test]
-    fn a_deposit_moves_as_a_payment_does() {
+    fn deposit_has_the_steps_of_a_payment() {
         for from in DepositStatus::ALL {
             for to in DepositStatus::ALL {
                 assert_eq!(from.may_become(*to), from != to, "{from} to {to}");

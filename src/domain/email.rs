@@ -43,7 +43,7 @@ mod tests {
     use super::is_email;
 
     #[test]
-    fn an_address_is_one() {
+    fn valid_addresses_are_accepted() {
         for text in [
             "ada@example.com",
             "a@localhost",
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn invalid_addresses_are_refused() {
         for text in [
             "",
             "ada",

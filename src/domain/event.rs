@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_carries_its_object_byte_for_byte() {
+    fn event_contains_its_object_byte_for_byte() {
         let text = event(
             EventType::InvoiceCreated,
             r#"{"object":"invoice","metadata":{"n":1.10}}"#,
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn legacy_tells_overpaid_as_confirmed() {
+    fn legacy_body_calls_overpaid_confirmed() {
         let text = event(
             EventType::InvoiceOverpaid,
             r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn legacy_tells_a_refund_with_its_invoice_and_a_payout_with_none() {
+    fn legacy_body_has_the_invoice_of_a_refund_but_none_of_a_payout() {
         let refund = event(EventType::RefundPaid, r#"{"object":"refund","id":"r"}"#);
         let invoice =
             r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#;
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn legacy_does_not_tell_of_accounts() {
+    fn account_events_have_no_legacy_body() {
         assert_eq!(
             legacy_body(
                 &event(EventType::AccountApproved, r#"{"object":"account"}"#),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_but_awaiting_payment_has_an_event_of_its_name() {
+    fn every_status_except_awaiting_payment_has_its_event() {
         for status in InvoiceStatus::ALL {
             let expected =
                 (*status != InvoiceStatus::AwaitingPayment).then(|| format!("invoice.{status}"));

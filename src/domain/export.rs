@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_quoted_where_they_need_it() {
+    fn cells_are_quoted_when_needed() {
         for (text, written) in [
             ("plain", "plain"),
             ("a,b", "\"a,b\""),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_formula_is_guarded_and_numbers_are_not() {
+    fn formulas_are_guarded_and_numbers_are_not() {
         for (text, written) in [
             ("=1+1", "'=1+1"),
             ("+1", "'+1"),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn each_form_is_written_as_the_interface_writes_it() {
+    fn each_format_matches_the_api() {
         let cells = [
             (CellFormat::Cents, Cell::Number(2000)),
             (CellFormat::Units, Cell::Text("25000000".to_owned())),
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn coin_amounts_have_their_coin_beside_them() {
+    fn coin_amounts_use_the_decimals_of_their_coin() {
         for export in ExportKind::ALL {
             let columns = export.columns();
             let has = |form: CellFormat| columns.iter().any(|(_, other)| *other == form);

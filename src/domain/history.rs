@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn link_follows_from_the_fields_and_the_link_before() {
+    fn link_depends_on_the_fields_and_the_previous_link() {
         let first = HashLink::first(ChainedLog::Ledger);
         let link = first.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"a")));
         assert_eq!(
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn head_is_read_as_it_is_written() {
+    fn head_round_trips_through_text() {
         let link = HashLink::first(ChainedLog::AuditLog);
         let head = LogHead {
             log: ChainedLog::AuditLog,

@@ -38,7 +38,7 @@ mod tests {
     use super::{Time, new, new_event, parse};
 
     #[test]
-    fn an_id_carries_its_moment_and_its_version() {
+    fn id_contains_its_time_and_version() {
         let id = new(Time(1_795_253_400_007));
         assert_eq!(id.get_version_num(), 7);
         assert_eq!(
@@ -58,13 +58,13 @@ mod tests {
     }
 
     #[test]
-    fn an_event_id_has_its_form() {
+    fn event_id_has_its_form() {
         let id = new_event(Time(0), 1);
         assert!(id.starts_with("evt_") && id.len() == 36, "{id}");
     }
 
     #[test]
-    fn event_ids_of_one_moment_sort_by_their_number() {
+    fn event_ids_of_one_millisecond_sort_by_number() {
         let numbers = [0, 1, 2, 1 << 29, 1 << 30, (1 << 30) + 1, (1 << 42) - 1];
         let ids = numbers.map(|number| new_event(Time(1_795_253_400_007), number));
         assert!(ids.is_sorted(), "{ids:?}");

@@ -56,7 +56,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn a_name_of_the_librarys_own_is_refused_however_it_is_written() {
+    fn reserved_name_is_refused_in_any_spelling() {
         for text in [
             r#"{"$serde_json::private::RawValue": "[1]"}"#,
             r#"{"a": [{"$serde_json::private::RawValue": "[1]"}]}"#,

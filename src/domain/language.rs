@@ -92,7 +92,7 @@ mod tests {
     use super::{AUTO, Language};
 
     #[test]
-    fn a_browser_gets_the_language_that_it_likes_best() {
+    fn browser_gets_its_preferred_language() {
         for (accepted, expected) in [
             ("", Language::English),
             ("*", Language::English),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn who_picks_goes_before_the_shop_and_the_shop_before_the_browser() {
+    fn selection_precedes_setting_and_setting_precedes_browser() {
         let choose = |picked, setting| Language::choose(picked, setting, "fr");
         assert_eq!(choose(Some("tr"), "de"), Language::Turkish);
         assert_eq!(choose(Some("xx"), "de-CH"), Language::German);

@@ -175,7 +175,7 @@ mod tests {
     use super::{Bps, Cents, LedgerKind, confirmation_postings, reversals};
 
     #[test]
-    fn a_payment_books_its_sale_and_its_fee() {
+    fn payment_books_a_sale_and_a_fee() {
         let postings = confirmation_postings(Cents(2000), Bps(100)).unwrap_or_default();
         let amounts: Vec<_> = postings
             .iter()
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_booked_for_nothing() {
+    fn zero_value_books_nothing() {
         assert_eq!(confirmation_postings(Cents(0), Bps(100)), Ok(vec![]));
         assert_eq!(
             confirmation_postings(Cents(10), Bps(0)).map(|postings| postings.len()),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_twice_stands_again() {
+    fn reversal_of_a_reversal_restores_the_entry() {
         let back = reversals(&[(1, Cents(2000)), (2, Cents(-20))], "gone").unwrap_or_default();
         let amounts: Vec<_> = back
             .iter()

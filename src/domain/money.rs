@@ -261,7 +261,7 @@ mod tests {
     };
 
     #[test]
-    fn reads_only_plain_decimals() {
+    fn amount_must_be_a_plain_decimal() {
         for (text, cents) in [
             ("19.99", 1999),
             ("20", 2000),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn prints_two_decimals_whatever_the_sign() {
+    fn amount_prints_two_decimals_with_either_sign() {
         for (cents, text) in [
             (0, "0.00"),
             (1, "0.01"),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fee_is_rounded_half_to_even() {
+    fn fee_is_rounded_half_even() {
         for (gross, bps, fee) in [
             (2000, 100, 20),
             (50, 100, 0),
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_in_whole_cents_are_those_that_decide() {
+    fn bounds_in_cents_agree_with_the_exact_comparison() {
         for cents in [1, 99, 100, 199, 1999, 10_000, 5_000_000] {
             for bps in [Bps(0), Bps(50), Bps(333), Bps(2000)] {
                 let due = Cents(cents);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_amount_is_one_with_a_minus_or_without() {
+    fn signed_amount_may_have_a_minus() {
         assert_eq!(Cents::parse_signed("-12.5"), Ok(Cents(-1250)));
         assert_eq!(Cents::parse_signed("12.5"), Ok(Cents(1250)));
         for text in ["-0", "--1", "+1", "-", "- 1"] {
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_refuse_to_wrap() {
+    fn sums_overflow_with_an_error() {
         assert_eq!(Cents(i64::MAX).plus(Cents::ONE), Err(Overflow));
         assert_eq!(Cents(i64::MIN).negated(), Err(Overflow));
         assert_eq!(
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_counts_and_prints_past_64_bits() {
+    fn total_holds_and_prints_more_than_64_bits() {
         let total: Total = [Cents(i64::MAX), Cents(i64::MAX), Cents::ONE]
             .into_iter()
             .sum();

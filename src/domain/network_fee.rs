@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_is_used_while_it_is_young_and_can_be_converted() {
+    fn estimate_is_used_if_fresh_and_convertible() {
         let utxo = NodeFees {
             own_coin: Units(2_500),
             token: Units(0),

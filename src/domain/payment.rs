@@ -112,7 +112,7 @@ mod tests {
     use super::PaymentState;
 
     #[test]
-    fn every_state_may_become_every_other_and_not_itself() {
+    fn every_state_may_become_any_other_state() {
         for from in PaymentState::ALL {
             for to in PaymentState::ALL {
                 assert_eq!(from.may_become(*to), from != to, "{from} to {to}");

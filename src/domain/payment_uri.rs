@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_as_its_standard_writes_it() {
+    fn uri_follows_its_standard() {
         // Example of BIP 321: 20.3 BTC.
         let address = "175tWpb8K1S7NmH4Zx6rewF9WQrcZv245W";
         assert_eq!(
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_network_cannot_be_said_there_is_none() {
+    fn no_uri_without_a_network() {
         assert_eq!(uri("TRX", "mainnet", "T", 1), None);
         assert_eq!(uri("USDT-TRC20", "mainnet", "T", 1), None);
         assert_eq!(uri("SOL", "devnet", "S", 1), None);

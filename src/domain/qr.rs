@@ -47,7 +47,7 @@ mod tests {
     use super::Qr;
 
     #[test]
-    fn a_code_has_its_quiet_zone_and_what_is_too_long_has_no_code() {
+    fn code_has_a_quiet_zone_and_too_long_text_has_no_code() {
         let code = Qr::encode("https://shop.example").unwrap();
         assert_eq!(code.size, 25 + 8);
         // The finder pattern in the corner: its first row is seven modules wide.

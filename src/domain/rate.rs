@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_fresh_for_three_minutes() {
+    fn rate_is_fresh_for_three_minutes() {
         for (age_ms, is_fresh) in [
             (-1, true),
             (0, true),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_lowers_the_rate_and_is_kept() {
+    fn spread_lowers_the_rate_and_is_recorded() {
         for (rate, bps, lower) in [
             ("60000", 0, "60000"),
             ("60000", 100, "59400"),

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_days_worth_is_told_by_what_was_counted() {
+    fn requests_per_day_are_extrapolated() {
         assert_eq!(RequestCounter::default().per_day(START), None);
         assert_eq!(after(9, 10).0, None);
         for minutes in [10, 60, 24 * 60, 3 * 24 * 60, 3 * 24 * 60 + 17] {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_two_days_ago_counts_no_more() {
+    fn old_requests_no_longer_count() {
         let (_, mut requests) = after(60, 1000);
         let later = START.plus_ms(48 * HOUR_MS);
         requests.count(later, 5);

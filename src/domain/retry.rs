@@ -48,7 +48,7 @@ mod tests {
     use super::{ATTEMPTS_MAX, Time, next_attempt};
 
     #[test]
-    fn eleven_attempts_within_a_day() {
+    fn round_has_eleven_attempts_within_a_day() {
         let mut at = Time(0);
         let mut starts = vec![at.0 / 1000];
         for attempts in 1..=ATTEMPTS_MAX {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_at_most_a_tenth_shorter() {
+    fn gap_is_at_most_a_tenth_shorter() {
         assert_eq!(next_attempt(1, Time(0), 10), Some(Time(9_000)));
         assert_eq!(next_attempt(1, Time(0), 200), Some(Time(9_000)));
     }

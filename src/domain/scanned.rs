@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invoice_waits_for_the_chain_that_lags_most_and_not_for_ever() {
+    fn invoice_waits_for_the_most_lagging_chain_up_to_a_limit() {
         let scanned = LaggingChains::new(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
         let now_for = |mode, assets: &[&str], now| {
             let chains = waits_for(mode, &quotes(assets), Time(60));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invoice_waits_for_the_chains_that_it_can_be_paid_on_in_time() {
+    fn invoice_waits_for_the_chains_of_its_timely_quotes() {
         let mut all = quotes(&["TRX", "BTC", "USDT-TRC20", "ETH"]);
         let chains = |quotes: &[Quote]| waits_for(Mode::Live, quotes, Time(60));
         assert_eq!(chains(&all), "bitcoin,ethereum,tron");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_lags_for_long_is_not_on_offer() {
+    fn coin_of_a_long_lagging_chain_is_not_offered() {
         let scanned = LaggingChains::new(vec![(Chain::Bitcoin, Time(50))]);
         let [bitcoin, tron] = ["BTC", "TRX"].map(|id| Asset::find(id).unwrap());
         let late = Time(51 + OFFERED_MS_MAX);

@@ -143,7 +143,7 @@ mod tests {
 
     /// RFC 6238, appendix B, SHA-1: the last six of its eight digits.
     #[test]
-    fn codes_are_those_of_the_rfc() {
+    fn codes_match_the_rfc() {
         for (seconds, digits) in [
             (59, "287082"),
             (1_111_111_109, "081804"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_taken_a_step_early_or_late() {
+    fn code_is_accepted_one_step_early_or_late() {
         // The code of step 1, from 30 s to 59.999 s.
         for (ms, fits) in [
             (0, true),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_read_however_it_is_written() {
+    fn code_is_read_in_any_spelling() {
         for text in ["287082", " 287 082\n", "287-082"] {
             let is_same =
                 matches!(EnteredCode::read(text), Ok(EnteredCode::OfApp(code)) if code == "287082");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_email_is_escaped_in_a_link() {
+    fn email_is_escaped_in_a_link() {
         assert_eq!(escaped("a+b:c?d@shop.test"), "a%2Bb%3Ac%3Fd%40shop.test");
         assert_eq!(escaped("ä@x"), "%C3%A4%40x");
     }

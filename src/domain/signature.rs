@@ -108,7 +108,7 @@ mod tests {
     };
 
     #[test]
-    fn hmac_is_that_of_rfc_4231() {
+    fn hmac_matches_rfc_4231() {
         let mac = hmac_sha256(b"Jefe", b"what do ya want for nothing?");
         assert_eq!(
             hex(&mac),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_signature_covers_time_and_body() {
+    fn service_signature_covers_time_and_body() {
         let one = service_signature(1_700_000_000, b"{}", &["secret"]);
         assert_eq!(
             one,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_signature_is_that_of_the_official_libraries() {
+    fn standard_signature_matches_official_libraries() {
         // The example of the Standard Webhooks specification.
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         let signature = standard_signature(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkout_token_is_of_its_invoice_and_file() {
+    fn checkout_token_depends_on_invoice_and_file() {
         let token = checkout_token(&[7; 32], "a");
         assert_eq!(token.len(), 32);
         assert_ne!(token, checkout_token(&[7; 32], "b"));

@@ -58,7 +58,7 @@ mod tests {
     use crate::domain::time::Time;
 
     #[test]
-    fn another_url_is_asked_after_three_blocks_and_a_person_told_after_nine_of_work() {
+    fn limits_for_another_url_and_for_a_warning_depend_on_the_chain() {
         let head = Reached {
             block: Block {
                 height: 7,

@@ -160,7 +160,7 @@ mod tests {
     use super::{DAY_MS, HOUR_MS, MINUTE_MS, Time, parse_span_ms};
 
     #[test]
-    fn a_moment_reads_as_it_prints() {
+    fn time_round_trips_through_text() {
         for (ms, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (1_795_253_400_007, "2026-11-21T09:30:00.007Z"),
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_stays_inside_what_can_be_written() {
+    fn arithmetic_is_clamped_to_the_valid_range() {
         assert_eq!(Time(0).plus_ms(i64::MAX), Time::MAX);
         assert_eq!(Time(5).plus_ms(-10), Time(0));
     }
 
     #[test]
-    fn spans_are_parts_in_order() {
+    fn span_parts_must_be_in_order() {
         for (text, ms) in [
             ("20m", 20 * MINUTE_MS),
             ("1d12h", DAY_MS + 12 * HOUR_MS),

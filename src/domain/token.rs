@@ -99,7 +99,7 @@ mod tests {
     use crate::domain::asset::{ASSETS, Asset};
 
     #[test]
-    fn each_contract_is_an_address_of_its_coins_chain_in_its_canonical_text() {
+    fn each_contract_is_a_canonical_address_of_its_chain() {
         for row in CONTRACTS {
             let asset = Asset::find(row.asset).filter(|asset| asset.kind.has_contract());
             let chain = asset.map(|asset| asset.chain);

@@ -70,7 +70,7 @@ mod tests {
     use super::check_password;
 
     #[test]
-    fn a_password_is_neither_short_nor_endless() {
+    fn password_length_is_limited() {
         for (text, fits) in [
             ("", false),
             ("ninechars", false),

@@ -336,7 +336,7 @@ mod tests {
     use super::{is_color, is_language, origin};
 
     #[test]
-    fn colors_languages_and_origins_are_told_from_others() {
+    fn colors_languages_and_origins_are_checked() {
         assert!(is_color("#0a84ff"));
         for wrong in ["0a84ff", "#0a84f", "#0A84FF", "#0a84fg", "#0a84fff"] {
             assert!(!is_color(wrong), "{wrong}");

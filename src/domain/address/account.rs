@@ -49,7 +49,7 @@ mod tests {
     use crate::domain::address::test_address;
 
     #[test]
-    fn an_account_and_its_address_follow_from_each_other() {
+    fn account_and_address_convert_both_ways() {
         for (chain, address, last) in [
             // Test cases of EIP-55, and the contract of USDT on Tron.
             (
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_account_has_no_bytes() {
+    fn address_without_account_has_no_bytes() {
         for (chain, text) in [
             (Chain::Bitcoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
             (

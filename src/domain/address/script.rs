@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_holds_what_its_address_says() {
+    fn output_script_matches_its_address() {
         for (chain, address, expected) in [
             // BIP-173 and BIP-350
             (
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_a_chain_is_told_by_its_version() {
+    fn version_selects_the_script_kind() {
         for (chain, address, begins) in [
             (
                 Chain::Litecoin,
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_script_has_none() {
+    fn address_without_script_has_none() {
         for (chain, address) in [
             (
                 Chain::Ethereum,
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_and_its_address_follow_from_each_other() {
+    fn script_and_address_convert_both_ways() {
         for (chain, network, address) in [
             (Chain::Bitcoin, "main", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
             (Chain::Bitcoin, "main", "3P14159f73E4gFr7JterCCQh9QjiTjiZrG"),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_script_of_an_address_has_none() {
+    fn script_without_address_has_none() {
         let to_key = [&[0x76, 0xa9, 0x14][..], &[1; 20], &[0x88, 0xac]].concat();
         let witness = [&[0, 20][..], &[1; 20]].concat();
         let half = |script: &[u8]| script.split_last().map(|(_, half)| half.to_vec());

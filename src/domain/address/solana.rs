@@ -97,7 +97,7 @@ mod tests {
 
     /// Computed with `@solana/web3.js` 1.99.
     #[test]
-    fn point_of_the_curve_is_told_from_any_other() {
+    fn only_points_of_the_curve_can_sign() {
         let on_curve = (1..=12_u8).filter(|byte| is_on_curve(&[*byte; 32]));
         let on_curve: Vec<u8> = on_curve.collect();
         assert_eq!(on_curve, [1, 3, 6, 9, 10, 11, 12]);

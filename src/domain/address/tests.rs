@@ -39,7 +39,7 @@ fn says((chain, network): Home, text: &str, reason: &str) {
 }
 
 #[test]
-fn an_address_is_one_at_home_and_nowhere_else() {
+fn address_is_valid_only_on_its_own_networks() {
     for (homes, text) in vectors() {
         homes
             .first()
@@ -96,7 +96,7 @@ fn one_missing_or_doubled_character_is_refused() {
 
 /// One hash with the version of every chain's keys, and of every chain's scripts.
 #[test]
-fn the_version_of_a_base58check_address_decides() {
+fn base58check_version_decides_the_chain() {
     accepts(
         (Bitcoin, Main),
         "1DnxTASQ1i2LHLBK5wD94XF8Aq6xw7GqEd",
@@ -136,7 +136,7 @@ fn the_version_of_a_base58check_address_decides() {
 }
 
 #[test]
-fn litecoins_old_script_addresses_are_written_in_the_new_way() {
+fn old_litecoin_script_address_becomes_the_new_form() {
     accepts(
         (Litecoin, Main),
         "3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6",
@@ -150,7 +150,7 @@ fn litecoins_old_script_addresses_are_written_in_the_new_way() {
 }
 
 #[test]
-fn a_base58_address_may_start_like_a_segwit_one() {
+fn base58_address_may_start_like_a_segwit_address() {
     accepts(
         (Litecoin, Main),
         "LTC1zzzzzzzzzzzzzzzzzzzzzzzzygL7Yj",
@@ -167,7 +167,7 @@ fn extension_block_addresses_are_refused() {
 }
 
 #[test]
-fn segwit_addresses_may_be_all_capitals_and_never_mixed() {
+fn segwit_address_may_be_upper_case_but_not_mixed() {
     let small = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4";
     let capitals = "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4";
     accepts((Bitcoin, Main), capitals, small);
@@ -177,7 +177,7 @@ fn segwit_addresses_may_be_all_capitals_and_never_mixed() {
 }
 
 #[test]
-fn segwit_vectors_are_told_apart() {
+fn segwit_vectors_are_accepted_or_refused() {
     for text in SEGWIT.split_whitespace() {
         accepts((Bitcoin, Test), text, text);
     }
@@ -190,7 +190,7 @@ fn segwit_vectors_are_told_apart() {
 }
 
 #[test]
-fn evm_addresses_are_answered_with_their_checksum() {
+fn evm_address_is_returned_with_its_checksum() {
     for text in EIP_55.split_whitespace() {
         let digits = text.trim_start_matches("0x");
         for same in [
@@ -218,7 +218,7 @@ fn evm_addresses_are_answered_with_their_checksum() {
 }
 
 #[test]
-fn solana_addresses_hold_32_bytes_of_base58() {
+fn solana_address_is_32_bytes_of_base58() {
     for (_, text) in vectors().filter(|(homes, _)| *homes == SOLANA) {
         for (place, _) in text.char_indices() {
             let wrong =
@@ -242,7 +242,7 @@ fn solana_addresses_hold_32_bytes_of_base58() {
 }
 
 #[test]
-fn the_address_of_nobody_is_refused() {
+fn all_zero_address_is_refused() {
     EVM.iter()
         .for_each(|home| says(*home, &format!("0x{}", "0".repeat(40)), NOBODY));
     says((Tron, Main), "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", NOBODY);
@@ -257,7 +257,7 @@ const EXPECTED_TRON: &str = "expected a complete address of 34 characters that s
 const EXPECTED_BITCOIN: &str = "expected a complete address that starts with 1, 3, bc1q or bc1p";
 
 #[test]
-fn the_message_says_what_would_be_right() {
+fn error_names_the_expected_form() {
     says(
         (Bitcoin, Main),
         "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabB",
@@ -313,7 +313,7 @@ fn spaces_and_lookalikes_are_refused() {
 /// Random texts of several alphabets, of all lengths to beyond the limit: nothing panics, and an accepted text is
 /// canonical.
 #[test]
-fn noise_is_answered_calmly() {
+fn random_texts_never_panic() {
     let alphabets = [
         "1",
         "0x",

@@ -179,7 +179,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn more_money_needs_more_confirmations() {
+    fn larger_amounts_need_more_confirmations() {
         let [one, two, most] = [Some(24_999), Some(25_000), None];
         for (chain, cents, blocks) in [
             (Chain::Bitcoin, one, Depth::Blocks(1)),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_sent_back() {
+    fn tiers_round_trip_through_json() {
         for asset in &ASSETS {
             let shown = json!(Tiers::default_for(asset.chain));
             assert_eq!(read(asset.id, &shown), Ok(shown), "{}", asset.id);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_number_of_confirmations_is_named() {
+    fn wrong_confirmations_are_named() {
         let one = |id, needed: Value, field| (id, json!([{ "confirmations": needed }]), field);
         let field = "c[0].confirmations";
         assert_refused(&[
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_sum_or_order_is_named() {
+    fn wrong_bound_or_order_is_named() {
         let tier = |below: Value, needed: Value| json!({ "below": below, "confirmations": needed });
         let last = || json!({ "confirmations": 6 });
         let with = |first: Value| json!([first, last()]);

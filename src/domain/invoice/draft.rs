@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_amount_is_read_from_its_own_digits() {
+    fn amount_is_read_from_its_digits() {
         for (amount, cents) in [
             ("\"19.99\"", 1999),
             ("19.99", 1999),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_refuses_what_is_not_documented() {
+    fn undocumented_values_are_refused() {
         let cases: [(&str, &[&str]); 10] = [
             ("currency", &["\"GBP\"", "\"eur\"", "1", "null"]),
             ("orderId", &["\"\"", "1", "LONG201"]),

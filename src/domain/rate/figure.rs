@@ -206,7 +206,7 @@ mod tests {
     use super::{Currency, Decimal, FigureSource, Ticker, Time, figures, middle, parse_number};
 
     #[test]
-    fn a_number_is_read_from_its_digits() {
+    fn number_is_parsed_from_its_digits() {
         for (text, number) in [
             ("60000.10", "60000.10"),
             ("0.1", "0.1"),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_half_the_sum() {
+    fn middle_is_half_the_sum() {
         for (upper, lower, expected) in [
             ("60010.20000", "60010.10000", Some("60010.15")),
             ("2", "1", Some("1.5")),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coin_is_priced_directly_or_through_what_the_euro_is_priced_in() {
+    fn coin_is_priced_directly_or_through_a_shared_symbol() {
         let ticker = |base, quote, price: &str, at| Ticker {
             base,
             quote,

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_market_names_its_rate_its_sources_and_its_age() {
+    fn market_text_names_rate_sources_and_age() {
         let told = vec![
             figure(FigureSource::Kraken, "80.1", 0),
             figure(FigureSource::Coinbase, "79.9", 10 * SECOND_MS),

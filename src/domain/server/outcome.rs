@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provisioner_says_that_it_did_or_did_not() {
+    fn provisioner_result_is_done_or_declined() {
         let done = |address: Option<&str>, provider_ref: Option<&str>| {
             Some(ProvisionerResult::Done {
                 address: address.map(str::to_owned),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_is_refused_by_its_first_wrong_field() {
+    fn decision_names_its_first_wrong_field() {
         let param = |value: Value| {
             let body = value.as_object().cloned().unwrap_or_default();
             DecideServer::checked(&body).err()?.param

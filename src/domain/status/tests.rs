@@ -176,7 +176,7 @@ fn compare_all(payments: &[PaymentInput], seen: &mut [usize]) {
 }
 
 #[test]
-fn every_pair_of_payments_at_every_time_is_judged_by_the_table() {
+fn status_of_every_pair_of_payments_follows_the_table() {
     let kinds = kinds(|_| VALUES.to_vec());
     assert_eq!(kinds.len(), 80);
     let mut seen = [0; InvoiceStatus::ALL.len()];
@@ -192,7 +192,7 @@ fn every_pair_of_payments_at_every_time_is_judged_by_the_table() {
 
 /// An unconfirmed payment adds nothing to the sum, so two values of it are enough.
 #[test]
-fn every_three_payments_at_every_time_are_judged_by_the_table() {
+fn status_of_every_three_payments_follows_the_table() {
     let kinds = kinds(|state| match state {
         PaymentState::Confirmed => VALUES.to_vec(),
         PaymentState::Seen | PaymentState::Dropped => vec![0, DUE],
@@ -227,7 +227,7 @@ impl RandomInputs {
 }
 
 #[test]
-fn many_payments_in_any_order_are_judged_by_the_table() {
+fn status_of_many_random_payments_follows_the_table() {
     let kinds = kinds(|_| MORE_VALUES.to_vec());
     let mut seen = [0; InvoiceStatus::ALL.len()];
     for seed in 1..=40 {

@@ -155,7 +155,7 @@ use InvoiceChange::{Payment as Pay, Picked, Status};
 use PaymentState::{Confirmed, Dropped, Seen};
 
 #[test]
-fn a_payment_a_little_short_is_told_with_its_numbers() {
+fn slightly_short_payment_shows_its_sums() {
     let steps = [
         (1, Picked(1)),
         (1, Status(InvoiceStatus::AwaitingPayment)),
@@ -185,7 +185,7 @@ fn a_payment_a_little_short_is_told_with_its_numbers() {
 }
 
 #[test]
-fn what_was_orphaned_is_booked_back_and_booked_again() {
+fn orphaned_payment_is_reversed_and_booked_again() {
     let steps = [
         (2, Pay(1, Seen)),
         (3, Pay(1, Confirmed)),
@@ -220,7 +220,7 @@ fn what_was_orphaned_is_booked_back_and_booked_again() {
 }
 
 #[test]
-fn late_money_comes_after_the_deadline() {
+fn late_payment_follows_the_deadline_entry() {
     let steps = [
         (1000, Status(InvoiceStatus::Expired)),
         (1000, Pay(1, Seen)),
@@ -254,7 +254,7 @@ fn public_rate(at: i64) -> Option<RateQuote> {
 }
 
 #[test]
-fn a_rate_is_old_only_where_it_was_so_when_something_was_priced_at_it() {
+fn rate_is_called_old_only_if_it_was_old_when_used() {
     const OLD: &str = ", the newest known, of 1970-01-01T00:00:01.000Z";
     let hours = |hours: i64| 1_000 + hours * HOUR_MS;
     let steps = [
@@ -293,7 +293,7 @@ fn a_rate_is_old_only_where_it_was_so_when_something_was_priced_at_it() {
 }
 
 #[test]
-fn too_much_and_too_little_name_their_bounds() {
+fn overpaid_and_underpaid_name_their_bounds() {
     for (value, status, text) in [
         (
             10_051,
@@ -313,6 +313,6 @@ fn too_much_and_too_little_name_their_bounds() {
 }
 
 #[test]
-fn kinds_have_texts() {
+fn coin_picked_kind_has_its_published_text() {
     assert_eq!(TimelineEntryKind::CoinPicked.as_str(), "coin_picked");
 }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_go_with_their_actions_only() {
+    fn fields_are_allowed_only_with_their_actions() {
         let wrong = [
             (json!({}), "action"),
             (json!({ "action": "chain", "state": "seen" }), "state"),

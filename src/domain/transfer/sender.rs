@@ -100,7 +100,7 @@ mod tests {
     };
 
     #[test]
-    fn the_signer_sends_only_what_all_conditions_allow() {
+    fn signer_needs_all_conditions() {
         let limited = |given: i64, amount: i64, limit: Option<i64>| SenderConditions {
             given: Cents(given),
             amount: Cents(amount),

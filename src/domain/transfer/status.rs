@@ -135,7 +135,7 @@ mod tests {
     use super::{TransferAction, TransferStatus};
 
     #[test]
-    fn the_machine_has_these_steps_and_no_others() {
+    fn state_machine_has_only_the_documented_steps() {
         use TransferAction::{Approve, Cancel, Fail, Pay, Process, Reassign, Reject, Release};
         use TransferStatus::{Approved, Cancelled, Failed, Paid, Processing, Rejected, Requested};
         let steps = [
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_is_open_or_paid_or_put_back() {
+    fn status_is_open_paid_or_put_back() {
         for status in TransferStatus::ALL {
             let states = [
                 status.is_open(),

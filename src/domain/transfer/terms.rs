@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_rounded_down_after_the_fee() {
+    fn amount_sent_is_rounded_down_after_the_fee() {
         for (cents, asset, rate, fee, sent) in [
             (2_000, "SOL", "150", "0.000005", "0.13332833"),
             (15_000, "SOL", "150", "0", "1"),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fee_that_leaves_nothing_is_refused() {
+    fn fee_that_leaves_nothing_is_refused() {
         for fee in ["0.25", "0.26", "1000000"] {
             let message = terms(2_000, "LTC", "80", fee).unwrap_err();
             assert!(
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_counted_is_refused() {
+    fn overflowing_amount_is_refused() {
         let message = terms(i64::MAX, "ETH", "0.0000000001", "0").unwrap_err();
         assert!(message.starts_with("rate "), "{message}");
     }

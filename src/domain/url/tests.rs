@@ -15,7 +15,7 @@ fn fault(text: &str) -> Option<UrlProblem> {
 }
 
 #[test]
-fn a_site_is_http_or_https_in_whatever_case() {
+fn site_is_http_or_https_in_any_case() {
     for url in [
         "https://shop.example",
         "HTTPS://Shop.example/a?b#c",
@@ -40,7 +40,7 @@ fn a_site_is_http_or_https_in_whatever_case() {
 }
 
 #[test]
-fn an_apps_url_has_a_scheme_of_its_own() {
+fn app_url_has_its_own_scheme() {
     for url in [
         "myshop://paid",
         "MyShop://",
@@ -69,7 +69,7 @@ fn an_apps_url_has_a_scheme_of_its_own() {
 }
 
 #[test]
-fn no_disguise_makes_a_script_an_apps_url() {
+fn disguised_script_is_never_an_app_url() {
     for never in NEVER_AN_APP {
         let (first, rest) = never.split_at(1);
         let upper = never.to_ascii_uppercase();
@@ -156,7 +156,7 @@ const ODD: &[(&str, UrlProblem)] = &[
 ];
 
 #[test]
-fn every_odd_host_is_a_fault_or_the_same_to_all_readers() {
+fn unusual_host_is_refused_or_unambiguous() {
     let long = format!("{}a", "a.".repeat(127));
     for (authority, fault) in ODD
         .iter()
@@ -182,7 +182,7 @@ fn every_odd_host_is_a_fault_or_the_same_to_all_readers() {
 }
 
 #[test]
-fn an_origin_is_what_a_browser_sends() {
+fn origin_matches_what_browsers_send() {
     for (url, origin) in [
         ("https://Shop.example/hook?x=1", "https://shop.example"),
         ("HTTPS://shop.example:443#f", "https://shop.example"),
@@ -210,7 +210,7 @@ fn an_origin_is_what_a_browser_sends() {
 }
 
 #[test]
-fn a_host_header_is_that_of_an_origin() {
+fn host_header_is_compared_with_the_origin() {
     let is_at = |url: &str, header: &str| Site::parse(url).is_ok_and(|site| site.is_at(header));
     for (url, header) in [
         ("https://pay.example", "Pay.Example"),

@@ -42,7 +42,7 @@ mod tests {
     use super::IndexGaps;
 
     #[test]
-    fn the_limit_reaches_from_each_used_address_to_the_next() {
+    fn gap_limit_covers_every_gap_between_used_addresses() {
         for (first, used, next, expected) in [
             (0, &[][..], 0, 20),
             (0, &[0, 1, 2], 3, 20),

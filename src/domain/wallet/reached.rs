@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_wallet_goes_on_behind_what_stopped_it() {
+    fn stopped_wallet_continues_after_the_stopping_index() {
         let stopped = WalletIndexes {
             stopped: Some(20),
             ..indexes(7, 21, Some(6))
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wallet_goes_on_where_it_was_or_where_its_owner_says() {
+    fn wallet_continues_at_its_own_or_the_given_index() {
         for (known, wanted, expected) in [
             (WalletIndexes::default(), None, 0),
             (WalletIndexes::default(), Some(0), 0),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_too_low_or_too_high_is_refused_with_what_would_be_right() {
+    fn index_out_of_range_is_refused_with_the_bound() {
         for (known, wanted, says) in [
             (
                 WalletIndexes::default(),

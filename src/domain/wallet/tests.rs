@@ -48,7 +48,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn every_vector_has_its_addresses() {
+fn wallets_derive_the_addresses_of_every_vector() {
     for vector in vectors() {
         let name = text(&vector, "name").unwrap();
         let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
@@ -77,7 +77,7 @@ fn every_vector_has_its_addresses() {
 }
 
 #[test]
-fn each_script_of_an_address_is_that_of_its_output() {
+fn script_of_each_address_matches_its_output() {
     for vector in vectors() {
         let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
         let said = hints(text(&vector, "script"), text(&vector, "network"));
@@ -97,7 +97,7 @@ fn each_script_of_an_address_is_that_of_its_output() {
 }
 
 #[test]
-fn a_version_tells_script_and_network() {
+fn key_version_gives_script_and_network() {
     let of = |chain, text: &str| {
         read(chain, text, &WalletHints::default()).map(|wallet| (wallet.script, wallet.network))
     };
@@ -131,7 +131,7 @@ fn a_version_tells_script_and_network() {
 }
 
 #[test]
-fn descriptors_are_read_with_origin_path_and_checksum() {
+fn descriptor_is_read_with_origin_path_and_checksum() {
     // The example of BIP 380.
     assert_eq!(checksum("raw(deadbeef)").as_deref(), Some("89f8spxm"));
     let wallet = |text: &str| read(Chain::Bitcoin, text, &WalletHints::default());
@@ -168,7 +168,7 @@ fn descriptors_are_read_with_origin_path_and_checksum() {
 }
 
 #[test]
-fn a_wallet_agrees_with_the_networks_that_its_addresses_are_for() {
+fn wallet_agrees_only_with_networks_of_its_addresses() {
     for (network, chain, agrees) in [
         (WalletNetwork::Main, Chain::Bitcoin, &["main"][..]),
         (
@@ -197,7 +197,7 @@ fn a_wallet_agrees_with_the_networks_that_its_addresses_are_for() {
 }
 
 #[test]
-fn an_index_has_an_address_until_hardened_ones_begin() {
+fn every_unhardened_index_has_an_address() {
     let branch = read(Chain::Bitcoin, ZPUB, &WalletHints::default())
         .unwrap()
         .receiving()
@@ -208,7 +208,7 @@ fn an_index_has_an_address_until_hardened_ones_begin() {
 }
 
 #[test]
-fn no_name_of_a_secret_is_a_text_that_holds_one() {
+fn names_of_secrets_are_not_detected_as_secrets() {
     for secret in WalletSecret::ALL {
         assert_eq!(WalletSecret::in_text(secret.as_str()), None);
     }

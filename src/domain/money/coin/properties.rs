@@ -121,13 +121,13 @@ impl Digits {
     }
 }
 
-fn value_on_paper(rate: Rate, units: Units, decimals: u32) -> Result<Cents, Overflow> {
+fn reference_value(rate: Rate, units: Units, decimals: u32) -> Result<Cents, Overflow> {
     let product = Digits::new(units.0).times(&Digits::new(rate.mantissa));
     let cents = product.shifted(2).cut_half_even(decimals + rate.scale);
     cents.text().parse().map(Cents).map_err(|_| Overflow)
 }
 
-fn due_on_paper(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflow> {
+fn reference_due(rate: Rate, due: Cents, decimals: u32) -> Result<Units, Overflow> {
     let shown = decimals.min(8);
     let numerator = Digits::new(due.0).shifted(shown + rate.scale);
     let (whole, left) = numerator.divided(&Digits::new(rate.mantissa).shifted(2));
@@ -180,7 +180,7 @@ impl RandomAmounts {
 }
 
 #[test]
-fn paper_counts_right() {
+fn reference_arithmetic_is_correct() {
     let (a, b) = (u128::from(u64::MAX), 987_654_321_987_u128);
     assert_eq!(
         Digits::new(a).times(&Digits::new(b)).text(),
@@ -197,13 +197,13 @@ fn paper_counts_right() {
 }
 
 #[test]
-fn a_value_is_what_paper_says() {
+fn value_equals_reference() {
     let (mut counted, mut refused, mut middles) = (0, 0, 0);
     for seed in 0..20 {
         let mut dice = RandomAmounts(seed);
         for _ in 0..1_000 {
             let (rate, units, decimals) = (dice.rate(), dice.units(), dice.below(19));
-            let expected = value_on_paper(rate, units, decimals);
+            let expected = reference_value(rate, units, decimals);
             let said = rate.value(units, decimals);
             assert_eq!(said, expected, "{units:?} at {rate:?}, {decimals} decimals");
             match expected {
@@ -226,13 +226,13 @@ fn a_value_is_what_paper_says() {
 }
 
 #[test]
-fn what_is_due_is_what_paper_says_and_never_too_little() {
+fn amount_due_equals_reference_and_covers_the_price() {
     let (mut counted, mut refused) = (0, 0);
     for seed in 0..20 {
         let mut dice = RandomAmounts(seed);
         for _ in 0..500 {
             let (rate, due, decimals) = (dice.rate(), dice.cents(), dice.below(19));
-            let expected = due_on_paper(rate, due, decimals);
+            let expected = reference_due(rate, due, decimals);
             let said = rate.units_for(due, decimals);
             assert_eq!(said, expected, "{due:?} at {rate:?}, {decimals} decimals");
             let Ok(units) = said else {
@@ -255,7 +255,7 @@ fn what_is_due_is_what_paper_says_and_never_too_little() {
 }
 
 #[test]
-fn a_fee_is_what_paper_says() {
+fn fee_equals_reference() {
     let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
         let (gross, bps) = (dice.cents(), dice.below(10_001));
@@ -272,7 +272,7 @@ fn a_fee_is_what_paper_says() {
 }
 
 #[test]
-fn amounts_and_rates_read_as_they_print() {
+fn amounts_and_rates_round_trip_through_text() {
     let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
         let (rate, units, decimals) = (dice.rate(), dice.units(), dice.below(19));

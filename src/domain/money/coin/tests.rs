@@ -7,7 +7,7 @@ fn rate(text: &str) -> Rate {
 }
 
 #[test]
-fn units_read_as_they_print() {
+fn units_round_trip_through_text() {
     for (text, decimals, units) in [
         ("0.25", 8, 25_000_000),
         ("1", 6, 1_000_000),
@@ -57,7 +57,7 @@ fn rates_are_positive_and_plain() {
 }
 
 #[test]
-fn what_is_due_is_rounded_up_and_worth_the_price() {
+fn amount_due_is_rounded_up_and_covers_the_price() {
     assert_eq!(rate("80").units_for(Cents(2000), 8), Ok(Units(25_000_000)));
     assert_eq!(rate("60000").units_for(Cents(1000), 8), Ok(Units(16_667)));
     assert_eq!(
@@ -86,7 +86,7 @@ fn what_is_due_is_rounded_up_and_worth_the_price() {
 }
 
 #[test]
-fn a_value_is_rounded_once_half_to_even() {
+fn value_is_rounded_once_half_even() {
     // 0.005, 0.015 and 0.025 of a coin at 1.00
     for (units, cents) in [(5, 0), (15, 2), (25, 2), (26, 3), (24, 2)] {
         assert_eq!(
@@ -104,7 +104,7 @@ fn a_value_is_rounded_once_half_to_even() {
 }
 
 #[test]
-fn what_is_worth_a_cent_is_not_rounded() {
+fn is_worth_a_cent_does_not_round() {
     for (units, is_worth) in [(0, false), (9, false), (10, true), (11, true)] {
         assert_eq!(
             rate("1").is_worth_a_cent(Units(units), 3),
@@ -119,7 +119,7 @@ fn what_is_worth_a_cent_is_not_rounded() {
 }
 
 #[test]
-fn a_value_past_64_bits_is_an_error_and_a_wide_product_is_not() {
+fn value_past_64_bits_overflows_but_wide_product_does_not() {
     assert_eq!(rate("60000").value(Units(u128::MAX), 8), Err(Overflow));
     assert_eq!(
         rate("0.0000000001").value(Units(u128::MAX), 18),
@@ -136,7 +136,7 @@ fn a_value_past_64_bits_is_an_error_and_a_wide_product_is_not() {
 }
 
 #[test]
-fn rates_are_apart_above_two_percent_either_way() {
+fn is_apart_from_excludes_two_percent_either_way() {
     for (given, market, is_apart) in [
         ("80", "80", false),
         ("81.6", "80", false),
@@ -158,7 +158,7 @@ fn rates_are_apart_above_two_percent_either_way() {
 }
 
 #[test]
-fn a_fee_is_converted_by_two_rates_and_rounded_up() {
+fn fee_is_converted_by_two_rates_and_rounded_up() {
     let eth = (rate("3000"), 18);
     let usdc = (rate("0.92"), 6);
     let gas = |wei: u128| eth.0.converted((Units(wei), eth.1), usdc);

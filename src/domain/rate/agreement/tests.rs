@@ -32,7 +32,7 @@ fn fresh(rates: &[&'static str]) -> Vec<(&'static str, i64)> {
 }
 
 #[test]
-fn the_median_counts_where_two_stand_by_it() {
+fn median_is_used_if_two_figures_support_it() {
     for (rates, median) in [
         (&["100", "100"] as &[&str], "100"),
         (&["100", "103"], "101.5"),
@@ -51,7 +51,7 @@ fn the_median_counts_where_two_stand_by_it() {
 }
 
 #[test]
-fn where_no_two_stand_by_the_median_there_is_no_rate() {
+fn unsupported_median_gives_no_rate() {
     for rates in [
         &["100", "103.01"] as &[&str],
         &["100", "150"],
@@ -75,7 +75,7 @@ fn where_no_two_stand_by_the_median_there_is_no_rate() {
 }
 
 #[test]
-fn only_what_is_fresh_counts() {
+fn only_fresh_figures_count() {
     let old = FRESH_MS_MAX + 1;
     assert_eq!(rate(&[]), "no source has told a figure");
     assert_eq!(
@@ -92,7 +92,7 @@ fn only_what_is_fresh_counts() {
 }
 
 #[test]
-fn a_rate_is_as_old_as_the_oldest_figure_in_it_and_keeps_all_of_them() {
+fn rate_has_the_time_of_its_oldest_figure_and_keeps_all() {
     let quoted = agreed_rate(&figures(&[("100", 60_000), ("100", 0), ("101", 9)]), NOW).unwrap();
     assert_eq!(quoted.at, NOW.plus_ms(-60_000));
     assert!(quoted.is_fresh(NOW));
@@ -108,7 +108,7 @@ fn a_rate_is_as_old_as_the_oldest_figure_in_it_and_keeps_all_of_them() {
 }
 
 #[test]
-fn the_operators_file_is_believed_alone() {
+fn operator_file_alone_makes_a_rate() {
     let mut figures = figures(&[("100", 0), ("100", 0)]);
     figures.push(Figure {
         source: FigureSource::File,

@@ -4,7 +4,7 @@ use super::{ServerLimits, ServerOrder, check_hostname};
 use serde_json::{Value, json};
 
 #[test]
-fn a_hostname_is_as_rfc_1123_has_it() {
+fn hostname_follows_rfc_1123() {
     let (label, long) = ("x".repeat(63), "x".repeat(64));
     let longest = [label.as_str(), &label, &label, &label[..61]].join(".");
     assert_eq!(longest.len(), 253);
@@ -49,7 +49,7 @@ fn a_hostname_is_as_rfc_1123_has_it() {
 }
 
 #[test]
-fn an_order_is_refused_by_its_first_wrong_field() {
+fn order_names_its_first_wrong_field() {
     let limits = ServerLimits::default();
     let whole =
         json!({ "type": "kvm", "hostname": "Web-1", "cpu": 2, "ramMb": 2048, "diskGb": 40 });

@@ -46,7 +46,7 @@ const TABLE: [[Option<ServerState>; 9]; 9] = [
 ];
 
 #[test]
-fn every_step_from_everywhere_leads_where_it_should() {
+fn every_step_from_every_state_follows_the_table() {
     for (state, row) in ALL.iter().zip(&TABLE) {
         for (step, expected) in STEPS.iter().zip(row) {
             let found = state.after(*step);
@@ -61,7 +61,7 @@ fn every_step_from_everywhere_leads_where_it_should() {
 }
 
 #[test]
-fn an_unknown_outcome_is_ended_by_a_person_only() {
+fn only_an_operator_resolves_an_unknown_outcome() {
     for state in [Creating(Unknown), Deleting(Unknown)] {
         for step in STEPS {
             let moved = state.after(step).is_ok_and(|next| next != state);
@@ -74,7 +74,7 @@ fn an_unknown_outcome_is_ended_by_a_person_only() {
 }
 
 #[test]
-fn a_command_starts_only_where_none_was_started() {
+fn command_starts_only_once() {
     for state in ALL {
         let starts = state.after(ServerStep::Start).is_ok();
         assert_eq!(starts, matches!(state, Queued | Unwanted));
@@ -87,7 +87,7 @@ fn a_command_starts_only_where_none_was_started() {
 }
 
 #[test]
-fn what_is_stored_reads_back_and_nothing_else_does() {
+fn every_state_reads_back_and_other_parts_do_not() {
     let mut read = Vec::new();
     for status in ServerStatus::ALL {
         for wanted in [false, true] {
@@ -105,7 +105,7 @@ fn what_is_stored_reads_back_and_nothing_else_does() {
 }
 
 #[test]
-fn the_task_follows_from_the_state() {
+fn task_follows_from_the_state() {
     for (state, task) in ALL.into_iter().zip([
         Some(ProvisionerTask::Create),
         Some(ProvisionerTask::Create),

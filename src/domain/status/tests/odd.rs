@@ -74,7 +74,7 @@ fn assert_status(case: &Case, status: InvoiceStatus) {
 }
 
 #[test]
-fn the_deadline_itself_is_past() {
+fn deadline_itself_counts_as_late() {
     assert_status(&open(&[]), InvoiceStatus::AwaitingPayment);
     assert_status(&past(&[]), InvoiceStatus::Expired);
     let unquoted = |case: Case| Case {
@@ -88,7 +88,7 @@ fn the_deadline_itself_is_past() {
 /// A payment in the millisecond of the cancellation is late. The invoice stays cancelled until the payment is
 /// confirmed.
 #[test]
-fn a_cancel_and_a_payment_in_the_same_millisecond() {
+fn payment_in_the_millisecond_of_cancellation_is_late() {
     let cancelled_at = EXPIRES - 1_000;
     let on_time = Time(cancelled_at) < terms(Some(cancelled_at)).deadline();
     assert!(!on_time);
@@ -97,7 +97,7 @@ fn a_cancel_and_a_payment_in_the_same_millisecond() {
 }
 
 #[test]
-fn the_deadline_is_the_earlier_of_expiry_and_cancel() {
+fn deadline_is_the_earlier_of_expiry_and_cancellation() {
     assert_eq!(terms(None).deadline(), Time(EXPIRES));
     for (cancelled, deadline) in [
         (EXPIRES - 1, EXPIRES - 1),
@@ -109,7 +109,7 @@ fn the_deadline_is_the_earlier_of_expiry_and_cancel() {
 }
 
 #[test]
-fn orphaned_after_it_was_booked_and_confirmed_again() {
+fn orphaned_payment_can_be_confirmed_again() {
     assert_status(&open(&[CONFIRMED]), InvoiceStatus::Confirmed);
     let orphaned = (PaymentState::Seen, true, true, DUE);
     assert_status(&open(&[orphaned]), InvoiceStatus::Detected);
@@ -118,7 +118,7 @@ fn orphaned_after_it_was_booked_and_confirmed_again() {
 }
 
 #[test]
-fn a_hair_below_the_price_is_within_the_tolerance() {
+fn slightly_below_the_price_is_within_the_tolerance() {
     assert_status(&open(&[worth(CONFIRMED, 9_950)]), InvoiceStatus::Confirmed);
     assert_status(&open(&[worth(CONFIRMED, 9_949)]), InvoiceStatus::Underpaid);
     assert_status(&open(&[worth(CONFIRMED, 10_050)]), InvoiceStatus::Confirmed);
@@ -128,7 +128,7 @@ fn a_hair_below_the_price_is_within_the_tolerance() {
 }
 
 #[test]
-fn a_payment_worth_nothing_is_a_payment() {
+fn payment_of_zero_value_counts_as_a_payment() {
     assert_status(&open(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
     assert_status(&past(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
     assert_status(&open(&[worth(CONFIRMED, 0)]), InvoiceStatus::Underpaid);
@@ -140,7 +140,7 @@ fn a_payment_worth_nothing_is_a_payment() {
 }
 
 #[test]
-fn seen_late_changes_nothing_until_it_is_confirmed() {
+fn late_payment_counts_only_once_confirmed() {
     assert_status(&past(&[late(SEEN)]), InvoiceStatus::Expired);
     assert_status(&past(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
     assert_status(&past(&[late(DROPPED)]), InvoiceStatus::Expired);
@@ -148,7 +148,7 @@ fn seen_late_changes_nothing_until_it_is_confirmed() {
 }
 
 #[test]
-fn a_late_payment_makes_up_the_rest() {
+fn late_payment_can_complete_the_price() {
     let half = worth(CONFIRMED, DUE / 2);
     assert_status(&past(&[half]), InvoiceStatus::Underpaid);
     assert_status(
@@ -164,7 +164,7 @@ fn a_late_payment_makes_up_the_rest() {
 }
 
 #[test]
-fn a_late_payment_on_top_of_a_full_one_is_too_much() {
+fn late_payment_after_a_full_one_is_overpaid() {
     assert_status(
         &past(&[CONFIRMED, late(CONFIRMED)]),
         InvoiceStatus::Overpaid,
@@ -181,7 +181,7 @@ fn a_late_payment_on_top_of_a_full_one_is_too_much() {
 }
 
 #[test]
-fn a_full_payment_stays_full_while_another_is_seen() {
+fn fully_paid_stays_confirmed_while_another_payment_is_seen() {
     assert_status(&open(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
     assert_status(&open(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
     assert_status(
@@ -191,7 +191,7 @@ fn a_full_payment_stays_full_while_another_is_seen() {
 }
 
 #[test]
-fn once_confirmed_and_gone_while_another_is_seen() {
+fn dropped_confirmed_payment_yields_to_a_seen_one() {
     assert_status(&open(&[LOST]), InvoiceStatus::Failed);
     assert_status(&open(&[LOST, SEEN]), InvoiceStatus::Detected);
     assert_status(&open(&[LOST, late(SEEN)]), InvoiceStatus::Failed);
@@ -202,7 +202,7 @@ fn once_confirmed_and_gone_while_another_is_seen() {
 }
 
 #[test]
-fn cancelled_and_then_paid() {
+fn cancelled_invoice_can_still_be_paid_late() {
     assert_status(&cancelled(&[]), InvoiceStatus::Cancelled);
     assert_status(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
     assert_status(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
@@ -218,7 +218,7 @@ fn cancelled_and_then_paid() {
 }
 
 #[test]
-fn a_sum_past_64_bits_is_counted_and_never_wraps() {
+fn sum_past_64_bits_does_not_wrap() {
     let huge = worth(CONFIRMED, i64::MAX);
     assert_status(&open(&[huge, CONFIRMED]), InvoiceStatus::Overpaid);
     assert_status(&open(&[huge, huge]), InvoiceStatus::Overpaid);
@@ -261,7 +261,7 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
 
 /// The invoice has the coin of its first payment that counts, even if another coin was selected later.
 #[test]
-fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> {
+fn payment_on_an_older_quote_determines_the_coin() -> Result<(), Overflow> {
     let quoted = RateQuote::fixed("1".parse()?, Time(0));
     let quote = |seq, asset: &'static Asset| Quote {
         given: false,

@@ -90,7 +90,7 @@ fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String
 }
 
 #[test]
-fn a_fresh_market_rate_is_taken_and_others_need_to_be_near_it() {
+fn given_rate_must_be_near_the_fresh_market_rate() {
     let of = refund(4_000);
     let fresh = proposal(0, true);
     for (body, sent, rate, source, insisted) in [
@@ -146,7 +146,7 @@ fn a_fresh_market_rate_is_taken_and_others_need_to_be_near_it() {
 }
 
 #[test]
-fn a_far_rate_is_refused_with_the_market_and_what_it_would_buy() {
+fn far_rate_is_refused_with_both_amounts() {
     let of = refund(4_000);
     let fresh = proposal(0, true);
     let far = summary(fix(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();
@@ -165,7 +165,7 @@ fn a_far_rate_is_refused_with_the_market_and_what_it_would_buy() {
 }
 
 #[test]
-fn any_rate_needs_to_be_insisted_on_where_none_is_fresh() {
+fn any_rate_needs_acceptance_without_a_fresh_market_rate() {
     let of = refund(4_000);
     let stale = proposal(4, true);
     for body in [
@@ -188,7 +188,7 @@ fn any_rate_needs_to_be_insisted_on_where_none_is_fresh() {
 }
 
 #[test]
-fn a_fee_above_a_quarter_needs_to_be_insisted_on() {
+fn fee_above_a_quarter_needs_acceptance() {
     // A quarter of 0.5 LTC is 0.125.
     let of = refund(4_000);
     let fresh = proposal(0, true);
@@ -221,7 +221,7 @@ fn a_fee_above_a_quarter_needs_to_be_insisted_on() {
 }
 
 #[test]
-fn nothing_is_guarded_where_nothing_real_is_sent() {
+fn simulated_transfer_is_not_guarded() {
     let of = refund(4_000);
     let simulated = proposal(4, false);
     for body in [
@@ -237,7 +237,7 @@ fn nothing_is_guarded_where_nothing_real_is_sent() {
 }
 
 #[test]
-fn a_rate_is_a_plain_decimal() {
+fn rate_is_a_plain_decimal() {
     for right in ["60000", "0.92", "0.0000000001", "007.50"] {
         assert!(super::rate(right).is_ok(), "{right}");
     }

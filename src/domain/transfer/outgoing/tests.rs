@@ -204,7 +204,7 @@ fn too_little_or_elsewhere_is_reviewed() {
 }
 
 #[test]
-fn pending_transaction_with_a_nonce_is_seen_until_its_block_tells_what_it_pays() {
+fn pending_transaction_with_a_nonce_counts_as_seen() {
     let mut known = transaction(SentState::Mempool);
     known.nonce = Some(7);
     let verdict = after(&refund(1, AMOUNT), Some(&known), &[], 0);
@@ -311,7 +311,7 @@ fn signer_without_an_outcome_is_reviewed() {
 }
 
 #[test]
-fn open_review_comes_before_the_status() {
+fn open_review_takes_precedence_over_the_status() {
     let review = Review {
         seq: 1,
         id: "v".to_owned(),
@@ -339,7 +339,7 @@ fn open_review_comes_before_the_status() {
 }
 
 #[test]
-fn settled_transfer_names_what_settled_it() {
+fn settled_transfer_names_its_source() {
     let judged = |by, is_watched| {
         let mut of = refund(1, AMOUNT);
         of.status = TransferStatus::Paid;

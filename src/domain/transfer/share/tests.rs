@@ -37,7 +37,7 @@ fn assert_shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
 }
 
 #[test]
-fn exact_outputs_come_first_then_the_rest_in_order() {
+fn exact_outputs_are_assigned_first_then_the_rest_in_order() {
     assert_shared(&[], &[5], &[]);
     assert_shared(&[5], &[], &[None]);
     assert_shared(&[5], &[5], &[Some(1)]);
@@ -77,7 +77,7 @@ fn paid_transfer_keeps_its_outputs() {
 }
 
 #[test]
-fn found_transfer_gives_way_to_what_a_person_or_the_signer_attached() {
+fn found_transfer_yields_to_one_attached_by_person_or_signer() {
     for from in [TxidSource::Person, TxidSource::Signer] {
         let mut all = transfers(&[5, 5]);
         all[0].dispatch.txid_from = Some(TxidSource::Chain);

@@ -15,7 +15,7 @@ fn bytes(label: &str, number: u32) -> [u8; 32] {
 }
 
 #[test]
-fn ten_thousand_random_children_are_those_of_the_crate_bitcoin() {
+fn random_children_equal_those_of_crate_bitcoin() {
     let secp = Secp256k1::new();
     let mut compared = 0;
     for number in 0..KEYS {

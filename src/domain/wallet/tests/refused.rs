@@ -70,7 +70,7 @@ fn private_texts() -> Vec<(String, WalletSecret)> {
 }
 
 #[test]
-fn whatever_is_private_is_refused_by_name_and_not_repeated() {
+fn private_text_is_refused_by_kind_and_not_repeated() {
     let kinds = private_texts();
     for (secret, kind) in &kinds {
         for text in [
@@ -105,7 +105,7 @@ fn whatever_is_private_is_refused_by_name_and_not_repeated() {
 }
 
 #[test]
-fn what_is_public_is_not_taken_for_private() {
+fn public_text_is_not_detected_as_private() {
     for text in [
         XPUB,
         ZPUB,
@@ -162,7 +162,7 @@ bitcoin | wpkh(X/0/*)# | | | key | checksum
 ";
 
 #[test]
-fn keys_that_say_something_else_are_refused_with_what_would_be_right() {
+fn contradicting_key_is_refused_with_the_remedy() {
     let dgub = "dgub8rUhDtD3YFGZTUphBfpBbzvFxSMKQXYLzg87Me2ta78r2SdVLmypBUkkxrrn9RTnchsyiJSkHZyLWxD13ibBiXtuFWktBoDaGaZjQUBLNLs";
     let vpub = "vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc";
     let key = |name: char| match name {
@@ -192,7 +192,7 @@ fn keys_that_say_something_else_are_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn the_wrong_forms_of_bip_32_are_refused() {
+fn invalid_keys_of_bip_32_are_refused() {
     // Test vector 5 of BIP 32: the public keys. The private ones are refused as private.
     for text in [
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm",
