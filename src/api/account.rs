@@ -11,7 +11,7 @@ use crate::service::accounts::LedgerWanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// `limit` of the ledger where none is given.
+/// Default of `limit` of the ledger.
 pub const LIMIT_DEFAULT: u32 = 50;
 
 /// The balances of an account.
@@ -65,7 +65,6 @@ pub const LEDGER_PAGE: Component = Component::Exemplified {
     }"#,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&MERCHANT, &BALANCES, &LEDGER];
 
 const MERCHANT: Operation = Operation {
@@ -124,7 +123,7 @@ fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
-/// Returns the page of a ledger that a query asks for.
+/// Returns the page of a ledger that a query selects.
 ///
 /// # Errors
 /// `invalid_request`, which the check of the query has ruled out.

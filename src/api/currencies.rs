@@ -28,7 +28,6 @@ const CURRENCY_LIST: Component = Component::Exemplified {
     }"#,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 1] = [&LIST];
 
 const LIST: Operation = Operation {

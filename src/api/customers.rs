@@ -21,7 +21,7 @@ input! {
     }
 }
 
-/// An amount of coins, as a text or a number. The operation checks the digits.
+/// An amount of coins, as a text or a number. The operation checks its digits.
 struct CoinsRule;
 
 impl Rule for CoinsRule {
@@ -43,7 +43,6 @@ impl Rule for CoinsRule {
     }
 }
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&MAKE_ADDRESSES, &GET_ADDRESSES, &SIMULATE];
 
 const MAKE_ADDRESSES: Operation = Operation {

@@ -10,7 +10,7 @@ use crate::service::deposits::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
 /// `limit` of a list of deposits.
@@ -33,7 +33,6 @@ pub const DEPOSIT_LIST: Component = Component::List {
     about_data: "The deposits, newest first.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&LIST, &GET];
 
 const LIST: Operation = Operation {
@@ -57,7 +56,7 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-/// Returns the deposits that a query asks for.
+/// Returns the deposits that a query selects.
 pub fn wanted(query: &Query) -> Wanted {
     Wanted {
         customer: query.text("customer").map(str::to_owned),

@@ -13,7 +13,7 @@ use crate::service::events::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 /// `limit` of a list of events.
@@ -49,7 +49,6 @@ pub const EVENT_PAGE: Component = Component::Exemplified {
     differs: r#"{ "hasMore": true, "nextBefore": "evt_01a1fd720c907ef7bc13a38180936ffa" }"#,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&LIST, &GET];
 
 const LIST: Operation = Operation {
@@ -73,7 +72,7 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-/// Returns the page of events that a query asks for.
+/// Returns the page of events that a query selects.
 ///
 /// # Errors
 /// `invalid_request`, which the check of the query has ruled out.

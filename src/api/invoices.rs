@@ -15,7 +15,7 @@ use crate::service::invoices::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
 input! {
@@ -48,7 +48,6 @@ const INVOICE_LIST: Component = Component::Page {
     before: &Schema::UUID,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 5] = [&CREATE, &LIST, &GET, &SELECT, &SIMULATE];
 
 const CREATE: Operation = Operation {

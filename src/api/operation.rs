@@ -12,7 +12,7 @@ use crate::service::{Caller, Error, Member, Scope, Service};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// One operation of the interface. The router, the document, the metrics and the checks of callers follow from it.
+/// One operation of the interface. Routes, documents, metrics and authentication follow from it.
 pub struct Operation {
     /// Name in the document, in metrics and of idempotency keys.
     pub id: &'static str,
@@ -22,48 +22,48 @@ pub struct Operation {
     pub path: &'static str,
     /// Group in the document.
     pub tag: Tag,
-    /// One sentence for the document.
+    /// Summary in the documents.
     pub summary: &'static str,
     /// Parameters of the query.
     pub query: &'static [Param],
     /// Body of a request.
     pub body: Option<Body>,
-    /// Answers that are no refusals.
+    /// Successful answers.
     pub answers: &'static [Answer],
-    /// Refusals besides those of the caller, the body and the path.
+    /// Codes of its own, besides those of the caller, the body and the path.
     pub refusals: &'static [Code],
-    /// Requests that need a password given in the last 15 minutes.
+    /// Requests that need a password confirmed in the last 15 minutes.
     pub recent_password: RecentPassword,
     /// Whether a request counts against the rate of its key.
     pub is_rate_limited: bool,
     /// Whether a request can have an Idempotency-Key.
     pub is_idempotent: bool,
-    /// Function that does it, by who may call.
+    /// Function of the operation, by caller.
     pub run: Run,
 }
 
-/// Functions of operations, by who may call them.
+/// Functions of operations, by caller.
 #[derive(Clone, Copy)]
 pub enum Run {
     /// Everybody.
     Open(fn(&Context<'_>) -> Result<Job, Error>),
     /// A server with a secret or legacy key.
     Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
-    /// A page that the account lets use its public key.
+    /// A page with a public key that the account allows.
     Public(fn(&Context<'_>, &Caller) -> Result<Job, Error>),
-    /// A browser that asks whether a page may call. There is nothing to do.
+    /// A browser's preflight request, which needs no work.
     Preflight,
-    /// Everybody who is signed in.
+    /// Signed-in users.
     Session(fn(&Context<'_>, &Member) -> Result<Job, Error>),
-    /// An operator who is signed in.
+    /// Signed-in operators.
     Operator(fn(&Context<'_>, &Member) -> Result<Job, Error>),
     /// The holder of a reseller's token, in the token's mode.
     Reseller(fn(&Context<'_>, &Scope) -> Result<Job, Error>),
-    /// A caller of a sandbox on this machine that is no foreign page.
+    /// A caller of a sandbox on this machine that is no page of another site.
     Sandbox(fn(&Context<'_>) -> Result<Job, Error>),
 }
 
-/// A request for an operation whose caller was admitted.
+/// A request whose caller was admitted.
 pub struct Context<'a> {
     /// The service.
     pub service: &'a Arc<Service>,
@@ -77,7 +77,7 @@ pub struct Context<'a> {
     pub body: &'a [u8],
     /// Whether an empty body stands for `{}`.
     pub may_body_be_empty: bool,
-    /// The Idempotency-Key, or why it is refused.
+    /// The Idempotency-Key, or the reason for its refusal.
     pub idempotency_key: Result<Option<String>, Refusal>,
 }
 
@@ -118,10 +118,10 @@ impl Context<'_> {
     }
 }
 
-/// Requests that need a password given in the last 15 minutes.
+/// Requests that need a password confirmed in the last 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentPassword {
-    /// No request: the operation moves no money, widens no limit and hands out no secret.
+    /// No request: the operation moves no money, raises no limit and returns no secret.
     Never,
     /// Every request.
     Always,
@@ -170,19 +170,19 @@ impl Body {
     }
 }
 
-/// Answer that is no refusal.
+/// A successful answer.
 #[derive(Clone, Copy)]
 pub struct Answer {
     /// Kind of success.
     pub success: Success,
-    /// Sentence for the document.
+    /// Description in the documents.
     pub about: &'static str,
     /// Schema of the body, `None` for an empty one.
     pub component: Option<&'static Component>,
 }
 
 impl Answer {
-    /// Returns an answer that shows this.
+    /// Returns an answer with a resource or a list.
     pub const fn shown(about: &'static str, component: &'static Component) -> Answer {
         Answer {
             success: Success::Shown,
@@ -191,7 +191,7 @@ impl Answer {
         }
     }
 
-    /// Returns an answer that shows what was created.
+    /// Returns an answer with a created resource.
     pub const fn created(about: &'static str, component: &'static Component) -> Answer {
         Answer {
             success: Success::Created,
@@ -200,7 +200,7 @@ impl Answer {
         }
     }
 
-    /// Returns an answer that shows what will change.
+    /// Returns an answer with a resource that will change.
     pub const fn accepted(about: &'static str, component: &'static Component) -> Answer {
         Answer {
             success: Success::Accepted,
@@ -219,7 +219,7 @@ impl Answer {
     }
 }
 
-/// An operation of which everything that may be left out is. Declarations say only what differs.
+/// An operation with defaults. Declarations say only what differs.
 pub const PLAIN: Operation = Operation {
     id: "",
     method: "GET",

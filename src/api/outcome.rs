@@ -1,4 +1,4 @@
-//! Results of operations, and the work that their functions leave to be done.
+//! Results of operations, and work that their functions leave to be done.
 
 use crate::service::events::Page;
 use crate::service::{Error, Json, Service, idempotency};
@@ -8,15 +8,15 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Work that is left when the function of an operation returns.
+/// Work that remains when the function of an operation returns.
 pub enum Job {
-    /// Nothing: the outcome is known.
+    /// None: the outcome is known.
     Done(Outcome),
     /// A long read, on a thread of its own and in the caller's turn.
     Read(Read),
     /// One transaction.
     Write(Write),
-    /// A step of the service that others take, too.
+    /// A step of the service that other callers use, too.
     Wait(Wait),
 }
 
@@ -29,32 +29,31 @@ pub type Write = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + S
 /// A step of the service.
 pub type Wait = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
-/// Result of an operation that was not refused.
+/// Result of a successful operation.
 pub struct Outcome {
     /// Kind of success.
     pub success: Success,
-    /// Resource or list that is answered.
+    /// Resource or list.
     pub body: OutcomeBody,
 }
 
-/// JSON that is answered.
+/// JSON of an outcome.
 pub enum OutcomeBody {
-    /// An empty body.
     Empty,
-    /// Rendered for this answer.
+    /// JSON made for this answer.
     Own(Json),
-    /// Rendered for this answer and others.
+    /// JSON that other answers share.
     Shared(Arc<RawValue>),
-    /// Kept under an Idempotency-Key.
+    /// JSON stored under an Idempotency-Key.
     Kept(String),
     /// A page of a list, and the position of the next page.
     Page(Vec<Arc<RawValue>>, Option<String>),
-    /// A page of a list that was rendered for this answer.
+    /// A page made for this answer.
     OwnPage(Page),
 }
 
 impl Outcome {
-    /// Returns the outcome that shows a resource.
+    /// Returns an outcome with a view.
     ///
     /// # Errors
     /// [`Error::Failed`], which no view causes.
@@ -62,7 +61,7 @@ impl Outcome {
         Ok(Outcome::resource(to_raw_value(view)?))
     }
 
-    /// Returns the outcome that shows a rendered resource.
+    /// Returns an outcome with a resource.
     pub fn resource(json: Json) -> Outcome {
         Outcome {
             success: Success::Shown,
@@ -70,7 +69,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome that shows a resource which others hold, too.
+    /// Returns an outcome with a shared resource.
     pub fn shared(json: Arc<RawValue>) -> Outcome {
         Outcome {
             success: Success::Shown,
@@ -78,7 +77,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome that shows a list of resources.
+    /// Returns an outcome with a list.
     ///
     /// # Errors
     /// [`Error::Failed`], which no view causes.
@@ -90,7 +89,7 @@ impl Outcome {
         Outcome::shown(&List { data })
     }
 
-    /// Returns the outcome that shows a page of a list, and the position of the next page.
+    /// Returns an outcome with a page of a list, and the position of the next page.
     pub fn page(data: Vec<Arc<RawValue>>, next_before: Option<String>) -> Outcome {
         Outcome {
             success: Success::Shown,
@@ -98,7 +97,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome that shows a page that was rendered for it.
+    /// Returns an outcome with a page made for it.
     pub fn own_page(page: Page) -> Outcome {
         Outcome {
             success: Success::Shown,
@@ -106,7 +105,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome of an operation that creates at most once for each Idempotency-Key.
+    /// Returns the outcome of a creation that happens once for each Idempotency-Key.
     pub fn once((outcome, text): (idempotency::Outcome, String)) -> Outcome {
         let success = match outcome {
             idempotency::Outcome::Created => Success::Created,
@@ -118,7 +117,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome that shows a resource that was created.
+    /// Returns an outcome with a created view.
     ///
     /// # Errors
     /// [`Error::Failed`], which no view causes.
@@ -129,7 +128,7 @@ impl Outcome {
         })
     }
 
-    /// Returns the outcome that shows a rendered resource that was created.
+    /// Returns an outcome with a created resource.
     pub fn created_resource(json: Json) -> Outcome {
         Outcome {
             success: Success::Created,
@@ -137,7 +136,7 @@ impl Outcome {
         }
     }
 
-    /// Outcome that shows nothing.
+    /// Outcome without a body.
     pub const NOTHING: Outcome = Outcome {
         success: Success::Nothing,
         body: OutcomeBody::Empty,
@@ -145,7 +144,7 @@ impl Outcome {
 }
 
 impl Job {
-    /// Returns a list of resources.
+    /// Returns a finished job with a list.
     ///
     /// # Errors
     /// [`Error::Failed`], which no view causes.
@@ -153,30 +152,30 @@ impl Job {
         Outcome::list(data).map(Job::Done)
     }
 
-    /// Leaves a step of the service to be done.
+    /// Returns a job that awaits a step of the service.
     ///
     /// # Errors
-    /// It never fails. The type is that of an operation's function.
+    /// Never: the type is that of an operation's function.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
         Ok(Job::Wait(Box::pin(step)))
     }
 
-    /// Leaves a long read to be done.
+    /// Returns a job with a long read.
     ///
     /// # Errors
-    /// It never fails. The type is that of an operation's function.
+    /// Never: the type is that of an operation's function.
     pub fn read(
         work: impl FnOnce(&Service) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
         Ok(Job::Read(Box::new(work)))
     }
 
-    /// Leaves a transaction to be done.
+    /// Returns a job with a transaction.
     ///
     /// # Errors
-    /// It never fails. The type is that of an operation's function.
+    /// Never: the type is that of an operation's function.
     pub fn write(
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -184,15 +183,15 @@ impl Job {
     }
 }
 
-/// Kinds of success. Each has a status of its own.
+/// Kinds of success, each with an HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
-    /// Something is shown.
+    /// A resource or list is returned.
     Shown,
-    /// Something was created.
+    /// A resource was created.
     Created,
-    /// Something will be done.
+    /// A resource will change.
     Accepted,
-    /// There is nothing to show.
+    /// The body is empty.
     Nothing,
 }

@@ -25,14 +25,14 @@ pub const CURRENCY: Param = Param {
     kind: ParamKind::OneOf(Currency::TEXTS),
 };
 
-/// `from` of a span of time.
+/// `from` of a period.
 pub const FROM: Param = Param {
     name: "from",
     about: "Only items created at this time or later.",
     kind: ParamKind::Moment,
 };
 
-/// `to` of a span of time.
+/// `to` of a period.
 pub const TO: Param = Param {
     name: "to",
     about: "Only items created before this time.",

@@ -18,7 +18,6 @@ const PAYOUT_LIST: Component = Component::List {
     about_data: "Items of the list, newest first.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&CREATE, &LIST, &GET];
 
 const CREATE: Operation = Operation {

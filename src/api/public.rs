@@ -1,4 +1,4 @@
-//! Questions of a shop's page, from any site: `/v1/public`.
+//! Operations for a shop's page, from any site: `/v1/public`.
 
 use super::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use super::tag::Tag;
@@ -19,7 +19,6 @@ input! {
     }
 }
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [
     &CONFIG,
     &PREFLIGHT_CONFIG,
@@ -68,7 +67,7 @@ const PREFLIGHT_SESSIONS: Operation = Operation {
     ..PREFLIGHT
 };
 
-/// The question of a browser before it lets a page ask.
+/// Preflight request of a browser.
 const PREFLIGHT: Operation = Operation {
     method: "OPTIONS",
     tag: Tag::Public,

@@ -1,4 +1,4 @@
-//! Queries: which parameters an operation takes, and their values in a request.
+//! Queries: their declared parameters, and the values of a request.
 
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
@@ -7,10 +7,10 @@ use crate::domain::time::{Time, parse_span_ms};
 use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 
-/// The longest id that a query may name.
+/// Longest id in a query.
 pub const ID_CHARS_MAX: usize = 40;
 
-/// A parameter of a query, as data: for checking it and for the document.
+/// A parameter of a query, for parsing and for the documents.
 pub struct Param {
     pub name: &'static str,
     pub about: &'static str,
@@ -36,24 +36,24 @@ pub enum ParamKind {
     OneOf(&'static [&'static str]),
     /// A text of 1 to `chars_max` characters.
     Text { chars_max: usize },
-    /// Any text at all: what is wrong in it is not malformed, only unknown.
+    /// Any text. An unknown value is not malformed.
     Any,
-    /// A span of time like 5s.
+    /// A duration like 5s.
     Span,
     /// An id that is a UUID.
     Uuid,
-    /// The id of anything, of 1 to 40 characters: what is wrong in it is not malformed, only unknown.
+    /// An id of 1 to 40 characters. An unknown value is not malformed.
     Id,
-    /// A moment.
+    /// A time.
     Moment,
 }
 
-/// The query, decoded and checked.
+/// A query, decoded and checked.
 #[derive(Debug, Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Decodes a query and checks it against these parameters; others are ignored.
+    /// Decodes a query and checks it against these parameters. Others are ignored.
     ///
     /// # Errors
     /// `invalid_request` that names the parameter.
@@ -74,7 +74,7 @@ impl Query {
                 .kind
                 .check(&value)
                 .map_err(|problem| Refusal::field(param.name, problem))?;
-            // An id is stored in small letters.
+            // Ids are stored in lower case.
             let value = match param.kind {
                 ParamKind::Uuid | ParamKind::Id => value.to_ascii_lowercase(),
                 _ => value,
@@ -84,7 +84,7 @@ impl Query {
         Ok(Query(found))
     }
 
-    /// The text of a parameter.
+    /// Returns the text of a parameter.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -92,7 +92,7 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A parameter that is one of an enumeration's.
+    /// Returns a parameter of an enumeration.
     ///
     /// # Errors
     /// `invalid_request`, which the route's own check has ruled out.
@@ -105,7 +105,7 @@ impl Query {
             .map_err(|problem| Refusal::field(name, problem))
     }
 
-    /// A parameter that is a moment.
+    /// Returns a parameter that is a time.
     ///
     /// # Errors
     /// `invalid_request`, which the route's own check has ruled out.
@@ -114,7 +114,7 @@ impl Query {
         moment.map_err(|problem: String| Refusal::field(name, problem))
     }
 
-    /// The `limit`, or the route's default.
+    /// Returns `limit`, or the route's default.
     pub fn limit(&self, default: u32) -> u32 {
         self.text("limit")
             .and_then(|text| text.parse().ok())
@@ -123,12 +123,12 @@ impl Query {
 }
 
 impl ParamKind {
-    /// Returns the problem with a value that the parameter does not take, `None` if it takes every value.
+    /// Returns an example problem of the parameter, `None` if it accepts every value.
     pub fn problem(&self) -> Option<String> {
         ["?", ""].iter().find_map(|wrong| self.check(wrong).err())
     }
 
-    /// Is the value as declared?
+    /// Checks a value against the declaration.
     fn check(&self, value: &str) -> Result<(), String> {
         match self {
             ParamKind::Limit { max, .. } => {
@@ -160,14 +160,14 @@ impl ParamKind {
     }
 }
 
-/// Has a text 1 to `chars_max` characters?
+/// Checks that a text has 1 to `chars_max` characters.
 fn of_length(text: &str, chars_max: usize) -> Result<(), String> {
     let fits = (1..=chars_max).contains(&text.chars().count());
     fits.then_some(())
         .ok_or_else(|| format!("must have 1 to {chars_max} characters"))
 }
 
-/// Percent and plus decoded; nothing where that is no UTF-8.
+/// Decodes percent signs and plus signs. Returns `None` if the result is not UTF-8.
 pub fn decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
     percent_decode_str(&spaced)

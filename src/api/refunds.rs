@@ -14,7 +14,6 @@ const REFUND_LIST: Component = Component::List {
     about_data: "Items of the list, newest first.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&LIST, &GET];
 
 const LIST: Operation = Operation {

@@ -1,4 +1,4 @@
-//! Servers that resellers order, read and give up: `/reseller/servers`.
+//! Servers that resellers order, read and delete: `/reseller/servers`.
 
 use super::operation::{
     Answer, Body, Context, Job, Operation, Outcome, OutcomeBody, PLAIN, Run, Success,
@@ -13,7 +13,7 @@ use crate::service::reseller::Discarded;
 use crate::service::{Error, Scope};
 use std::sync::Arc;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 25;
 
 /// A list of servers.
@@ -34,7 +34,6 @@ pub const SERVER_LIST: Component = Component::Exemplified {
     }"#,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [&CREATE, &LIST, &GET, &DELETE];
 
 const CREATE: Operation = Operation {

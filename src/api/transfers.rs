@@ -1,4 +1,4 @@
-//! Parts that the operations of payouts and refunds share.
+//! Operations and parameters that payouts and refunds share.
 
 use super::operation::{Context, Job, Outcome};
 use super::query::{Param, ParamKind};
@@ -8,7 +8,7 @@ use crate::domain::transfer::TransferKind;
 use crate::service::{Caller, Error, transfers};
 use crate::store;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 pub const LIMIT_DEFAULT: u32 = 25;
 
 /// `limit` of a list.
@@ -21,7 +21,7 @@ pub const INVOICE_ID: Param = Param {
     kind: ParamKind::Uuid,
 };
 
-/// Refusals of a request for a payout, besides those of its body.
+/// Codes of a request for a payout, besides those of its body.
 pub const PAYOUT_REFUSALS: &[Code] = &[
     Code::TestMode,
     Code::AccountNotActive,

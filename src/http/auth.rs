@@ -86,7 +86,8 @@ impl Deref for Operator {
 
 /// Authenticates a secret or legacy key.
 ///
-/// # Errors `unauthorized`, `wrong_key_type`.
+/// # Errors
+/// `unauthorized`, `wrong_key_type`.
 pub(super) fn secret(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
     let caller = front
         .service
@@ -102,7 +103,8 @@ pub(super) fn secret(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, 
 
 /// Authenticates a public key, and checks that the account allows the page's origin.
 ///
-/// # Errors `unauthorized`, `wrong_key_type`, `forbidden`.
+/// # Errors
+/// `unauthorized`, `wrong_key_type`, `forbidden`.
 pub(super) fn public(front: &Front, headers: &HeaderMap) -> Result<PublicKey, Error> {
     let caller = front
         .service
@@ -119,7 +121,8 @@ pub(super) fn public(front: &Front, headers: &HeaderMap) -> Result<PublicKey, Er
 
 /// Authenticates a reseller's token.
 ///
-/// # Errors `unauthorized`.
+/// # Errors
+/// `unauthorized`.
 pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, Error> {
     let token = bearer(headers)?
         .ok_or_else(|| unauthorized("send the token as Authorization: Bearer <token>"))?;
@@ -129,7 +132,8 @@ pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, E
 
 /// Authenticates a session.
 ///
-/// # Errors `unauthorized`; `forbidden` for a change that a page of another site requests.
+/// # Errors
+/// `unauthorized`; `forbidden` for a change that a page of another site requests.
 pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Result<Member, Error> {
     if method != Method::GET {
         same_site(front, headers)?;
@@ -141,7 +145,8 @@ pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Res
 
 /// Authenticates a session of an operator.
 ///
-/// # Errors As [`member`]; `forbidden` for other users.
+/// # Errors
+/// As [`member`]; `forbidden` for other users.
 pub(super) fn operator(
     front: &Front,
     method: &Method,
@@ -157,7 +162,8 @@ pub(super) fn operator(
 
 /// Authenticates the token of the metrics, if one is set.
 ///
-/// # Errors `unauthorized`.
+/// # Errors
+/// `unauthorized`.
 pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Error> {
     let Some(token) = &front.metrics_token else {
         return Ok(Scraper(()));
@@ -171,7 +177,8 @@ pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Err
 
 /// Returns the sandbox if the caller may use its controls.
 ///
-/// # Errors `not_found` outside the sandbox, `forbidden`.
+/// # Errors
+/// `not_found` outside the sandbox, `forbidden`.
 pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
     let sandbox = front.sandbox.as_ref();
     let sandbox = sandbox.ok_or_else(|| Refusal::not_found("path"))?;
@@ -181,7 +188,8 @@ pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>
 
 /// Refuses requests from pages of other sites. Programs other than browsers send neither header.
 ///
-/// # Errors `forbidden`.
+/// # Errors
+/// `forbidden`.
 pub(super) fn same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").unwrap_or_default();

@@ -21,7 +21,8 @@ pub(super) struct CodeAttempt {
 impl CodeAttempt {
     /// Prepares an attempt of a client with this code.
     ///
-    /// # Errors [`Error::Failed`] if the file fails.
+    /// # Errors
+    /// [`Error::Failed`] if the file fails.
     pub(super) fn of(
         front: &Front,
         turn: &Turn,
@@ -44,7 +45,8 @@ impl CodeAttempt {
     /// Runs the work that checks the code, and counts the code as wrong until the work succeeds. The work continues
     /// if the caller disconnects, because what the code permits may show elsewhere.
     ///
-    /// # Errors `too_many_attempts` without checking; else the errors of `work`.
+    /// # Errors
+    /// `too_many_attempts` without checking; else the errors of `work`.
     pub(super) async fn around<T: Send + 'static>(
         self,
         throttle: &Arc<Throttle>,

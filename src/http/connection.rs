@@ -86,7 +86,8 @@ impl Socket {
 
     /// Returns the stream.
     ///
-    /// # Errors A live stream has taken it.
+    /// # Errors
+    /// A live stream has taken it.
     fn stream(&mut self) -> io::Result<Pin<&mut TokioIo<TcpStream>>> {
         let stream = self.inner.as_mut().map(Pin::new);
         stream.ok_or_else(|| io::Error::other("a live stream goes on without hyper"))

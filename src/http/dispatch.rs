@@ -73,7 +73,8 @@ pub(super) struct Dispatcher {
 
 /// Creates the state that handlers share.
 ///
-/// # Errors [`Error::Failed`] if the system has no randomness for request ids.
+/// # Errors
+/// [`Error::Failed`] if the system has no randomness for request ids.
 pub fn front(
     service: Arc<Service>,
     clock: Arc<Clock>,

@@ -132,7 +132,8 @@ impl std::fmt::Display for RequestId {
 impl Front {
     /// Creates the shared state.
     ///
-    /// # Errors [`Error::Failed`] if the system has no randomness for request ids.
+    /// # Errors
+    /// [`Error::Failed`] if the system has no randomness for request ids.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -216,7 +217,8 @@ impl Front {
 
     /// Returns the page of the reference, made at the first request.
     ///
-    /// # Errors Those of `make`.
+    /// # Errors
+    /// Those of `make`.
     pub(super) fn reference(
         &self,
         make: impl FnOnce(&Front) -> Result<Bytes, Error>,

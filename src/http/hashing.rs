@@ -71,8 +71,8 @@ impl Hashing {
     /// Runs work with the hasher in the client's turn, unless the caller stops waiting before. `unheard` runs if the
     /// caller stops waiting during the work.
     ///
-    /// # Errors `too_many_attempts` if the client already has a password in the queue, `overloaded` if the queue is
-    /// full.
+    /// # Errors
+    /// `too_many_attempts` if the client already has a password in the queue, `overloaded` if the queue is full.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         client: &str,

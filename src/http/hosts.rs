@@ -120,7 +120,8 @@ impl Hosts {
 
     /// Accepts a request with exactly one `Host`, if that host and a host in the target are accepted.
     ///
-    /// # Errors `forbidden`.
+    /// # Errors
+    /// `forbidden`.
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut lines = headers.get_all(HOST).iter();
         let line = lines.next().and_then(|line| line.to_str().ok());

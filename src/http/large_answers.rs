@@ -39,7 +39,8 @@ impl AsRef<[u8]> for Placed {
 impl LargeAnswers {
     /// Returns the answer, with a permit if it is large.
     ///
-    /// # Errors `overloaded` if the caller has too many.
+    /// # Errors
+    /// `overloaded` if the caller has too many.
     pub(super) async fn admit(&self, asker: Asker, reply: Reply) -> Result<Reply, Error> {
         let body = match reply.body {
             Outgoing::Whole(body) if body.size_hint().lower() > LARGE_BYTES => body,

@@ -45,7 +45,8 @@ impl Default for LongReads {
 impl LongReads {
     /// Runs a read on a thread of its own, in the caller's turn. It is not started if nobody waits for it any more.
     ///
-    /// # Errors Those of `work`; `overloaded` if the caller has too many.
+    /// # Errors
+    /// Those of `work`; `overloaded` if the caller has too many.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         asker: Asker,
@@ -59,7 +60,8 @@ impl LongReads {
 
     /// Takes a permit for an export.
     ///
-    /// # Errors `overloaded` if the caller has too many.
+    /// # Errors
+    /// `overloaded` if the caller has too many.
     pub(super) fn export(&self, asker: Asker) -> Result<Export, Error> {
         Ok(Export {
             running: Arc::clone(&self.running),
@@ -71,7 +73,8 @@ impl LongReads {
 impl Export {
     /// Reads one piece on a thread of its own, in the caller's turn.
     ///
-    /// # Errors Those of `work`.
+    /// # Errors
+    /// Those of `work`.
     pub(super) async fn piece<T: Send + 'static>(
         self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,

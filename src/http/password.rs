@@ -33,7 +33,8 @@ impl Turn {
 
     /// Returns whether the marked user has signed in from this client before. A member has.
     ///
-    /// # Errors [`Error::Failed`] if the file fails.
+    /// # Errors
+    /// [`Error::Failed`] if the file fails.
     pub(super) fn client_kind(&self, front: &Front, mark: &Mark) -> Result<Client, Error> {
         let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
         Ok(if is_known {
@@ -78,7 +79,8 @@ impl Attempt {
 
 /// Returns the user with this email and password.
 ///
-/// # Errors `invalid_credentials`, `too_many_attempts`, `overloaded`.
+/// # Errors
+/// `invalid_credentials`, `too_many_attempts`, `overloaded`.
 pub(super) async fn prove(
     front: &Front,
     turn: &Turn,
@@ -92,7 +94,8 @@ pub(super) async fn prove(
 
 /// Returns the user with this email and password, and the hash of the new password.
 ///
-/// # Errors As [`prove`]; `invalid_request` for a new password that is too short.
+/// # Errors
+/// As [`prove`]; `invalid_request` for a new password that is too short.
 pub(super) async fn replace(
     front: &Front,
     turn: &Turn,
@@ -108,7 +111,8 @@ pub(super) async fn replace(
 
 /// Returns the hash of a password for storage.
 ///
-/// # Errors `invalid_request` for one that is too short, `too_many_attempts`, `overloaded`.
+/// # Errors
+/// `invalid_request` for one that is too short, `too_many_attempts`, `overloaded`.
 pub(super) async fn hash(front: &Front, turn: &Turn, password: String) -> Result<String, Error> {
     check_password(&password)?;
     let hashing = &front.hashing;
@@ -164,7 +168,8 @@ async fn prove_and_hash(
 
 /// Checks the token of the set-up link. A wrong one counts like a password.
 ///
-/// # Errors `forbidden`, `too_many_attempts`.
+/// # Errors
+/// `forbidden`, `too_many_attempts`.
 pub(super) fn check_set_up(call: &Call, token: &str) -> Result<(), Error> {
     let (throttle, Turn { client, .. }) = (&call.front.throttle, Turn::of_client(call));
     throttle.begin(&Target::SetUp, &client)?;

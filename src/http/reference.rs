@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the reference of a server at this URL with these documents.
 ///
-/// # Errors A document that is not JSON.
+/// # Errors
+/// A document that is not JSON.
 pub(super) fn reference(
     url: &str,
     is_sandbox: bool,

@@ -37,7 +37,8 @@ pub(super) struct Call {
 impl Call {
     /// Returns the account that the path begins with, in the mode of the query, by default live.
     ///
-    /// # Errors `not_found` if the account does not exist or is not the member's.
+    /// # Errors
+    /// `not_found` if the account does not exist or is not the member's.
     pub(super) fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
         self.front.service.scope(member, self.id(), mode)
@@ -60,14 +61,16 @@ impl Call {
 
     /// Returns the path's first parameter, which must be a UUID.
     ///
-    /// # Errors `not_found` if it is none.
+    /// # Errors
+    /// `not_found` if it is none.
     pub(super) fn uuid(&self, what: &str) -> Result<String, Error> {
         id::parse(self.id()).ok_or_else(|| Refusal::not_found(what).into())
     }
 
     /// Returns the body's fields.
     ///
-    /// # Errors `invalid_request` if the body is no JSON object.
+    /// # Errors
+    /// `invalid_request` if the body is no JSON object.
     pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
         Fields::parse(&self.body, false)
     }
@@ -97,7 +100,8 @@ pub(super) fn shown(path: &str) -> &str {
 
 /// Returns a header as text. The same value may be repeated.
 ///
-/// # Errors `invalid_request` for different values, or one that is not printable ASCII.
+/// # Errors
+/// `invalid_request` for different values, or one that is not printable ASCII.
 pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
@@ -113,7 +117,8 @@ pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
 
 /// Returns the Idempotency-Key.
 ///
-/// # Errors `invalid_request` if it is too long, not printable ASCII, or given with different values.
+/// # Errors
+/// `invalid_request` if it is too long, not printable ASCII, or given with different values.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let Some(key) = header(headers, NAME)? else {

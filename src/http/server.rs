@@ -89,7 +89,8 @@ struct Acceptor {
 impl Listener {
     /// Takes a listening socket for these routes. Must be called inside the runtime that will serve it.
     ///
-    /// # Errors The system's.
+    /// # Errors
+    /// The system's.
     pub fn new(socket: std::net::TcpListener, scope: Scope) -> io::Result<Listener> {
         socket.set_nonblocking(true)?;
         TcpListener::from_std(socket).map(|inner| Listener { inner, scope })

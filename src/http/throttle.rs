@@ -109,7 +109,8 @@ impl Throttle {
 
     /// Checks whether the client may try the target now, without counting.
     ///
-    /// # Errors `too_many_attempts`.
+    /// # Errors
+    /// `too_many_attempts`.
     pub(super) fn check(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let wait_ms = self.lock().wait_ms(target, client, self.now());
         allowed(wait_ms)
@@ -117,7 +118,8 @@ impl Throttle {
 
     /// Counts an attempt as failed before its result is known, so that concurrent attempts count.
     ///
-    /// # Errors `too_many_attempts`: the attempt must not be made.
+    /// # Errors
+    /// `too_many_attempts`: the attempt must not be made.
     pub(super) fn begin(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let (now, mut counts) = (self.now(), self.lock());
         allowed(counts.wait_ms(target, client, now))?;

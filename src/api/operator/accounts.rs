@@ -53,7 +53,6 @@ const ACCOUNT_LIST: Component = Component::List {
 
 const THE_ACCOUNT: Answer = Answer::shown("The account.", &AccountSettingsView::COMPONENT);
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 7] = [
     &LIST,
     &CREATE,
@@ -216,7 +215,7 @@ fn decide(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Sets the address of a chain. Its cooling starts, unless the address was set already.
+/// Sets the payout address of a chain. A new address starts the 24-hour wait.
 fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (account, body) = (context.scope(member)?.account(), context.object()?);
     let chain = chain(context)?;
@@ -263,7 +262,7 @@ fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
     chain.map_err(|_| Refusal::not_found("chain"))
 }
 
-/// Notes in the audit log who did something to an account.
+/// Records an operator's action on an account in the audit log.
 fn record(
     tx: &Tx<'_>,
     now: Time,

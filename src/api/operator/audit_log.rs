@@ -10,7 +10,7 @@ use crate::domain::render::settings::AuditLogEntryView;
 use crate::service::audit_log::AuditLogQuery;
 use crate::service::{Error, Member};
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const AUDIT_LOG_PAGE: Component = Component::Page {
@@ -25,7 +25,6 @@ const AUDIT_LOG_PAGE: Component = Component::Page {
     before: &Schema::STRING,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 1] = [&LIST];
 
 const LIST: Operation = Operation {

@@ -1,4 +1,4 @@
-//! Chains that are followed, and claims of payments on them: `/dashboard/api/chains`.
+//! Followed chains, and claims of payments on them: `/dashboard/api/chains`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
@@ -14,7 +14,7 @@ use crate::domain::render::claims::ClaimView;
 use crate::service::{Error, Member};
 use crate::store;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const CHAIN_LIST: Component = Component::List {
@@ -32,7 +32,6 @@ view! {
     }
 }
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&LIST, &LIST_CLAIMS, &CLAIM];
 
 const LIST: Operation = Operation {

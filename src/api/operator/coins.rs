@@ -1,4 +1,4 @@
-//! Coins, and whether they are switched on: `/dashboard/api/coins`.
+//! Coins, and whether they are on offer: `/dashboard/api/coins`.
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::tag::Tag;
@@ -28,7 +28,6 @@ const COIN_LIST: Component = Component::List {
     about_data: "Items of the list, in the order in which coins are offered.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&LIST, &SWITCH];
 
 const LIST: Operation = Operation {
@@ -83,7 +82,7 @@ fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns a coin, given all that are off.
+/// Returns a coin, given all coins that are off.
 fn view(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> CoinView {
     let mut since = off.iter().filter(|(other, _)| *other == asset);
     CoinView::of(asset, since.next().map(|(_, since)| *since))

@@ -8,7 +8,6 @@ use crate::domain::refusal::Code;
 use crate::domain::render::customer::CustomerAddressesView;
 use crate::service::{Error, Member};
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&LIST_DEPOSITS, &GET];
 
 const LIST_DEPOSITS: Operation = Operation {

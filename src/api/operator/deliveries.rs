@@ -12,7 +12,7 @@ use crate::service::operator::deliveries::{DeliveriesWanted, Resend};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const DELIVERY_PAGE: Component = Component::Page {
@@ -27,7 +27,6 @@ const DELIVERY_PAGE: Component = Component::Page {
     before: &Schema::STRING,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [&LIST, &GET, &RESEND, &RESEND_SINCE];
 
 const LIST: Operation = Operation {
@@ -140,7 +139,7 @@ fn resend_since(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
     let (now, actor) = (context.now, member.actor());
     let body = context.object()?;
-    // Named in this order, which is not that of the document.
+    // Unknown fields are listed in this order, not in that of the document.
     Fields::of(&body).only(&["endpoint", "since"])?;
     let body = Resend::read(&body)?;
     Job::wait(async move {

@@ -69,7 +69,6 @@ const ENDPOINT_LIST: Component = Component::List {
     about_data: "Items of the list, oldest first.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 6] =
     [&LIST, &CREATE, &CHANGE, &REMOVE, &SHOW_SECRET, &ROLL_SECRET];
 
@@ -197,7 +196,7 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Refuses a body whose url webhooks may not go to, before its other fields are read.
+/// Refuses a URL that webhooks must not use, before other fields are read.
 fn check_url(service: &Service, body: &Map<String, Value>) -> Result<(), Refusal> {
     let fields = Fields::of(body);
     fields.only(ChangeEndpoint::NAMES)?;

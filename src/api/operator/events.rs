@@ -6,7 +6,6 @@ use crate::api::params::{BEFORE, MODE};
 use crate::api::tag::Tag;
 use crate::service::{Error, Member};
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 1] = [&LIST];
 
 const LIST: Operation = Operation {

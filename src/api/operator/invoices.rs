@@ -11,7 +11,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::service::operator::invoices::InvoiceSearch;
 use crate::service::{Error, Member};
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const INVOICE_PAGE: Component = Component::Exemplified {
@@ -39,7 +39,6 @@ const TIMELINE: Component = Component::Exemplified {
     differs: r#"{"data": [{"at": "2026-11-21T09:31:12.400Z", "kind": "payment", "text": "payment of 0.25 LTC confirmed: worth 20.00 EUR at 80, in time", "status": null, "sums": null, "coin": null, "payment": {"id": "01a1fd71-0a11-7c40-9d3e-5a2b6c7d8e90", "asset": "LTC", "amount": "0.25", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "value": "20.00", "onTime": true, "txid": "5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b", "step": "confirmed", "confirmations": null, "confirmationsNeeded": null, "explorerUrl": null}, "booking": null, "refund": null}, {"at": "2026-11-21T09:31:12.400Z", "kind": "status", "text": "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10", "status": "confirmed", "sums": {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"}, "coin": null, "payment": null, "booking": null, "refund": null}]}"#,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [&SEARCH, &GET, &GET_TIMELINE, &CANCEL];
 
 const SEARCH: Operation = Operation {

@@ -44,7 +44,6 @@ const KEY_LIST: Component = Component::List {
     about_data: "Items of the list, oldest first.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [&LIST, &CREATE, &ROLL, &REVOKE];
 
 const LIST: Operation = Operation {
@@ -152,7 +151,7 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns a key that was just created, with its text unless it was imported.
+/// Returns a new key, with its text unless it was imported.
 fn created(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
     let key = store::keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;

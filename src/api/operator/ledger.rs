@@ -13,7 +13,6 @@ use crate::domain::render::account::LedgerEntryView;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&LIST_BALANCES, &LIST, &ADJUST];
 
 const LIST_BALANCES: Operation = Operation {

@@ -9,7 +9,6 @@ use crate::service::{BOTH_SIGN_MS, Error, Member, new_secret};
 use crate::store::{Tx, accounts};
 use serde_json::json;
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&GET, &ROLL];
 
 const GET: Operation = Operation {
@@ -38,7 +37,7 @@ const ROLL: Operation = Operation {
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor) = (context.now, member.actor());
-    Job::write(move |_, tx| shown(tx, &actor, "legacy_secret.show", account, now))
+    Job::write(move |_, tx| read_secret(tx, &actor, "legacy_secret.show", account, now))
 }
 
 fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
@@ -47,12 +46,12 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Job::write(move |_, tx| {
         let secret = new_secret("legacy_")?;
         accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(BOTH_SIGN_MS))?;
-        shown(tx, &actor, "legacy_secret.roll", account, now)
+        read_secret(tx, &actor, "legacy_secret.roll", account, now)
     })
 }
 
-/// Notes who is shown the secret, and shows it.
-fn shown(
+/// Records the reader of the secret in the audit log, and returns the secret.
+fn read_secret(
     tx: &Tx<'_>,
     actor: &str,
     action: &str,

@@ -19,7 +19,6 @@ const OWN_ADDRESS_LIST: Component = Component::List {
     about_data: "Items of the list.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&LIST, &ADD];
 
 const LIST: Operation = Operation {

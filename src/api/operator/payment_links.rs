@@ -11,7 +11,7 @@ use crate::domain::render::PaymentLinkView;
 use crate::service::operator::links::owned;
 use crate::service::{Error, Member};
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 const PAYMENT_LINK_PAGE: Component = Component::Exemplified {
@@ -36,7 +36,6 @@ const PAYMENT_LINK_PAGE: Component = Component::Exemplified {
     }"#,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [&CREATE, &LIST, &GET, &CHANGE];
 
 const CREATE: Operation = Operation {

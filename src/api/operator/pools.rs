@@ -41,7 +41,6 @@ impl Rule for AddressesRule {
     }
 }
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&LIST, &IMPORT];
 
 const LIST: Operation = Operation {

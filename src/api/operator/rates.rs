@@ -5,7 +5,6 @@ use crate::api::tag::Tag;
 use crate::domain::render::rates::RatesView;
 use crate::service::{Error, Member};
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 1] = [&GET];
 
 const GET: Operation = Operation {

@@ -1,4 +1,4 @@
-//! Servers that resellers ordered, and what an operator decides about them: `/dashboard/api/servers`.
+//! Servers that resellers ordered, and decisions of operators about them: `/dashboard/api/servers`.
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, Outcome, PLAIN, Run};
 use crate::api::query::{Param, ParamKind};
@@ -14,7 +14,7 @@ use crate::service::{Error, Json, Member};
 use crate::store::{Reader, accounts, servers};
 use serde_json::json;
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
 /// `limit` of the lists.
@@ -38,7 +38,6 @@ const OPERATED_SERVER_LIST: Component = Component::Exemplified {
     }"#,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&LIST_ALL, &DECIDE, &LIST_OF_ACCOUNT];
 
 const LIST_ALL: Operation = Operation {
@@ -133,7 +132,7 @@ fn list_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error>
     Job::list(&context.service.servers(&context.scope(member)?, limit)?)
 }
 
-/// Returns a server as the operator sees it.
+/// Returns the JSON of a server for operators.
 fn rendered(db: &Reader<'_>, server: &OrderedServer) -> Result<Json, Error> {
     let account = accounts::by_seq(db, server.account)?;
     Ok(render_for_operator(server, &account.id)?)

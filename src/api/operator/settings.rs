@@ -45,7 +45,6 @@ input! {
 
 const THE_SETTINGS: Answer = Answer::shown("The settings.", &ServiceSettingsView::COMPONENT);
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&GET, &SET];
 
 const GET: Operation = Operation {
@@ -71,7 +70,7 @@ const SET: Operation = Operation {
     ..PLAIN
 };
 
-/// Values for coins; `None` stands for what is built in.
+/// Values of coins, `None` for the built-in value.
 type OfCoins<T> = Vec<(&'static Asset, Option<T>)>;
 
 fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
@@ -159,7 +158,7 @@ fn read_coins<T>(
     coins.iter().map(read_coin).collect()
 }
 
-/// Sets how many confirmations the payments of coins need, and returns what they need now.
+/// Sets the confirmations that payments of coins need, and returns all of them.
 fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, Value>, Error> {
     let mut set = Map::new();
     for (asset, tiers) in coins {
@@ -170,7 +169,7 @@ fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, 
     Ok(set)
 }
 
-/// Sets the network fees of coins, and returns the fees that hold then.
+/// Sets the network fees of coins, and returns all of them.
 fn set_network_fees(tx: &Tx<'_>, coins: &OfCoins<Units>) -> Result<Map<String, Value>, Error> {
     let mut set = Map::new();
     for (asset, fee) in coins {

@@ -7,7 +7,6 @@ use crate::domain::asset::Mode;
 use crate::domain::render::summary::{AccountSummaryView, SummaryView};
 use crate::service::{Error, Member};
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 2] = [&GET_OF_ACCOUNT, &GET];
 
 const GET_OF_ACCOUNT: Operation = Operation {

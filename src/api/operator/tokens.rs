@@ -13,7 +13,7 @@ use crate::store::Tx;
 use crate::store::reseller_tokens::{self, TokenRow};
 use serde_json::json;
 
-/// The most tokens of an account that work at a time.
+/// Valid tokens of an account.
 const TOKENS_MAX: i64 = 100;
 
 const TOKEN_LIST: Component = Component::List {
@@ -23,7 +23,6 @@ const TOKEN_LIST: Component = Component::List {
     about_data: "Items of the list, oldest first.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&LIST, &CREATE, &REVOKE];
 
 const LIST: Operation = Operation {
@@ -106,7 +105,7 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Records what was done to a token.
+/// Records an operator's action on a token in the audit log.
 fn record(
     tx: &Tx<'_>,
     (now, actor): (Time, &str),

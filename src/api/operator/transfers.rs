@@ -62,7 +62,6 @@ const REFUND_PAGE: Component = Component::Page {
     before: &Schema::STRING,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 10] = [
     &LIST_PAYOUTS,
     &GET_PAYOUT,
@@ -239,7 +238,7 @@ fn list_all(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
-/// Returns the page that a query asks for.
+/// Returns the page that a query selects.
 fn wanted(context: &Context<'_>, kind: TransferKind) -> Result<TransfersWanted, Error> {
     let query = context.query;
     Ok(TransfersWanted {

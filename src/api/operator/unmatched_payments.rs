@@ -1,4 +1,4 @@
-//! Payments that matched nothing: `/dashboard/api/unmatched-payments`.
+//! Unmatched payments: `/dashboard/api/unmatched-payments`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, Outcome, PLAIN, RecentPassword, Run,
@@ -13,10 +13,10 @@ use crate::service::intake::assign::Assignee;
 use crate::service::operator::unmatched::{Looked, UnmatchedQuery};
 use crate::service::{Error, Member};
 
-/// `limit` where none is given.
+/// Default of `limit`.
 const LIMIT_DEFAULT: u32 = 50;
 
-/// What is not found.
+/// Name of the resource in errors.
 const SOUGHT: &str = "unmatched payment";
 
 const UNMATCHED_PAYMENT_PAGE: Component = Component::Page {
@@ -31,7 +31,6 @@ const UNMATCHED_PAYMENT_PAGE: Component = Component::Page {
     before: &Schema::UUID,
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [&LIST, &RESOLVE, &ASSIGN, &UNDO];
 
 const LIST: Operation = Operation {

@@ -17,7 +17,6 @@ const WALLET_LIST: Component = Component::List {
     about_data: "Items of the list.",
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 4] = [&LIST, &ADD, &CHECK, &RETIRE];
 
 const LIST: Operation = Operation {

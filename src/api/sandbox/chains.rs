@@ -18,7 +18,6 @@ input! {
     }
 }
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 1] = [&CHANGE];
 
 const CHANGE: Operation = Operation {

@@ -34,7 +34,6 @@ const PAYMENTS_SEEN: Component = Component::Other {
     parts: &[&SandboxPaymentSeenView::COMPONENT],
 };
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&PUT, &MOVE, &CANCEL_INVOICE];
 
 const PUT: Operation = Operation {

@@ -9,7 +9,6 @@ use crate::domain::transfer::inputs::{SandboxMoveTransfer, SandboxRefund};
 use crate::service::Error;
 use std::sync::Arc;
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 3] = [&MOVE_PAYOUT, &PUT_REFUND, &MOVE_REFUND];
 
 const MOVE_PAYOUT: Operation = Operation {

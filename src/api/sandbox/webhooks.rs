@@ -7,7 +7,7 @@ use crate::domain::fields::{Schema, view};
 use crate::domain::render::sandbox_deliveries::SandboxDeliveryView;
 use crate::service::Error;
 
-/// The greatest `limit`, and that where none is given.
+/// Highest `limit`, and its default.
 const LIMIT_MAX: u32 = 500;
 
 view! {
@@ -42,7 +42,6 @@ view! {
     }
 }
 
-/// Operations of this resource.
 pub const OPERATIONS: [&Operation; 1] = [&LIST];
 
 const LIST: Operation = Operation {

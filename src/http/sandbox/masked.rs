@@ -35,7 +35,7 @@ const HASHES: [&str; 4] = ["txid", "hash", "block", "signature"];
 /// Fields with sentences of the service, in which twelve words are not a wallet's phrase.
 const SENTENCES: [&str; 3] = ["message", "warnings", "error"];
 
-/// A body as it is told.
+/// Returns a body without secrets.
 pub(super) fn body(text: &str) -> Cow<'_, str> {
     let Ok(mut value) = json::parse(text.as_bytes()) else {
         return match may_hold(text) {
@@ -44,7 +44,7 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
         };
     };
     hide("", &mut value);
-    // The same bytes where nothing was left out: of a name that stands there twice only the last one was looked at.
+    // Returned unchanged if nothing was hidden. Of a repeated name, only the last value was checked.
     match serde_json::to_string(&value) {
         Ok(told) if told == text => Cow::Borrowed(text),
         Ok(told) => Cow::Owned(told),
@@ -52,7 +52,7 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A path and a query as they are told.
+/// Returns a path and a query without secrets.
 pub(super) fn target(text: &str) -> Cow<'_, str> {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let told = shown(path);
@@ -66,7 +66,7 @@ pub(super) fn target(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A path as it is told, where no private key is in it.
+/// Returns a path, hidden if it contains a private key.
 fn path_told(path: &str) -> Cow<'_, str> {
     if !path.split('/').any(part_has_key) {
         return Cow::Borrowed(path);
@@ -75,12 +75,12 @@ fn path_told(path: &str) -> Cow<'_, str> {
     Cow::Owned(path.split('/').map(told).collect::<Vec<_>>().join("/"))
 }
 
-/// Has a part of a path a key in it, or what nobody can read?
+/// Returns `true` if a part of a path contains a key, or cannot be decoded.
 fn part_has_key(part: &str) -> bool {
     decode(part).is_none_or(|part| has_key(&part))
 }
 
-/// A query as it is told.
+/// Returns a query without secrets.
 fn query(text: &str) -> String {
     let told = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -99,14 +99,14 @@ fn query(text: &str) -> String {
     };
     let pairs: Vec<String> = text.split('&').map(told).collect();
     let whole = decode(&text.replace('+', " ")).unwrap_or_default();
-    // Words that were put into several values.
+    // Words of a phrase in several values.
     match WalletSecret::in_argument(&whole) {
         Some(WalletSecret::Phrase) => HIDDEN.to_owned(),
         _ => pairs.join("&"),
     }
 }
 
-/// Leaves out what nobody should read of a field of this name.
+/// Hides secrets in the value of this field.
 fn hide(name: &str, value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) => {}
@@ -142,19 +142,19 @@ fn hide(name: &str, value: &mut Value) {
     }
 }
 
-/// A name as it is compared: letters and digits only.
+/// Returns the letters and digits of a name, for comparison.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Is what stands under this name left out?
+/// Returns `true` if a field of this name is hidden.
 fn is_hidden(name: &str) -> bool {
     let name = plain(name);
     NAMES.contains(&name.as_str()) || PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Does a text, in a field of this name, look like what nobody should read?
+/// Returns `true` if the text of this field looks like a secret.
 fn is_secret(name: &str, text: &str) -> bool {
     let name = plain(name);
     if has_key(text) {
@@ -168,14 +168,14 @@ fn is_secret(name: &str, text: &str) -> bool {
     }
 }
 
-/// Has a text a key of this service in it, other than those that everybody knows?
+/// Returns `true` if a text contains a key of this service that is not public.
 fn has_key(text: &str) -> bool {
     let mut pieces = text.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
     let begins = |piece: &str| BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
     pieces.any(|piece| begins(piece) && !is_public(piece))
 }
 
-/// May a text that is no JSON hold what nobody should read?
+/// Returns `true` if a text that is no JSON may contain a secret.
 fn may_hold(text: &str) -> bool {
     let plain = plain(text);
     let names = || PARTS.iter().chain(&NAMES);
@@ -251,7 +251,7 @@ mod tests {
         ] {
             assert!(!body(&text).contains("x1x"), "{text}");
         }
-        // A name that stands there twice.
+        // A repeated name.
         let twice = format!("{{\"a\":\"{KEY}\",\"a\":\"b\"}}");
         assert_eq!(body(&twice), "{\"a\":\"b\"}");
     }

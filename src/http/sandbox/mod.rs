@@ -1,7 +1,6 @@
-//! The sandbox's controls, `/sandbox/…`: one file for each resource.
+//! Controls of the sandbox, `/sandbox/…`: one file for each resource.
 //!
-//! What lives here: operations. What does not: the guard before them and their state (`front::sandbox`), what they change.
-//! What always holds: outside `coffer sandbox` none of these paths exists.
+//! Invariant: these paths exist only under `coffer sandbox`.
 
 pub(super) mod account;
 pub(super) mod activity;
@@ -13,5 +12,4 @@ pub(super) mod state;
 
 use super::route::Answer;
 
-/// Done, and nothing to say.
 const DONE: &[Answer] = &[Answer::empty(204, "Done.")];

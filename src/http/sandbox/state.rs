@@ -1,4 +1,4 @@
-//! The whole state of a sandbox: reading it, resetting it, keeping it under a name and restoring it.
+//! The whole state of a sandbox: read, reset, saved under a name and restored.
 
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox::SandboxStateView;
@@ -10,17 +10,15 @@ use crate::service::Error;
 use hyper::StatusCode;
 use std::sync::Arc;
 
-/// What the name of a snapshot looks like.
+/// Form of a snapshot's name.
 pub(in crate::http) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
-/// The state.
 pub(super) const STATE: &[Answer] = &[Answer::shown(
     200,
     "The state.",
     &SandboxStateView::COMPONENT,
 )];
 
-/// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -78,12 +76,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     ],
 };
 
-/// GET /sandbox
 async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-/// The state, as `GET /sandbox` answers it, at this moment.
+/// Returns the present state, as `GET /sandbox` does.
 pub(super) fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
     let (clock, service) = (&call.front.clock, &call.front.service);
     let faults = sandbox.faults.view(service.faults());
@@ -92,7 +89,6 @@ pub(super) fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Erro
         .map(Reply::ok)
 }
 
-/// POST /sandbox/reset
 async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.reset().await?;
     sandbox.faults.clear();
@@ -100,19 +96,17 @@ async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-/// POST /sandbox/snapshots/{name}
 async fn snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.snapshot(snapshot_name(&call)?).await?;
     answer_state(&call, &sandbox)
 }
 
-/// POST /sandbox/snapshots/{name}/restore
 async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.restore(snapshot_name(&call)?).await?;
     answer_state(&call, &sandbox)
 }
 
-/// The name of a snapshot, which becomes part of a file's name.
+/// Returns the name of a snapshot, which becomes part of a file name.
 fn snapshot_name(call: &Call) -> Result<String, Refusal> {
     let name = call.id();
     let plain = name
@@ -128,7 +122,6 @@ fn snapshot_name(call: &Call) -> Result<String, Refusal> {
     }
 }
 
-/// The OpenAPI document of the sandbox's controls.
 async fn controls_document(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     let document = call.front.controls_document();
     Ok(Reply::json(StatusCode::OK, document))

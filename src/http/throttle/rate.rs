@@ -1,33 +1,33 @@
-//! A rate: so many at once, and then one more from time to time.
+//! Rates: a number of attempts at once, and then one more after each interval.
 
 use crate::domain::time::Time;
 
-/// How many at once, and how long until one more may come.
+/// Attempts at once, and the interval until one more is allowed.
 #[derive(Clone, Copy)]
 pub(super) struct Rate {
     pub(super) burst: i64,
     pub(super) cost_ms: i64,
 }
 
-/// What is owed of a rate; nothing once this moment has come.
+/// Time at which the full number of attempts is allowed again.
 #[derive(Clone, Copy)]
 pub(super) struct Bucket {
     pub(super) full_at: Time,
 }
 
 impl Bucket {
-    /// How long until one more may come.
+    /// Returns the time until one more attempt is allowed, in milliseconds.
     pub(super) fn wait_ms(&self, rate: &Rate, now: Time) -> i64 {
         let room = rate.cost_ms.saturating_mul(rate.burst.saturating_sub(1));
         self.full_at.since_ms(now).saturating_sub(room)
     }
 
-    /// One has come.
+    /// Counts an attempt.
     pub(super) fn take(&mut self, rate: &Rate, now: Time) {
         self.full_at = self.full_at.max(now).plus_ms(rate.cost_ms);
     }
 
-    /// One has not come after all.
+    /// Undoes the count of an attempt.
     pub(super) fn give_back(&mut self, rate: &Rate) {
         self.full_at = self.full_at.plus_ms(rate.cost_ms.saturating_neg());
     }

@@ -1,4 +1,4 @@
-//! What is guessed at, and how often all clients together may fail at it.
+//! Targets of guesses, and the rates at which all clients together may fail at them.
 
 use super::rate::Rate;
 use super::{Key, PasswordLimits, key};
@@ -10,45 +10,45 @@ use crate::service::operator::members::Mark;
 pub(super) const GUESSES_OF_ALL_MAX: i64 = 300;
 /// Time after which all unknown clients may fail once more at an email: two in a minute.
 pub(super) const BY_EMAIL_MS: i64 = 30 * SECOND_MS;
-/// Wrong codes of all clients for one user, whose password they all gave. A right one takes back itself alone, so that
-/// nobody guesses on between two of the user's own.
+/// Wrong codes of all clients for one user, whose password they all gave. A right code undoes only its own count, so
+/// that a guesser cannot continue between two sign-ins of the user.
 ///
-/// Three codes in a million are valid at a time, so a guess is right in 1 of 333 333. Who knows the password makes 20
-/// guesses and then 24 a day from whatever clients: 8 780 in a year without a pause, one of which is right in 2.6 % of
-/// all years (and then signs in once: the secret stays unknown). Clients that have given a code are counted each by
-/// itself at the same rate, at most eight of them, and so is who is signed in: only who sends from such a client's own
-/// address, or has stolen a session, makes as many guesses there again, and no combination makes more than ten times as
-/// many.
+/// Three codes in a million are valid at a time, so a guess is right with a chance of 1 in 333 333. A guesser who knows
+/// the password makes 20 guesses and then 24 a day, from any number of clients: 8 780 in a year. One of them is right in
+/// 2.6 % of all years, and signs in once, as the secret stays unknown.
+///
+/// Clients that have given a right code are counted separately at the same rate, at most eight of them, and so is a
+/// session. Only a guesser at such a client's address, or with a stolen session, makes further guesses there: at most
+/// ten times as many in all.
 pub(super) const BY_USER: Rate = Rate {
     burst: 20,
     cost_ms: HOUR_MS,
 };
 
-/// Is the client known, because the user has signed in by it?
+/// Whether the user has signed in from the client before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Client {
     Known,
     Unknown,
 }
 
-/// What is guessed at.
+/// Target of a guess.
 pub(in crate::http) enum Target {
-    /// A user that exists.
+    /// Password of an existing user.
     User(Mark, Client),
-    /// An email that nobody has; in any case.
+    /// Password at an unknown email, in any case.
     Nobody(String),
-    /// What the user's authenticator app shows, given to sign in.
+    /// Code of the user's authenticator app, given to sign in.
     Code(Mark, Client),
-    /// The same, given in a session of the user's.
+    /// Code of the user's authenticator app, given in a session of the user.
     OwnCode(Mark),
-    /// A recovery code of the user's, which is too long to be guessed.
+    /// Recovery code of the user, which is too long to guess.
     RecoveryCode(Mark),
-    /// The set-up token.
     SetUp,
 }
 
 impl Target {
-    /// How often all clients together may fail at it; nothing where it is too long to be guessed.
+    /// Returns the rate at which all clients together may fail, `None` for a target that is too long to guess.
     fn rate(&self, limits: &PasswordLimits) -> Option<Rate> {
         match self {
             Target::User(..) | Target::Nobody(_) => Some(Rate {
@@ -60,9 +60,9 @@ impl Target {
         }
     }
 
-    /// Returns the rate at which a client may fail together with others, and what stands for all of them. Others do not keep
-    /// a known client from a password or a code. Its codes are counted by itself, so whoever shares its address guesses no
-    /// faster there. `None` where there is no such rate.
+    /// Returns the rate that a client shares with other clients, and the key of that group. A known client shares no rate
+    /// for passwords. Its codes have a rate of their own, so that another client at its address gains nothing. `None`
+    /// without a shared rate.
     pub(super) fn together(&self, client: &str, limits: &PasswordLimits) -> Option<(Rate, Key)> {
         let rate = self.rate(limits)?;
         match self {
@@ -72,12 +72,14 @@ impl Target {
         }
     }
 
-    /// Does a failure count against its client elsewhere, too? Whoever tries a code has given the password.
+    /// Returns `true` if a failure counts for its client at all targets. A client that tries a code has already given
+    /// the password.
     pub(super) fn is_of_clients(&self) -> bool {
         matches!(self, Target::User(..) | Target::Nobody(_))
     }
 
-    /// What stands for it and a client; for it alone where that is empty. A user with another password is another one.
+    /// Returns the key of the target and a client, or of the target alone if the client is empty. A new password
+    /// makes a new target.
     pub(super) fn key(&self, client: &str) -> Key {
         match self {
             Target::User(mark, _) => mark_key("user", mark, client),
@@ -93,7 +95,7 @@ impl Target {
     }
 }
 
-/// What stands for a guess at something of a user with this password.
+/// Returns the key of a target of the user with this password.
 fn mark_key(what: &str, mark: &Mark, client: &str) -> Key {
     let password = hex(&mark.password);
     key(&format!("{what} {} {password} {client}", mark.user))
