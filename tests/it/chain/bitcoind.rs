@@ -16,7 +16,7 @@ const UNTESTED: &str = "what is different about the newest of bitcoin's nodes";
 /// An error comes with the status of a success where the call says that it is of JSON-RPC 2.0, as Coffer's do; and outputs
 /// have one address, not a list.
 #[test]
-fn the_shapes_of_the_newest_answers_are_read() {
+fn client_reads_responses_of_the_newest_bitcoind() {
     let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
         return;
     };
@@ -81,7 +81,7 @@ fn the_shapes_of_the_newest_answers_are_read() {
 }
 
 #[test]
-fn an_index_finds_what_is_valid_no_more() {
+fn txindex_does_not_confirm_invalidated_transactions() {
     let Some(node) = Regtest::bitcoind(&["-txindex=1"], UNTESTED) else {
         return;
     };
@@ -104,7 +104,7 @@ fn an_index_finds_what_is_valid_no_more() {
 
 /// A transaction without a fee reaches the mempool with the one that pays for it (BIP 431), and its output is a taproot one.
 #[test]
-fn a_package_pays_an_invoice_at_a_taproot_address() {
+fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
         return;
     };
@@ -139,7 +139,7 @@ fn a_package_pays_an_invoice_at_a_taproot_address() {
 }
 
 #[test]
-fn a_node_that_has_pruned_what_is_to_be_read_again_is_followed_all_the_same() {
+fn pruned_node_is_followed_although_a_rescan_fails() {
     let Some(node) = Regtest::bitcoind(&["-fastprune", "-prune=1"], UNTESTED) else {
         return;
     };

@@ -175,7 +175,7 @@ fn stays_what_it_is(shop: &Shop, seen: &str) {
 }
 
 #[test]
-fn what_a_contract_sent_is_claimed_once_and_books_like_any_other() {
+fn contract_payment_is_claimed_once_and_booked() {
     let Some(shop) = Shop::open() else { return };
     let blind = shop.blind.url();
     let (invoices, [paid, failed, young]) = is_sent_unseen(&shop);
@@ -235,7 +235,7 @@ fn what_a_contract_sent_is_claimed_once_and_books_like_any_other() {
 }
 
 #[test]
-fn what_cannot_be_claimed_is_refused_by_the_name_of_its_field() {
+fn invalid_claim_names_the_wrong_field() {
     let Some(shop) = Shop::open() else { return };
     let running = shop.start(&shop.blind.url());
     let invoice = shop.invoice(&running);

@@ -151,7 +151,7 @@ impl<'t> Counter<'t> {
 }
 
 #[test]
-fn litecoin_counts_up_to_three_blocks_or_to_twelve_where_the_price_is_large() {
+fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     let Some(node) = Litecoind::start(&[], "counting confirmations in litecoin") else {
         return;
     };
@@ -225,7 +225,7 @@ fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, p
 }
 
 #[test]
-fn ethereum_waits_for_the_final_block_where_the_price_or_the_sum_is_large() {
+fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     let Some(node) = Node::start(1, "counting confirmations on ethereum") else {
         return;
     };

@@ -58,7 +58,7 @@ fn shop(urls: &str) -> (Till, RunningServer, String) {
 const CONFIRMED: &str = "select count(*) || '' from observations where block_height is not null";
 
 #[test]
-fn false_answers_of_an_electrum_server_change_nothing() {
+fn false_electrum_responses_change_nothing() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
@@ -99,7 +99,7 @@ fn false_answers_of_an_electrum_server_change_nothing() {
 }
 
 #[test]
-fn payment_that_one_of_two_electrum_servers_hides_is_seen() {
+fn second_electrum_server_reveals_a_hidden_payment() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
@@ -214,7 +214,7 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
 }
 
 #[test]
-fn addresses_are_spread_over_connections_where_a_server_limits_them() {
+fn addresses_are_spread_over_connections_if_the_server_limits_them() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
@@ -251,7 +251,7 @@ fn addresses_are_spread_over_connections_where_a_server_limits_them() {
 }
 
 #[test]
-fn history_that_becomes_too_long_hides_nothing_that_was_seen() {
+fn history_that_grows_too_long_keeps_seen_payments() {
     let Some((node, server)) = server(&[]) else {
         return;
     };
@@ -277,7 +277,7 @@ fn history_that_becomes_too_long_hides_nothing_that_was_seen() {
 
 /// The commands of the guide, on one machine after the other: on a test network they say which, and rates are fixed.
 #[test]
-fn first_payment_takes_the_commands_of_the_guide_and_no_node() {
+fn guide_commands_take_a_first_payment_without_a_node() {
     let Some((node, server)) = server(&[]) else {
         return;
     };

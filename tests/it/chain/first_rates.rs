@@ -56,7 +56,7 @@ impl Shop {
 }
 
 #[test]
-fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
+fn first_payments_wait_for_the_first_rates() {
     let Some(node) = Node::start(11_155_111, "the rates of what is read first") else {
         return;
     };

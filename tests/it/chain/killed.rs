@@ -359,17 +359,17 @@ fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
 }
 
 #[test]
-fn litecoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+fn kill_within_a_block_neither_loses_nor_doubles_litecoin() {
     on_outputs("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
-fn dogecoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+fn kill_within_a_block_neither_loses_nor_doubles_dogecoin() {
     on_outputs("dogecoin", "DOGE", RpcProxy::as_dogecoin);
 }
 
 #[test]
-fn bitcoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
     let untested = "kills in the middle of a block of bitcoin";
     let Some(node) = Regtest::bitcoind(&[], untested) else {
         return;
@@ -385,16 +385,16 @@ fn bitcoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
 }
 
 #[test]
-fn coins_and_tokens_of_ethereum_are_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+fn kill_within_a_block_neither_loses_nor_doubles_ether_and_tokens() {
     on_accounts(11_155_111, "ethereum", "USDC-ERC20", "ETH");
 }
 
 #[test]
-fn tokens_of_base_are_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+fn kill_within_a_block_neither_loses_nor_doubles_base_tokens() {
     on_accounts(84_532, "base", "USDC-BASE", "");
 }
 
 #[test]
-fn tokens_of_polygon_are_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+fn kill_within_a_block_neither_loses_nor_doubles_polygon_tokens() {
     on_accounts(80_002, "polygon", "USDC-POLYGON", "");
 }

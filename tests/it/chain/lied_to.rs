@@ -219,17 +219,17 @@ fn on_outputs(
 }
 
 #[test]
-fn nothing_that_a_node_of_litecoin_says_wrongly_is_booked() {
+fn lies_of_a_litecoin_node_are_not_booked() {
     on_outputs("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
-fn nothing_that_a_node_of_dogecoin_says_wrongly_is_booked() {
+fn lies_of_a_dogecoin_node_are_not_booked() {
     on_outputs("dogecoin", "DOGE", RpcProxy::as_dogecoin);
 }
 
 #[test]
-fn nothing_that_a_node_of_ethereum_says_wrongly_is_booked() {
+fn lies_of_an_ethereum_node_are_not_booked() {
     let Some(node) = Node::start(11_155_111, "a node of ethereum that lies to Coffer") else {
         return;
     };
@@ -246,7 +246,7 @@ fn nothing_that_a_node_of_ethereum_says_wrongly_is_booked() {
 
 /// A node of each kind whose answer comes a byte at a time: nobody waits for it but doctor, and not for long.
 #[test]
-fn nodes_that_drip_hold_up_nobody() {
+fn slow_node_delays_no_other_chain() {
     let untested = "nodes that answer a byte at a time";
     let (Some(outputs), Some(accounts)) = (
         Litecoind::start(&[], untested),

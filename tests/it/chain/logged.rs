@@ -46,7 +46,7 @@ fn said(till: &Till, running: RunningServer) -> Vec<String> {
 }
 
 #[test]
-fn the_log_says_once_what_has_become_of_a_chain() {
+fn chain_state_change_is_logged_once() {
     let Some(node) = Litecoind::start(&[], "what the log says of a chain") else {
         return;
     };

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 const FIRST_ADDRESS: &str = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
 
 #[test]
-fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_its_blocks() {
+fn litecoin_paid_during_downtime_pays_and_confirms_an_invoice() {
     let Some(node) = Litecoind::start(&[], "paying an invoice in litecoin") else {
         return;
     };
@@ -171,7 +171,7 @@ fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
 }
 
 #[test]
-fn a_coin_and_a_token_of_one_chain_pay_an_invoice_each() {
+fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let Some(node) = Node::start(11_155_111, "paying an invoice on ethereum") else {
         return;
     };
@@ -219,7 +219,7 @@ fn a_coin_and_a_token_of_one_chain_pay_an_invoice_each() {
 }
 
 #[test]
-fn the_next_url_takes_over_from_one_that_fails() {
+fn next_url_takes_over_from_a_failing_one() {
     let Some(node) = Node::start(84_532, "a node that fails") else {
         return;
     };

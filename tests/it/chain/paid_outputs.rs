@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 const UNTESTED: &str = "what becomes of payments on chains whose money lies in outputs";
 
 #[test]
-fn litecoin_comes_and_goes_and_the_books_agree_with_the_chain() {
+fn ledger_agrees_with_a_random_litecoin_history() {
     if let Some(node) = Regtest::litecoind(&[], UNTESTED) {
         goes_through(Counter::open(&node, "LTC", "wpkh"));
     }
 }
 
 #[test]
-fn bitcoin_comes_and_goes_and_the_books_agree_with_the_chain() {
+fn ledger_agrees_with_a_random_bitcoin_history() {
     // What prunes, and has no index of transactions, is what a small shop has.
     if let Some(node) = Regtest::bitcoind(&["-prune=550"], UNTESTED) {
         goes_through(Counter::open(&node, "BTC", "wpkh"));
@@ -28,7 +28,7 @@ fn bitcoin_comes_and_goes_and_the_books_agree_with_the_chain() {
 }
 
 #[test]
-fn bitcoin_comes_and_goes_by_an_electrum_server() {
+fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
     // Without both indexes ElectrumX does not start.
     let indexes = ["-txindex=1", "-txospenderindex=1"];
     let Some(node) = Regtest::bitcoind(&indexes, UNTESTED) else {

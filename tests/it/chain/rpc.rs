@@ -40,7 +40,7 @@ fn method(code: i64, message: &str) -> Failure {
 }
 
 #[test]
-fn results_and_errors_are_read_in_every_shape_that_nodes_give_them() {
+fn client_reads_every_shape_of_result_and_error() {
     for (text, expected) in [
         (
             r#"{"result":"a","error":null,"id":0}"#,
@@ -74,7 +74,7 @@ fn results_and_errors_are_read_in_every_shape_that_nodes_give_them() {
 }
 
 #[test]
-fn each_failure_is_told_apart() {
+fn failures_are_classified() {
     for (status, text, expected) in [
         (401, "", "Wrong"),
         (403, r#"{"result":"a","id":0}"#, "Wrong"),
@@ -159,7 +159,7 @@ fn calls(count: u64) -> Vec<(&'static str, [u64; 1])> {
 }
 
 #[test]
-fn the_answers_of_a_batch_are_those_to_its_calls_in_whatever_order_they_come() {
+fn batch_responses_are_matched_to_calls_in_any_order() {
     let (node, mut rpc) = echo(|answers| answers.into_iter().rev().collect());
     let outcomes = rpc.batch::<u64>(&calls(10)).unwrap();
     let expected: Vec<_> = (0..10).map(Ok).collect();
@@ -171,7 +171,7 @@ fn the_answers_of_a_batch_are_those_to_its_calls_in_whatever_order_they_come() {
 }
 
 #[test]
-fn a_batch_that_lacks_an_answer_or_has_a_foreign_one_is_not_believed() {
+fn batch_with_a_missing_or_foreign_response_is_rejected() {
     let cases: [(Change, &str); 6] = [
         (|answers| answers[1..].to_vec().into(), "Unreachable"),
         (
@@ -203,7 +203,7 @@ fn a_batch_that_lacks_an_answer_or_has_a_foreign_one_is_not_believed() {
 }
 
 #[test]
-fn a_node_that_refuses_batches_is_asked_for_less_until_it_answers() {
+fn rejected_batch_is_halved_until_the_node_accepts() {
     let refuse = |_| json!({ "id": null, "error": { "code": -32600, "message": "no batches" } });
     let (node, mut rpc) = echo(refuse);
     assert!(
@@ -219,7 +219,7 @@ fn a_node_that_refuses_batches_is_asked_for_less_until_it_answers() {
 }
 
 #[test]
-fn after_three_failures_the_next_url_takes_over_and_the_first_again() {
+fn three_failures_switch_to_the_next_url_and_back() {
     let good = Receiver::scripted(|_, message| {
         let id = &message.json()["id"];
         Reply::Text(200, json!({ "id": id, "result": "good" }).to_string())
@@ -244,7 +244,7 @@ fn after_three_failures_the_next_url_takes_over_and_the_first_again() {
 }
 
 #[test]
-fn the_login_and_the_header_are_sent_and_never_shown() {
+fn credentials_and_header_are_sent_and_never_shown() {
     let node = Receiver::scripted(|_, message| {
         // A careless node, which repeats what it was sent.
         let sent = format!("{:?} {} limit", message.headers, message.path);

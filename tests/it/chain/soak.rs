@@ -267,7 +267,7 @@ fn happens(side: &mut Side, dice: &mut Dice) {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
-fn every_kind_of_node_at_once_with_faults_and_kills_is_booked_exactly() {
+fn all_chains_with_faults_and_kills_are_booked_exactly() {
     let Some((mut sides, tokens)) = sides() else {
         return;
     };

@@ -32,7 +32,7 @@ fn position(node: &Litecoind, txid: &str, address: &str) -> u32 {
 }
 
 #[test]
-fn money_is_seen_in_the_mempool_and_in_its_block() {
+fn payment_is_seen_in_the_mempool_and_in_its_block() {
     let Some(node) = node(&[]) else { return };
     let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
     assert_eq!(seen.network(), Ok("regtest".to_owned()));
@@ -131,7 +131,7 @@ fn is_in_its_block(
 }
 
 #[test]
-fn what_is_newly_made_and_what_is_spent_are_told() {
+fn client_reports_coinbase_and_spent_outputs() {
     let Some(node) = node(&[]) else { return };
     let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
     let address = node.address("bech32");
@@ -168,7 +168,7 @@ fn what_is_newly_made_and_what_is_spent_are_told() {
 }
 
 #[test]
-fn a_replacement_is_told_and_so_is_what_it_replaced() {
+fn client_reports_a_replacement_and_the_replaced_transaction() {
     let Some(node) = node(&[]) else { return };
     let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
     let address = node.address("bech32");
@@ -191,7 +191,7 @@ fn a_replacement_is_told_and_so_is_what_it_replaced() {
 }
 
 #[test]
-fn found_is_not_valid_and_a_reorganisation_is_seen() {
+fn reorg_unconfirms_an_indexed_transaction() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };
@@ -240,7 +240,7 @@ fn found_is_not_valid_and_a_reorganisation_is_seen() {
 }
 
 #[test]
-fn a_node_without_an_index_knows_where_unspent_outputs_are() {
+fn node_without_txindex_finds_blocks_of_unspent_outputs() {
     let Some(node) = node(&["-txindex=0"]) else {
         return;
     };
@@ -258,7 +258,7 @@ fn a_node_without_an_index_knows_where_unspent_outputs_are() {
 }
 
 #[test]
-fn a_pruned_node_is_enough_and_may_be_away_for_a_while() {
+fn pruned_node_suffices_and_may_restart() {
     let Some(node) = node(&["-prune=1"]) else {
         return;
     };
@@ -282,7 +282,7 @@ fn a_pruned_node_is_enough_and_may_be_away_for_a_while() {
 }
 
 #[test]
-fn what_dogecoins_nodes_know_is_enough() {
+fn dogecoin_rpc_subset_suffices() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };
@@ -320,7 +320,7 @@ fn what_dogecoins_nodes_know_is_enough() {
 }
 
 #[test]
-fn a_node_of_another_network_is_refused() {
+fn node_of_another_network_is_rejected() {
     let Some(node) = node(&[]) else { return };
     let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
     let text = "it is a node of litecoin (regtest)".to_owned();

@@ -101,7 +101,7 @@ fn number(text: &str) -> Value {
 }
 
 #[test]
-fn no_block_is_believed_that_is_not_the_one_asked_for() {
+fn block_that_was_not_requested_is_rejected() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
@@ -169,7 +169,7 @@ fn no_block_is_believed_that_is_not_the_one_asked_for() {
 }
 
 #[test]
-fn no_head_is_believed_that_does_not_fit() {
+fn inconsistent_head_is_rejected() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
@@ -223,7 +223,7 @@ fn no_head_is_believed_that_does_not_fit() {
 }
 
 #[test]
-fn the_network_is_asked_again_whenever_the_node_may_be_another() {
+fn each_head_request_checks_the_network_again() {
     const BITCOIN: &str = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
     const MAIN: &str = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
     let Some(mut scene) = scene(LIMITS) else {
@@ -253,7 +253,7 @@ fn the_network_is_asked_again_whenever_the_node_may_be_another() {
 }
 
 #[test]
-fn a_mempool_is_believed_only_where_it_fits() {
+fn inconsistent_mempool_is_rejected() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
@@ -312,7 +312,7 @@ fn a_mempool_is_believed_only_where_it_fits() {
 }
 
 #[test]
-fn what_breaks_off_drips_or_has_no_end_costs_neither_time_nor_memory() {
+fn broken_slow_or_endless_response_is_bounded() {
     let limits = Limits {
         timeout_ms: 500,
         answer_bytes_max: 1024 * 1024,
@@ -353,7 +353,7 @@ fn what_breaks_off_drips_or_has_no_end_costs_neither_time_nor_memory() {
 }
 
 #[test]
-fn a_head_that_goes_back_and_hashes_that_change_are_no_lies() {
+fn head_that_goes_back_is_accepted() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
@@ -385,7 +385,7 @@ fn a_head_that_goes_back_and_hashes_that_change_are_no_lies() {
 }
 
 #[test]
-fn a_mempool_without_end_ends_the_step() {
+fn oversized_mempool_ends_the_step() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };

@@ -129,7 +129,7 @@ const FAULTS: [Fault; 36] = [
 ];
 
 #[test]
-fn a_file_in_which_everything_has_happened_is_right() {
+fn audit_accepts_a_file_with_every_feature() {
     let shop = shop();
     assert_eq!(
         findings(shop.file()),
@@ -145,7 +145,7 @@ fn a_file_in_which_everything_has_happened_is_right() {
 }
 
 #[test]
-fn each_planted_fault_is_found() {
+fn audit_finds_each_planted_fault() {
     let shop = shop();
     let scratch = Scratch::new();
     let original = scratch.path("original.db");
@@ -194,7 +194,7 @@ fn each_planted_fault_is_found() {
 }
 
 #[test]
-fn an_invoice_whose_time_has_just_run_out_may_still_be_open() {
+fn audit_accepts_a_just_overdue_open_invoice() {
     let shop = Shop::open();
     shop.invoice("10.00", json!({ "ttlSeconds": 60 }));
     shop.invoice("10.00", json!({ "ttlSeconds": 60, "asset": "BTC" }));
@@ -215,7 +215,7 @@ fn an_invoice_whose_time_has_just_run_out_may_still_be_open() {
 }
 
 #[test]
-fn a_broken_reference_and_a_broken_file_are_found() {
+fn audit_finds_a_broken_reference_and_a_damaged_file() {
     let shop = shop();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
@@ -240,7 +240,7 @@ fn a_broken_reference_and_a_broken_file_are_found() {
 }
 
 #[test]
-fn damaged_pages_are_named_although_no_other_check_can_read_them() {
+fn audit_names_damaged_pages() {
     let shop = shop();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");

@@ -68,7 +68,7 @@ const RIGHT: [&str; 4] = [
 ];
 
 #[test]
-fn what_a_chain_has_left_is_audited() {
+fn audit_checks_chain_tables() {
     let shop = Shop::open();
     let scratch = Scratch::new();
     let original = scratch.path("original.db");

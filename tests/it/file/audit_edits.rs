@@ -150,7 +150,7 @@ fn replaced_address_of_an_open_invoice_is_found() {
 }
 
 #[test]
-fn audit_derives_addresses_unless_told_not_to() {
+fn audit_derives_addresses_unless_disabled() {
     let shop = shop();
     for (more, last) in [
         (&[][..], " addresses derived again in "),

@@ -209,7 +209,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn what_was_acknowledged_survives_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     let name = format!("coffer-durability-{}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
     std::fs::create_dir_all(&folder.0).unwrap();

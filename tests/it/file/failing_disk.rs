@@ -136,7 +136,7 @@ pub fn not_taken(answer: &Response) {
 }
 
 #[test]
-fn a_full_disk_takes_no_writes_until_there_is_room() {
+fn full_disk_rejects_writes_until_space_is_free() {
     let mut shop = Shop::open();
     let before = shop.create("before").expect(201).json();
     for round in 0..3 {
@@ -165,7 +165,7 @@ fn a_full_disk_takes_no_writes_until_there_is_room() {
 }
 
 #[test]
-fn after_a_failed_sync_writes_wait_for_a_restart_and_the_file_is_left_alone() {
+fn failed_sync_stops_writes_until_a_restart() {
     let mut shop = Shop::open();
     shop.create("before").expect(201);
     let untouched = std::fs::read(shop.file()).unwrap();
@@ -196,7 +196,7 @@ fn after_a_failed_sync_writes_wait_for_a_restart_and_the_file_is_left_alone() {
 }
 
 #[test]
-fn a_sync_that_fails_while_the_log_is_moved_into_the_file_is_noticed_too() {
+fn failed_sync_during_a_checkpoint_stops_writes() {
     let mut shop = Shop::open();
     shop.fail("broken", "shop.db");
     let mut made = 0;
@@ -216,7 +216,7 @@ fn a_sync_that_fails_while_the_log_is_moved_into_the_file_is_noticed_too() {
 }
 
 #[test]
-fn a_full_disk_is_named_by_doctor_and_by_a_start() {
+fn doctor_and_start_report_a_full_disk() {
     let mut shop = Shop::open();
     shop.stop();
     shop.fail("full", "-doctor");
@@ -252,7 +252,7 @@ fn is_named(said: &str, file: &str) {
 }
 
 #[test]
-fn a_full_disk_is_named_by_an_upgrade_and_by_a_backup() {
+fn upgrade_and_backup_report_a_full_disk() {
     let mut shop = Shop::open();
     shop.stop();
     let old = shop.scratch.old_file("v3", "old.db");
@@ -277,7 +277,7 @@ fn a_full_disk_is_named_by_an_upgrade_and_by_a_backup() {
 }
 
 #[test]
-fn a_server_without_an_operator_starts_on_a_full_disk_to_be_read_from() {
+fn server_without_an_operator_starts_read_only_on_a_full_disk() {
     let mut shop = Shop::open();
     shop.stop();
     let file = shop.scratch.path("live.db");

@@ -12,7 +12,7 @@ fn coffer(file: &Path, command: &str, rest: &[&str]) -> Command {
 }
 
 #[test]
-fn looking_at_a_file_does_not_make_one() {
+fn read_command_creates_no_file() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for args in [["account", "list"], ["key", "list"]] {
@@ -25,7 +25,7 @@ fn looking_at_a_file_does_not_make_one() {
 }
 
 #[test]
-fn a_command_that_makes_a_file_names_it_once() {
+fn command_names_a_new_file_once() {
     let scratch = Scratch::new();
     let create = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -47,7 +47,7 @@ fn a_command_that_makes_a_file_names_it_once() {
 }
 
 #[test]
-fn commands_that_begin_a_file_at_once_all_find_what_they_wrote() {
+fn concurrent_commands_share_one_new_file() {
     for _ in 0..5 {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");

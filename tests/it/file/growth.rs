@@ -29,7 +29,7 @@ fn answers(delivery: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn an_answer_that_a_delivery_is_given_again_is_kept_once() {
+fn repeated_delivery_response_is_stored_once() {
     let shop = Shop::open();
     let page = |letter: &str| letter.repeat(8 * 1024);
     // The same page each time but once, as of a proxy whose error page says nothing new.
@@ -77,7 +77,7 @@ fn an_answer_that_a_delivery_is_given_again_is_kept_once() {
 }
 
 #[test]
-fn an_empty_answer_and_none_are_told_apart() {
+fn empty_response_differs_from_no_response() {
     let shop = Shop::open();
     let receiver = Receiver::scripted(|number, _| match number {
         0 | 1 => Reply::Text(500, String::new()),
@@ -99,7 +99,7 @@ fn an_empty_answer_and_none_are_told_apart() {
 }
 
 #[test]
-fn answers_of_an_older_file_are_kept_once_too() {
+fn upgrade_stores_repeated_responses_once() {
     let scratch = Scratch::new();
     let file = scratch.old_file("v1", "v1.db");
     let old = Connection::open(&file).unwrap();
@@ -138,7 +138,7 @@ fn log_bytes(file: &Path) -> u64 {
 }
 
 #[test]
-fn the_log_is_cut_off_after_somebody_read_for_long() {
+fn wal_is_truncated_after_a_long_read() {
     let shop = Shop::open();
     let reader = Connection::open(shop.file()).unwrap();
     reader.execute_batch("begin").unwrap();
@@ -171,7 +171,7 @@ fn the_log_is_cut_off_after_somebody_read_for_long() {
 }
 
 #[test]
-fn a_sandboxs_deliveries_come_page_by_page() {
+fn sandbox_deliveries_are_paged() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
@@ -212,7 +212,7 @@ fn a_sandboxs_deliveries_come_page_by_page() {
 }
 
 #[test]
-fn a_customer_who_picks_now_this_and_now_that_leaves_a_row_for_each_coin() {
+fn repeated_selection_keeps_one_quote_for_each_coin() {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({}));
     let id = invoice["id"].as_str().unwrap();
@@ -246,7 +246,7 @@ fn a_customer_who_picks_now_this_and_now_that_leaves_a_row_for_each_coin() {
 }
 
 #[test]
-fn a_test_invoice_takes_a_hundred_simulated_payments() {
+fn test_invoice_accepts_a_hundred_simulated_payments() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
     let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());

@@ -127,7 +127,7 @@ fn each_edited_column_of_a_chained_row_is_found() {
 }
 
 #[test]
-fn noted_head_is_proved_and_another_is_not() {
+fn only_a_noted_chain_head_is_proved() {
     let (shop, scratch) = (shop(), Scratch::new());
     let copy = scratch.path("copy.db");
     let noted = heads("backup", shop.file(), &[copy.to_str().unwrap()]);
@@ -160,7 +160,7 @@ fn noted_head_is_proved_and_another_is_not() {
 }
 
 #[test]
-fn restore_notes_heads_so_that_a_lost_one_is_explained() {
+fn restore_notes_heads_to_explain_a_lost_one() {
     let (shop, scratch) = (shop(), Scratch::new());
     let (copy, file) = (scratch.path("copy.db"), scratch.path("file.db"));
     let kept = heads("backup", shop.file(), &[copy.to_str().unwrap()]);
@@ -181,7 +181,7 @@ fn restore_notes_heads_so_that_a_lost_one_is_explained() {
 }
 
 #[test]
-fn reset_of_a_sandbox_begins_anew() {
+fn sandbox_reset_starts_a_new_chain() {
     let shop = shop();
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     assert_eq!(findings(shop.file()), Vec::<String>::new());
@@ -194,7 +194,7 @@ fn reset_of_a_sandbox_begins_anew() {
 }
 
 #[test]
-fn rows_of_an_older_file_are_the_first_link() {
+fn rows_of_an_older_file_form_the_first_link() {
     let (shop, scratch) = (shop(), Scratch::new());
     let file = scratch.path("old.db");
     drop(as_of(shop.file(), &file, 25));
@@ -236,7 +236,7 @@ fn rows_of_an_older_file_are_the_first_link() {
 }
 
 #[test]
-fn commands_beside_a_server_continue_the_same_chain() {
+fn commands_beside_a_server_continue_its_chain() {
     let shop = Shop::open();
     std::thread::scope(|scope| {
         scope.spawn(|| {

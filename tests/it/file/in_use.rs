@@ -77,7 +77,7 @@ fn running() -> Running {
 }
 
 #[test]
-fn a_file_in_use_is_replaced_under_none_of_its_names() {
+fn file_in_use_is_not_replaced_under_any_name() {
     let mut shop = running();
     let folder = shop.scratch.path("elsewhere");
     std::fs::create_dir(&folder).unwrap();
@@ -127,7 +127,7 @@ fn a_file_in_use_is_replaced_under_none_of_its_names() {
 }
 
 #[test]
-fn a_hard_link_is_not_read_or_written_beside_a_server() {
+fn hard_link_is_rejected_beside_a_server() {
     let shop = running();
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
@@ -205,7 +205,7 @@ fn is_noticed(harm: impl FnOnce(&Scratch, &Path)) {
 }
 
 #[test]
-fn a_file_that_goes_is_noticed_before_the_next_write() {
+fn removed_file_is_noticed_before_the_next_write() {
     is_noticed(|scratch, file| std::fs::rename(file, scratch.path("moved.db")).unwrap());
     is_noticed(|_, file| std::fs::remove_file(file).unwrap());
     is_noticed(|scratch, file| {
@@ -221,7 +221,7 @@ fn a_file_that_goes_is_noticed_before_the_next_write() {
 }
 
 #[test]
-fn a_file_that_goes_while_nobody_asks_is_noticed_too() {
+fn removed_file_is_noticed_without_requests() {
     let mut shop = running();
     std::fs::rename(&shop.file, shop.scratch.path("moved.db")).unwrap();
     let begun = Instant::now();
@@ -237,7 +237,7 @@ fn a_file_that_goes_while_nobody_asks_is_noticed_too() {
 }
 
 #[test]
-fn what_has_the_name_afterwards_is_left_alone() {
+fn file_that_took_the_name_is_not_changed() {
     let Running {
         mut process,
         url,
@@ -266,7 +266,7 @@ fn what_has_the_name_afterwards_is_left_alone() {
 }
 
 #[test]
-fn a_link_that_is_led_elsewhere_is_noticed() {
+fn redirected_symlink_is_noticed() {
     let scratch = Scratch::new();
     let (soft, other) = (scratch.path("soft.db"), scratch.path("other.db"));
     let (mut first, _) = start_sandbox("127.0.0.1:0", &["--file", text(&other)]);
@@ -282,7 +282,7 @@ fn a_link_that_is_led_elsewhere_is_noticed() {
 }
 
 #[test]
-fn a_log_that_a_killed_server_left_is_not_read_into_another_file() {
+fn wal_of_a_killed_server_is_not_read_into_another_file() {
     let mut shop = running();
     shop.process.kill();
     std::fs::remove_file(&shop.file).unwrap();
@@ -295,7 +295,7 @@ fn a_log_that_a_killed_server_left_is_not_read_into_another_file() {
 }
 
 #[test]
-fn a_file_that_another_program_has_open_is_not_replaced() {
+fn file_open_in_another_program_is_not_replaced() {
     let mut shop = running();
     assert!(shop.process.close());
     let hard = shop.scratch.path("hard.db");
@@ -329,7 +329,7 @@ fn a_file_that_another_program_has_open_is_not_replaced() {
 }
 
 #[test]
-fn an_older_servers_file_is_not_brought_up_to_date_beside_it() {
+fn file_of_a_running_older_server_is_not_upgraded() {
     let scratch = Scratch::new();
     let file = scratch.old_file("v2", "old.db");
     // What the older server holds.
@@ -355,7 +355,7 @@ fn an_older_servers_file_is_not_brought_up_to_date_beside_it() {
 }
 
 #[test]
-fn a_second_server_in_one_process_does_not_take_the_first_ones_locks() {
+fn second_server_in_one_process_keeps_the_first_locks() {
     let scratch = Scratch::new();
     let (file, hard) = (scratch.path("shop.db"), scratch.path("hard.db"));
     let config = |file: &Path| Config {

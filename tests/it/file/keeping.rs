@@ -73,7 +73,7 @@ fn address(url: &str, key: &str) -> String {
 }
 
 #[test]
-fn a_copy_of_a_file_under_load_is_right_and_has_what_was_acknowledged() {
+fn backup_under_load_has_all_acknowledged_writes() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
@@ -114,7 +114,7 @@ fn a_copy_of_a_file_under_load_is_right_and_has_what_was_acknowledged() {
 }
 
 #[test]
-fn a_copy_that_is_killed_has_no_name() {
+fn killed_backup_leaves_no_copy() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
@@ -142,7 +142,7 @@ fn a_copy_that_is_killed_has_no_name() {
 }
 
 #[test]
-fn two_copies_to_one_name_do_not_meet() {
+fn concurrent_backups_to_one_name_do_not_mix() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
@@ -208,7 +208,7 @@ fn history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String 
 }
 
 #[test]
-fn going_on_from_an_older_copy_does_nothing_a_second_time() {
+fn restore_of_an_older_copy_repeats_nothing() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let mut handed_out = BTreeSet::new();
@@ -279,7 +279,7 @@ fn stays_held(url: &str, file: &Path, payout: &str) {
 }
 
 #[test]
-fn a_copy_that_is_wrong_is_not_gone_on_from() {
+fn restore_rejects_a_wrong_copy() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     {
@@ -304,7 +304,7 @@ fn a_copy_that_is_wrong_is_not_gone_on_from() {
 }
 
 #[test]
-fn the_doctor_says_what_to_look_after() {
+fn doctor_reports_what_needs_attention() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let missing = refused("doctor", &file, &[]);
@@ -357,7 +357,7 @@ fn the_doctor_says_what_to_look_after() {
 }
 
 #[test]
-fn no_copy_is_put_in_the_place_of_a_files_log() {
+fn backup_does_not_overwrite_a_wal() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);

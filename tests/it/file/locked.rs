@@ -54,7 +54,7 @@ fn gauges(url: &str) -> [bool; 2] {
 }
 
 #[test]
-fn a_locked_database_refuses_writes_at_once_and_takes_them_again() {
+fn locked_database_rejects_writes_until_unlocked() {
     let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
@@ -101,7 +101,7 @@ fn a_locked_database_refuses_writes_at_once_and_takes_them_again() {
 }
 
 #[test]
-fn a_lock_is_noticed_while_nobody_writes() {
+fn lock_is_noticed_without_writes() {
     let served = Installation::new();
     let running = served.start(&[]);
     let locked = lock(&served);
@@ -114,7 +114,7 @@ fn a_lock_is_noticed_while_nobody_writes() {
 }
 
 #[test]
-fn a_server_ends_while_the_database_is_locked() {
+fn server_stops_while_the_database_is_locked() {
     let served = Installation::new();
     let mut running = served.start(&[]);
     create(&served, &running.url).expect(201);
@@ -138,7 +138,7 @@ fn a_server_ends_while_the_database_is_locked() {
 }
 
 #[test]
-fn a_start_waits_for_a_locked_database_and_says_so() {
+fn start_waits_for_a_locked_database() {
     let served = Installation::new();
     let locked = lock(&served);
     let log = served.path("log");
@@ -164,7 +164,7 @@ fn a_start_waits_for_a_locked_database_and_says_so() {
 }
 
 #[test]
-fn a_wrong_body_is_told_without_waiting_for_the_writer() {
+fn invalid_body_is_rejected_without_the_writer() {
     let served = Installation::new();
     let running = served.start(&[]);
     served
@@ -230,7 +230,7 @@ fn a_wrong_body_is_told_without_waiting_for_the_writer() {
 }
 
 #[test]
-fn a_large_log_is_told_of() {
+fn server_logs_a_large_wal() {
     let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("warn", &log);

@@ -66,7 +66,7 @@ fn version(file: &Path) -> i64 {
 }
 
 #[test]
-fn an_old_file_is_audited_looked_after_and_copied_as_it_is() {
+fn old_file_is_audited_checked_and_copied_without_upgrade() {
     for (number, old) in [(1, "v1"), (2, "v2")] {
         let place = Place::new();
         let (file, copy) = (place.old(old), place.scratch.path("copy.db"));
@@ -95,7 +95,7 @@ fn an_old_file_is_audited_looked_after_and_copied_as_it_is() {
 }
 
 #[test]
-fn an_old_copy_is_restored_up_to_date_and_held() {
+fn restore_upgrades_an_old_copy_and_holds_transfers() {
     for old in ["v1", "v2"] {
         let place = Place::new();
         let (copy, file) = (place.old(old), place.scratch.path("shop.db"));
@@ -128,7 +128,7 @@ fn an_old_copy_is_restored_up_to_date_and_held() {
 }
 
 #[test]
-fn an_approved_payout_of_an_old_copy_is_not_sent() {
+fn approved_payout_of_an_old_copy_is_not_sent() {
     let place = Place::new();
     let (copy, file) = (place.old("v2"), place.scratch.path("shop.db"));
     place.run(0, &["restore", text(&copy)], &file);
@@ -154,7 +154,7 @@ fn an_approved_payout_of_an_old_copy_is_not_sent() {
 }
 
 #[test]
-fn a_file_where_nothing_can_be_written_is_read_with_its_log() {
+fn read_only_folder_is_read_with_its_wal() {
     let place = Place::new();
     let running = place.scratch.path("running.db");
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&running)]);
@@ -203,7 +203,7 @@ fn a_file_where_nothing_can_be_written_is_read_with_its_log() {
 }
 
 #[test]
-fn what_a_killed_command_left_goes_with_the_next() {
+fn next_command_removes_files_of_a_killed_one() {
     let place = Place::new();
     let file = place.old("v2");
     let named = |number: u32| {

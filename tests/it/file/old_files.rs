@@ -126,7 +126,7 @@ pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Res
 }
 
 #[test]
-fn an_old_file_is_brought_up_to_date_and_is_right() {
+fn upgrade_of_an_old_file_passes_the_audit() {
     for version in OLD {
         is_brought_up_to_date(version);
     }
@@ -173,7 +173,7 @@ fn is_brought_up_to_date(version: &str) {
 }
 
 #[test]
-fn an_old_file_has_the_schema_of_a_new_one() {
+fn upgraded_file_has_the_schema_of_a_new_one() {
     let scratch = Scratch::new();
     let new = scratch.path("new.db");
     let files = OLD.map(|version| scratch.old_file(version, &format!("{version}.db")));
@@ -190,7 +190,7 @@ fn an_old_file_has_the_schema_of_a_new_one() {
 }
 
 #[test]
-fn an_old_sandbox_has_an_operator_and_a_reseller_as_a_new_one() {
+fn upgraded_sandbox_has_an_operator_and_a_reseller() {
     let scratch = Scratch::new();
     let file = scratch.old_file("v1", "file.db");
     // Opened twice: they are made once.
@@ -208,7 +208,7 @@ fn an_old_sandbox_has_an_operator_and_a_reseller_as_a_new_one() {
 }
 
 #[test]
-fn an_old_file_is_gone_on_from() {
+fn upgraded_file_accepts_new_work() {
     for version in OLD {
         is_gone_on_from(version);
     }
@@ -271,7 +271,7 @@ fn is_gone_on_from(version: &str) {
 }
 
 #[test]
-fn attempts_of_older_versions_name_no_internal_address() {
+fn upgraded_attempts_reveal_no_internal_address() {
     for version in ["v1", "v2"] {
         let scratch = Scratch::new();
         let file = scratch.old_file(version, "file.db");

@@ -43,7 +43,7 @@ const BROUGHT_OVER: [[&str; 2]; 3] = [
 ];
 
 #[test]
-fn what_was_seen_is_brought_over() {
+fn upgrade_keeps_observed_payments() {
     OLD.into_iter().for_each(is_brought_over);
 }
 
@@ -67,7 +67,7 @@ fn is_brought_over(version: &str) {
 }
 
 #[test]
-fn what_was_seen_is_gone_on_from() {
+fn upgraded_payments_accept_further_steps() {
     OLD.into_iter().for_each(is_gone_on_from);
 }
 
@@ -106,7 +106,7 @@ const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'A
   update deposits set txid = '0x' || hex(zeroblob(31)) || 'Ab' where seq = 1;";
 
 #[test]
-fn an_id_that_was_chosen_by_hand_is_kept_in_one_way() {
+fn upgrade_normalizes_a_chosen_txid() {
     let scratch = Scratch::new();
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file("v3", name));
     Connection::open(&file)
@@ -200,7 +200,7 @@ fn moved(rows: &[(&str, &str, String, i64, Option<String>)]) -> Vec<(String, i64
 }
 
 #[test]
-fn ids_that_come_to_be_one_share_a_transaction() {
+fn upgrade_merges_equal_txids() {
     let (small, large) = ("ab".repeat(32), "AB".repeat(32));
     let (evm, strange) = (format!("0x{small}"), "zz".repeat(32));
     let spends = format!(r#"[["0X{large}",1],["mine",0],null,"a \"b\""]"#);

@@ -118,7 +118,7 @@ fn is_brought_up_to_date(file: &Path, cases: &[Case]) {
 }
 
 #[test]
-fn old_refund_of_each_state_is_brought_up_to_date() {
+fn refund_of_each_state_is_upgraded() {
     let scratch = Scratch::new();
     let (file, ids) = old_file(&scratch, "refunds", &CASES);
     is_brought_up_to_date(&file, &CASES);
@@ -126,7 +126,7 @@ fn old_refund_of_each_state_is_brought_up_to_date() {
 }
 
 #[test]
-fn old_payout_of_each_state_is_brought_up_to_date() {
+fn payout_of_each_state_is_upgraded() {
     // One is open at a time.
     for case in CASES {
         let scratch = Scratch::new();

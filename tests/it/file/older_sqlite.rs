@@ -89,7 +89,7 @@ fn checks_of_null(file: &Path) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn every_check_answers_null_as_in_an_older_sqlite() {
+fn check_constraints_treat_null_like_older_sqlite() {
     let scratch = Scratch::new();
     let file = full_file(&scratch);
     let checks = checks_of_null(&file);
@@ -135,7 +135,7 @@ fn rows(file: &Path) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn a_full_file_is_whole_for_an_older_sqlite_which_copies_all_of_it() {
+fn older_sqlite_checks_and_copies_a_full_file() {
     let scratch = Scratch::new();
     let (file, copy) = (full_file(&scratch), scratch.path("copy.db"));
     let Some(found) = sqlite3(&file, "pragma integrity_check") else {

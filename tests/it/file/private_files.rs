@@ -64,7 +64,7 @@ fn are_private(folder: &Path, prefix: &str, count: usize) {
 }
 
 #[test]
-fn every_new_file_is_for_its_owner_only() {
+fn new_files_are_private_to_their_owner() {
     for mask in ["000", "022", "777"] {
         let folder = Scratch::new();
         let file = folder.path("shop.db");
@@ -86,14 +86,14 @@ fn every_new_file_is_for_its_owner_only() {
 }
 
 #[test]
-fn a_temporary_file_and_its_snapshots_are_private_too() {
+fn temporary_file_and_snapshots_are_private() {
     let folder = Scratch::new();
     let _process = with_snapshot(started("000", &[]).env("TMPDIR", folder.path("")));
     are_private(&folder.path(""), "coffer-sandbox-", FILES);
 }
 
 #[test]
-fn the_doctor_names_files_that_others_can_read() {
+fn doctor_names_files_that_others_can_read() {
     let folder = Scratch::new();
     let file = folder.path("shop.db");
     let name = file.to_str().unwrap();
@@ -111,7 +111,7 @@ fn the_doctor_names_files_that_others_can_read() {
 }
 
 #[test]
-fn the_doctor_names_a_log_that_nobody_moves_into_the_file() {
+fn doctor_names_a_wal_that_is_not_checkpointed() {
     let folder = Scratch::new();
     let (file, log) = (folder.path("shop.db"), folder.path("shop.db-wal"));
     let name = file.to_str().unwrap();
@@ -132,7 +132,7 @@ fn the_doctor_names_a_log_that_nobody_moves_into_the_file() {
 }
 
 #[test]
-fn the_ready_file_replaces_nothing_that_is_no_file() {
+fn ready_file_replaces_only_regular_files() {
     let folder = Scratch::new();
     let (pipe, link) = (folder.path("pipe"), folder.path("link"));
     assert!(
@@ -158,7 +158,7 @@ fn the_ready_file_replaces_nothing_that_is_no_file() {
 }
 
 #[test]
-fn the_ready_file_takes_no_other_files_place() {
+fn ready_file_replaces_only_an_earlier_ready_file() {
     let folder = Scratch::new();
     let (notes, ready) = (folder.path("notes"), folder.path("ready"));
     let (old, new) = (folder.path("old.db"), folder.path("new.db"));
@@ -198,7 +198,7 @@ fn the_ready_file_takes_no_other_files_place() {
 }
 
 #[test]
-fn no_ready_file_is_left_where_the_line_is_not_taken() {
+fn failed_ready_line_leaves_no_ready_file() {
     let folder = Scratch::new();
     let ready = folder.path("ready");
     let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
@@ -213,7 +213,7 @@ fn no_ready_file_is_left_where_the_line_is_not_taken() {
 }
 
 #[test]
-fn the_ready_file_is_written_over_nobodys_file() {
+fn ready_file_does_not_follow_symlinks() {
     let folder = Scratch::new();
     let (ready, victim) = (folder.path("ready"), folder.path("victim"));
     std::fs::write(&victim, "precious").unwrap();

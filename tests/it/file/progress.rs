@@ -38,7 +38,7 @@ impl Told {
 }
 
 #[test]
-fn an_audit_counts_its_checks_and_the_invoices() {
+fn audit_reports_progress_of_checks_and_invoices() {
     let shop = Shop::open();
     for _ in 0..3 {
         shop.invoice("1.00", json!({}));
@@ -68,7 +68,7 @@ fn an_audit_counts_its_checks_and_the_invoices() {
 }
 
 #[test]
-fn a_backup_counts_its_pages_and_is_of_one_moment_whoever_writes_meanwhile() {
+fn backup_reports_pages_and_is_consistent_during_writes() {
     let shop = Shop::open();
     let scratch = Scratch::new();
     let copy = scratch.path("copy.db");

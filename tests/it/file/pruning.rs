@@ -11,7 +11,7 @@ fn count(shop: &Shop, table: &str) -> String {
 }
 
 #[test]
-fn attempts_go_after_ninety_days_and_deliveries_stay() {
+fn attempts_are_deleted_after_90_days_and_deliveries_stay() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
@@ -48,7 +48,7 @@ fn attempts_go_after_ninety_days_and_deliveries_stay() {
 }
 
 #[test]
-fn kept_answers_and_sessions_go_when_they_are_over() {
+fn expired_idempotency_responses_and_sessions_are_deleted() {
     let shop = Shop::open();
     let order = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let headers = [("X-API-Key", TEST), ("Idempotency-Key", "k")];

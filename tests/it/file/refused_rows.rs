@@ -162,7 +162,7 @@ const REFUSED: [(&str, &str); 75] = [
 ];
 
 #[test]
-fn the_tables_refuse_what_must_never_be() {
+fn tables_reject_invalid_rows() {
     let conn = rows("refused");
     for (statement, by) in REFUSED {
         let refused = conn.execute(statement, []).unwrap_err().to_string();
@@ -172,7 +172,7 @@ fn the_tables_refuse_what_must_never_be() {
 
 /// None of the statements above is refused for a reason of its rows' own.
 #[test]
-fn the_tables_take_what_is_right() {
+fn tables_accept_valid_rows() {
     let conn = rows("taken");
     for statement in [
         "update observations set state = 'confirmed', confirmed_at = 1",

@@ -40,7 +40,7 @@ fn migrate(conn: &Connection) -> i64 {
 }
 
 #[test]
-fn the_template_is_what_the_migrations_add_up_to() {
+fn template_equals_all_migrations() {
     let folder = std::env::temp_dir().join(format!("coffer-template-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let (path, template) = (folder.join("made.db"), project("sql/template.db"));
@@ -78,7 +78,7 @@ fn the_template_is_what_the_migrations_add_up_to() {
 }
 
 #[test]
-fn a_reset_empties_every_table_but_the_files_own_row() {
+fn reset_empties_every_table_except_the_file_row() {
     let made = Connection::open_in_memory().unwrap();
     migrate(&made);
     let reset = std::fs::read_to_string(project("sql/file/reset.sql")).unwrap();

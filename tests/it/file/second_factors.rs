@@ -107,7 +107,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn a_file_from_before_there_was_one_has_it_and_so_have_its_copies() {
+fn upgraded_file_and_its_copies_support_second_factors() {
     let scratch = Scratch::new();
     let (file, copy, other) = (
         scratch.path("old.db"),
@@ -145,7 +145,7 @@ fn a_file_from_before_there_was_one_has_it_and_so_have_its_copies() {
 }
 
 #[test]
-fn the_code_that_was_used_last_in_an_older_file_stays_used() {
+fn last_used_code_of_an_older_file_stays_used() {
     let scratch = Scratch::new();
     let (file, older) = (scratch.path("new.db"), scratch.path("older.db"));
     let (server, _) = opened(&file);
@@ -177,7 +177,7 @@ fn killed(mut server: Process, file: &Path, owner: &Owner) -> (Process, Owner) {
 }
 
 #[test]
-fn who_turns_it_on_is_not_kept_out_by_kill_9() {
+fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let (server, url) = opened(&file);
@@ -216,7 +216,7 @@ fn who_turns_it_on_is_not_kept_out_by_kill_9() {
 }
 
 #[test]
-fn a_full_disk_turns_nothing_on_or_off_and_uses_no_code() {
+fn full_disk_changes_no_second_factor_and_uses_no_code() {
     let shop = failing_disk::Shop::open();
     let (owner, now) = (Owner::signed_in(&shop.url, &NULL), step());
     let account = owner

@@ -56,7 +56,7 @@ fn both(scratch: &Scratch) -> (PathBuf, PathBuf) {
 }
 
 #[test]
-fn a_copy_replaces_no_file_of_the_other_kind() {
+fn copy_does_not_replace_a_file_of_the_other_kind() {
     let scratch = Scratch::new();
     let (ours, theirs) = both(&scratch);
     let (copy, shop_copy) = (scratch.path("copy.db"), scratch.path("shop-copy.db"));
@@ -86,7 +86,7 @@ fn a_copy_replaces_no_file_of_the_other_kind() {
 }
 
 #[test]
-fn another_programs_database_is_left_alone() {
+fn database_of_another_program_is_not_changed() {
     let scratch = Scratch::new();
     let (ours, _) = both(&scratch);
     let copy = scratch.path("copy.db");
@@ -130,7 +130,7 @@ fn another_programs_database_is_left_alone() {
 }
 
 #[test]
-fn an_empty_file_is_a_sandboxs_only() {
+fn only_a_sandbox_opens_an_empty_file() {
     let scratch = Scratch::new();
     let file = scratch.path("empty.db");
     std::fs::write(&file, "").unwrap();
@@ -150,7 +150,7 @@ fn an_empty_file_is_a_sandboxs_only() {
 }
 
 #[test]
-fn a_start_of_the_wrong_kind_brings_nothing_up_to_date() {
+fn start_of_the_wrong_kind_upgrades_nothing() {
     let scratch = Scratch::new();
     for version in ["v1", "v2"] {
         let file = scratch.old_file(version, &format!("{version}.db"));
@@ -163,7 +163,7 @@ fn a_start_of_the_wrong_kind_brings_nothing_up_to_date() {
 }
 
 #[test]
-fn a_sandboxs_file_is_changed_by_who_says_so() {
+fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     let scratch = Scratch::new();
     let (ours, theirs) = both(&scratch);
     let account = done(&["account", "list"], &ours);
@@ -222,7 +222,7 @@ const PLANTED: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn a_copy_with_a_schema_of_its_own_is_not_gone_on_from() {
+fn restore_rejects_a_copy_with_a_foreign_schema() {
     let scratch = Scratch::new();
     let (_, file) = both(&scratch);
     let index = {
@@ -273,7 +273,7 @@ fn a_copy_with_a_schema_of_its_own_is_not_gone_on_from() {
 }
 
 #[test]
-fn a_trigger_in_a_served_file_does_nothing() {
+fn foreign_trigger_in_a_served_file_has_no_effect() {
     let scratch = Scratch::new();
     let (ours, _) = both(&scratch);
     Connection::open(&ours)
@@ -296,7 +296,7 @@ fn a_trigger_in_a_served_file_does_nothing() {
 }
 
 #[test]
-fn no_log_of_a_file_that_is_gone_is_read_into_a_new_one() {
+fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let [log, journal] = ["-wal", "-journal"].map(|end| scratch.path(&format!("shop.db{end}")));

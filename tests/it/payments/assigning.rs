@@ -6,7 +6,7 @@ use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
 
 #[test]
-fn what_was_confirmed_is_booked_where_it_is_given() {
+fn assigned_confirmed_payment_is_booked() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
@@ -54,7 +54,7 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
 }
 
 #[test]
-fn what_was_seen_is_booked_when_it_is_confirmed() {
+fn assigned_seen_payment_is_booked_when_confirmed() {
     let operator = Operator::open();
     let shop = &operator.shop;
     // In a coin that was never quoted there, to the very address that it came to.
@@ -108,7 +108,7 @@ fn what_was_seen_is_booked_when_it_is_confirmed() {
 }
 
 #[test]
-fn a_customer_may_be_given_it() {
+fn unmatched_payment_is_assigned_to_a_customer() {
     let operator = Operator::open();
     let shop = &operator.shop;
     shop.addresses(TEST, "ada").expect(201);
@@ -149,7 +149,7 @@ fn a_customer_may_be_given_it() {
 }
 
 #[test]
-fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
+fn invalid_assignment_changes_nothing() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let assign = |id: &str, body: &Value| operator.assign(id, body);
@@ -216,7 +216,7 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
 }
 
 #[test]
-fn what_is_given_claims_no_address() {
+fn assignment_takes_no_address() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let addresses = || shop.query_text("select cast(count(*) as text) from addresses");
@@ -289,7 +289,7 @@ fn path_of(url: &Value) -> String {
 }
 
 #[test]
-fn two_who_give_it_away_at_once_give_it_once() {
+fn concurrent_assignments_assign_once() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let lost = operator.lost("0.001");
@@ -319,7 +319,7 @@ fn two_who_give_it_away_at_once_give_it_once() {
 }
 
 #[test]
-fn a_payment_to_anothers_address_that_nobody_gave_away_is_found() {
+fn audit_finds_unassigned_payment_to_a_foreign_address() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));

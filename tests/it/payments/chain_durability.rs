@@ -54,7 +54,7 @@ fn client(url: &str, round: usize, answered: &impl Fn(Option<(String, Value)>)) 
 }
 
 #[test]
-fn a_transaction_is_in_the_file_whole_or_not_at_all() {
+fn transaction_is_stored_atomically() {
     let scratch = Scratch::new();
     let file = scratch.path("coffer.db");
     let path = file.to_str().unwrap();

@@ -15,7 +15,7 @@ fn waiting() -> (Shop, String) {
 }
 
 #[test]
-fn a_payment_that_is_taken_back_twice_takes_status_and_money_back_each_time() {
+fn each_reversal_reverts_status_and_balance() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     let mut booked = String::new();
@@ -96,7 +96,7 @@ impl Shop {
 }
 
 #[test]
-fn an_underpaid_invoice_is_topped_up() {
+fn second_payment_tops_up_an_underpaid_invoice() {
     let (shop, id) = waiting();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
     let rest = shop.pay(json!({ "invoice": id }));
@@ -111,7 +111,7 @@ fn an_underpaid_invoice_is_topped_up() {
 }
 
 #[test]
-fn topped_up_after_the_deadline_it_is_paid_late() {
+fn top_up_after_the_deadline_is_paid_late() {
     let (shop, id) = waiting();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
     shop.advance("20m");
@@ -132,7 +132,7 @@ fn topped_up_after_the_deadline_it_is_paid_late() {
 }
 
 #[test]
-fn two_halves_seen_together_are_pending_together() {
+fn two_seen_halves_are_pending_together() {
     let (shop, id) = waiting();
     let first = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     let second = shop.pay(json!({ "invoice": id }));
@@ -153,7 +153,7 @@ fn two_halves_seen_together_are_pending_together() {
 }
 
 #[test]
-fn a_further_confirmed_payment_tells_the_status_again() {
+fn further_confirmed_payment_repeats_the_status_event() {
     let (shop, id) = waiting();
     shop.pay_in_full(json!({ "invoice": id, "amount": "1.5" }));
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.0125" }));
@@ -163,7 +163,7 @@ fn a_further_confirmed_payment_tells_the_status_again() {
 }
 
 #[test]
-fn a_payment_that_vanishes_takes_the_status_back_and_may_come_again() {
+fn dropped_payment_reverts_the_status_and_may_return() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
@@ -192,7 +192,7 @@ fn a_payment_that_vanishes_takes_the_status_back_and_may_come_again() {
 }
 
 #[test]
-fn a_payment_whose_block_is_reorganised_away_is_adjusted_each_time() {
+fn each_reorg_of_a_payment_books_an_adjustment() {
     let (shop, id) = waiting();
     let payment = shop.pay_in_full(json!({ "invoice": id }));
     let mut booked = "sale 100.00, fee -1.00".to_owned();
@@ -217,7 +217,7 @@ fn a_payment_whose_block_is_reorganised_away_is_adjusted_each_time() {
 }
 
 #[test]
-fn only_what_is_gone_is_taken_back() {
+fn dropped_payment_reverts_only_itself() {
     let (shop, id) = waiting();
     let first = shop.pay_in_full(json!({ "invoice": id }));
     shop.pay_in_full(json!({ "invoice": id }));
@@ -229,7 +229,7 @@ fn only_what_is_gone_is_taken_back() {
 }
 
 #[test]
-fn what_is_taken_back_is_what_was_booked_whatever_the_fee_is_now() {
+fn reversal_uses_the_booked_fee() {
     let shop = Shop::open();
     shop.update_account(json!({ "feeBps": 10_000 }));
     let id = shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
@@ -247,7 +247,7 @@ fn what_is_taken_back_is_what_was_booked_whatever_the_fee_is_now() {
 }
 
 #[test]
-fn a_payment_to_an_older_coin_counts_at_its_own_rate_and_names_the_coin() {
+fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     let shop = Shop::open();
     let id = shop.invoice("100.00", json!({}))["id"]
         .as_str()
@@ -281,7 +281,7 @@ fn a_payment_to_an_older_coin_counts_at_its_own_rate_and_names_the_coin() {
 }
 
 #[test]
-fn the_coin_picked_last_is_back_when_all_that_was_paid_is_gone() {
+fn last_selected_coin_returns_when_all_payments_are_dropped() {
     let shop = Shop::open();
     let id = shop.invoice("100.00", json!({}))["id"]
         .as_str()
@@ -302,7 +302,7 @@ fn the_coin_picked_last_is_back_when_all_that_was_paid_is_gone() {
 }
 
 #[test]
-fn the_tolerance_includes_its_bound() {
+fn tolerance_includes_its_bound() {
     for (amount, status) in [
         ("1.24375", "confirmed"),
         ("1.24362", "underpaid"),
@@ -316,7 +316,7 @@ fn the_tolerance_includes_its_bound() {
 }
 
 #[test]
-fn nothing_is_not_recorded() {
+fn zero_amount_is_rejected() {
     let (shop, id) = waiting();
     let path = "/sandbox/payments";
     shop.post(path, None, json!({ "invoice": id, "amount": "0" }))
@@ -339,7 +339,7 @@ fn nothing_is_not_recorded() {
 }
 
 #[test]
-fn what_is_worth_less_than_a_cent_pays_no_invoice() {
+fn payment_below_one_cent_pays_no_invoice() {
     let (shop, id) = waiting();
     let put = |amount: &str| {
         let body = json!({ "invoice": id, "amount": amount });

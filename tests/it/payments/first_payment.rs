@@ -10,7 +10,7 @@ fn column(list: &Value, field: &str) -> Vec<Value> {
 }
 
 #[test]
-fn an_invoice_is_paid_booked_and_told() {
+fn invoice_payment_is_booked_and_notified() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));

@@ -57,7 +57,7 @@ fn lagging() -> Shop {
 }
 
 #[test]
-fn only_live_invoices_that_can_be_paid_there_wait() {
+fn only_live_invoices_of_a_lagging_chain_wait() {
     let shop = lagging();
     let waits = shop.waiting_for(LIVE, Some("BTC"));
     let also = shop.waiting_for(LIVE, Some("LTC"));
@@ -104,7 +104,7 @@ fn only_live_invoices_that_can_be_paid_there_wait() {
 }
 
 #[test]
-fn an_invoice_created_with_its_coin_waits_from_then_on() {
+fn invoice_created_with_a_coin_waits_immediately() {
     let shop = Shop::open();
     // Nothing touches them between their creation and their deadline.
     let [waits, other, in_test] = [(LIVE, "BTC"), (LIVE, "LTC"), (TEST, "BTC")]
@@ -129,7 +129,7 @@ fn an_invoice_created_with_its_coin_waits_from_then_on() {
 }
 
 #[test]
-fn what_was_paid_in_time_is_in_time_however_late_it_is_noticed() {
+fn payment_in_time_counts_however_late_it_is_seen() {
     let shop = lagging();
     let [paid, late, unpaid] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));
     let held_at = shop.now();
@@ -195,7 +195,7 @@ fn what_was_paid_in_time_is_in_time_however_late_it_is_noticed() {
 }
 
 #[test]
-fn a_chain_that_lags_for_long_is_not_on_offer() {
+fn long_lagging_chain_is_not_offered() {
     let shop = lagging();
     let all = shop.on_offer();
     shop.advance("15m");
@@ -243,7 +243,7 @@ fn a_chain_that_lags_for_long_is_not_on_offer() {
 }
 
 #[test]
-fn a_coin_that_is_quoted_for_late_money_opens_nothing_again() {
+fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     let shop = lagging();
     let id = shop.waiting_for(LIVE, None);
     // The chain is behind its deadline, and still on offer.
@@ -271,7 +271,7 @@ fn a_coin_that_is_quoted_for_late_money_opens_nothing_again() {
 }
 
 #[test]
-fn what_turns_out_to_have_been_made_in_time_is_in_time() {
+fn earlier_seen_time_makes_a_late_payment_timely() {
     let shop = lagging();
     let [told, confirmed, gone] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));
     let by_invoice = shop.waiting_for(LIVE, Some("BTC"));
@@ -329,7 +329,7 @@ fn what_turns_out_to_have_been_made_in_time_is_in_time() {
 }
 
 #[test]
-fn nobody_is_asked_to_pay_at_the_address_of_what_was_given_to_an_open_invoice() {
+fn assigned_payment_does_not_change_the_deposit_address() {
     const ELSEWHERE: &str = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
     let shop = lagging();
     let cookie = shop.sign_in("operator@sandbox.test");

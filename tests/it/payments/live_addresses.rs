@@ -100,7 +100,7 @@ pub fn pair(family: &str, address: String) -> (String, String) {
 }
 
 #[test]
-fn an_address_is_handed_out_where_a_chain_is_watched_and_has_a_wallet() {
+fn watched_chain_with_a_wallet_hands_out_addresses() {
     let shop = shop();
     let (_server, url) = serve(&shop.file(), &NODES);
     let of = |reference: &str| addresses(&shop, &url, reference);
@@ -143,7 +143,7 @@ fn an_address_is_handed_out_where_a_chain_is_watched_and_has_a_wallet() {
 }
 
 #[test]
-fn hundreds_at_once_get_each_index_once_also_after_the_process_is_killed() {
+fn concurrent_requests_get_each_index_once_despite_kills() {
     let shop = shop();
     add(&shop, "bitcoin", ZPUB);
     watch(&shop, "bitcoin");
@@ -172,7 +172,7 @@ fn hundreds_at_once_get_each_index_once_also_after_the_process_is_killed() {
 }
 
 #[test]
-fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
+fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let shop = shop();
     let bitcoin = add(&shop, "bitcoin", ZPUB);
     let file = shop.file();
@@ -211,7 +211,7 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
 }
 
 #[test]
-fn a_live_coin_needs_its_own_chain_to_be_watched() {
+fn live_coin_requires_its_watched_chain() {
     let shop = shop();
     add(&shop, "evm", EVM);
     watch(&shop, "base");
@@ -236,7 +236,7 @@ fn a_live_coin_needs_its_own_chain_to_be_watched() {
 }
 
 #[test]
-fn a_wallet_that_a_restored_file_does_not_know_begins_behind_what_it_may_have_handed_out() {
+fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
     let shop = shop();
     watch(&shop, "bitcoin");
     let file = shop.file();
@@ -269,7 +269,7 @@ fn a_wallet_that_a_restored_file_does_not_know_begins_behind_what_it_may_have_ha
 }
 
 #[test]
-fn live_mode_hands_out_addresses_of_the_network_that_is_followed_only() {
+fn live_mode_uses_only_the_followed_network() {
     let shop = shop();
     let file = shop.file();
     // Another key, as one of a test network: it may be there.
@@ -303,7 +303,7 @@ fn live_mode_hands_out_addresses_of_the_network_that_is_followed_only() {
 }
 
 #[test]
-fn the_wallet_added_last_hands_out_whatever_the_clock_showed() {
+fn last_added_wallet_is_used_whatever_the_clock() {
     let shop = shop();
     let file = shop.file();
     let first = add(&shop, "bitcoin", ZPUB);
@@ -327,7 +327,7 @@ fn the_wallet_added_last_hands_out_whatever_the_clock_showed() {
 }
 
 #[test]
-fn a_customer_is_told_of_the_chains_that_are_watched_only() {
+fn customer_lists_only_watched_chains() {
     let shop = shop();
     add(&shop, "evm", EVM);
     watch(&shop, "base");
@@ -366,7 +366,7 @@ fn a_customer_is_told_of_the_chains_that_are_watched_only() {
 }
 
 #[test]
-fn a_wrong_script_is_corrected_until_an_address_is_handed_out() {
+fn script_is_correctable_until_an_address_is_handed_out() {
     let shop = shop();
     let file = shop.file();
     watch(&shop, "bitcoin");

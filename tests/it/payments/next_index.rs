@@ -66,7 +66,7 @@ fn index(index: u32) -> Vec<(String, String)> {
 }
 
 #[test]
-fn an_index_that_was_mistyped_is_lowered_as_long_as_nothing_was_handed_out_behind() {
+fn next_index_is_lowered_if_no_later_index_was_used() {
     let shop = shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
@@ -123,7 +123,7 @@ fn an_index_that_was_mistyped_is_lowered_as_long_as_nothing_was_handed_out_behin
 }
 
 #[test]
-fn a_wallet_whose_last_index_is_handed_out_says_that_none_is_left() {
+fn exhausted_wallet_reports_no_free_index() {
     let shop = shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
@@ -145,7 +145,7 @@ fn a_wallet_whose_last_index_is_handed_out_says_that_none_is_left() {
 }
 
 #[test]
-fn no_index_goes_back_below_what_a_restore_put_there() {
+fn next_index_never_falls_below_the_restore_gap() {
     let shop = shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
@@ -202,7 +202,7 @@ fn no_index_goes_back_below_what_a_restore_put_there() {
 
 /// A file of before: the index of a wallet that a restore moved on is not told from others but by its audit log.
 #[test]
-fn an_older_file_is_lowered_where_no_restore_has_moved_its_index() {
+fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
     let shop = shop();
     let file = shop.file();
     moved(&file, &["--next", "90000"]);
@@ -230,7 +230,7 @@ fn an_older_file_is_lowered_where_no_restore_has_moved_its_index() {
 }
 
 #[test]
-fn an_operator_moves_an_index_by_the_same_rules() {
+fn operator_moves_an_index_by_the_same_rules() {
     let interface = OperatorInterface::open();
     let send = |path: &str, next: Value| {
         let body = json!({ "chain": "bitcoin", "key": ZPUB, "next": next });

@@ -31,7 +31,7 @@ fn by_link(shop: &Shop, link: &Value) -> (String, String) {
 }
 
 #[test]
-fn index_is_taken_when_a_coin_is_picked_and_never_before() {
+fn index_is_taken_only_when_a_coin_is_selected() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
@@ -101,7 +101,7 @@ fn index_is_taken_when_a_coin_is_picked_and_never_before() {
 }
 
 #[test]
-fn no_index_is_used_twice_by_invoices_that_are_picked_at_once() {
+fn concurrent_selections_use_no_index_twice() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));

@@ -69,7 +69,7 @@ fn pool(free: u32, assigned: u32) -> Value {
 }
 
 #[test]
-fn an_operator_imports_addresses_and_sees_the_pool() {
+fn operator_imports_addresses_and_reads_the_pool() {
     let shop = Shop::open();
     let cookie = shop.sign_in("operator@sandbox.test");
     let list = || {
@@ -111,7 +111,7 @@ fn an_operator_imports_addresses_and_sees_the_pool() {
 }
 
 #[test]
-fn what_is_no_list_of_addresses_is_refused() {
+fn invalid_address_list_is_rejected() {
     let shop = Shop::open();
     let cookie = shop.sign_in("operator@sandbox.test");
     let post = |path: &str, body: &Value| shop.as_member(&cookie, "POST", path, body);
@@ -208,7 +208,7 @@ impl Served {
 }
 
 #[test]
-fn a_served_shop_hands_out_what_was_imported_each_once() {
+fn server_hands_out_each_imported_address_once() {
     let served = Served::new();
     let live = &served.shop.live;
     // What is not configured is left out; test mode has everything.
@@ -273,7 +273,7 @@ impl Served {
 }
 
 #[test]
-fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
+fn fifty_concurrent_requests_share_a_pool_of_thirty() {
     let served = Served::new();
     served.import(&solana(1, 30));
     let (url, live) = (&served.url, &served.shop.live);
@@ -304,7 +304,7 @@ fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
 }
 
 #[test]
-fn one_account_does_not_empty_a_pool_that_others_need() {
+fn account_cannot_empty_a_shared_pool() {
     let served = Served::new();
     let other = served.shop.create_account("Other Shop");
     let file = Connection::open(served.shop.file()).unwrap();

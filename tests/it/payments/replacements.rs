@@ -40,7 +40,7 @@ fn is_right(shop: &Shop) {
 }
 
 #[test]
-fn a_transaction_with_fewer_outputs_may_take_the_place() {
+fn replacement_may_have_fewer_outputs() {
     let (shop, invoice, [first, second]) = paid_in_two();
     let new = replaced(&shop, &first, json!({ "txid": "two" }));
     shop.move_payment(&second, "dropped");
@@ -73,7 +73,7 @@ fn a_transaction_with_fewer_outputs_may_take_the_place() {
 }
 
 #[test]
-fn what_takes_its_place_back_tells_of_no_gap() {
+fn returning_transaction_reports_no_gap() {
     let (shop, invoice, [first, second]) = paid_in_two();
     shop.move_payment(&second, "dropped");
     let new = replaced(&shop, &first, json!({ "txid": "two" }));
@@ -108,7 +108,7 @@ fn what_takes_its_place_back_tells_of_no_gap() {
 }
 
 #[test]
-fn an_id_is_the_same_however_it_is_written() {
+fn txid_is_normalized() {
     let shop = Shop::open();
     let pays = |asset: &str| {
         let invoice = shop.invoice("100.00", json!({ "asset": asset }));
@@ -148,7 +148,7 @@ fn an_id_is_the_same_however_it_is_written() {
 }
 
 #[test]
-fn newly_made_money_matches_nothing() {
+fn coinbase_output_matches_nothing() {
     let shop = Shop::open();
     shop.addresses(TEST, "ada").expect(201);
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));

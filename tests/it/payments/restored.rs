@@ -206,7 +206,7 @@ fn transfers(file: &Path) -> Vec<Kept> {
 }
 
 #[test]
-fn twenty_older_copies_give_out_no_address_and_pay_no_transfer_twice() {
+fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
     let mut shop = Shop::new();
     let mut copies: Vec<PathBuf> = Vec::new();
     for round in 0..RESTORES {
@@ -275,7 +275,7 @@ fn restored(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, Stri
 }
 
 #[test]
-fn a_wallet_goes_on_behind_what_the_replaced_file_gave_out() {
+fn restored_wallet_skips_indexes_of_the_replaced_file() {
     let (shop, copy, id) = gone_on();
     let file = shop.file();
     let (printed, said) = restored(&file, &copy, &[], 0);
@@ -302,7 +302,7 @@ fn a_wallet_goes_on_behind_what_the_replaced_file_gave_out() {
 }
 
 #[test]
-fn a_replaced_file_that_cannot_be_read_is_told_and_its_index_can_be_named() {
+fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
     let (shop, copy, id) = gone_on();
     let file = shop.file();
     for (harm, why) in [("no database", "cannot be read ("), ("", "does not exist")] {
@@ -349,7 +349,7 @@ fn a_replaced_file_that_cannot_be_read_is_told_and_its_index_can_be_named() {
 }
 
 #[test]
-fn a_wallet_that_the_copy_lacks_goes_on_once_it_is_added_again() {
+fn wallet_missing_from_the_copy_continues_when_added_again() {
     let (shop, copy, _) = gone_on();
     let file = shop.file();
     let late = add(

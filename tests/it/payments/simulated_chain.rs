@@ -23,7 +23,7 @@ impl Shop {
 }
 
 #[test]
-fn what_replaces_a_payment_was_seen_when_that_was() {
+fn replacement_keeps_the_seen_time() {
     let (shop, id) = waiting();
     let path = "/sandbox/payments";
     let seen = shop.post(path, None, json!({ "invoice": id, "amount": "1.25" }));
@@ -49,7 +49,7 @@ fn what_replaces_a_payment_was_seen_when_that_was() {
 }
 
 #[test]
-fn what_replaces_a_payment_and_is_worth_more_is_seen_anew() {
+fn replacement_of_larger_value_gets_a_new_seen_time() {
     let (shop, id) = waiting();
     let seen = shop.pay(json!({ "invoice": id, "amount": "0.5" }));
     shop.advance("1h");
@@ -95,7 +95,7 @@ fn what_replaces_a_payment_and_is_worth_more_is_seen_anew() {
 }
 
 #[test]
-fn a_rescan_books_nothing_twice() {
+fn rescan_books_nothing_twice() {
     let (shop, id) = waiting();
     let body = json!({ "invoice": id, "txid": "the-same" });
     let put = || shop.post("/sandbox/payments", None, body.clone());
@@ -129,7 +129,7 @@ fn a_rescan_books_nothing_twice() {
 }
 
 #[test]
-fn a_step_that_there_is_not_is_refused() {
+fn unknown_transition_is_rejected() {
     let (shop, id) = waiting();
     let payment = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{payment}");
@@ -164,7 +164,7 @@ fn a_step_that_there_is_not_is_refused() {
 }
 
 #[test]
-fn simulating_reaches_closed_invoices_too() {
+fn simulation_pays_closed_invoices() {
     let (shop, id) = waiting();
     assert_eq!(shop.simulate(&id, "under")["status"], "underpaid");
     assert_eq!(shop.simulate(&id, "exact")["status"], "confirmed");
@@ -192,7 +192,7 @@ fn simulating_reaches_closed_invoices_too() {
 }
 
 #[test]
-fn a_live_invoice_is_paid_on_the_simulated_chain_but_not_simulated() {
+fn live_invoice_rejects_simulate_but_accepts_sandbox_payments() {
     let shop = Shop::open();
     let body = json!({ "amount": "100.00", "currency": "EUR", "asset": "LTC" });
     let invoice = shop

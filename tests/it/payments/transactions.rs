@@ -110,7 +110,7 @@ fn rows_of(txid: &str, state: &str) -> String {
 }
 
 #[test]
-fn each_of_five_outputs_is_in_one_row_whatever_happens_to_it() {
+fn each_of_five_outputs_keeps_one_row() {
     let mut five = Five::put();
     assert_eq!(five.rows(), rows_of("one", "seen"));
     five.stand(["detected", "detected"], "detected", "0.00");
@@ -156,7 +156,7 @@ fn each_of_five_outputs_is_in_one_row_whatever_happens_to_it() {
 }
 
 #[test]
-fn an_output_is_where_it_says() {
+fn output_keeps_its_given_position() {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let output = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
@@ -180,7 +180,7 @@ fn an_output_is_where_it_says() {
 }
 
 #[test]
-fn an_output_of_nothing_is_left_out() {
+fn zero_output_is_skipped() {
     let shop = Shop::open();
     let open = shop.invoice("60.00", json!({}));
     let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
@@ -204,7 +204,7 @@ fn an_output_of_nothing_is_left_out() {
 }
 
 #[test]
-fn what_is_no_transaction_is_refused_whole() {
+fn invalid_transaction_is_rejected_as_a_whole() {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let pays = json!({ "invoice": invoice["id"], "amount": "0.1" });
@@ -248,7 +248,7 @@ fn what_is_no_transaction_is_refused_whole() {
 }
 
 #[test]
-fn money_of_our_own_books_nothing() {
+fn own_transfers_book_nothing() {
     let mut five = Five::put();
     five.step(&json!({ "state": "confirmed" }));
     five.stand(["confirmed", "confirmed"], "confirmed", "237.60");

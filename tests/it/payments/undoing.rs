@@ -18,7 +18,7 @@ fn is_open(shown: &Value) -> bool {
 }
 
 #[test]
-fn what_was_given_to_an_invoice_is_taken_back_until_it_is_confirmed() {
+fn invoice_assignment_can_be_undone_until_confirmed() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "LTC" }));
@@ -83,7 +83,7 @@ fn what_was_given_to_an_invoice_is_taken_back_until_it_is_confirmed() {
 }
 
 #[test]
-fn a_quote_goes_with_the_last_of_what_it_was_made_for() {
+fn quote_is_removed_with_its_last_assigned_payment() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "ETH" }));
@@ -123,7 +123,7 @@ fn a_quote_goes_with_the_last_of_what_it_was_made_for() {
 }
 
 #[test]
-fn an_invoice_whose_time_was_up_meanwhile_expires_when_it_is_undone() {
+fn overdue_invoice_expires_when_its_assignment_is_undone() {
     let operator = Operator::open();
     let shop = &operator.shop;
     for amount in ["0.001", "0.0005"] {
@@ -148,7 +148,7 @@ fn an_invoice_whose_time_was_up_meanwhile_expires_when_it_is_undone() {
 }
 
 #[test]
-fn what_was_given_to_a_customer_is_taken_back_until_it_is_confirmed() {
+fn customer_assignment_can_be_undone_until_confirmed() {
     let operator = Operator::open();
     let shop = &operator.shop;
     shop.addresses(TEST, "ada").expect(201);
@@ -173,7 +173,7 @@ fn what_was_given_to_a_customer_is_taken_back_until_it_is_confirmed() {
 }
 
 #[test]
-fn what_was_paid_back_or_dismissed_can_be_undone() {
+fn returned_and_dismissed_payments_can_be_undone() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let lost = operator.lost("0.001");
@@ -240,7 +240,7 @@ fn what_was_paid_back_or_dismissed_can_be_undone() {
 }
 
 #[test]
-fn a_row_says_what_it_is_worth_and_whose_address_it_came_to() {
+fn unmatched_payment_shows_value_and_address_owner() {
     let operator = Operator::open();
     let shop = &operator.shop;
     shop.addresses(TEST, "ada").expect(201);

@@ -18,7 +18,7 @@ fn shop() -> Shop {
 }
 
 #[test]
-fn one_transaction_may_pay_an_invoice_a_customer_and_nobody() {
+fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
     let shop = shop();
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let customer = shop.address_of(TEST, "ada", "utxo");
@@ -52,7 +52,7 @@ fn unmatched(shop: &Shop, cookie: &str, query: &str) -> Value {
 }
 
 #[test]
-fn without_what_was_paid_there_is_nothing_to_keep() {
+fn incomplete_payment_is_rejected() {
     let shop = shop();
     let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
     let address = &invoice["depositAddress"];
@@ -77,7 +77,7 @@ fn without_what_was_paid_there_is_nothing_to_keep() {
 }
 
 #[test]
-fn what_matches_nothing_is_kept_and_books_nothing() {
+fn unmatched_payment_is_stored_and_books_nothing() {
     let shop = shop();
     let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
     let (address, id) = (&invoice["depositAddress"], invoice["id"].as_str().unwrap());
@@ -135,7 +135,7 @@ fn what_matches_nothing_is_kept_and_books_nothing() {
 }
 
 #[test]
-fn an_operator_says_what_looking_at_it_came_to() {
+fn operator_resolves_an_unmatched_payment() {
     let shop = shop();
     let cookie = shop.sign_in("operator@sandbox.test");
     let mut ids: Vec<String> = Vec::new();
@@ -190,7 +190,7 @@ fn an_operator_says_what_looking_at_it_came_to() {
 }
 
 #[test]
-fn what_is_no_note_or_no_operators_is_refused() {
+fn resolution_requires_an_operator_and_a_valid_note() {
     let shop = shop();
     let cookie = shop.sign_in("operator@sandbox.test");
     let id = shop.pay(json!({ "address": NOBODY, "asset": "BTC", "amount": "1" }));

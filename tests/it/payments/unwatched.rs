@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 #[test]
-fn a_chain_that_is_not_watched_gives_out_no_address_of_its_pool() {
+fn unwatched_chain_hands_out_no_pool_address() {
     let shop = shop();
     let (_server, url) = serve(&shop.file(), &NODES);
     let address = bs58::encode([7; 32]).into_string();
@@ -37,7 +37,7 @@ fn a_chain_that_is_not_watched_gives_out_no_address_of_its_pool() {
 }
 
 #[test]
-fn a_live_key_and_no_coin_on_offer_is_told_with_the_reason() {
+fn live_invoice_without_coins_warns_with_the_reason() {
     let served = Installation::new();
     let running = served.start(&[]);
     let headers = [("X-API-Key", served.key.as_str())];

@@ -17,7 +17,7 @@ const WRONG_SCRIPTS: &str = "select address from addresses
   where (script is not null) <> (pool in ('bitcoin', 'litecoin', 'dogecoin'))";
 
 #[test]
-fn addresses_of_older_files_are_found_at_their_indexes() {
+fn addresses_of_older_files_keep_their_indexes() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
@@ -33,7 +33,7 @@ fn addresses_of_older_files_are_found_at_their_indexes() {
 }
 
 #[test]
-fn an_older_file_whose_indexes_were_moved_on_keeps_the_gap() {
+fn older_file_keeps_its_index_gap() {
     let scratch = Scratch::new();
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file("v3", name));
     Connection::open(&file)
@@ -53,7 +53,7 @@ fn an_older_file_whose_indexes_were_moved_on_keeps_the_gap() {
 }
 
 #[test]
-fn a_wallet_hands_out_each_index_once() {
+fn wallet_hands_out_each_index_once() {
     let shop = Shop::open();
     let invoice = |key: &str, asset: &str| -> Value {
         let body = json!({ "amount": "60.00", "currency": "EUR", "asset": asset });

@@ -358,7 +358,7 @@ impl History {
 }
 
 #[test]
-fn random_histories_end_as_the_model_says() {
+fn random_histories_match_the_model() {
     let mut counts = BTreeMap::new();
     for seed in (1..=44).chain([222]) {
         History::run(seed, &mut counts);

@@ -211,7 +211,7 @@ fn funded(url: &str) -> String {
 }
 
 #[test]
-fn what_was_acknowledged_of_payouts_and_refunds_survives_kill_9() {
+fn acknowledged_payouts_and_refunds_survive_kill_9() {
     let scratch = Scratch::new();
     let file = scratch.path("coffer.db");
     let path = file.to_str().unwrap();

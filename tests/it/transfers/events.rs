@@ -30,7 +30,7 @@ fn told(shop: &Shop, inbox: &str, kind: &str) -> Value {
 }
 
 #[test]
-fn paid_and_failed_are_told_and_nothing_else_is() {
+fn only_paid_and_failed_send_events() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     for (way, end) in [
@@ -52,7 +52,7 @@ fn paid_and_failed_are_told_and_nothing_else_is() {
 }
 
 #[test]
-fn an_event_carries_the_object_as_it_is_read_and_is_read_as_it_was_sent() {
+fn event_data_equals_the_object_when_sent() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     listen(&shop);
@@ -88,7 +88,7 @@ fn an_event_carries_the_object_as_it_is_read_and_is_read_as_it_was_sent() {
 }
 
 #[test]
-fn a_paid_refund_is_told_with_its_invoice_as_it_was_then() {
+fn refund_event_carries_the_invoice_of_that_time() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     listen(&shop);

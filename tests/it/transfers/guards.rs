@@ -94,7 +94,7 @@ fn approving(fields: &Value) -> Value {
 }
 
 #[test]
-fn an_approval_without_fields_takes_the_market_and_the_fee_of_the_coin() {
+fn approval_without_fields_uses_market_rate_and_coin_fee() {
     let shop = Shop::open();
     let path = shop.requested(SOLANA);
     let proposed = shop.proposed(&path);
@@ -144,7 +144,7 @@ fn an_approval_without_fields_takes_the_market_and_the_fee_of_the_coin() {
 }
 
 #[test]
-fn a_rate_that_is_far_from_the_market_is_insisted_on() {
+fn rate_far_from_the_market_needs_acceptance() {
     let shop = Shop::open();
     let path = shop.requested(BTC);
     let message = shop.refused(&path, &json!({ "rate": "50" }), "rate");
@@ -179,7 +179,7 @@ fn a_rate_that_is_far_from_the_market_is_insisted_on() {
 }
 
 #[test]
-fn a_rate_is_insisted_on_while_none_is_fresh() {
+fn rate_needs_acceptance_without_a_fresh_market_rate() {
     let served = Installation::new();
     let running = served.start(&[]);
     let id = served.requested_payout_in(&running, SOLANA);
@@ -213,7 +213,7 @@ fn a_rate_is_insisted_on_while_none_is_fresh() {
 }
 
 #[test]
-fn a_network_fee_is_set_for_a_coin_given_or_insisted_on() {
+fn network_fee_comes_from_the_setting_unless_accepted() {
     let shop = Shop::open();
     let settings = "/dashboard/api/settings";
     let set = |fees: Value| {
@@ -279,7 +279,7 @@ fn a_network_fee_is_set_for_a_coin_given_or_insisted_on() {
 }
 
 #[test]
-fn the_estimate_of_the_chains_node_is_taken() {
+fn approval_uses_the_node_fee_estimate() {
     let Some(node) = Node::start(11_155_111, "the estimate of a network fee") else {
         return;
     };
@@ -324,7 +324,7 @@ fn the_estimate_of_the_chains_node_is_taken() {
 }
 
 #[test]
-fn nothing_is_guarded_in_the_sandbox() {
+fn sandbox_approvals_need_no_acceptance() {
     let interface = crate::support::operator_interface::OperatorInterface::open();
     let invoice = interface.shop.fund(crate::support::TEST, "100.00", "EUR");
     let own = interface.shop.get_invoice(&invoice)["depositAddress"].clone();

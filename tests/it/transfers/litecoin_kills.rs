@@ -84,13 +84,13 @@ fn kill_anywhere(merchant: &mut Merchant<'_>, dice: &mut Dice) {
 }
 
 #[test]
-fn transfer_is_sent_and_told_once_wherever_the_server_is_killed() {
+fn killed_server_sends_and_reports_a_transfer_once() {
     let Some(node) = node(&[]) else { return };
     is_sent_and_told_once(Merchant::open(&node));
 }
 
 #[test]
-fn transfer_is_sent_and_told_once_by_an_electrum_server() {
+fn killed_server_with_electrum_sends_and_reports_a_transfer_once() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };

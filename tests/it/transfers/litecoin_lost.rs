@@ -21,13 +21,13 @@ fn review(merchant: &Merchant<'_>, of: &Sent, kind: &str) -> String {
 }
 
 #[test]
-fn dropped_transaction_is_reviewed_after_6_hours_and_fails_once_its_input_is_gone() {
+fn dropped_transaction_is_reviewed_after_6_hours_and_fails_when_its_input_is_spent() {
     let Some(node) = node(&[]) else { return };
     fails_once_its_input_is_gone(&node, Merchant::open(&node));
 }
 
 #[test]
-fn dropped_transaction_fails_once_an_electrum_server_tells_that_its_input_is_gone() {
+fn dropped_transaction_fails_when_electrum_reports_its_input_spent() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };
@@ -107,13 +107,13 @@ fn proved_gone(
 }
 
 #[test]
-fn replacement_is_followed_where_it_pays_enough_and_reviewed_elsewhere() {
+fn sufficient_replacement_is_followed_and_others_are_reviewed() {
     let Some(node) = node(&[]) else { return };
     replacement_is_followed(Merchant::open(&node));
 }
 
 #[test]
-fn replacement_is_followed_by_an_electrum_server() {
+fn electrum_follows_a_replacement() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };
@@ -163,7 +163,7 @@ fn replacement_is_followed(mut merchant: Merchant<'_>) {
 }
 
 #[test]
-fn paid_transfer_whose_transaction_is_reorganised_away_is_reviewed_until_that_is_mended() {
+fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for is_swapped in [false, true] {
@@ -254,7 +254,7 @@ fn adjust(merchant: &Merchant<'_>, of: &Sent, kind: &str) {
 }
 
 #[test]
-fn transaction_that_arrives_after_the_end_is_reviewed_once() {
+fn transaction_after_the_transfer_ended_is_reviewed_once() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for round in ROUNDS {

@@ -78,7 +78,7 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
 }
 
 #[test]
-fn held_transfer_is_shown_what_was_sent_since_the_copy_and_takes_nothing_by_itself() {
+fn held_transfer_lists_candidate_transactions_and_matches_none() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for by in [Sender::Hand, Sender::Signer] {

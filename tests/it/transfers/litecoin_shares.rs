@@ -7,7 +7,7 @@ use crate::support::polling;
 use serde_json::json;
 
 #[test]
-fn more_than_one_percent_too_much_is_paid_and_reviewed_until_a_reason_is_given() {
+fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for round in ROUNDS {
@@ -40,7 +40,7 @@ fn more_than_one_percent_too_much_is_paid_and_reviewed_until_a_reason_is_given()
 }
 
 #[test]
-fn transaction_that_spends_deposits_of_the_shop_settles() {
+fn transaction_spending_shop_deposits_settles() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for round in ROUNDS {
@@ -75,7 +75,7 @@ fn transaction_that_spends_deposits_of_the_shop_settles() {
 }
 
 #[test]
-fn entered_or_answered_transaction_takes_its_output_back() {
+fn explicit_txid_reclaims_its_output() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for by in [Sender::Hand, Sender::Signer] {
@@ -110,7 +110,7 @@ fn entered_or_answered_transaction_takes_its_output_back() {
 }
 
 #[test]
-fn exact_arrival_holds_the_start_of_the_signer_until_a_person_decides() {
+fn exact_arrival_holds_the_signer_until_a_person_decides() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for kind in ["payouts", "refunds"] {
@@ -159,7 +159,7 @@ fn exact_arrival_holds_the_start_of_the_signer_until_a_person_decides() {
 }
 
 #[test]
-fn arrival_is_taken_for_nobody_while_a_signer_runs_for_its_address() {
+fn arrival_is_not_matched_while_a_signer_runs_for_its_address() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     let (by_hand, by_signer) = (("refunds", Sender::Hand), ("refunds", Sender::Signer));

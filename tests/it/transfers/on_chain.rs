@@ -78,7 +78,7 @@ fn transaction_is_seen_then_settles() {
 }
 
 #[test]
-fn transaction_that_pays_too_little_or_elsewhere_is_reviewed() {
+fn transaction_of_wrong_amount_or_destination_is_reviewed() {
     for kind in ["payouts", "refunds"] {
         for (case, wrong) in [
             ("short", " pays "),
@@ -101,7 +101,7 @@ fn transaction_that_pays_too_little_or_elsewhere_is_reviewed() {
 }
 
 #[test]
-fn dropped_transaction_waits_and_is_back_with_its_chain() {
+fn dropped_transaction_waits_and_returns() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
         let id = approved(&shop, kind);
@@ -124,7 +124,7 @@ fn dropped_transaction_waits_and_is_back_with_its_chain() {
 }
 
 #[test]
-fn paid_transfer_whose_transaction_is_gone_is_reviewed_until_it_is_back_or_booked_back() {
+fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
         let id = approved(&shop, kind);
@@ -159,7 +159,7 @@ fn paid_transfer_whose_transaction_is_gone_is_reviewed_until_it_is_back_or_booke
 }
 
 #[test]
-fn transaction_confirmed_after_its_amount_was_booked_back_is_booked_out_again() {
+fn confirmation_after_a_reversal_books_the_amount_again() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
         let id = approved(&shop, kind);
@@ -230,7 +230,7 @@ fn late_arrival_is_reviewed_once() {
 }
 
 #[test]
-fn arrival_of_its_own_transaction_is_not_ended_by_a_reason() {
+fn reason_cannot_resolve_arrival_of_own_transaction() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
         let id = approved(&shop, kind);
@@ -245,7 +245,7 @@ fn arrival_of_its_own_transaction_is_not_ended_by_a_reason() {
 }
 
 #[test]
-fn output_is_free_once_its_transfer_is_paid_by_another_transaction() {
+fn output_is_released_when_another_transaction_pays_its_transfer() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     let (first, second) = (
@@ -275,7 +275,7 @@ fn output_is_free_once_its_transfer_is_paid_by_another_transaction() {
 }
 
 #[test]
-fn lists_of_what_is_to_review_have_nothing_else() {
+fn review_lists_contain_only_open_reviews() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     let cookie = shop.sign_in("operator@sandbox.test");

@@ -9,7 +9,7 @@ use serde_json::json;
 const BY_HAND: [(&str, Sender); 2] = [ROUNDS[0][0], ROUNDS[1][0]];
 
 #[test]
-fn invented_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
+fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.processing(who, None));
@@ -81,7 +81,7 @@ fn sent_amount_without_a_txid_settles() {
 }
 
 #[test]
-fn nothing_found_for_24_hours_is_reviewed() {
+fn transfer_not_found_for_24_hours_is_reviewed() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.processing(who, None));
@@ -104,7 +104,7 @@ fn nothing_found_for_24_hours_is_reviewed() {
 }
 
 #[test]
-fn transaction_in_the_mempool_for_a_day_is_seen_and_its_age_is_shown() {
+fn transaction_in_the_mempool_for_a_day_shows_its_age() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for round in ROUNDS {
@@ -135,7 +135,7 @@ fn transaction_in_the_mempool_for_a_day_is_seen_and_its_age_is_shown() {
 }
 
 #[test]
-fn entered_txid_is_asked_for_by_id_or_its_blocks_are_read_again() {
+fn entered_txid_is_looked_up_or_found_by_rescan() {
     for (option, is_read_back) in [("-txindex=0", true), ("-txindex=1", false)] {
         let Some(node) = node(&[option]) else { return };
         let mut merchant = Merchant::open(&node);
@@ -188,7 +188,7 @@ fn spend(merchant: &Merchant<'_>, (of, made): &(Sent, SignedTransaction)) {
 }
 
 #[test]
-fn transaction_that_pays_too_little_is_reviewed_until_the_right_one_is_entered() {
+fn underpaying_transaction_is_reviewed_until_corrected() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for round in ROUNDS {
@@ -231,7 +231,7 @@ fn transaction_that_pays_too_little_is_reviewed_until_the_right_one_is_entered()
 }
 
 #[test]
-fn transaction_pays_as_many_transfers_as_it_has_outputs() {
+fn each_output_of_a_transaction_pays_one_transfer() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     let by_hand = ("refunds", Sender::Hand);

@@ -218,7 +218,7 @@ fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static st
 }
 
 #[test]
-fn payout_and_refund_go_from_request_to_paid_by_the_chain_and_survive_a_kill_at_each_step() {
+fn payout_and_refund_settle_despite_a_kill_at_each_step() {
     let Some(mut merchant) = Merchant::open() else {
         return;
     };
@@ -227,7 +227,7 @@ fn payout_and_refund_go_from_request_to_paid_by_the_chain_and_survive_a_kill_at_
 }
 
 #[test]
-fn failed_transaction_is_proved_gone_once_it_is_final() {
+fn final_failed_transaction_is_provably_lost() {
     let Some(mut merchant) = Merchant::open() else {
         return;
     };
@@ -261,7 +261,7 @@ fn failed_transaction_is_proved_gone_once_it_is_final() {
 }
 
 #[test]
-fn destination_is_the_account_that_is_credited_or_its_owner_and_only_the_coin_counts() {
+fn destination_is_the_credited_account_or_its_owner() {
     let Some(mut merchant) = Merchant::open() else {
         return;
     };

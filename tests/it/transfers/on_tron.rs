@@ -244,14 +244,14 @@ fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static st
 }
 
 #[test]
-fn payout_and_refund_go_from_request_to_paid_by_the_chain_and_survive_a_kill_at_each_step() {
+fn payout_and_refund_settle_despite_a_kill_at_each_step() {
     let mut merchant = Merchant::open();
     goes_from_request_to_paid(&mut merchant, [("payouts", TRX), ("refunds", USDT)]);
     goes_from_request_to_paid(&mut merchant, [("refunds", TRX), ("payouts", USDT)]);
 }
 
 #[test]
-fn reverted_transaction_is_proved_gone_once_it_is_final() {
+fn final_reverted_transaction_is_provably_lost() {
     let mut merchant = Merchant::open();
     let both = [("payouts", TRX), ("refunds", USDT)];
     let both = both.map(|(kind, asset)| merchant.processing(kind, asset));
@@ -286,7 +286,7 @@ fn reverted_transaction_is_proved_gone_once_it_is_final() {
 }
 
 #[test]
-fn payment_by_a_contract_settles_where_the_node_tells_of_it() {
+fn contract_payment_settles_if_the_node_reports_it() {
     let mut merchant = Merchant::open();
     let both = ["payouts", "refunds"].map(|kind| merchant.processing(kind, TRX));
     let pays = |sent: &Sent| {

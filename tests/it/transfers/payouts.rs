@@ -14,7 +14,7 @@ fn ask(shop: &Shop, key: &str, body: Value) -> Response {
 }
 
 #[test]
-fn a_payout_is_answered_as_documented_and_its_amount_leaves_the_balance() {
+fn payout_response_is_as_documented_and_debits_the_balance() {
     let shop = Shop::open();
     shop.fund(LIVE, "500.00", "EUR");
     let payout = shop.request_payout("150.00").expect(201).json();
@@ -54,7 +54,7 @@ const INVALID_AMOUNTS: [&str; 10] = [
 
 /// One state after the other in which one more check passes: each refusal comes before all that follow it.
 #[test]
-fn the_checks_come_in_the_documented_order() {
+fn checks_run_in_the_documented_order() {
     let shop = Shop::open();
     shop.fund(LIVE, "50000.00", "EUR");
     shop.update_account(json!({ "payoutDailyLimit": "5000.00" }));
@@ -120,7 +120,7 @@ fn the_checks_come_in_the_documented_order() {
 }
 
 #[test]
-fn a_body_that_is_no_object_and_a_wrong_key_are_told_first() {
+fn invalid_body_and_wrong_key_are_rejected_first() {
     let shop = Shop::open();
     let bare = |body: &str| shop.send("POST", "/v1/payouts", &[("X-API-Key", TEST)], body);
     bare("[]").assert_error(400, "invalid_request", None);
@@ -135,7 +135,7 @@ fn a_body_that_is_no_object_and_a_wrong_key_are_told_first() {
 }
 
 #[test]
-fn all_is_the_whole_available_balance() {
+fn amount_all_is_the_available_balance() {
     let shop = Shop::open();
     shop.fund(LIVE, "123.45", "USD");
     let body = json!({ "amount": "all", "currency": "USD" });
@@ -161,7 +161,7 @@ fn all_is_the_whole_available_balance() {
 }
 
 #[test]
-fn the_daily_limit_moves_with_the_clock_and_counts_each_currency_for_itself() {
+fn daily_limit_is_rolling_and_per_currency() {
     let shop = Shop::open();
     shop.update_account(json!({ "payoutDailyLimit": "100.00" }));
     shop.fund(LIVE, "1000.00", "EUR");
@@ -190,7 +190,7 @@ fn the_daily_limit_moves_with_the_clock_and_counts_each_currency_for_itself() {
 }
 
 #[test]
-fn a_new_address_cools_for_a_day_and_says_until_when() {
+fn new_address_cools_down_for_a_day() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
     let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
@@ -216,7 +216,7 @@ fn a_new_address_cools_for_a_day_and_says_until_when() {
 }
 
 #[test]
-fn of_fifty_at_once_one_is_made() {
+fn concurrent_payouts_create_one() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
     let answers: Vec<Response> = std::thread::scope(|scope| {
@@ -242,7 +242,7 @@ fn of_fifty_at_once_one_is_made() {
 }
 
 #[test]
-fn an_idempotency_key_makes_a_retry_safe() {
+fn retry_reuses_idempotency_response() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
     let ask = |key: &str, body: Value| {
@@ -312,7 +312,7 @@ fn payouts_are_listed_newest_first_within_limits() {
 }
 
 #[test]
-fn a_payout_goes_in_the_coin_of_its_request() {
+fn payout_uses_the_requested_coin() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
     let requested = shop.request_payout("20.00").expect(201).json();
@@ -329,7 +329,7 @@ fn a_payout_goes_in_the_coin_of_its_request() {
 }
 
 #[test]
-fn an_amount_has_at_most_two_decimals() {
+fn amount_has_at_most_two_decimals() {
     let shop = Shop::open();
     shop.fund(LIVE, "100.00", "EUR");
     for (amount, printed) in [("20", "20.00"), ("20.5", "20.50"), ("20.55", "20.55")] {

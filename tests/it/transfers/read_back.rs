@@ -42,7 +42,7 @@ fn is_found(till: &Till, txid: &str) {
 }
 
 #[test]
-fn payout_that_was_sent_before_the_first_cursor_of_its_chain_is_found() {
+fn payout_sent_before_the_first_cursor_is_found() {
     let Some((_node, till, txid)) = sent() else {
         return;
     };
@@ -52,7 +52,7 @@ fn payout_that_was_sent_before_the_first_cursor_of_its_chain_is_found() {
 }
 
 #[test]
-fn payout_that_was_sent_before_the_upgrade_is_found() {
+fn payout_sent_before_the_upgrade_is_found() {
     let Some((node, mut till, txid)) = sent() else {
         return;
     };

@@ -25,7 +25,7 @@ fn refunded(shop: &Shop, invoice: &str) -> Value {
 }
 
 #[test]
-fn a_refund_is_answered_as_documented_and_told_on_its_invoice() {
+fn refund_response_is_as_documented_and_shown_on_its_invoice() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     assert_eq!(refunded(&shop, &invoice), Value::Null);
@@ -57,7 +57,7 @@ fn a_refund_is_answered_as_documented_and_told_on_its_invoice() {
 }
 
 #[test]
-fn a_retry_of_a_request_makes_no_second_refund() {
+fn retry_creates_no_second_refund() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let ask = |amount: &str| {
@@ -72,7 +72,7 @@ fn a_retry_of_a_request_makes_no_second_refund() {
 }
 
 #[test]
-fn refunds_never_come_to_more_than_what_was_confirmed() {
+fn refunds_never_exceed_the_confirmed_amount() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let refuse = |amount: Option<&str>| {
@@ -114,7 +114,7 @@ fn refunds_never_come_to_more_than_what_was_confirmed() {
 }
 
 #[test]
-fn an_invoice_has_so_many_refunds_at_most_also_where_they_were_put_back() {
+fn refund_count_limit_includes_returned_refunds() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let first = shop.refund(&invoice, Some("0.01"));
@@ -144,7 +144,7 @@ fn an_invoice_has_so_many_refunds_at_most_also_where_they_were_put_back() {
 }
 
 #[test]
-fn of_many_at_once_as_many_are_made_as_there_is_money_for() {
+fn concurrent_refunds_never_exceed_the_confirmed_amount() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let answers: Vec<Response> = std::thread::scope(|scope| {
@@ -170,7 +170,7 @@ fn of_many_at_once_as_many_are_made_as_there_is_money_for() {
 
 /// Refundable is what is confirmed, in whatever status the invoice stands.
 #[test]
-fn what_is_confirmed_can_be_refunded_and_nothing_else() {
+fn only_confirmed_payments_can_be_refunded() {
     let shop = Shop::open();
     let refuse = |invoice: &str| {
         let refused = shop.request_refund(invoice, Some("1.00"));
@@ -198,7 +198,7 @@ fn what_is_confirmed_can_be_refunded_and_nothing_else() {
 }
 
 #[test]
-fn a_refund_may_take_the_balance_below_zero() {
+fn refund_may_make_the_balance_negative() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let payout = shop.payout("90.00");
@@ -219,7 +219,7 @@ fn a_refund_may_take_the_balance_below_zero() {
 }
 
 #[test]
-fn a_refund_is_sent_in_the_coin_of_the_invoice_unless_another_is_named() {
+fn refund_defaults_to_the_coin_of_the_invoice() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let to = |asset: Value, address: &str| {
@@ -254,7 +254,7 @@ fn a_refund_is_sent_in_the_coin_of_the_invoice_unless_another_is_named() {
 }
 
 #[test]
-fn what_is_wrong_with_a_body_is_told() {
+fn invalid_body_names_the_field() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     for (field, value) in [
@@ -277,7 +277,7 @@ fn what_is_wrong_with_a_body_is_told() {
 }
 
 #[test]
-fn refunds_are_listed_newest_first_in_the_mode_of_the_key_and_by_invoice() {
+fn refunds_are_listed_newest_first_by_mode_and_invoice() {
     let shop = Shop::open();
     let (one, other) = (
         shop.fund(TEST, "100.00", "EUR"),

@@ -112,7 +112,7 @@ fn number(conn: &rusqlite::Connection) -> i64 {
 }
 
 #[test]
-fn the_signer_is_given_a_thousand_in_a_day_and_the_rest_is_sent_by_hand() {
+fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
     let shop = Shop::open();
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
     let account = shop.running.operator_request("GET", &path, &Value::Null);
@@ -152,7 +152,7 @@ fn the_signer_is_given_a_thousand_in_a_day_and_the_rest_is_sent_by_hand() {
 }
 
 #[test]
-fn a_limit_is_changed_by_operators_and_zero_and_null_are_limits() {
+fn operator_sets_signer_limit_to_amount_zero_or_null() {
     let shop = Shop::open();
     shop.limit(json!("0.00"));
     assert_eq!(shop.approved("0.50").1, "hand");
@@ -189,7 +189,7 @@ fn a_limit_is_changed_by_operators_and_zero_and_null_are_limits() {
 }
 
 #[test]
-fn a_person_does_not_send_what_the_signer_sends_until_it_is_reassigned() {
+fn person_cannot_send_a_signer_transfer_until_reassigned() {
     let shop = Shop::open();
     let (_, first) = shop.approved("1.00");
     assert_eq!(first, "signer", "it is being sent, and holds up the rest");
@@ -231,7 +231,7 @@ fn a_person_does_not_send_what_the_signer_sends_until_it_is_reassigned() {
 }
 
 #[test]
-fn a_chain_without_a_node_is_sent_by_hand() {
+fn transfer_without_a_node_is_sent_by_hand() {
     let shop = Shop::open();
     let id = shop.served.requested_payout_in(&shop.running, SOLANA);
     let path = format!("/dashboard/api/payouts/{id}");
@@ -250,7 +250,7 @@ fn a_chain_without_a_node_is_sent_by_hand() {
 }
 
 #[test]
-fn the_first_server_after_the_upgrade_fills_who_sends_what_was_approved() {
+fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
     let served = Installation::new();
     let mut running = served.start(&[]);
     let id = served.approved_payout_in(&running, ETHEREUM);
@@ -288,7 +288,7 @@ fn the_first_server_after_the_upgrade_fills_who_sends_what_was_approved() {
 }
 
 #[test]
-fn what_waits_for_a_signer_that_is_not_set_is_told() {
+fn summary_counts_transfers_without_a_signer() {
     let served = Installation::new();
     let mut running = served.start(&[]);
     let id = served.approved_payout_in(&running, ETHEREUM);
@@ -325,7 +325,7 @@ fn what_waits_for_a_signer_that_is_not_set_is_told() {
 }
 
 #[test]
-fn release_of_what_a_restore_holds_says_who_sends_it() {
+fn release_of_a_held_transfer_sets_its_sender() {
     let shop = Shop::open();
     // The signer is busy with the first one.
     shop.approved("600.00");

@@ -122,7 +122,7 @@ fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
 }
 
 #[test]
-fn answer_of_the_signer_settles_nothing_and_is_given_once() {
+fn signer_response_settles_nothing_and_counts_once() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
@@ -180,7 +180,7 @@ fn answer_of_the_signer_settles_nothing_and_is_given_once() {
 }
 
 #[test]
-fn signer_that_asks_for_a_retry_is_run_again_after_ten_minutes() {
+fn signer_retry_runs_after_ten_minutes() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
@@ -208,7 +208,7 @@ fn signer_that_asks_for_a_retry_is_run_again_after_ten_minutes() {
 }
 
 #[test]
-fn arrival_between_choosing_and_starting_holds_the_signer() {
+fn arrival_before_the_signer_starts_holds_it() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
@@ -272,7 +272,7 @@ fn unknown_outcome_waits_for_a_person() {
 }
 
 #[test]
-fn what_was_running_when_the_server_ended_is_unknown() {
+fn signer_run_interrupted_by_exit_has_unknown_outcome() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
@@ -288,7 +288,7 @@ fn what_was_running_when_the_server_ended_is_unknown() {
 
 /// Where real money is sent nothing is made up, and an address is one of the main network.
 #[test]
-fn in_production_the_operator_gives_everything() {
+fn production_approval_requires_rate_and_fee() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
@@ -349,7 +349,7 @@ fn in_production_the_operator_gives_everything() {
 }
 
 #[test]
-fn no_command_is_started_for_test_money() {
+fn test_transfer_starts_no_signer() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let refund = shop.refund(&invoice, None);

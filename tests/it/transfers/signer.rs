@@ -53,7 +53,7 @@ pub fn payout(served: &Installation, url: &str, id: &str) -> Value {
 }
 
 #[test]
-fn an_approved_payout_is_sent_once() {
+fn approved_payout_is_sent_once() {
     let served = Installation::new();
     let txid = format!("0x{}", "5a".repeat(32));
     let program = answering(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
@@ -76,7 +76,7 @@ fn an_approved_payout_is_sent_once() {
 }
 
 #[test]
-fn what_it_says_is_known_or_waits_for_a_person() {
+fn unclear_signer_response_waits_for_a_person() {
     for (answer, state) in [
         (
             r#"echo '{"sent": false, "reason": "no funds"}'"#,
@@ -110,7 +110,7 @@ fn what_it_says_is_known_or_waits_for_a_person() {
 }
 
 #[test]
-fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
+fn signer_killed_with_the_server_is_not_run_again() {
     let served = Installation::new();
     let fifo = served.path("fifo");
     let made = std::process::Command::new("mkfifo")

@@ -26,7 +26,7 @@ fn fresh(shop: &Shop, kind: &str) -> String {
 }
 
 #[test]
-fn every_way_to_every_end_leaves_the_books_right() {
+fn every_path_of_a_transfer_balances_the_ledger() {
     for kind in ["payouts", "refunds"] {
         let entry = kind.trim_end_matches('s');
         for (way, end) in WAYS {
@@ -74,7 +74,7 @@ fn every_way_to_every_end_leaves_the_books_right() {
 }
 
 #[test]
-fn a_step_that_there_is_not_changes_nothing() {
+fn unknown_action_changes_nothing() {
     for kind in ["payouts", "refunds"] {
         let ways = WAYS.iter().map(|(way, _)| *way);
         let ways = ways.chain([&[][..], &["approve"], &["approve", "process"]]);
@@ -110,7 +110,7 @@ fn a_step_that_there_is_not_changes_nothing() {
 }
 
 #[test]
-fn a_reset_takes_them_away() {
+fn reset_deletes_payouts_and_refunds() {
     let shop = Shop::open();
     shop.apply("payouts", &fresh(&shop, "payouts"), &["approve", "fail"]);
     fresh(&shop, "refunds");
@@ -123,7 +123,7 @@ fn a_reset_takes_them_away() {
 }
 
 #[test]
-fn approval_fixes_rate_fee_and_amount_in_coin() {
+fn approval_fixes_rate_fee_and_coin_amount() {
     let shop = Shop::open();
     let id = fresh(&shop, "payouts");
     let approved = shop.apply("payouts", &id, &["approve"]);
@@ -142,7 +142,7 @@ fn approval_fixes_rate_fee_and_amount_in_coin() {
 }
 
 #[test]
-fn a_fee_that_leaves_nothing_refuses_approval() {
+fn approval_rejects_a_fee_that_leaves_nothing() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let to = "0x52908400098527886E0F7030069857D2E4169EE7";
@@ -159,7 +159,7 @@ fn a_fee_that_leaves_nothing_refuses_approval() {
 }
 
 #[test]
-fn what_a_step_brings_along_is_kept() {
+fn action_stores_its_txid_and_reason() {
     let shop = Shop::open();
     let id = fresh(&shop, "payouts");
     let path = format!("/sandbox/payouts/{id}");
@@ -187,7 +187,7 @@ fn what_a_step_brings_along_is_kept() {
 }
 
 #[test]
-fn what_is_wrong_with_a_step_is_told() {
+fn invalid_action_names_the_field() {
     let shop = Shop::open();
     let id = fresh(&shop, "payouts");
     let path = format!("/sandbox/payouts/{id}");

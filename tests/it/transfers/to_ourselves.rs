@@ -33,7 +33,7 @@ fn pays_out_to(
 }
 
 #[test]
-fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() {
+fn payout_address_cannot_be_a_next_wallet_address() {
     let served = Installation::new();
     let add = ["add", "evm", "--yes", "--next", "5"];
     parse_output(&wallet(&served.file, &add, EVM));
@@ -70,7 +70,7 @@ fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() 
 }
 
 #[test]
-fn imported_addresses_are_no_destinations_and_destinations_are_not_imported() {
+fn imported_addresses_and_destinations_are_disjoint() {
     let served = Installation::new();
     let running = served.start(&[]);
     let (ours, theirs) = (
@@ -96,7 +96,7 @@ fn imported_addresses_are_no_destinations_and_destinations_are_not_imported() {
 }
 
 #[test]
-fn an_approval_looks_at_the_destination_again() {
+fn approval_checks_the_destination_again() {
     let served = Installation::new();
     let running = served.start(&[]);
     // It was set before the wallet was added, and requested before that, too.
@@ -115,7 +115,7 @@ fn an_approval_looks_at_the_destination_again() {
 }
 
 #[test]
-fn a_wallet_passes_over_an_address_that_money_is_sent_to() {
+fn wallet_skips_a_payout_destination() {
     let Some(node) = Node::start(11_155_111, "passing over a destination") else {
         return;
     };

@@ -28,7 +28,7 @@ fn certified(folder: &Scratch, name: &str, more: &[&str]) -> [String; 2] {
 }
 
 #[test]
-fn certificate_of_an_electrum_server_is_pinned_or_of_a_trusted_authority() {
+fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
     let folder = Scratch::new();
     let [ca_key, ca] = certified(&folder, "authority", &[]);
     let host = "subjectAltName=IP:127.0.0.1";

@@ -35,7 +35,7 @@ fn play(scene: &Scene, sender: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_transfer_of_a_contract_counts_where_all_above_it_came_to_something() {
+fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let Some(scene) = Scene::open(0) else { return };
     let sender = scene.anvil.deploy_sender();
     let before = scene.anvil.height();
@@ -66,7 +66,7 @@ fn a_transfer_of_a_contract_counts_where_all_above_it_came_to_something() {
 }
 
 #[test]
-fn without_traces_all_else_is_seen_and_it_is_said() {
+fn node_without_traces_sees_other_payments_and_reports_the_gap() {
     let Some(scene) = Scene::open(0) else { return };
     let sender = scene.anvil.deploy_sender();
     let before = scene.anvil.height();
@@ -109,7 +109,7 @@ fn without_traces_all_else_is_seen_and_it_is_said() {
 }
 
 #[test]
-fn traces_that_fail_for_no_known_reason_are_asked_for_again_later_and_stop_nothing() {
+fn failed_traces_are_retried_later_and_block_nothing() {
     let Some(scene) = Scene::open(0) else { return };
     let before = scene.anvil.height();
     scene.anvil.pay(ONE, 10);
@@ -150,7 +150,7 @@ fn traces_that_fail_for_no_known_reason_are_asked_for_again_later_and_stop_nothi
 }
 
 #[test]
-fn a_login_that_is_not_good_for_traces_is_good_for_all_else() {
+fn credentials_without_trace_access_still_read_blocks() {
     let Some(scene) = Scene::open(0) else { return };
     scene.anvil.pay(ONE, 10);
     let height = scene.anvil.height();

@@ -35,7 +35,7 @@ fn all(method: &'static str, cases: &[(RpcFault, &str)]) {
 }
 
 #[test]
-fn logs_that_do_not_fit_are_not_believed() {
+fn inconsistent_logs_are_rejected() {
     let cases: [(RpcFault, &str); 8] = [
         (|logs| on(first(logs), "removed", json!(true)), "behind"),
         (
@@ -62,7 +62,7 @@ fn logs_that_do_not_fit_are_not_believed() {
 }
 
 #[test]
-fn receipts_that_do_not_fit_are_not_believed() {
+fn inconsistent_receipts_are_rejected() {
     let cases: [(RpcFault, &str); 13] = [
         (|receipt| *receipt = Value::Null, "behind"),
         (
@@ -110,7 +110,7 @@ fn receipts_that_do_not_fit_are_not_believed() {
 }
 
 #[test]
-fn blocks_that_do_not_fit_are_not_believed() {
+fn inconsistent_blocks_are_rejected() {
     let cases: [(RpcFault, &str); 10] = [
         (|block| *block = Value::Null, "behind"),
         (|block| on(Some(block), "number", "0x1".into()), "lied"),
@@ -153,7 +153,7 @@ fn blocks_that_do_not_fit_are_not_believed() {
 }
 
 #[test]
-fn traces_that_do_not_fit_are_not_believed() {
+fn inconsistent_traces_are_rejected() {
     let cases: [(RpcFault, &str); 6] = [
         (|traces| *traces = Value::Null, "behind"),
         (
@@ -189,7 +189,7 @@ fn traces_that_do_not_fit_are_not_believed() {
 }
 
 #[test]
-fn a_head_that_cannot_be_is_not_believed() {
+fn impossible_head_is_rejected() {
     let cases: [(RpcFault, &str); 5] = [
         (|block| *block = Value::Null, "behind"),
         (
@@ -226,7 +226,7 @@ fn a_head_that_cannot_be_is_not_believed() {
 }
 
 #[test]
-fn a_chain_id_is_a_number() {
+fn chain_id_must_be_a_number() {
     for id in [json!("0x0"), json!("1"), json!(1), Value::Null, json!(ONE)] {
         let said = recorded::scripted(move |method, _, answer| match method {
             "eth_chainId" => json!({ "jsonrpc": "2.0", "result": id }),
@@ -238,7 +238,7 @@ fn a_chain_id_is_a_number() {
 }
 
 #[test]
-fn one_transaction_whose_receipt_never_fits_stops_no_chain() {
+fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
     let lies: [RpcFault; 2] = [
         |receipt| {
             if receipt["logs"]

@@ -30,7 +30,7 @@ impl Watched for Named {
 }
 
 #[test]
-fn a_range_costs_four_calls_and_more_only_where_there_is_money() {
+fn range_costs_four_calls_unless_it_has_payments() {
     let Some(scene) = Scene::open(1) else { return };
     let (anvil, mut node) = (&scene.anvil, scene.node());
     let before = anvil.height();
@@ -74,7 +74,7 @@ fn a_range_costs_four_calls_and_more_only_where_there_is_money() {
 }
 
 #[test]
-fn a_range_is_halved_until_the_node_takes_it() {
+fn range_is_halved_until_the_node_accepts_it() {
     let Some(scene) = Scene::open(1) else { return };
     let anvil = &scene.anvil;
     let before = anvil.height();
@@ -112,7 +112,7 @@ fn a_range_is_halved_until_the_node_takes_it() {
 }
 
 #[test]
-fn a_node_that_takes_no_names_is_asked_by_contract() {
+fn logs_are_filtered_by_contract_if_the_node_rejects_address_filters() {
     let Some(scene) = Scene::open(1) else { return };
     scene.anvil.pay_token(&scene.token, ONE, 5);
     let proxy = between(&scene.anvil, |method, params, answer| {
@@ -129,7 +129,7 @@ fn a_node_that_takes_no_names_is_asked_by_contract() {
 }
 
 #[test]
-fn more_names_than_a_call_takes_are_asked_for_in_several() {
+fn addresses_beyond_the_filter_limit_are_split_over_calls() {
     let Some(scene) = Scene::open(1) else { return };
     let from = scene.anvil.height() + 1;
     scene.anvil.pay_token(&scene.token, ONE, 5);
@@ -153,7 +153,7 @@ fn more_names_than_a_call_takes_are_asked_for_in_several() {
 }
 
 #[test]
-fn one_block_that_is_too_much_is_said_to_be() {
+fn single_block_over_the_limit_returns_limited() {
     let Some(scene) = Scene::open(1) else { return };
     let proxy = between(&scene.anvil, |method, _, answer| match method {
         "eth_getLogs" => refusal(-32005, "limit exceeded"),
@@ -164,7 +164,7 @@ fn one_block_that_is_too_much_is_said_to_be() {
 }
 
 #[test]
-fn after_a_failure_the_node_is_asked_again_who_it_is() {
+fn failure_makes_the_client_check_the_network_again() {
     let Some(scene) = Scene::open(1) else { return };
     let is_other = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&is_other);

@@ -140,7 +140,7 @@ fn record() {
 }
 
 #[test]
-fn what_was_recorded_is_seen() {
+fn recorded_transactions_are_read() {
     if std::env::var_os("COFFER_BLESS").is_some() {
         record();
     }

@@ -13,7 +13,7 @@ use serde_json::json;
 const BATCH: &str = "batch(address[],uint256[])";
 
 #[test]
-fn the_chains_own_coin_and_a_token_are_seen_at_one_address() {
+fn coin_and_token_are_seen_at_one_address() {
     for (at, (chain, id, asset)) in CHAINS.into_iter().enumerate() {
         let Some(scene) = Scene::open(at) else { return };
         let (anvil, mut node) = (&scene.anvil, scene.node());
@@ -49,7 +49,7 @@ fn the_chains_own_coin_and_a_token_are_seen_at_one_address() {
 }
 
 #[test]
-fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise() {
+fn main_network_accepts_only_the_issuers_token_contract() {
     let Some(anvil) = Anvil::start(1, "the contracts of the main network") else {
         return;
     };
@@ -85,7 +85,7 @@ fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise
 }
 
 #[test]
-fn what_does_not_come_to_us_or_comes_to_nothing_is_not_seen() {
+fn foreign_and_failed_transfers_are_ignored() {
     let Some(scene) = Scene::open(0) else { return };
     let anvil = &scene.anvil;
     let unlisted = anvil.deploy_token();
@@ -122,7 +122,7 @@ fn what_does_not_come_to_us_or_comes_to_nothing_is_not_seen() {
 }
 
 #[test]
-fn more_than_can_be_counted_is_left_out_and_stops_nothing() {
+fn amount_above_the_maximum_is_skipped() {
     let Some(scene) = Scene::open(0) else { return };
     let anvil = &scene.anvil;
     let before = anvil.height();
@@ -147,7 +147,7 @@ fn more_than_can_be_counted_is_left_out_and_stops_nothing() {
 }
 
 #[test]
-fn a_position_is_the_logs_place_in_its_own_transaction() {
+fn position_is_the_log_index_within_its_transaction() {
     let Some(scene) = Scene::open(0) else { return };
     let anvil = &scene.anvil;
     let before = anvil.height();
@@ -181,7 +181,7 @@ fn a_position_is_the_logs_place_in_its_own_transaction() {
 }
 
 #[test]
-fn a_transaction_has_its_positions_in_whatever_block_it_is() {
+fn positions_do_not_depend_on_the_block() {
     let Some(scene) = Scene::open(0) else { return };
     let (anvil, mut node) = (&scene.anvil, scene.node());
     let before = anvil.height();
@@ -217,7 +217,7 @@ fn a_transaction_has_its_positions_in_whatever_block_it_is() {
 }
 
 #[test]
-fn the_head_says_what_is_final() {
+fn head_reports_the_final_block() {
     let Some(scene) = Scene::open(1) else { return };
     let mut node = scene.node();
     assert_eq!(node.head().unwrap().finalized, Some(0));
@@ -241,7 +241,7 @@ fn the_head_says_what_is_final() {
 }
 
 #[test]
-fn a_thousand_accounts_are_found_as_two_are() {
+fn thousand_accounts_are_found_like_two() {
     for at in 0..2 {
         let Some(scene) = Scene::open(at) else { return };
         let anvil = &scene.anvil;

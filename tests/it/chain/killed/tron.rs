@@ -58,7 +58,7 @@ impl Payer for Tron {
 }
 
 #[test]
-fn tron_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+fn kill_within_a_block_neither_loses_nor_doubles_tron() {
     let node = Node::start();
     let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
     plays(&till, "tron", &["TRX", ASSET], &mut Tron(node));

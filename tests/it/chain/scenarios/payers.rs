@@ -272,19 +272,19 @@ fn on_accounts(id: u64, names: [&'static str; 3]) {
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_on_litecoin() {
+fn invoice_scenarios_pass_on_litecoin() {
     let direct = |node: &Litecoind| Some(((), node.url()));
     on_outputs(["litecoin", "LTC", "LTC"], 25_000_000, direct);
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_on_dogecoin() {
+fn invoice_scenarios_pass_on_dogecoin() {
     let names = ["dogecoin", "DOGE", "DOGE"];
     on_outputs(names, 500_000_000, |node| Some(RpcProxy::as_dogecoin(node)));
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_by_an_electrum_server() {
+fn invoice_scenarios_pass_with_an_electrum_server() {
     let server = |node: &Litecoind| {
         let server = Electrumx::start(node, &[], "payments by an Electrum server")?;
         let url = server.url();
@@ -294,16 +294,16 @@ fn all_that_may_happen_to_an_invoice_happens_by_an_electrum_server() {
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_on_ethereum() {
+fn invoice_scenarios_pass_on_ethereum() {
     on_accounts(11_155_111, ["ethereum", "USDC-ERC20", "USDC"]);
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_on_base() {
+fn invoice_scenarios_pass_on_base() {
     on_accounts(84_532, ["base", "USDC-BASE", "USDC"]);
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_on_polygon() {
+fn invoice_scenarios_pass_on_polygon() {
     on_accounts(80_002, ["polygon", "USDC-POLYGON", "USDC"]);
 }

@@ -84,11 +84,11 @@ fn on_solana(asset: &'static str) {
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_in_sol() {
+fn invoice_scenarios_pass_in_sol() {
     on_solana(SOL);
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_in_a_token_of_solana() {
+fn invoice_scenarios_pass_in_a_solana_token() {
     on_solana(USDC);
 }

@@ -101,7 +101,7 @@ impl Payer for Tron {
 }
 
 #[test]
-fn all_that_may_happen_to_an_invoice_happens_on_tron() {
+fn invoice_scenarios_pass_on_tron() {
     let node = Node::start();
     let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
     plays(&till, &Tron { node });

@@ -17,7 +17,7 @@ fn for_time(liar: &RpcProxy) -> u64 {
     clippy::print_stderr,
     reason = "what it costs is told to whoever runs it"
 )]
-fn poll_takes_as_many_requests_as_are_told() {
+fn poll_makes_the_documented_number_of_requests() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };

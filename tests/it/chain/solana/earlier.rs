@@ -8,7 +8,7 @@ use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC};
 const UNTESTED: &str = "earlier deposits on Solana";
 
 #[test]
-fn earlier_deposits_are_unmatched_and_later_ones_are_booked() {
+fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };

@@ -137,7 +137,7 @@ fn lies_of_transactions() -> Vec<(&'static str, RpcFault, &'static str)> {
 }
 
 #[test]
-fn false_answers_of_a_node_change_nothing() {
+fn false_node_responses_change_nothing() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -163,7 +163,7 @@ fn false_answers_of_a_node_change_nothing() {
 }
 
 #[test]
-fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
+fn payment_hidden_at_the_head_is_seen_later() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -211,7 +211,7 @@ fn what_a_node_hides_at_the_head_is_seen_when_it_tells_the_truth() {
 }
 
 #[test]
-fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
+fn skipped_slot_differs_from_a_future_slot() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -281,7 +281,7 @@ fn slot_without_a_block_is_told_from_one_that_is_not_there_yet() {
 }
 
 #[test]
-fn range_ends_at_its_last_block_where_its_last_slot_has_none() {
+fn range_ends_at_its_last_block_if_its_last_slot_is_skipped() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -312,7 +312,7 @@ fn range_ends_at_its_last_block_where_its_last_slot_has_none() {
 }
 
 #[test]
-fn node_of_another_network_or_with_another_mint_is_refused() {
+fn node_of_another_network_or_mint_is_rejected() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };

@@ -16,7 +16,7 @@ fn agrees(node: &Surfpool, follower: &Follower, ours: &[String]) {
 }
 
 #[test]
-fn coin_and_tokens_are_seen_at_the_head_and_again_when_they_are_final() {
+fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -61,7 +61,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_again_when_they_are_final() {
 }
 
 #[test]
-fn only_what_an_address_has_more_by_others_is_a_payment() {
+fn only_increases_paid_by_others_are_payments() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -132,7 +132,7 @@ fn only_what_an_address_has_more_by_others_is_a_payment() {
 }
 
 #[test]
-fn money_that_was_sent_on_before_anybody_looked_is_seen() {
+fn money_spent_between_two_polls_is_seen() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -181,7 +181,7 @@ fn money_that_was_sent_on_before_anybody_looked_is_seen() {
 }
 
 #[test]
-fn history_of_an_account_is_asked_for_again_after_some_hours() {
+fn account_history_is_read_again_after_some_hours() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -212,7 +212,7 @@ fn history_of_an_account_is_asked_for_again_after_some_hours() {
 }
 
 #[test]
-fn more_addresses_than_one_step_asks_for_are_all_read_for_good() {
+fn more_addresses_than_one_step_reads_are_all_read() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -239,7 +239,7 @@ fn more_addresses_than_one_step_asks_for_are_all_read_for_good() {
 }
 
 #[test]
-fn transaction_is_looked_up_by_its_signature() {
+fn signature_looks_up_a_transaction() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };

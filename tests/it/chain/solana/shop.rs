@@ -28,7 +28,7 @@ fn agrees(till: &Till, node: &Surfpool, to: &[String]) {
 }
 
 #[test]
-fn coin_and_tokens_are_seen_and_confirmed_once_their_slot_is_final() {
+fn final_slot_confirms_coin_and_tokens() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -127,7 +127,7 @@ fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
 }
 
 #[test]
-fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
+fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -168,7 +168,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
 }
 
 #[test]
-fn money_of_our_own_books_nothing() {
+fn own_transfers_book_nothing() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };

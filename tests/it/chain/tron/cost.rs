@@ -35,7 +35,7 @@ fn at(node: &Standin, height: u32) -> Reached {
 }
 
 #[test]
-fn poll_takes_as_many_requests_as_are_told() {
+fn poll_makes_the_documented_number_of_requests() {
     let node = Standin::start();
     mines(&node);
     let mut client = client(&node.url());

@@ -51,7 +51,7 @@ fn paid(node: &Node, [bob, ada]: &[String; 2]) {
 }
 
 #[test]
-fn earlier_deposits_are_unmatched_and_addresses_of_long_ago_are_named() {
+fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     let (mut till, addresses) = shop();
     grow_old(&mut till);
     let node = Node::start_behind(35 * DAY_MS);

@@ -137,7 +137,7 @@ fn replaced() -> Vec<(&'static str, Fault, Asked, &'static str)> {
 }
 
 #[test]
-fn answer_that_does_not_fit_is_not_believed() {
+fn inconsistent_response_is_rejected() {
     let changed = changed()
         .into_iter()
         .map(|(path, place, value, asks, expected)| {
@@ -163,7 +163,7 @@ fn answer_that_does_not_fit_is_not_believed() {
 }
 
 #[test]
-fn node_of_another_network_is_refused() {
+fn node_of_another_network_is_rejected() {
     let node = Standin::start();
     let mut client = client(&node.url());
     assert_eq!(client.network().unwrap(), "nile");
@@ -202,7 +202,7 @@ fn node_of_another_network_is_refused() {
 }
 
 #[test]
-fn limit_makes_the_next_range_shorter_and_tells_no_secret() {
+fn limit_shortens_the_next_range_and_reveals_no_secret() {
     let node = paid();
     let error = "The key secret-of-the-key exceeds the frequency limit(15), and the query server is suspended for 30s";
     let limit = json!({ "Error": error });
@@ -240,7 +240,7 @@ fn limit_makes_the_next_range_shorter_and_tells_no_secret() {
 }
 
 #[test]
-fn limit_in_the_middle_keeps_the_blocks_before_it() {
+fn limit_within_a_range_keeps_earlier_blocks() {
     let node = paid();
     node.send(Act::batch(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(30);

@@ -26,7 +26,7 @@ fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
 }
 
 #[test]
-fn logs_of_a_real_contract_are_read_by_their_place() {
+fn position_of_a_real_contract_log_is_its_index() {
     let Some(anvil) = Anvil::start(728_126_428, "logs of a real contract, for Tron") else {
         return;
     };

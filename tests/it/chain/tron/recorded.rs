@@ -22,7 +22,7 @@ fn account(text: &str) -> [u8; 20] {
 }
 
 #[test]
-fn block_of_the_main_network_is_read() {
+fn recorded_main_network_block_is_read() {
     let (node, recorded) = (Standin::start(), recorded());
     let block = &recorded["block"];
     let path = "/walletsolidity/getblockbylimitnext";
@@ -60,7 +60,7 @@ fn block_of_the_main_network_is_read() {
 }
 
 #[test]
-fn results_of_a_java_tron_are_read() {
+fn recorded_java_tron_responses_are_read() {
     let (node, recorded) = (Standin::start(), recorded());
     let to = account("dcf2957055e8fcde477a077ecfeddf5ab2357547");
     let token = account(recorded["token"]["contract_address"].as_str().unwrap());

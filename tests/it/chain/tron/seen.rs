@@ -69,7 +69,7 @@ fn sends(node: &Standin) -> Vec<String> {
 }
 
 #[test]
-fn each_kind_of_payment_is_seen_once_by_its_position() {
+fn each_kind_of_payment_is_seen_once() {
     let node = Standin::start();
     let sent = sends(&node);
     node.mine(1);
@@ -96,7 +96,7 @@ fn each_kind_of_payment_is_seen_once_by_its_position() {
 }
 
 #[test]
-fn head_asks_for_results_only_of_blocks_whose_transactions_pay_us_in_a_token() {
+fn head_reads_receipts_only_of_blocks_with_token_payments() {
     let node = Standin::start();
     let path = "/wallet/gettransactioninfobyblocknum";
     let solid = "/walletsolidity/gettransactioninfobyblocknum";
@@ -127,7 +127,7 @@ fn head_asks_for_results_only_of_blocks_whose_transactions_pay_us_in_a_token() {
 }
 
 #[test]
-fn head_range_and_final_block_are_told() {
+fn client_reports_head_range_and_final_block() {
     let node = Standin::start();
     let mut client = client(&node.url());
     assert_eq!(client.network().unwrap(), "nile");
@@ -157,7 +157,7 @@ fn head_range_and_final_block_are_told() {
 }
 
 #[test]
-fn transaction_is_found_by_its_id_with_what_it_moved() {
+fn transaction_lookup_returns_its_transfers() {
     let node = Standin::start();
     let sent = sends(&node);
     let mut client = client(&node.url());
@@ -211,7 +211,7 @@ fn transaction_is_found_by_its_id_with_what_it_moved() {
 }
 
 #[test]
-fn contract_that_may_have_sent_coin_is_untold_where_the_node_keeps_no_internal_transactions() {
+fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
     let node = Standin::start();
     node.chain().keeps_internal = false;
     let to = [address(ONE)];
@@ -241,7 +241,7 @@ fn contract_that_may_have_sent_coin_is_untold_where_the_node_keeps_no_internal_t
 }
 
 #[test]
-fn address_that_is_none_stops_no_chain() {
+fn invalid_address_does_not_stop_the_chain() {
     let node = Standin::start();
     let steps = vec![Step::sends(SENDER, OTHER, 5), Step::sends(SENDER, ONE, 6)];
     let sent = node.send(Act::steps(SENDER, PAYER, steps));

@@ -33,7 +33,7 @@ fn agrees(till: &Till, node: &Node, to: &[String]) {
 }
 
 #[test]
-fn coin_and_token_are_seen_and_confirmed_once_their_block_is_final() {
+fn final_block_confirms_coin_and_token() {
     let node = Node::start();
     let till = till(&node.url());
     let mut running = till.start();
@@ -137,7 +137,7 @@ fn next_url_takes_over_from_one_that_hides_a_payment_and_fails() {
 }
 
 #[test]
-fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
+fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let node = Node::start();
     let till = till(&node.url());
     let mut running = till.start();
@@ -178,7 +178,7 @@ fn node_that_is_down_or_late_delays_a_payment_and_loses_none() {
 }
 
 #[test]
-fn money_of_our_own_books_nothing() {
+fn own_transfers_book_nothing() {
     let node = Node::start();
     let till = till(&node.url());
     let gas = [0x6a; 20];

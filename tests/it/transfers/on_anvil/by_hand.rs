@@ -7,7 +7,7 @@ use serde_json::json;
 const UNTESTED: &str = "payouts and refunds that are sent by hand on ethereum";
 
 #[test]
-fn invented_txid_is_reviewed_after_six_hours_of_blocks_and_can_be_corrected() {
+fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     let Some(mut merchant) = Merchant::open(UNTESTED) else {
         return;
     };
@@ -65,7 +65,7 @@ fn invented_txid_is_reviewed_after_six_hours_of_blocks_and_can_be_corrected() {
 }
 
 #[test]
-fn exact_amount_is_taken_without_a_txid_and_counts_once() {
+fn exact_amount_without_a_txid_is_matched_once() {
     let Some(mut merchant) = Merchant::open(UNTESTED) else {
         return;
     };
@@ -99,7 +99,7 @@ fn exact_amount_is_taken_without_a_txid_and_counts_once() {
 }
 
 #[test]
-fn wrong_transaction_is_reviewed_until_the_right_one_is_entered() {
+fn wrong_transaction_is_reviewed_until_corrected() {
     let Some(mut merchant) = Merchant::open(UNTESTED) else {
         return;
     };
@@ -144,7 +144,7 @@ fn wrong_transaction_is_reviewed_until_the_right_one_is_entered() {
 }
 
 #[test]
-fn reverted_transaction_is_reviewed_and_fails_without_force_once_it_is_final() {
+fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     let Some(mut merchant) = Merchant::open(UNTESTED) else {
         return;
     };

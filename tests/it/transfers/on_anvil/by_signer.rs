@@ -147,7 +147,7 @@ impl Merchant {
 }
 
 #[test]
-fn signer_sends_once_although_the_server_is_killed_after_each_step() {
+fn kill_after_each_step_does_not_repeat_the_signer() {
     let Some(mut merchant) = with_signer() else {
         return;
     };
@@ -180,7 +180,7 @@ fn signer_sends_once_although_the_server_is_killed_after_each_step() {
 }
 
 #[test]
-fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
+fn signer_that_outlives_the_server_is_not_run_again() {
     let Some(mut merchant) = with_signer() else {
         return;
     };
@@ -215,7 +215,7 @@ fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
 }
 
 #[test]
-fn lost_transaction_of_the_signer_fails_none_of_the_next() {
+fn lost_signer_transaction_does_not_fail_later_ones() {
     let Some(mut merchant) = with_signer() else {
         return;
     };
@@ -264,7 +264,7 @@ fn lost_transaction_of_the_signer_fails_none_of_the_next() {
 }
 
 #[test]
-fn arrival_at_an_approved_transfer_holds_the_signer_until_a_person_decides() {
+fn arrival_for_an_approved_transfer_holds_the_signer() {
     let Some(mut merchant) = with_signer() else {
         return;
     };

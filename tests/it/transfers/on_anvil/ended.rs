@@ -7,7 +7,7 @@ use serde_json::json;
 const UNTESTED: &str = "money that arrives too late or is too much on ethereum";
 
 #[test]
-fn arrival_after_the_end_is_reviewed_and_booked_out_once() {
+fn arrival_after_the_end_is_reviewed_and_booked_once() {
     by_each(UNTESTED, arrives);
 }
 
@@ -84,7 +84,7 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
 }
 
 #[test]
-fn more_than_a_percent_too_much_is_paid_and_reviewed() {
+fn overpayment_above_1_percent_is_paid_and_reviewed() {
     for merchant in [Merchant::open(UNTESTED), with_answers(UNTESTED)] {
         let Some(mut merchant) = merchant else { return };
         for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {

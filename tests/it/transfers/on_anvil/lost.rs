@@ -13,7 +13,7 @@ fn needs_force(merchant: &Merchant, of: &Sent) {
 }
 
 #[test]
-fn dropped_transaction_is_reviewed_and_fails_without_force_once_its_nonce_is_gone() {
+fn dropped_transaction_fails_without_force_when_its_nonce_is_used() {
     by_each(UNTESTED, dropped);
 }
 
@@ -65,7 +65,7 @@ fn dropped(merchant: &mut Merchant) {
 }
 
 #[test]
-fn replacement_is_followed_where_it_pays_the_amount() {
+fn replacement_that_pays_the_amount_is_followed() {
     by_each(UNTESTED, replaced);
 }
 
@@ -124,7 +124,7 @@ fn replaced_at_once(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
 }
 
 #[test]
-fn reorganised_transaction_waits_and_settles_in_its_new_block() {
+fn reorged_transaction_settles_in_its_new_block() {
     by_each(UNTESTED, reorganised);
 }
 
@@ -172,7 +172,7 @@ fn send_again(merchant: &Merchant, raws: &[serde_json::Value]) {
 }
 
 #[test]
-fn gone_after_paid_is_reviewed_until_it_is_back_replaced_or_booked_back() {
+fn lost_paid_transaction_is_reviewed_until_resolved() {
     by_each(UNTESTED, gone);
 }
 

@@ -17,7 +17,7 @@ struct Copied {
 }
 
 #[test]
-fn held_transfer_is_shown_what_was_sent_since_the_copy_and_takes_nothing_by_itself() {
+fn held_transfer_lists_candidate_transactions_and_matches_none() {
     for merchant in [Merchant::open(UNTESTED), with_answers(UNTESTED)] {
         let Some(mut merchant) = merchant else { return };
         for payout in 0..3 {

@@ -22,7 +22,7 @@ fn batch(merchant: &Merchant, to: &[&Sent]) -> String {
 }
 
 #[test]
-fn transaction_pays_as_many_transfers_as_it_has_logs_to_their_destinations() {
+fn each_log_of_a_transaction_pays_one_transfer() {
     let Some(mut merchant) = Merchant::open(UNTESTED) else {
         return;
     };
@@ -58,7 +58,7 @@ fn transaction_pays_as_many_transfers_as_it_has_logs_to_their_destinations() {
 }
 
 #[test]
-fn entered_txid_takes_its_output_from_a_transfer_that_had_found_it() {
+fn entered_txid_takes_its_output_from_an_automatic_match() {
     let Some(mut merchant) = Merchant::open(UNTESTED) else {
         return;
     };
@@ -79,7 +79,7 @@ fn entered_txid_takes_its_output_from_a_transfer_that_had_found_it() {
 }
 
 #[test]
-fn answer_of_the_signer_that_pays_another_transfer_is_kept_and_reviewed() {
+fn signer_txid_that_pays_another_transfer_is_reviewed() {
     let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };

@@ -9,7 +9,7 @@ use serde_json::json;
 const UNTESTED: &str = "payouts and refunds that a contract sends on ethereum";
 
 #[test]
-fn coin_that_a_contract_sent_is_told_only_by_traces() {
+fn contract_transfer_of_coin_is_seen_only_with_traces() {
     let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
         return;
     };
