@@ -1,7 +1,7 @@
-// Makes of an OpenAPI document, at standard input, the one that the types are made of, at standard output.
+// Converts an OpenAPI document on standard input to the one used for the types, on standard output.
 //
-// Money is a string in it, in what is sent too, and what a call does not know it does not take: a misspelt field is an
-// error of the type checker. Examples are left out: they would be most of the package.
+// In the result, amounts are strings, also in requests. Unknown fields are refused, so the type checker reports
+// misspelt fields. Examples are omitted, because they would be most of the package.
 
 import { readFileSync } from 'node:fs';
 

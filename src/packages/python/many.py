@@ -1,6 +1,6 @@
-"""Runs 200 tests, eight at a time, each with a sandbox of its own: `many.py VENV_BIN FOLDER`.
+"""Runs 200 tests, eight at a time, each with its own sandbox: `many.py VENV_BIN FOLDER`.
 
-None must meet another, and nothing must be left: no process, no file. Prints what a sandbox adds to a test.
+Checks that tests do not affect each other, and that no process or file is left. Prints the time that a sandbox adds.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Dict, List
 
 TESTS = 200
-# As many take one worker about as long.
+# One worker runs this many tests in about the same time.
 TESTS_ALONE = 50
 TEST = """
 import pytest
@@ -20,11 +20,11 @@ import pytest
 def test_alone(coffer, number):
     assert coffer.invoices() == [] and coffer.deliveries() == []
     hooks = coffer.receive_webhooks()
-    # The same order everywhere: in one and the same service it would be one invoice.
+    # The same order id everywhere: in a shared service it would be one invoice.
     invoice = coffer.create_invoice(f"{{number + 1}}.00", order_id="order")
     coffer.clock.advance(f"{{number}}m" if number < 20 else "19m")
     assert coffer.pay(invoice).paid
-    # In any order: what is delivered of one event waits for no other.
+    # In any order: the delivery of one event does not wait for others.
     for type in ("invoice.created", "invoice.detected", "invoice.confirmed"):
         assert hooks.wait(type).event.invoice.id == invoice.id
     [only] = coffer.invoices()
@@ -35,7 +35,7 @@ def test_alone(coffer, number):
 def test_without(number):
     pass
 """
-# Only the process that starts the workers writes: each phase is told once.
+# Only the process that starts the workers writes, so each phase is reported once.
 PLUGIN = """
 import os
 
@@ -62,7 +62,7 @@ def main(venv: Path, work: Path) -> None:
 
 
 def added(out: Path, tests: int) -> str:
-    """What set-up and tear-down take beyond those of a test without a sandbox."""
+    """Returns the extra time of set-up and tear-down, compared with a test without a sandbox."""
     took: Dict[str, float] = {}
     for line in out.read_text().splitlines():
         name, seconds = line.rsplit(" ", 1)
@@ -75,7 +75,7 @@ def added(out: Path, tests: int) -> str:
 
 
 def running(program: Path) -> List[str]:
-    """Every process that runs a program."""
+    """Returns every process that runs a program."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,19 +1,19 @@
-"""Packs the program that COFFER_BINARY names into the wheel, so that `coffer` is on the PATH of its environment."""
+"""Packs the program named by COFFER_BINARY into the wheel, so that `coffer` is on the PATH of its environment."""
 
 import os
 from typing import Any, Dict
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# What .ci/release/build links for. A system that is older refuses the wheel by this tag.
+# The platform that .ci/release/build links for. Older systems refuse the wheel because of this tag.
 TAG = "py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64"
 
 
 class PackBinary(BuildHookInterface):  # type: ignore[type-arg]
-    """Runs while hatchling builds the wheel."""
+    """Build hook that runs while hatchling builds the wheel."""
 
     def initialize(self, version: str, build_data: Dict[str, Any]) -> None:
-        # An editable install is for work on this package: its tests say which program they use.
+        # An editable install is for work on this package, whose tests name their program.
         if self.target_name != "wheel" or version == "editable":
             return
         binary = os.environ.get("COFFER_BINARY", "")

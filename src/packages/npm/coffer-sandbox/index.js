@@ -1,4 +1,4 @@
-// The package, for `import` and for `require`.
+// Entry point of the package, for `import` and `require`.
 
 'use strict';
 

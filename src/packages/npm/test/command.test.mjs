@@ -1,4 +1,4 @@
-// `npx --no coffer-sandbox`, and the ways in which there is no program to run.
+// Tests of `npx --no coffer-sandbox`, and of a missing or unusable program.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,7 +18,7 @@ function run(args, options = {}) {
   return spawnSync(process.execPath, [COMMAND, ...args], { encoding: 'utf8', env: ENV, ...options });
 }
 
-/** Starts it, and answers it once it is ready. */
+/** Starts the command and returns it when it is ready. */
 async function ready(t, TMPDIR, args = [], stdin = 'ignore') {
   const command = spawn(process.execPath, [COMMAND, '--listen', '127.0.0.1:0', '--json', ...args], {
     env: { ...ENV, TMPDIR }, stdio: [stdin, 'pipe', 'ignore'],
@@ -42,11 +42,11 @@ test('each signal ends it, once or twice, and nothing is left', async (t) => {
   for (const [signal, times] of [['SIGINT', 1], ['SIGINT', 2], ['SIGTERM', 1], ['SIGTERM', 2], ['SIGHUP', 1]]) {
     const command = await ready(t, TMPDIR);
     assert.equal(processesOf(TMPDIR).length, 2);
-    // A terminal's Ctrl-C comes from the terminal, and from npx.
+    // Ctrl-C arrives twice: from the terminal and from npx.
     const exit = once(command, 'exit');
     for (let time = 0; time < times; time += 1) command.kill(signal);
     const ended = await exit;
-    // The second may find it at its very end, where it hears no more.
+    // The second signal may arrive at the very end, when the handler is gone.
     if (times === 1 || ended[1] !== signal) assert.deepEqual(ended, [0, null], signal);
     await nothingIsLeft(TMPDIR);
   }
@@ -91,17 +91,17 @@ test('a platform without its package is told what to do', (t) => {
   const musl = 'process.report.getReport = () => ({ header: {} })';
   assert.match(said(musl), /^coffer-sandbox has no program for linux-x64 with musl/);
   assert.match(said('', { COFFER_BINARY: '/no/coffer' }), /^COFFER_BINARY names \/no\/coffer, which is not a file/);
-  // One that was built, and is in the PATH.
+  // A program built from source, found in PATH.
   const started = "process.once('exit', () => console.log(process.exitCode ?? 0))";
   assert.equal(said(`process.env.PATH = ${JSON.stringify(dirname(BINARY))}; ${started}`), '0\n');
   const command = spawnSync(process.execPath, [join(alone, 'coffer-sandbox/bin/coffer-sandbox.js')], {
     encoding: 'utf8', env: { ...process.env, COFFER_BINARY: '', PATH: alone }, cwd: alone,
   });
   assert.deepEqual([command.status, /^coffer-sandbox: The package /.test(command.stderr)], [1, true]);
-  // What cannot be run is passed over in the PATH.
+  // A file that cannot be run is skipped in PATH.
   writeFileSync(join(alone, 'coffer'), 'no program', { mode: 0o644 });
   assert.equal(said(`process.env.PATH = ${JSON.stringify(`${alone}:${dirname(BINARY)}`)}; ${started}`), '0\n');
-  // The two of a release belong together.
+  // Both packages must be of the same release.
   const platform = join(alone, '@coffer-sandbox/linux-x64');
   mkdirSync(join(platform, 'bin'), { recursive: true });
   cpSync(BINARY, join(platform, 'bin/coffer'));
@@ -112,7 +112,7 @@ test('a platform without its package is told what to do', (t) => {
   assert.match(said(''), /^The package .* is of version 0\.0\.1, and coffer-sandbox of 0\.0\.2\. Install both files/);
   write(platform, { version: '0.0.2' });
   assert.equal(said(started), '0\n');
-  // That of the project is found too, from where it is not beside this one.
+  // The project's package is found even if it is not beside this package.
   const store = folder(t);
   renameSync(join(alone, 'coffer-sandbox'), join(store, 'coffer-sandbox'));
   symlinkSync(join(store, 'coffer-sandbox'), join(alone, 'coffer-sandbox'));

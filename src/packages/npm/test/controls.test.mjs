@@ -1,4 +1,4 @@
-// What a test does to a sandbox: payments, clock, faults, transfers, state; and the errors that it is told.
+// Tests of the controls: payments, clock, faults, transfers, state and errors.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -27,7 +27,7 @@ test('an invoice is paid in every way, in both modes', async () => {
   const invoice = await coffer.createInvoice({ ...ORDER, asset: 'ETH' });
   await coffer.payments.under(invoice);
   await coffer.payments.amount(invoice, '0.000000000000000001');
-  // What is due then, to the last of eighteen decimals.
+  // The payment covers the amount due at that time, to the last of eighteen decimals.
   assert.equal((await coffer.pay(invoice)).status, 'confirmed');
 });
 

@@ -1,7 +1,6 @@
-// What the tests of the package stand on: folders for temporary files of their own, scripts in place of the program,
-// and which sandboxes run there.
+// Helpers of the tests: temporary directories, scripts that replace the program, and the list of running sandboxes.
 //
-// What always holds: a test that is over has left neither a process nor a file in its folder.
+// Invariant: a finished test leaves no process, and no file in its directory.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,18 +8,18 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The program of the platform's package, or what COFFER_BINARY names. */
+/** The program of the platform's package, or the value of COFFER_BINARY. */
 export const BINARY = process.env.COFFER_BINARY
   || createRequire(import.meta.url).resolve('@coffer-sandbox/linux-x64/bin/coffer');
 
-/** A folder that is gone after the test. */
+/** Creates a directory that is removed after the test. */
 export function folder(t) {
   const made = mkdtempSync(join(tmpdir(), 'coffer-npm-'));
   t.after(() => rmSync(made, { recursive: true, force: true }));
   return made;
 }
 
-/** A shell script to run in place of the program. */
+/** Writes a shell script that replaces the program. */
 export function script(t, text) {
   const path = join(folder(t), 'coffer');
   writeFileSync(path, `#!/bin/sh\n${text}\n`);
@@ -28,7 +27,9 @@ export function script(t, text) {
   return path;
 }
 
-/** The processes whose environment has this folder for temporary files; those that have ended have none. */
+/**
+ * Returns the processes that use this temporary directory in their environment. Ended processes have no environment.
+ */
 export function processesOf(temporary) {
   return readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).filter((id) => {
     try {
@@ -39,7 +40,7 @@ export function processesOf(temporary) {
   });
 }
 
-/** Waits until something holds, by looking again when the event loop comes round: up to half a minute. */
+/** Waits up to half a minute until a condition holds. */
 export async function until(holds, what) {
   const begun = performance.now();
   while (!holds()) {
@@ -48,7 +49,7 @@ export async function until(holds, what) {
   }
 }
 
-/** Neither a process nor a file is left. */
+/** Asserts that no process and no file is left. */
 export async function nothingIsLeft(temporary) {
   await until(() => processesOf(temporary).length === 0, `processes: ${processesOf(temporary)}`);
   assert.deepEqual(readdirSync(temporary), []);

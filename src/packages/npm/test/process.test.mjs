@@ -1,4 +1,4 @@
-// The sandbox as a process: what is said when it does not start or does not last, and that nothing is left of it.
+// Tests of the process: errors at start and during the run, and complete removal.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -41,7 +41,7 @@ test('a crash says so, in what is called then and at the end, and nothing is lef
   const TMPDIR = folder(t);
   const coffer = await startCoffer({ env: { TMPDIR } });
   await coffer.createInvoice(ORDER);
-  // It lies beside the sandbox's file.
+  // The snapshot is beside the sandbox's file.
   await coffer.snapshot('before');
   await coffer.faults.delay('POST /v1/invoices', 60_000);
   const told = assert.rejects(coffer.createInvoice(ORDER), (error) => error instanceof SandboxError
@@ -59,7 +59,7 @@ test('one that does not start says why, with its log', async (t) => {
   await assert.rejects(refused, /did not get ready: exit code 1\.\nThe end of its log:\n.*from 16 to/);
   const file = join(folder(t), 'file');
   writeFileSync(file, '');
-  // No folder for temporary files, or none to write to.
+  // The temporary directory is missing or not writable.
   await assert.rejects(startCoffer({ env: { TMPDIR: file } }), (error) => error instanceof SandboxError
     && error.message.includes(file) && error.log !== '');
   await assert.rejects(startCoffer({ binary: '/dev/null/coffer' }), /The option `binary` names \/dev\/null\/coffer/);
@@ -67,7 +67,7 @@ test('one that does not start says why, with its log', async (t) => {
   const plain = join(folder(t), 'coffer');
   writeFileSync(plain, 'no program');
   await assert.rejects(startCoffer({ binary: plain }), /it could not be started: spawn .* EACCES/);
-  // Its machine is changed. Node would give what the system cannot run to the shell.
+  // The file's machine type is changed. Node would pass a file that the system cannot run to the shell.
   const head = readFileSync(BINARY).subarray(0, 64);
   head.writeUInt16LE(243, 18);
   const other = script(t, '');
@@ -82,14 +82,14 @@ test('a slow start says so, with what it has logged, and is ended', async (t) =>
   const TMPDIR = folder(t);
   const slow = script(t, 'echo "waiting for a lock" >&2; exec sleep 600');
   const started = startCoffer({ binary: slow, timeoutMs: 300, env: { TMPDIR } });
-  // It does not end when its standard input closes: it is killed, which takes the time that an end may take.
+  // It ignores the end of its standard input, so it is killed after the time limit.
   await assert.rejects(started, /was not ready after 300 ms\.\nThe end of its log:\nwaiting for a lock/);
   await nothingIsLeft(TMPDIR);
 });
 
 test('nothing is left of one that had to be killed before it was ready', async (t) => {
   const TMPDIR = folder(t);
-  // It runs and has its file, does not say so as it should, and does not heed its standard input.
+  // It runs with its file, but reports no readiness and ignores its standard input.
   const stuck = script(t, `exec "${BINARY}" sandbox --listen 127.0.0.1:0`);
   await assert.rejects(startCoffer({ binary: stuck, timeoutMs: 2000, env: { TMPDIR } }), /was not ready after 2000 ms/);
   await nothingIsLeft(TMPDIR);
@@ -122,7 +122,7 @@ test('variables of another Coffer are not its own', async () => {
   }
 });
 
-/** Runs a script that starts sandboxes and says when they are ready; answers the process. */
+/** Runs a script that starts sandboxes and reports when they are ready. Returns the process. */
 async function child(t, TMPDIR, text) {
   const source = `const { startCoffer } = require(${PACKAGE}); (async () => { ${text} })();`;
   const started = spawn(process.execPath, ['-e', source], {
@@ -141,7 +141,7 @@ test('nothing is left of a process that was killed, or that forgot its sandboxes
   assert.equal(processesOf(TMPDIR).length, 4);
   killed.kill('SIGKILL');
   await nothingIsLeft(TMPDIR);
-  // With a receiver too: neither keeps it running.
+  // A receiver also does not keep the process running.
   const forgetful = await child(t, TMPDIR, 'const coffer = await startCoffer(); await coffer.receiver();');
   const [code] = await once(forgetful, 'exit');
   assert.equal(code, 0);

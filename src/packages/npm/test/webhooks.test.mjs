@@ -1,4 +1,4 @@
-// Webhooks as a test has them: a receiver in its own process, an inbox in the sandbox, signatures.
+// Tests of webhooks: a receiver in the process, an inbox in the sandbox, signatures.
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
@@ -83,7 +83,7 @@ test('the legacy format is taken too', async () => {
   const [receiver, inbox] = [await coffer.receiver(options), await coffer.inbox('old', options)];
   const [other, invoice] = [await coffer.createInvoice(ORDER), await coffer.createInvoice(ORDER)];
   await coffer.pay(invoice, { case: 'over' });
-  // So it is called there.
+  // The legacy format has this name for an overpaid invoice.
   const paid = await receiver.next('invoice.confirmed', { about: invoice });
   assert.deepEqual([paid.event, paid.invoice.overpaid, paid.invoice.priceAmount], ['invoice.confirmed', true, '20.00']);
   let refund = await coffer.refund(invoice);
@@ -156,6 +156,6 @@ test('a signature is verified', () => {
   assert.throws(() => verifySignature({ id: 'evt_1' }, good, secret), /it was parsed before it came here/);
   assert.throws(() => verifySignature(body, good, ''), /secret must be a text/);
   assert.throws(() => verifySignature(body, good, undefined), /secret must be a text/);
-  // Standard Webhooks would sign with an empty key.
+  // Standard Webhooks libraries would sign with an empty key.
   assert.throws(() => verifySignature(body, good, 'whsec_'), /secret must be a text/);
 });

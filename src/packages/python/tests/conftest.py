@@ -1,4 +1,4 @@
-"""The tests of this package run against the installed wheel, and with the program that it has."""
+"""The tests of this package run against the installed wheel and its program."""
 
 import stat
 from pathlib import Path
@@ -19,7 +19,7 @@ def real_binary() -> str:
 
 @pytest.fixture
 def make_program(tmp_path: Path, real_binary: str) -> MakeProgram:
-    """Writes a program of shell commands, in which $real is the real one. Gives its path."""
+    """Writes a shell script as the program, in which $real is the real one. Returns its path."""
 
     def make(commands: str) -> str:
         path = tmp_path / "made-coffer"
@@ -32,7 +32,7 @@ def make_program(tmp_path: Path, real_binary: str) -> MakeProgram:
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own for temporary files."""
+    """A temporary directory for one test."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

@@ -1,4 +1,4 @@
-"""What the methods do, against a running sandbox."""
+"""Tests of the methods against a running sandbox."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ from coffer_sandbox import (
 )
 from coffer_sandbox._models import Model, camel
 
-# What the package leaves to `raw`: constants, and what chains tell beyond the sandbox.
+# Fields that are only in `raw`: constants, and chain data that no sandbox has.
 LEFT_OUT = {"object", "confirmations", "confirmationsNeeded", "explorerUrl", "warnings"}
 
 
@@ -253,7 +253,7 @@ def test_the_loop_of_asyncio_goes_on_meanwhile(coffer: Coffer) -> None:
         port = server.sockets[0].getsockname()[1]
         await asyncio.to_thread(coffer.add_endpoint, f"http://127.0.0.1:{port}/")
         invoice = await asyncio.to_thread(coffer.create_invoice, "5.00")
-        # The retries of a day need answers of this loop while the clock moves.
+        # This event loop must respond to a day of retries while the clock moves.
         await asyncio.to_thread(coffer.pay, invoice)
         await asyncio.to_thread(coffer.clock.advance, "1d")
         types = {json.loads(await received.get())["type"] for _ in range(3)}

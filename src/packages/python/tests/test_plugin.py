@@ -1,4 +1,4 @@
-"""The plugin, in runs of pytest of its own: fixtures, options, logs in reports, and how runs end."""
+"""Tests of the plugin in separate pytest runs: fixtures, options, logs in reports, and the end of runs."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from test_process import is_running, wait_for
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(alone: Path, monkeypatch: pytest.MonkeyPatch, real_binary: str) -> "pytest.MonkeyPatch":
-    """Every run here has a folder for temporary files of its own, which is empty at the end."""
+    """Every run has its own temporary directory, which is empty at the end."""
     monkeypatch.setenv("COFFER_BINARY", real_binary)
     return monkeypatch
 
@@ -238,7 +238,7 @@ def test_a_killed_run_leaves_nothing(pytester: pytest.Pytester, alone: Path, wor
     wait_for(file.exists, 60)
     worker, *sandboxes = [int(pid) for pid in file.read_text().split()]
     assert all(map(is_running, sandboxes))
-    # With xdist the worker is killed: the one that has the sandboxes.
+    # With xdist the worker is killed, because it has the sandboxes.
     os.kill(worker, signal.SIGKILL)
     wait_for(lambda: not any(map(is_running, sandboxes)) and is_clean(alone))
     child.kill()

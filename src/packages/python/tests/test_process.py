@@ -1,4 +1,4 @@
-"""The sandbox as a process: how it starts, how it ends, and that it leaves nothing."""
+"""Tests of the process: its start, its end, and that it leaves nothing behind."""
 
 import contextlib
 import gc
@@ -24,7 +24,7 @@ def pid_of(coffer: Coffer) -> int:
 
 
 def is_running(pid: int) -> bool:
-    """A zombie has ended too."""
+    """Returns True if a process runs. A zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:
@@ -32,7 +32,7 @@ def is_running(pid: int) -> bool:
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Returns as soon as it is so."""
+    """Waits until a condition holds."""
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "it did not come to be so"
@@ -65,7 +65,7 @@ def test_a_crash_is_told_once_and_leaves_nothing(alone: Path) -> None:
     os.kill(pid_of(coffer), signal.SIGKILL)
     with pytest.raises(SandboxError, match=r"was ended by signal 9 by itself\nthe end of its log:\n.*snapshots/a"):
         coffer.create_invoice("5.00")
-    # The call has told of it, so the end does not.
+    # The request has reported the end, so stop() does not.
     coffer.stop()
     assert list(alone.iterdir()) == []
 
@@ -116,8 +116,8 @@ coffer = Coffer()
 reading, writing = os.pipe()
 if os.fork() == 0:
     os.close(writing)
-    os.read(reading, 1)      # until nobody holds the other end: the parent, or the sandbox
-    coffer.stop()            # not its sandbox to stop
+    os.read(reading, 1)      # until neither the parent nor a sandbox holds the other end
+    coffer.stop()            # this process did not start it
     os.write(1, b"fork ends\\n")
     os._exit(0)
 print(coffer._process._child.pid, flush=True)
@@ -162,12 +162,12 @@ def test_two_do_not_meet_and_ports_are_free_again() -> None:
             one.clock.advance("1d")
             assert other.invoices() == [] and other.clock.now() < one.clock.now()
             urls += [one.url, other.url]
-    # A port of one that has ended is nobody's: whoever calls it is refused, at once.
+    # An ended sandbox's port refuses connections at once.
     from coffer_sandbox import Api, NoAnswerError
 
     with pytest.raises(NoAnswerError):
         Api(urls[0], "sk_test_sandbox").invoices()
-    # And it can be had again.
+    # The port can be used again.
     port = urls[0].rsplit(":", 1)[1]
     with Coffer(args=["--public-url", f"http://localhost:{port}"]) as coffer:
         assert coffer.create_invoice("5.00").checkout_url.startswith(f"http://localhost:{port}/")
@@ -204,7 +204,7 @@ def test_the_program_is_the_one_named(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_it_is_found_beside_the_package(tmp_path: Path, real_binary: str) -> None:
-    # As `pip install --target` leaves it: no PATH leads there, and no metadata.
+    # As `pip install --target` leaves it: not in PATH, and without metadata.
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "coffer").symlink_to(real_binary)
     (tmp_path / "coffer_sandbox").symlink_to(Path(coffer_sandbox.__file__).parent)
@@ -266,7 +266,7 @@ def test_a_start_that_has_to_be_killed_leaves_nothing(
     make_program: MakeProgram, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coffer_sandbox._process.START_STOP_TIMEOUT", 0.2)
-    # It has its file, is stopped, and has never said that it is ready.
+    # It has its file, is stopped, and has never reported that it is ready.
     script = f"""
         {REFUSES_SECOND_START}
         (

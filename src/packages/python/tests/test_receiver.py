@@ -1,4 +1,4 @@
-"""The receiver in the test's own process."""
+"""Tests of the receiver in the test's own process."""
 
 import http.client
 import threading
@@ -25,7 +25,7 @@ def test_what_is_not_signed_is_refused(coffer: Coffer) -> None:
         coffer.add_endpoint(receiver.url)
         coffer.create_invoice("5.00")
         with pytest.raises(WaitTimeoutError, match="received: nothing; refused: no signature fits"):
-            # Until the refusal is there; each try is short.
+            # Waits for the refusal in short steps.
             for _ in range(200):
                 try:
                     receiver.wait(timeout=0.05)
@@ -48,7 +48,7 @@ def test_every_form_of_secret_is_the_key_that_coffer_takes(coffer: Coffer, secre
     coffer.create_invoice("5.00")
     webhook = inbox.wait("invoice.created")
     webhook.verify(secret)
-    # The other of its two signatures.
+    # The second of its two signatures.
     del webhook.headers["webhook-signature"]
     webhook.verify(secret)
     with pytest.raises(SignatureError):

@@ -1,4 +1,4 @@
-"""Signatures: what fits, in either form, and all that must not."""
+"""Tests of valid and invalid signatures, in both forms."""
 
 import base64
 import hashlib
@@ -35,10 +35,10 @@ def test_the_vector_of_coffer_itself() -> None:
 def test_either_form_fits() -> None:
     verify_signature(BODY, {"X-SERVICE-signature": f"t={NOW},v1={service(SECRET)}"}, SECRET, now=NOW)
     verify_signature(BODY, standard(b"key of the endpoint"), SECRET, now=NOW)
-    # A secret of another form is its own key.
+    # A secret in another form is itself the key.
     verify_signature(BODY, standard(b"legacy_sandbox"), "legacy_sandbox", now=NOW)
     verify_signature(BODY, standard(b"whsec_???"), "whsec_???", now=NOW)
-    # Base64 with bits left over, and what is not even ASCII, are no base64.
+    # Base64 with leftover bits, or with other characters than ASCII, is not base64.
     for text in ("whsec_Zh==", "whsec_schl\u00fcssel"):
         verify_signature(BODY, standard(text.encode()), text, now=NOW)
     verify_signature(BODY.decode(), standard(b"legacy_sandbox"), "legacy_sandbox", now=NOW)

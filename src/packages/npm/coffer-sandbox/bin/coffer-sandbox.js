@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// `npx --no coffer-sandbox`: runs `coffer sandbox` with the same arguments, ends it when asked to, and ends as it ended.
+// `npx --no coffer-sandbox`: runs `coffer sandbox` with the same arguments, passes signals on, and exits with its
+// status.
 
 'use strict';
 
@@ -19,11 +20,13 @@ function fail(message) {
 /** @param {string} binary @param {string[]} args */
 function run(binary, args) {
   const version = args.length === 1 && ['--version', '-V'].includes(args[0]);
-  // Whoever asks for it has a use for standard input. Otherwise it is what tells the sandbox that this has ended.
+  // A caller that sets the option uses standard input itself. Otherwise a pipe tells the sandbox when this process has
+  // ended.
   const asked = args.includes(EXIT_WITH_PARENT) || process.env.COFFER_EXIT_WITH_PARENT !== undefined;
   const child = spawn(binary, version ? args : ['sandbox', ...(asked ? [] : [EXIT_WITH_PARENT]), ...args], {
     stdio: [asked ? 'inherit' : 'pipe', 'inherit', 'inherit'],
-    // In a session of its own: a terminal's Ctrl-C, and its end, come to it from here, once.
+    // The sandbox has its own session. Ctrl-C and hang-up of the terminal reach it only from this process, and only
+    // once.
     detached: true,
   });
   child.stdin?.on('error', () => {});

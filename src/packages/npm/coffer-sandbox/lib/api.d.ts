@@ -1,10 +1,10 @@
-// The names of the types, all of them made of the OpenAPI documents of the program that is in the package.
+// Names of the types. All of them are derived from the OpenAPI documents of the packaged program.
 
 import type { components as Api, paths as ApiPaths } from './openapi';
 import type { components as Controls, paths as ControlPaths } from './controls';
 
 declare global {
-  // As @types/node and TypeScript's lib.esnext.disposable have it, for those who use neither.
+  // Same as in @types/node and TypeScript's lib.esnext.disposable, for projects without them.
   interface SymbolConstructor {
     readonly asyncDispose: unique symbol;
   }
@@ -22,9 +22,9 @@ export type Deposit = Schemas['Deposit'];
 export type Account = Schemas['Account'];
 export type Event = Schemas['Event'];
 export type EventType = Event['type'];
-/** What an endpoint of the format `legacy` is sent in its place. */
+/** The body that an endpoint of format `legacy` receives. */
 export type LegacyEvent = Schemas['LegacyEvent'];
-/** Of which form the bodies of an endpoint are. */
+/** The format of an endpoint's webhook bodies. */
 export type Format = 'event' | 'legacy';
 export type SandboxState = ControlSchemas['SandboxState'];
 export type AccountSwitches = ControlSchemas['SandboxAccount'];
@@ -40,7 +40,7 @@ export type TransferAction = MoveTransfer['action'];
 export type InboxBehaviour = ControlSchemas['SandboxInboxBehaviour'];
 export type InboxEntry = ControlSchemas['SandboxInbox']['data'][number];
 
-/** What an event of this type is about. */
+/** The object type of an event type. */
 export type ObjectOf<Type extends EventType> =
   Type extends `invoice.${string}` ? Invoice
     : Type extends `payout.${string}` ? Payout
@@ -48,26 +48,26 @@ export type ObjectOf<Type extends EventType> =
         : Type extends `deposit.${string}` ? Deposit
           : Account;
 
-/** An event whose type is known. */
+/** An event with a known type. */
 export type EventOf<Type extends EventType> =
   Omit<Event, 'type' | 'data'> & { type: Type; data: { object: ObjectOf<Type> } };
 
-/** What an endpoint of a format is sent. */
+/** The webhook body of a format. */
 export type WebhookBody<Of extends Format, Type extends EventType = EventType> =
   Of extends 'legacy' ? LegacyEvent : EventOf<Type>;
 
-/** A webhook in an inbox: as it came, and what is in it. */
+/** A webhook in an inbox, with its parsed body. */
 export type InboxMessage<Type extends EventType = EventType, Of extends Format = 'event'> =
   InboxEntry & { event: WebhookBody<Of, Type> };
 
-/** A webhook that a receiver took: its event, with the headers and the raw body as they came. */
+/** A webhook accepted by a receiver: its event, with the headers and the raw body as received. */
 export interface Webhook<Of extends Format = 'event'> {
   event: Of extends 'legacy' ? LegacyEvent : Event;
   headers: Record<string, string | string[] | undefined>;
   body: string;
 }
 
-/** A webhook that a receiver refused, with 400. */
+/** A webhook that a receiver refused with status 400. */
 export interface RefusedWebhook {
   reason: string;
   headers: Record<string, string | string[] | undefined>;
@@ -75,7 +75,7 @@ export interface RefusedWebhook {
 }
 
 export type Mode = 'test' | 'live';
-/** An object, or its id. */
+/** An object or its id. */
 export type Id = string | { id: string };
 
 export interface Keys {
@@ -86,7 +86,7 @@ export interface Keys {
   legacy: string;
 }
 
-/** The line that the program writes when it is ready. */
+/** The line that the program prints when it is ready. */
 export interface Ready {
   url: string;
   listen: string;
@@ -97,48 +97,48 @@ export interface Ready {
 }
 
 export interface StartOptions {
-  /** The program; default: what COFFER_BINARY names, the package for this platform has, or the PATH has as `coffer`. */
+  /** The program. Default: COFFER_BINARY, else the package for this platform, else `coffer` in PATH. */
   binary?: string;
   /** Further arguments of `coffer sandbox`: `['--file', 'shop.db']`. */
   args?: string[];
-  /** Further variables of its environment. Those of this process whose name starts with COFFER_ are left out. */
+  /** Further environment variables. Variables of this process whose names start with COFFER_ are not passed on. */
   env?: Record<string, string | undefined>;
-  /** How much it logs: `error`, `warn`, `info` (default), `debug`, `trace`. */
+  /** The log level: `error`, `warn`, `info` (default), `debug` or `trace`. */
   log?: string;
-  /** Is called with each line that it logs. */
+  /** Called with each log line. */
   onLog?: (line: string) => void;
-  /** How long its start may take, in milliseconds; default 30,000. */
+  /** The start timeout, in milliseconds; default 30,000. */
   timeoutMs?: number;
 }
 
 export interface PayOptions {
-  /** The coin, by its id, where the invoice has none picked; default: the first that takes the amount. */
+  /** The asset id of the coin, if the invoice has none. Default: the first coin that accepts the amount. */
   asset?: string;
-  /** False leaves the payment seen; default true: it is confirmed. */
+  /** If false, the payment is only seen. Default true: it is confirmed. */
   confirm?: boolean;
-  /** Its transaction; default: a new one. */
+  /** The transaction id; default: a new one. */
   txid?: string;
 }
 
 export type PayCase = 'exact' | 'under' | 'over' | 'late';
 
 export interface ReceiverOptions<Of extends Format = Format> {
-  /** The form of the bodies that it is sent; default `event`. */
+  /** The format of the webhook bodies; default `event`. */
   format?: Of;
-  /** False: it is not made an endpoint of the account, for use as an invoice's `webhookUrl`; default true. */
+  /** If false, it is not added to the account's endpoints and can serve as an invoice's `webhookUrl`. Default true. */
   endpoint?: boolean;
-  /** The types of event that it is sent; default: all. */
+  /** The event types to receive; default: all. */
   types?: EventType[];
-  /** The mode whose events it is sent; default: both. */
+  /** The mode whose events to receive; default: both. */
   mode?: Mode;
-  /** The secret of its signatures; default: the sandbox's. */
+  /** The signing secret; default: the sandbox's. */
   secret?: string;
 }
 
 export interface WaitOptions {
-  /** How long to wait, in milliseconds; default 10,000. */
+  /** The timeout, in milliseconds; default 10,000. */
   timeoutMs?: number;
-  /** Only what is about this object: an invoice, a payout, or its id. */
+  /** Only events about this object: an invoice, a payout, or its id. */
   about?: Id;
 }
 
@@ -146,14 +146,14 @@ type Paths = ApiPaths & ControlPaths;
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Operation<M extends Method, P extends keyof Paths> =
   Lowercase<M> extends keyof Paths[P] ? NonNullable<Paths[P][Lowercase<M>]> : never;
-/** The paths that a method has. */
+/** The paths that support a method. */
 export type PathOf<M extends Method> = {
   [P in keyof Paths]: [Operation<M, P>] extends [never] ? never : P;
 }[keyof Paths];
 
 type Success = 200 | 201 | 202 | 204;
 type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
-/** The JSON that a call answers; null where it answers none. */
+/** The JSON of a successful response, or null if it has none. */
 export type AnswerOf<O> = O extends { responses: infer R } ? Json<R[keyof R & Success]> : never;
 
 type BodyOf<O> =
@@ -164,17 +164,17 @@ type PathOptions<O> = O extends { parameters: { path: infer P } } ? { params: P 
 type QueryOptions<O> = O extends { parameters: { query?: infer Q } } ? { query?: Q } : { query?: undefined };
 
 export interface CallOptions {
-  /** The mode whose secret key is sent; default `test`. Calls of `/sandbox` are sent no key. */
+  /** The mode whose secret key is sent; default `test`. Requests to `/sandbox` send no key. */
   mode?: Mode;
-  /** The key to send, in place of the mode's; null: none. */
+  /** The key to send instead of the mode's key; null: none. */
   key?: string | null;
   /** Further headers. */
   headers?: Record<string, string>;
-  /** How long the answer may take, in milliseconds; default 60,000. */
+  /** The timeout of the response, in milliseconds; default 60,000. */
   timeoutMs?: number;
 }
 
-// As one step for each operation, or TypeScript multiplies the bodies of all with the paths of all.
+// One type for each operation. Otherwise TypeScript combines all bodies with all paths.
 export type RequestOptions<O> =
   O extends unknown ? CallOptions & BodyOf<O> & PathOptions<O> & QueryOptions<O> : never;
 type Optional<Options> = {} extends Options ? [options?: Options] : [options: Options];

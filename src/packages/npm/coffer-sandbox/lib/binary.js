@@ -1,4 +1,4 @@
-// Finds the program: the one that is asked for, or else the one in the package for this platform, or else the PATH's.
+// Finds the program: an explicit path, else the package for this platform, else PATH.
 
 'use strict';
 
@@ -6,26 +6,26 @@ const { accessSync, closeSync, constants, openSync, readFileSync, readSync, stat
 const { delimiter, dirname, join } = require('node:path');
 const { SandboxError } = require('./error.js');
 
-/** Platforms that have a package, each with its name. */
+/** Package name for each supported platform. */
 const PACKAGES = Object.freeze({ 'linux-x64': '@coffer-sandbox/linux-x64' });
 
-/** What this package says of itself. */
+/** The package.json of this package. */
 const OWN = join(__dirname, '../package.json');
 
 const BUILD_IT = 'Build it (cargo build --release, in its repository), and put it into the PATH, '
   + 'or name it in COFFER_BINARY.';
 
-/** Whether node runs on glibc, for which the program is built; Alpine's musl is none. */
+/** Returns true if node runs on glibc, which the program needs. Alpine's musl is not supported. */
 function onGlibc() {
   const report = /** @type {{header?: {glibcVersionRuntime?: string}}} */ (process.report?.getReport());
   return report?.header?.glibcVersionRuntime !== undefined;
 }
 
 /**
- * The version of a package.
+ * Returns the version of a package.
  *
  * @param {string} file its package.json
- * @returns {string | undefined} nothing where it is run from its source
+ * @returns {string | undefined} undefined if it runs from its source
  */
 function versionOf(file) {
   return JSON.parse(readFileSync(file, 'utf8')).version;
@@ -34,23 +34,23 @@ function versionOf(file) {
 /** @param {string} platform */
 function installBoth(platform) {
   const version = versionOf(OWN) ?? 'VERSION';
-  // As a dependency that is not optional the second could not be installed on another platform.
+  // The second is optional: as a mandatory dependency it would fail to install on other platforms.
   const [own, its] = ['coffer-sandbox', `coffer-sandbox-${platform}`].map((name) => `./${name}-${version}.tgz`);
   return `Install both files of the release: npm install --save-dev ${own} && npm install --save-optional ${its}`;
 }
 
 /**
- * The program of a platform's package.
+ * Returns the program of a platform's package.
  *
  * @param {string} name
  * @param {string} platform
- * @returns {string | undefined} nothing where it is not installed
- * @throws {SandboxError} where it is of another release
+ * @returns {string | undefined} undefined if it is not installed
+ * @throws {SandboxError} if it is of another release
  */
 function programOf(name, platform) {
   let path;
   try {
-    // A package manager may let this package see less than the project sees.
+    // A package manager may hide packages from this package that the project can see.
     path = require.resolve(`${name}/bin/coffer`, { paths: [__dirname, process.cwd()] });
   } catch {
     return undefined;
@@ -71,8 +71,8 @@ function isProgram(path) {
 }
 
 /**
- * Whether a file is a program of Linux for another kind of machine, by its head. Node gives what the system cannot run to
- * the shell, which takes it for a script.
+ * Returns true if a file's header says that it is a Linux program for another machine type. Node passes a file that the
+ * system cannot run to the shell, which treats it as a script.
  *
  * @param {string} path
  */
@@ -87,7 +87,7 @@ function isForeign(path) {
       closeSync(file);
     }
   } catch {
-    // Its start says what is wrong with it.
+    // Starting the file will report the problem.
   }
   return machine !== undefined && head.toString('latin1', 0, 4) === '\x7fELF' && head.readUInt16LE(18) !== machine;
 }
@@ -102,12 +102,12 @@ function isFile(path) {
 }
 
 /**
- * Where the program is. A name without a slash is looked for in PATH when it is started.
+ * Returns the path of the program. The system searches PATH for a name without a slash when the program starts.
  *
- * @param {string} [asked] the program to use; default: what COFFER_BINARY names, the platform's package has, or the
- *   PATH has as `coffer`
+ * @param {string} [asked] the program to use; default: COFFER_BINARY, else the platform's package, else `coffer` in
+ * PATH
  * @returns {string}
- * @throws {SandboxError} with what to do, where there is none
+ * @throws {SandboxError} if there is none, with advice
  */
 function findBinary(asked) {
   const name = asked ?? (process.env.COFFER_BINARY || undefined);

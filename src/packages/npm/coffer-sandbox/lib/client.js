@@ -1,4 +1,4 @@
-// Calls of the running sandbox: the path filled in, the key sent, the JSON read, an error thrown.
+// Requests to the running sandbox: fills in the path, sends the key, parses the JSON and throws errors.
 
 'use strict';
 
@@ -13,7 +13,7 @@ const { within } = require('./timers.js');
  */
 
 /**
- * The path with its `{…}` filled in.
+ * Fills in the `{…}` of a path.
  *
  * @param {string} path
  * @param {Record<string, unknown>} params
@@ -86,7 +86,7 @@ class Client {
     try {
       return await call(method, url, options);
     } catch (cause) {
-      // What ended the connection can have been the sandbox's end, of which the news comes a moment later.
+      // The sandbox's own exit may have closed the connection. That exit is reported a moment later.
       await within(this.#process.ended, 200, () => new Error()).catch(() => {});
       const { end, log } = this.#process;
       const why = end === undefined ? /** @type {Error} */ (cause).message : `the sandbox has ended (${end})`;

@@ -1,4 +1,4 @@
-// The sandbox's clock. It only moves forward, and a move answers when all that fell due on the way is done.
+// The sandbox's clock. It only moves forward, and a move returns when everything due on the way is done.
 
 'use strict';
 
@@ -10,37 +10,37 @@ class Clock {
     this.#client = client;
   }
 
-  /** The time now. */
+  /** Returns the current time. */
   async get() {
     return timeOf(await this.#client.request('GET', '/sandbox'));
   }
 
   /**
-   * Moves it forward.
+   * Moves the clock forward.
    *
    * @param {string} duration days, hours, minutes and seconds: `20m`, `1d12h`
-   * @returns {Promise<Date>} the time then
+   * @returns {Promise<Date>} the new time
    */
   async advance(duration) {
     return this.#set({ advance: duration });
   }
 
   /**
-   * Moves it forward to a time; an earlier one is refused.
+   * Moves the clock forward to a time. An earlier time is refused.
    *
    * @param {Date | string} time
-   * @returns {Promise<Date>} the time then
+   * @returns {Promise<Date>} the new time
    */
   async set(time) {
     return this.#set({ set: typeof time === 'string' ? time : time.toISOString() });
   }
 
-  /** It stands still until it is moved: every time in an answer is known beforehand. */
+  /** Stops the clock until it is moved, so that every time in a response is predictable. */
   async freeze() {
     return this.#set({ frozen: true });
   }
 
-  /** It runs on. */
+  /** Lets the clock run again. */
   async unfreeze() {
     return this.#set({ frozen: false });
   }

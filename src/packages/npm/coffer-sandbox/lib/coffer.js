@@ -1,4 +1,4 @@
-// A running sandbox, as a test has it: its addresses and keys, a small client, and all that a test does to it.
+// A running sandbox for tests: its URLs and keys, a small client, and its controls.
 
 'use strict';
 
@@ -23,7 +23,7 @@ class Coffer {
   #client;
   /** @type {{close(): Promise<void>}[]} */
   #receivers = [];
-  /** @type {Promise<unknown>} the changes of the list of endpoints, one after the other */
+  /** @type {Promise<unknown>} pending changes of the endpoint list, one after the other */
   #endpoints = Promise.resolve();
 
   /**
@@ -34,38 +34,38 @@ class Coffer {
     this.#process = process;
     this.#ready = ready;
     this.#client = new Client(process, ready);
-    /** Where it is, without `/v1`. */
+    /** The base URL, without `/v1`. */
     this.url = ready.url;
-    /** Its keys, of both modes. */
+    /** The keys of both modes. */
     this.keys = ready.keys;
     /** The secret of the account's endpoints. */
     this.webhookSecret = ready.webhookSecret;
-    /** The secret of what goes to an invoice's own `webhookUrl`. */
+    /** The secret of webhooks to an invoice's own `webhookUrl`. */
     this.legacySecret = ready.legacySecret;
     this.clock = new Clock(this.#client);
     this.payments = new Payments(this.#client);
     this.faults = new Faults(this.#client);
     /**
-     * Calls any operation of the documents, with the secret key of test mode:
-     * `request('GET', '/v1/invoices/{id}', { params: { id } })`. An error is a CofferError.
+     * Calls any operation of the documents with the secret key of test mode: `request('GET', '/v1/invoices/{id}', {
+     * params: { id } })`. An error response throws a CofferError.
      *
      * @type {import('./api').Request}
      */
     this.request = (method, path, ...[options]) => this.#client.request(method, path, options);
   }
 
-  /** The id of its process. */
+  /** The process id. */
   get pid() {
     return this.#process.pid;
   }
 
-  /** What it has logged; of a long log the end. */
+  /** The log, or the end of a long log. */
   get log() {
     return this.#process.log;
   }
 
   /**
-   * Makes an invoice.
+   * Creates an invoice.
    *
    * @param {import('./api').CreateInvoice} invoice
    * @param {{mode?: Mode, idempotencyKey?: string}} [options]
@@ -78,7 +78,7 @@ class Coffer {
   }
 
   /**
-   * The invoice as it is now, of either mode.
+   * Returns the current invoice, of either mode.
    *
    * @param {Id} invoice
    */
@@ -87,11 +87,11 @@ class Coffer {
   }
 
   /**
-   * Pays an invoice, and the payment is confirmed.
+   * Pays an invoice and confirms the payment.
    *
    * @param {Id} invoice of either mode
-   * @param {import('./api').PayOptions & {case?: import('./api').PayCase}} [options] `case`: `exact` if not given
-   * @returns {Promise<Invoice>} as it is then
+   * @param {import('./api').PayOptions & {case?: import('./api').PayCase}} [options] `case`: default `exact`
+   * @returns {Promise<Invoice>} the updated invoice
    */
   async pay(invoice, { case: of = 'exact', ...options } = {}) {
     if (!['exact', 'under', 'over', 'late'].includes(of)) {
@@ -110,7 +110,7 @@ class Coffer {
    * Requests a refund of an invoice of either mode.
    *
    * @param {Id} invoice
-   * @param {import('./api').RequestRefund} [refund] without `amount`: all that is left
+   * @param {import('./api').RequestRefund} [refund] without `amount`: everything not refunded yet
    * @returns {Promise<import('./api').Refund>}
    */
   async refund(invoice, refund = {}) {
@@ -119,12 +119,12 @@ class Coffer {
   }
 
   /**
-   * Moves a refund: `approve`, then `process`, then `pay` or `fail`; or `reject`, or `cancel`.
+   * Performs a step of a refund: `approve`, then `process`, then `pay` or `fail`; or `reject`, or `cancel`.
    *
    * @param {Id} refund
    * @param {TransferAction} action
    * @param {{txid?: string, reason?: string}} [options]
-   * @returns {Promise<import('./api').Refund>} as it is then
+   * @returns {Promise<import('./api').Refund>} the updated refund
    */
   async moveRefund(refund, action, options = {}) {
     const params = { id: idOf(refund) };
@@ -132,12 +132,12 @@ class Coffer {
   }
 
   /**
-   * Moves a payout, likewise. `request('POST', '/v1/payouts', { mode: 'live', … })` makes one.
+   * Performs a step of a payout, as for a refund. `request('POST', '/v1/payouts', { mode: 'live', … })` creates one.
    *
    * @param {Id} payout
    * @param {TransferAction} action
    * @param {{txid?: string, reason?: string}} [options]
-   * @returns {Promise<import('./api').Payout>} as it is then
+   * @returns {Promise<import('./api').Payout>} the updated payout
    */
   async movePayout(payout, action, options = {}) {
     const params = { id: idOf(payout) };
@@ -145,7 +145,7 @@ class Coffer {
   }
 
   /**
-   * A receiver of webhooks inside the sandbox, made an endpoint of the account.
+   * Creates a webhook receiver inside the sandbox and adds it to the account's endpoints.
    *
    * @template {import('./api').Format} [Of='event']
    * @param {string} [name]
@@ -159,7 +159,7 @@ class Coffer {
   }
 
   /**
-   * A receiver of webhooks in this process, made an endpoint of the account. It ends with the sandbox.
+   * Creates a webhook receiver in this process and adds it to the account's endpoints. It stops with the sandbox.
    *
    * @template {import('./api').Format} [Of='event']
    * @param {import('./api').ReceiverOptions<Of>} [options]
@@ -175,20 +175,20 @@ class Coffer {
   }
 
   /**
-   * Waits until every webhook that is due by now was sent, and answered or given up for this time: what a shop does on a
-   * webhook, before it answers, is done then.
+   * Waits until every due webhook was sent, and answered or postponed to a retry. A shop's work before it responds to a
+   * webhook is then done.
    */
   async delivered() {
     await this.clock.advance('0s');
   }
 
-  /** Every webhook that was sent or will be, with its attempts: the newest 500. */
+  /** Returns the newest 500 webhooks, sent or scheduled, with their attempts. */
   async deliveries() {
     const { data } = await this.request('GET', '/sandbox/webhooks');
     return data;
   }
 
-  /** The time, the account's switches, the faults, counts. */
+  /** Returns the time, the account's switches, the faults and some counts. */
   async state() {
     return this.request('GET', '/sandbox');
   }
@@ -198,25 +198,25 @@ class Coffer {
     return this.request('PATCH', '/sandbox/account', { body: switches });
   }
 
-  /** Goes back to the beginning and to real time. Receivers are no endpoints then. */
+  /** Resets the sandbox to its start and to real time. Receivers are then no longer endpoints. */
   async reset() {
     return this.request('POST', '/sandbox/reset');
   }
 
-  /** Keeps the whole state, the clock included. @param {string} name */
+  /** Stores the whole state with the clock under a name. @param {string} name */
   async snapshot(name) {
     return this.request('POST', '/sandbox/snapshots/{name}', { params: { name } });
   }
 
-  /** Goes back to what was kept. @param {string} name */
+  /** Restores a stored state. @param {string} name */
   async restore(name) {
     return this.request('POST', '/sandbox/snapshots/{name}/restore', { params: { name } });
   }
 
   /**
-   * Ends it and waits for its end. Nothing is left of it.
+   * Stops the sandbox and waits for its end. No process and no file remains.
    *
-   * @throws {import('./error').SandboxError} where it had ended before, by itself
+   * @throws {import('./error').SandboxError} if it had already ended by itself
    */
   async stop() {
     await Promise.all(this.#receivers.map((receiver) => receiver.close()));
@@ -241,11 +241,11 @@ class Coffer {
 }
 
 /**
- * Starts a sandbox of its own, on a free port, and answers once it is ready: some ten milliseconds later.
+ * Starts a new sandbox on a free port and returns when it is ready, after about ten milliseconds.
  *
  * @param {import('./api').StartOptions} [options]
  * @returns {Promise<Coffer>}
- * @throws {import('./error').SandboxError} where there is no program, or it does not get ready; with its log
+ * @throws {import('./error').SandboxError} if there is no program, or if it does not become ready; with its log
  */
 async function startCoffer(options = {}) {
   const { process, ready } = await start(options);

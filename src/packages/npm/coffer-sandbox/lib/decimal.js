@@ -1,14 +1,14 @@
-// Amounts of money are strings, and what is computed of them is exact: as whole numbers of the last decimal.
+// Exact arithmetic on amounts of money. Amounts are strings, computed as integers of their smallest decimal.
 
 'use strict';
 
 /**
- * An amount as it is sent.
+ * Checks an amount before it is sent.
  *
  * @param {unknown} value
- * @param {string} field its name
+ * @param {string} field name of the field
  * @returns {string}
- * @throws {TypeError} of a number, which may have been rounded already
+ * @throws {TypeError} for a number, which may already be rounded
  */
 function amountOf(value, field) {
   if (typeof value === 'string') return value;
@@ -25,7 +25,7 @@ function units(amount, decimals) {
 const decimalsOf = (amount) => (amount.split('.')[1] ?? '').length;
 
 /**
- * What is still due: all of it where nothing is.
+ * Returns the amount still due, or the full amount if nothing is left.
  *
  * @param {string} expected
  * @param {string | null} received
@@ -46,7 +46,7 @@ function text(value, decimals) {
 }
 
 /**
- * So many halves of an amount, rounded down to so many decimals, and at least the last decimal.
+ * Returns `count` halves of an amount, rounded down to `decimals` places, but at least one unit of the last place.
  *
  * @param {string} amount
  * @param {bigint} count

@@ -1,14 +1,14 @@
-// What can go wrong: the service refused a call (CofferError), or the sandbox itself is at fault (SandboxError).
+// Errors: the service refused a request (CofferError), or the sandbox itself failed (SandboxError).
 
 'use strict';
 
-/** Coffer answered a call with an error. */
+/** An error response from Coffer. */
 class CofferError extends Error {
   /**
    * @param {string} call method and path
    * @param {number} status
    * @param {Record<string, string | string[] | undefined>} headers
-   * @param {string} text the answer's body
+   * @param {string} text body of the response
    */
   constructor(call, status, headers, text) {
     /** @type {{error?: string, message?: string, param?: string, requestId?: string}} */
@@ -16,37 +16,37 @@ class CofferError extends Error {
     try {
       body = Object(JSON.parse(text));
     } catch {
-      // A proxy's page, or a body that was cut: the status says enough.
+      // The body is a proxy's page or is truncated. The status is enough.
     }
     super(`${call}: ${status} ${body.error ?? ''}: ${body.message ?? text.slice(0, 200)}`);
     this.name = 'CofferError';
     /** The HTTP status. */
     this.status = status;
-    /** What is wrong, for programs: `amount_too_large`; `unknown` where the body does not say. */
+    /** The error code, for programs: `amount_too_large`. `unknown` if the body has none. */
     this.code = body.error ?? 'unknown';
-    /** The field at fault, where it is one: `amount`. */
+    /** The field at fault, if there is one: `amount`. */
     this.field = body.param ?? null;
-    /** What is wrong, for people, in the service's words. */
+    /** The service's message, for people. */
     this.reason = body.message ?? '';
-    /** The id that the sandbox's log has for this call. */
+    /** The request id, which is also in the sandbox's log. */
     this.requestId = body.requestId ?? null;
-    /** The answer's headers, with lower-case names: `retry-after`. */
+    /** The headers of the response, with lower-case names: `retry-after`. */
     this.headers = headers;
   }
 }
 
-/** The sandbox could not be started, or ended before it was asked to. The message has the end of its log. */
+/** The sandbox could not start, or ended unexpectedly. The message contains the end of its log. */
 class SandboxError extends Error {
   /**
    * @param {string} message
-   * @param {string} [log] what the sandbox wrote to standard error
+   * @param {string} [log] text that the sandbox wrote to standard error
    * @param {ErrorOptions} [options]
    */
   constructor(message, log = '', options) {
     const end = log.trimEnd().split('\n').slice(-20).join('\n');
     super(end === '' ? message : `${message}\nThe end of its log:\n${end}`, options);
     this.name = 'SandboxError';
-    /** What the sandbox wrote to standard error; of a long one the end. */
+    /** Text that the sandbox wrote to standard error, or its end if it is long. */
     this.log = log;
   }
 }

@@ -1,4 +1,4 @@
-// What an event is called and about, in either format of webhooks.
+// Type and object of an event, in either webhook format.
 
 'use strict';
 
@@ -13,13 +13,13 @@ function typeOf(event) {
 }
 
 /**
- * The id of what it is about.
+ * Returns the id of the object of an event.
  *
  * @param {Event} event
  * @returns {string | undefined}
  */
 function aboutOf(event) {
-  // The legacy body of a refund has the invoice too.
+  // A refund's legacy body also contains the invoice.
   const object = 'event' in event ? event.object ?? event.invoice : event.data?.object;
   return /** @type {{id?: string} | null | undefined} */ (object)?.id;
 }

@@ -1,4 +1,4 @@
-// What the sandbox pretends to be wrong, for some calls or until it is ended.
+// Simulated faults, for some requests or until they are cleared.
 
 'use strict';
 
@@ -10,24 +10,24 @@ class Faults {
     this.#client = client;
   }
 
-  /** Adds a fault as the control takes it. @param {import('./api').Fault} fault */
+  /** Adds a fault in the control's format. @param {import('./api').Fault} fault */
   async add(fault) {
     await this.#client.request('POST', '/sandbox/faults', { body: fault });
   }
 
   /**
-   * The next calls of a route are refused.
+   * Makes the next requests to a route fail.
    *
    * @param {string} route `POST /v1/invoices`
-   * @param {number} [status] from 400 to 599; 503 if not given
-   * @param {number} [times] how many calls; 1 if not given
+   * @param {number} [status] from 400 to 599; default 503
+   * @param {number} [times] number of requests; default 1
    */
   async refuse(route, status = 503, times = 1) {
     await this.add({ route, status, times });
   }
 
   /**
-   * The next calls of a route are answered late.
+   * Delays the responses to the next requests to a route.
    *
    * @param {string} route
    * @param {number} delayMs at most 60,000
@@ -38,7 +38,7 @@ class Faults {
   }
 
   /**
-   * The next calls of a route do their work, and the connection is closed without an answer.
+   * Lets the next requests to a route do their work, but closes the connection without a response.
    *
    * @param {string} route
    * @param {number} [times]
@@ -47,17 +47,17 @@ class Faults {
     await this.add({ route, dropAnswer: true, times });
   }
 
-  /** No address is left for new customers and newly picked coins, until `clear()`. */
+  /** Leaves no address for new customers and newly chosen coins, until `clear()`. */
   async emptyPool() {
     await this.add({ pool: 'empty' });
   }
 
-  /** No rate is fresh enough to quote a coin of live mode, until `clear()`. */
+  /** Leaves no rate fresh enough to quote a coin of live mode, until `clear()`. */
   async staleRates() {
     await this.add({ rates: 'stale' });
   }
 
-  /** Ends every fault. */
+  /** Clears every fault. */
   async clear() {
     await this.#client.request('DELETE', '/sandbox/faults');
   }

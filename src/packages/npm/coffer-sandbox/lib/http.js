@@ -1,4 +1,4 @@
-// One call by HTTP, on a connection of its own. It is not `fetch`, which tests replace by what answers in its place.
+// One HTTP request on its own connection. Not `fetch`, because tests replace `fetch` by mocks.
 
 'use strict';
 
@@ -11,8 +11,8 @@ const { clearTimeout, setTimeout } = require('./timers.js');
  * @param {string} method
  * @param {URL} url
  * @param {{headers?: Record<string, string>, body?: string, timeoutMs: number}} options
- * @returns {Promise<Answer>} whatever the status is
- * @throws what node throws where nothing answers
+ * @returns {Promise<Answer>} for any status
+ * @throws the error of node if there is no response
  */
 function call(method, url, { headers = {}, body, timeoutMs }) {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// A webhook receiver inside the sandbox: a test needs no server of its own, and what came stays there to be read.
+// A webhook receiver inside the sandbox: a test needs no server, and received webhooks stay readable.
 
 'use strict';
 
@@ -8,9 +8,9 @@ const { aboutOf, typeOf } = require('./event.js');
 const { verifySignature } = require('./signature.js');
 const { elapsed, pause } = require('./timers.js');
 
-/** How long the control is asked to wait at once; it takes whole seconds. */
+/** Maximum wait of one request, in seconds. The control accepts whole seconds. */
 const ASK_SECONDS_MAX = 30;
-/** The pause between reads where the control cannot wait: for what is about one object, or for less than a second. */
+/** Pause between reads if the control cannot wait: for events of one object, or for less than a second. */
 const PAUSE_MS = 50;
 
 /** @typedef {import('./api').EventType} EventType */
@@ -32,30 +32,30 @@ class Inbox {
     this.#client = client;
     this.#secrets = secrets;
     this.#name = name;
-    /** Where it takes webhooks. */
+    /** The URL that receives webhooks. */
     this.url = url;
   }
 
   /**
-   * What came, oldest first.
+   * Returns the received webhooks, oldest first.
    *
    * @template {EventType} [Type=EventType]
    * @param {Type} [type] only events of this type
    * @returns {Promise<import('./api').InboxMessage<Type, Of>[]>}
-   * @throws {SandboxError} where a signature does not fit
+   * @throws {SandboxError} if a signature is wrong
    */
   async list(type) {
     return this.#read(type, undefined);
   }
 
   /**
-   * The first that came of this type, or will come within the time. The same each time it is asked for.
+   * Returns the first webhook of this type, and waits for it if necessary. Repeated calls return the same webhook.
    *
    * @template {EventType} Type
    * @param {Type} type
    * @param {import('./api').WaitOptions} [options]
    * @returns {Promise<import('./api').InboxMessage<Type, Of>>}
-   * @throws {SandboxError} where none comes, or a signature does not fit
+   * @throws {SandboxError} if none arrives, or a signature is wrong
    */
   async wait(type, { timeoutMs = 10_000, about } = {}) {
     const until = elapsed() + timeoutMs;
@@ -66,7 +66,7 @@ class Inbox {
       const leftMs = until - elapsed();
       if (!(leftMs > 0)) break;
       const seconds = Math.min(Math.floor(leftMs / 1000), ASK_SECONDS_MAX);
-      // The control waits for the first of the type, of whatever object.
+      // The control waits for the first webhook of the type, for any object.
       if (id === undefined && seconds > 0) await this.#read(type, `${seconds}s`);
       else await pause(Math.min(leftMs, PAUSE_MS));
     }
@@ -75,7 +75,7 @@ class Inbox {
   }
 
   /**
-   * What it answers from now on; without fields 200 again.
+   * Sets the response from now on. Without fields it is 200 again.
    *
    * @param {import('./api').InboxBehaviour} [behaviour]
    */
@@ -83,7 +83,7 @@ class Inbox {
     await this.#client.request('PUT', '/sandbox/inbox/{name}', { params: { name: this.#name }, body: behaviour });
   }
 
-  /** Empties it; it answers 200 again. */
+  /** Empties the inbox. Its response is 200 again. */
   async clear() {
     await this.#client.request('DELETE', '/sandbox/inbox/{name}', { params: { name: this.#name } });
   }
@@ -99,7 +99,7 @@ class Inbox {
     });
     return data.map((/** @type {InboxEntry} */ entry) => {
       const header = entry.headers['x-service-signature'];
-      // The time of one that came long ago, by a clock that was moved, is not of interest.
+      // The age is not checked: the clock may have been moved since a webhook arrived.
       const fits = (/** @type {string} */ secret) => (
         verifySignature(entry.body, header, secret, { toleranceSeconds: Infinity }));
       if (!this.#secrets.some(fits)) {

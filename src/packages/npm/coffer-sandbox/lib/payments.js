@@ -1,4 +1,4 @@
-// Payments on the simulated chains: made, confirmed, lost, reorganised away. No chain and no coin is involved.
+// Payments on the simulated chains: created, confirmed, dropped, removed by a reorg. No real chain or coin is involved.
 
 'use strict';
 
@@ -20,9 +20,9 @@ class Payments {
   }
 
   /**
-   * Puts a payment on a chain as the control does, and leaves it seen. For an invoice or an address, of either mode.
+   * Puts a payment to an invoice or an address on a chain, of either mode. The payment stays unconfirmed.
    *
-   * @param {import('./api').SeePayment} payment without `amount`: what is due
+   * @param {import('./api').SeePayment} payment without `amount`: the amount due
    * @returns {Promise<Payment>}
    */
   async see(payment) {
@@ -31,7 +31,7 @@ class Payments {
   }
 
   /**
-   * Pays what is due.
+   * Pays the amount due.
    *
    * @param {Id} invoice
    * @param {PayOptions} [options]
@@ -41,7 +41,7 @@ class Payments {
   }
 
   /**
-   * Pays half of what is due.
+   * Pays half of the amount due.
    *
    * @param {Id} invoice
    * @param {PayOptions} [options]
@@ -51,7 +51,7 @@ class Payments {
   }
 
   /**
-   * Pays one and a half times what is due.
+   * Pays one and a half times the amount due.
    *
    * @param {Id} invoice
    * @param {PayOptions} [options]
@@ -72,7 +72,7 @@ class Payments {
   }
 
   /**
-   * Moves the clock to a second after the invoice's deadline, if it is before it, and pays then.
+   * Moves the clock to a second after the invoice's deadline, unless it has passed, and then pays.
    *
    * @param {Id} invoice
    * @param {PayOptions} [options]
@@ -92,27 +92,27 @@ class Payments {
     return this.#move(payment, { state: 'confirmed' });
   }
 
-  /** It will never be confirmed. @param {Id} payment @returns {Promise<Payment>} */
+  /** Drops a payment: it will never be confirmed. @param {Id} payment @returns {Promise<Payment>} */
   async drop(payment) {
     return this.#move(payment, { state: 'dropped' });
   }
 
-  /** Its block is reorganised away: it is seen again. @param {Id} payment @returns {Promise<Payment>} */
+  /** Removes a payment's block by a reorg: it is unconfirmed again. @param {Id} payment @returns {Promise<Payment>} */
   async reorganise(payment) {
     return this.#move(payment, { state: 'orphaned' });
   }
 
-  /** A dropped one is seen after all. @param {Id} payment @returns {Promise<Payment>} */
+  /** Makes a dropped payment appear again. @param {Id} payment @returns {Promise<Payment>} */
   async reappear(payment) {
     return this.#move(payment, { state: 'seen' });
   }
 
   /**
-   * It is dropped, and another is in its place.
+   * Drops a payment and puts another in its place.
    *
    * @param {Id} payment
-   * @param {import('./api').ReplacePayment} [by] without `amount`: the same
-   * @returns {Promise<Payment>} the other
+   * @param {import('./api').ReplacePayment} [by] without `amount`: the same amount
+   * @returns {Promise<Payment>} the new payment
    */
   async replace(payment, by = {}) {
     if (by.amount !== undefined && by.amount !== null) amountOf(by.amount, 'amount');
@@ -120,7 +120,7 @@ class Payments {
   }
 
   /**
-   * The invoice as it is now, of either mode.
+   * Returns the current invoice, of either mode.
    *
    * @param {Id} invoice
    * @returns {Promise<Invoice>}
@@ -154,7 +154,7 @@ class Payments {
   }
 
   /**
-   * So many halves of what is due, in the invoice's coin, which is picked where none is.
+   * Returns `count` halves of the amount due in the invoice's coin. Chooses a coin if the invoice has none.
    *
    * @param {Id} id
    * @param {bigint} count

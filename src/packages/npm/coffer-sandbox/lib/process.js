@@ -1,7 +1,7 @@
-// The sandbox as a process: its start, its log, its end.
+// The sandbox's process: its start, log and end.
 //
-// What always holds: its standard input is a pipe that only this process holds, and it ends when that closes. So it
-// ends with this process, however that ends, and it keeps no event loop running that has nothing else to do.
+// Invariant: the sandbox's standard input is a pipe that only this process holds, and the sandbox ends when the pipe
+// closes. It therefore ends with this process in every case, and keeps no idle event loop running.
 
 'use strict';
 
@@ -13,20 +13,20 @@ const { findBinary } = require('./binary.js');
 const { SandboxError } = require('./error.js');
 const { within } = require('./timers.js');
 
-/** Of a longer log the end is kept. */
+/** Characters of the log to keep. Of a longer log the end is kept. */
 const LOG_CHARACTERS_MAX = 256 * 1024;
-/** How long a sandbox has for its end, in milliseconds; one that did not get ready has less. */
+/** How long a sandbox may take to end, in milliseconds. One that did not become ready has less time. */
 const END_MS_MAX = 10_000;
 const FAILED_END_MS_MAX = 1000;
 
-/** The name of a sandbox's own file. What it keeps beside it, snapshots too, has a name that begins so. */
+/** File name of a sandbox. The names of files beside it, such as snapshots, have the same start. */
 const FILE = /^coffer-sandbox-[0-9a-f]{16}\.db$/;
 
 /** @typedef {import('./api').StartOptions} StartOptions */
 /** @typedef {import('./api').Ready} Ready */
 
 /**
- * The arguments: what is asked for, and what is needed of that which is not.
+ * Returns the arguments, with the defaults that the caller did not set.
  *
  * @param {string[]} asked
  * @param {string} level
@@ -43,7 +43,7 @@ function argumentsOf(asked, level) {
 }
 
 /**
- * The environment. What is set there for another Coffer is not for this one.
+ * Returns the environment, without the variables of another Coffer.
  *
  * @param {Record<string, string | undefined>} asked
  */
@@ -77,9 +77,9 @@ class Process {
     this.program = findBinary(binary);
     this.#child = spawn(this.program, argumentsOf(args, log), { stdio: 'pipe', env: environmentOf(env) });
     const { stderr, stdin, stdout } = this.#child;
-    // Closed before it was read: its end is told elsewhere.
+    // The pipe closed before it was read. The exit is reported elsewhere.
     stdin.on('error', () => {});
-    /** @type {Promise<Ready>} resolved with the line that says so; what else is said there is log. */
+    /** @type {Promise<Ready>} resolves with the ready line; other lines are added to the log. */
     this.ready = new Promise((resolve) => {
       lines(stdout, (line) => {
         const ready = readyOf(line);
@@ -88,7 +88,7 @@ class Process {
       });
     });
     lines(stderr, (line) => this.#keep(line, onLog));
-    /** Resolved at its end. */
+    /** Resolves when the process has ended. */
     this.ended = this.#awaitEnd();
   }
 
@@ -96,7 +96,7 @@ class Process {
     return this.#child.pid;
   }
 
-  /** What it has written to standard error. */
+  /** The text that it wrote to standard error. */
   get log() {
     return this.#log;
   }
@@ -118,7 +118,7 @@ class Process {
     try {
       const [code, signal] = await once(child, 'exit');
       this.#end = signal === null ? `exit code ${code}` : signal;
-      // All that it said is read then. Another process could hold its output open for ever.
+      // All output is read by then. Another process could hold the output open forever.
       await within(closed, 1000, () => new Error()).catch(() => {});
     } catch (error) {
       const { code } = /** @type {{code?: string}} */ (error);
@@ -129,7 +129,7 @@ class Process {
     }
   }
 
-  /** From here on it does not keep this process running. */
+  /** Lets this process exit while the sandbox runs. */
   unref() {
     this.#child.unref();
     for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {
@@ -138,10 +138,10 @@ class Process {
   }
 
   /**
-   * Ends it, and waits for its end.
+   * Stops it and waits for its end.
    *
-   * @param {string} [file] its file, which is removed where it cannot have been by itself
-   * @param {number} [endMsMax] how long it has for its end, in milliseconds; then it is killed
+   * @param {string} [file] its file, which is removed if the process could not remove it
+   * @param {number} [endMsMax] time limit in milliseconds, after which it is killed
    * @returns {Promise<void>}
    */
   stop(file, endMsMax = END_MS_MAX) {
@@ -159,7 +159,7 @@ class Process {
       await within(this.ended, endMsMax, () => new Error());
       wait = '';
     } catch {
-      // One that did not get ready has not said where it is.
+      // A process that did not become ready has not reported its file.
       left ??= openFile(this.pid);
       this.#child.kill('SIGKILL');
       await this.ended;
@@ -171,7 +171,7 @@ class Process {
 }
 
 /**
- * The sandbox's own file that a process has open, as Linux tells it.
+ * Returns the database that a sandbox process has open, from /proc.
  *
  * @param {number | undefined} pid
  * @returns {string | undefined}
@@ -186,7 +186,7 @@ function openFile(pid) {
 }
 
 /**
- * Removes a sandbox's own file, with what is kept beside it.
+ * Removes a sandbox's file and the files beside it.
  *
  * @param {string} file
  */
@@ -198,7 +198,7 @@ function remove(file) {
       if (name.startsWith(basename(file))) rmSync(join(folder, name), { force: true });
     }
   } catch {
-    // The folder is gone, and they with it; or they are another user's.
+    // The directory is gone with its files, or it belongs to another user.
   }
 }
 

@@ -1,7 +1,6 @@
-// A webhook receiver in the test's own process, on a free port. It refuses what is not signed as it should be.
+// A webhook receiver in the test's own process, on a free port. It refuses webhooks without a valid signature.
 //
-// What always holds: an event that `next` has handed out is not handed out again, and a wait that ends in vain says
-// what came instead.
+// Invariant: `next` returns each event once. The error of a wait without success lists the events that arrived instead.
 
 'use strict';
 
@@ -23,25 +22,25 @@ const BODY_BYTES_MAX = 1024 * 1024;
 class Receiver {
   #server;
   #secrets;
-  /** @type {Event[]} came, and not handed out */
+  /** @type {Event[]} received but not returned yet */
   #waiting = [];
   /** @type {{fits: Fits, take: (event: Event) => void}[]} */
   #takers = [];
   /** @type {{status: number, times: number}} */
   #answer = { status: 200, times: 0 };
 
-  /** @param {string[]} secrets one of which must have signed */
+  /** @param {string[]} secrets accepted signing secrets */
   constructor(secrets) {
     this.#secrets = secrets;
-    /** Where it takes webhooks. */
+    /** The URL that receives webhooks. */
     this.url = '';
     /**
-     * Every webhook whose signature fits, in the order of arrival.
+     * Every webhook with a valid signature, in the order of arrival.
      * @type {import('./api').Webhook<Of>[]}
      */
     this.received = [];
     /**
-     * Every webhook that was refused, with the reason.
+     * Every refused webhook, with the reason.
      * @type {import('./api').RefusedWebhook[]}
      */
     this.refused = [];
@@ -56,7 +55,7 @@ class Receiver {
   async listen() {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
-    // It keeps no process running that has nothing else to do.
+    // The server does not keep an idle process running.
     this.#server.unref();
     const { port } = /** @type {import('node:net').AddressInfo} */ (this.#server.address());
     this.url = `http://127.0.0.1:${port}/`;
@@ -64,13 +63,13 @@ class Receiver {
   }
 
   /**
-   * Hands out the next event: the first that came and was not handed out, or that comes within the time.
+   * Returns the next event: the first one received and not returned yet. Waits for it if necessary.
    *
    * @template {EventType} [Type=EventType]
    * @param {Type} [type] only events of this type
    * @param {import('./api').WaitOptions} [options]
    * @returns {Promise<import('./api').WebhookBody<Of, Type>>}
-   * @throws {SandboxError} where none comes
+   * @throws {SandboxError} if none arrives
    */
   async next(type, { timeoutMs = 10_000, about } = {}) {
     const id = about === undefined ? undefined : idOf(about);
@@ -82,17 +81,17 @@ class Receiver {
   }
 
   /**
-   * Answers the next webhooks with a status; what is not 2xx is sent again when the clock is moved. Those are kept in
-   * `received` too, but `next` does not hand them out.
+   * Sets the status of the next responses. A webhook whose status is not 2xx is sent again when the clock is moved.
+   * `received` also contains these webhooks, but `next` does not return them.
    *
    * @param {number} status
-   * @param {number} [times] how many; 1 if not given
+   * @param {number} [times] number of responses; default 1
    */
   respond(status, times = 1) {
     this.#answer = { status, times };
   }
 
-  /** Ends it: what is sent from now on is refused a connection. */
+  /** Stops it. Further connections are refused. */
   async close() {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
@@ -128,7 +127,7 @@ class Receiver {
     });
   }
 
-  /** @param {http.IncomingMessage} request @returns {Promise<number>} the status to answer */
+  /** @param {http.IncomingMessage} request @returns {Promise<number>} the status of the response */
   async #take(request) {
     /** @type {Buffer[]} */
     const parts = [];
@@ -143,7 +142,7 @@ class Receiver {
     const body = raw.toString('utf8');
     const event = eventOf(body);
     const header = headers['x-service-signature'];
-    // No time is too old: a test may have stopped the clock that it would be compared with.
+    // The age is not checked: a test may have stopped the clock for the comparison.
     const signed = this.#secrets.some((secret) => verifySignature(raw, header, secret, { toleranceSeconds: Infinity }));
     if (request.method !== 'POST' || !signed || event === undefined) {
       const reason = signed ? 'a request that is no event' : 'a signature that does not fit';

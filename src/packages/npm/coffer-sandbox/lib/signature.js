@@ -5,22 +5,22 @@
 const { createHmac, timingSafeEqual } = require('node:crypto');
 const { now } = require('./timers.js');
 
-/** What the secrets of endpoints begin with. */
+/** Prefix of the secrets of endpoints. */
 const PREFIX = 'whsec_';
 
 /**
- * Whether a webhook's signature fits its raw body and its time is near.
+ * Returns true if a webhook's signature fits its raw body and its time is recent.
  *
- * @param {string | Uint8Array} body the raw body, as it came: not parsed and written again
+ * @param {string | Uint8Array} body the raw body as received, not parsed and serialised again
  * @param {string | string[] | null | undefined} header the value of X-Service-Signature
- * @param {string} secret the endpoint's secret as it stands; of an invoice's own webhookUrl the legacy secret
- * @param {{toleranceSeconds?: number, now?: number}} [options] `toleranceSeconds`: how far the signature's time may be
- *   from now, 300 if not given; `now`: Unix time in seconds, the clock's if not given
- * @returns {boolean} false too where the header is missing or is no such text
- * @throws {TypeError} where the secret is empty, also behind `whsec_`, or the body is not the raw one
+ * @param {string} secret the endpoint's complete secret, or the legacy secret for an invoice's own webhookUrl
+ * @param {{toleranceSeconds?: number, now?: number}} [options] `toleranceSeconds`: maximum difference between the
+ *   signature's time and now, default 300; `now`: Unix time in seconds, default the clock's time
+ * @returns {boolean} also false if the header is missing or malformed
+ * @throws {TypeError} if the secret is empty, even after `whsec_`, or the body is not the raw body
  */
 function verifySignature(body, header, secret, { toleranceSeconds = 300, now: at = now() / 1000 } = {}) {
-  // Anybody could sign with an empty key.
+  // Anyone could sign with an empty key.
   if (typeof secret !== 'string' || ['', PREFIX].includes(secret)) {
     throw new TypeError('secret must be a text that is not empty');
   }
@@ -31,7 +31,7 @@ function verifySignature(body, header, secret, { toleranceSeconds = 300, now: at
   const times = parts.filter(([name]) => name === 't').map(([, value]) => value ?? '');
   const [time] = times;
   if (times.length !== 1 || !/^[0-9]{1,15}$/.test(time)) return false;
-  // In this form, so that what is no number is too far away.
+  // This form of the comparison also refuses NaN.
   if (!(Math.abs(at - Number(time)) <= toleranceSeconds)) return false;
   const wanted = createHmac('sha256', secret).update(`${time}.`).update(body).digest();
   let fits = false;

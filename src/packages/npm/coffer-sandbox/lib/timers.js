@@ -1,5 +1,5 @@
-// Timers and the time of node itself, as they are when this is loaded: a test that replaces the global ones does not stop
-// the sandbox.
+// The original timers and time of node, saved when this module is loaded. A test that replaces the global ones does not
+// stop the sandbox.
 
 'use strict';
 
@@ -13,19 +13,19 @@ const now = () => RealDate.now();
 
 const readElapsed = performance.now.bind(performance);
 
-/** Milliseconds since this process began; no clock that is set moves them. */
+/** Milliseconds since this process began, on the monotonic clock. */
 const elapsed = () => readElapsed();
 
 /** @param {number} milliseconds @returns {Promise<void>} */
 const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
 
 /**
- * The promise's result; after so long an error instead.
+ * Returns the promise's result, or rejects after a timeout.
  *
  * @template T
  * @param {Promise<T>} promise
  * @param {number} milliseconds
- * @param {() => Error} late makes the error
+ * @param {() => Error} late creates the error
  * @returns {Promise<T>}
  */
 function within(promise, milliseconds, late) {

@@ -1,5 +1,5 @@
-// Fifty tests at once with vitest, each with a sandbox of its own, beside other files like this one: none meets
-// another. What a test costs more by that, its start and its end, is written to the file that COSTS names.
+// Fifty parallel tests with vitest, each with its own sandbox, beside other files like this one. They must not affect
+// each other. The cost of start and end of each sandbox is written to the file that COSTS names.
 
 import { appendFileSync } from 'node:fs';
 import { startCoffer } from 'coffer-sandbox';
@@ -15,7 +15,7 @@ describe.concurrent('each has a sandbox of its own', () => {
     try {
       const receiver = await coffer.receiver();
       const frozen = await coffer.clock.freeze();
-      // In one and the same service these would be one order.
+      // In a shared service these would be one order.
       const count = 1 + (number % 3);
       const made = [];
       for (let each = 0; each < count; each += 1) {
@@ -28,7 +28,7 @@ describe.concurrent('each has a sandbox of its own', () => {
       expect((await coffer.state()).counts).toMatchObject({ invoices: count, payments: 1, deliveriesPending: 0 });
       const own = new Set(made.map(({ id }) => id));
       expect(receiver.received.every(({ event }) => own.has(event.data.object.id))).toBe(true);
-      // Created, each; detected and confirmed, the one that is paid; expired, the others.
+      // All invoices are created. The paid one is also detected and confirmed, and the others expire.
       expect(receiver.received.length).toBe(count + 2 + count - 1);
     } finally {
       const ending = performance.now();

@@ -1,4 +1,4 @@
-// Jest's fake timers, which are there before or after the package.
+// Jest's fake timers, installed before and after the package is loaded.
 
 'use strict';
 

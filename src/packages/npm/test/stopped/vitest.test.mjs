@@ -1,4 +1,4 @@
-// Vitest's fake timers, which are there before the package.
+// Vitest's fake timers, installed before the package is loaded.
 
 import { expect, test, vi } from 'vitest';
 import waits from './waits.cjs';

@@ -1,10 +1,10 @@
-// What a test does whose timers and clock are stopped: all waits of the package end, and in their own time.
+// A test with stopped timers and clock: all waits of the package still end in real time.
 
 'use strict';
 
 const ORDER = { amount: '5.00', currency: 'EUR' };
 
-/** What the waits that end in vain say. */
+/** Checks the errors of waits without success. */
 module.exports = async function waits(startCoffer) {
   const coffer = await startCoffer();
   try {

@@ -1,4 +1,4 @@
-// What a user writes in TypeScript, at its strictest: all of it has a type.
+// Correct use in the strictest TypeScript settings: everything has a type.
 
 import { Coffer, CofferError, SandboxError, startCoffer, verifySignature } from 'coffer-sandbox';
 

@@ -1,4 +1,4 @@
-// Each line below this function's head is a mistake, and the type checker has to find every one of them.
+// Each line in this function is a mistake that the type checker must report.
 
 import { Coffer, startCoffer, verifySignature } from 'coffer-sandbox';
 

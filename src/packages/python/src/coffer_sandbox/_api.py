@@ -1,4 +1,4 @@
-"""The calls of /v1 that a shop makes, with one key. A call that has no method here is made with request()."""
+"""The /v1 operations that a shop calls, with one key. Other operations are available through request()."""
 
 from typing import Any, List, Mapping, Optional, Union
 from urllib.parse import quote
@@ -6,25 +6,25 @@ from urllib.parse import quote
 from ._http import JSON, send
 from ._models import Amount, Balance, Deposit, Event, Invoice, LedgerEntry, Payout, Refund, to_amount
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
 InvoiceOrId = Union[Invoice, str]
 
 
 def id_of(value: Any) -> str:
-    """The id of an object, or the id itself, as a part of a path."""
+    """Returns the id of an object, or the id itself, as a part of a path."""
     return quote(value if isinstance(value, str) else value.id, safe="")
 
 
 class Api:
-    """Coffer with one key, which says whether it is test or live mode."""
+    """Coffer with one key, which determines test or live mode."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url
-        """Where Coffer answers, without `/v1`."""
+        """The base URL, without `/v1`."""
         self.key = key
-        """The secret key that calls are made with."""
+        """The secret key of the requests."""
 
     def request(
         self,
@@ -37,11 +37,11 @@ class Api:
         headers: Optional[Mapping[str, str]] = None,
         timeout: float = 60.0,
     ) -> JSON:
-        """Makes a call and gives the JSON of its answer: `request("GET", "/v1/merchant")`.
+        """Sends a request and returns the JSON of its response: `request("GET", "/v1/merchant")`.
 
-        Raises ApiError where Coffer refuses it, and NoAnswerError where none comes within timeout seconds.
+        Raises ApiError if Coffer refuses it, and NoAnswerError if no response comes within timeout seconds.
         """
-        # The controls of the sandbox take no key.
+        # The controls of the sandbox need no key.
         own = {} if path.startswith("/sandbox") and key is None else {"X-API-Key": key or self.key}
         return send(self.url, method, path, body, query, {**own, **(headers or {})}, timeout)
 
@@ -61,7 +61,7 @@ class Api:
         customer_email: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Invoice:
-        """Creates an invoice over an amount in EUR or USD, or answers the one that has this order_id."""
+        """Creates an invoice in EUR or USD, or returns the one with this order_id."""
         body = {
             "amount": to_amount("amount", amount),
             "currency": currency,
@@ -79,7 +79,7 @@ class Api:
         return Invoice.read(self.request("POST", "/v1/invoices", body, headers=headers))
 
     def invoice(self, invoice: InvoiceOrId) -> Invoice:
-        """Reads an invoice as it is now."""
+        """Returns the current invoice."""
         return Invoice.read(self.request("GET", f"/v1/invoices/{id_of(invoice)}"))
 
     def invoices(
@@ -90,21 +90,21 @@ class Api:
         return [Invoice.read(each) for each in self.request("GET", "/v1/invoices", query=query)["data"]]
 
     def select(self, invoice: InvoiceOrId, asset: str) -> Invoice:
-        """Picks the coin of an invoice, which fixes its rate, and claims its deposit address."""
+        """Chooses the coin of an invoice, which fixes its rate and assigns its address."""
         return Invoice.read(self.request("POST", f"/v1/invoices/{id_of(invoice)}/select", {"asset": asset}))
 
     def balance(self, currency: str = "EUR") -> Balance:
-        """Reads the balance in EUR or USD."""
+        """Returns the balance in EUR or USD."""
         balances = [Balance.read(each) for each in self.request("GET", "/v1/balances")["data"]]
         return next(each for each in balances if each.currency == currency)
 
     def ledger(self, *, currency: Optional[str] = None, limit: int = 200) -> List[LedgerEntry]:
-        """Lists the newest bookings, newest first, at most 200."""
+        """Lists the newest ledger entries, newest first, at most 200."""
         query = {"currency": currency, "limit": limit}
         return [LedgerEntry.read(each) for each in self.request("GET", "/v1/ledger", query=query)["data"]]
 
     def events(self, *, type: Optional[str] = None, object: Any = None, limit: int = 200) -> List[Event]:
-        """Lists the newest events, newest first, at most 200: of a type, or of an invoice or a payout."""
+        """Lists the newest events, newest first, at most 200: of a type, or about an invoice or a payout."""
         about = None if object is None else id_of(object)
         query = {"type": type, "object": about, "limit": limit}
         return [Event.read(each) for each in self.request("GET", "/v1/events", query=query)["data"]]
@@ -115,15 +115,15 @@ class Api:
         return Payout.read(self.request("POST", "/v1/payouts", body))
 
     def payout(self, payout: Union[Payout, str]) -> Payout:
-        """Reads a payout as it is now."""
+        """Returns the current payout."""
         return Payout.read(self.request("GET", f"/v1/payouts/{id_of(payout)}"))
 
     def refund(self, refund: Union[Refund, str]) -> Refund:
-        """Reads a refund as it is now."""
+        """Returns the current refund."""
         return Refund.read(self.request("GET", f"/v1/refunds/{id_of(refund)}"))
 
     def customer_addresses(self, customer: str) -> JSON:
-        """Makes or reads the static addresses of a customer, as JSON."""
+        """Creates or reads the static addresses of a customer, as JSON."""
         return self.request("POST", f"/v1/customers/{id_of(customer)}/addresses")
 
     def deposits(self, *, customer: Optional[str] = None, limit: int = 100) -> List[Deposit]:

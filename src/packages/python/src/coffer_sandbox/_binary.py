@@ -1,4 +1,4 @@
-"""Which program is run: the one that is named, else the wheel's own, else `coffer` of the PATH."""
+"""Finds the program: an explicit one, else the wheel's own, else `coffer` in PATH."""
 
 import functools
 import os
@@ -12,18 +12,18 @@ from typing import Optional
 
 from .errors import SandboxError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
 DISTRIBUTION = "coffer-sandbox"
 
 
 class CofferVersionWarning(UserWarning):
-    """The program that is run is of another version than this package."""
+    """The version of the program differs from the version of this package."""
 
 
 def package_version() -> Optional[str]:
-    """The version of this package; None where it runs from its source."""
+    """Returns the version of this package, or None if it runs from its source."""
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -31,9 +31,9 @@ def package_version() -> Optional[str]:
 
 
 def find_binary(named: Optional[str] = None) -> str:
-    """The path of the program: the one named here, that of the variable COFFER_BINARY, the wheel's own, or the PATH's.
+    """Returns the path of the program: `named`, else COFFER_BINARY, else the wheel's own, else the one in PATH.
 
-    Raises SandboxError where there is none.
+    Raises SandboxError if there is none.
     """
     named = named or os.environ.get("COFFER_BINARY")
     if named:
@@ -51,22 +51,22 @@ def find_binary(named: Optional[str] = None) -> str:
 
 
 def _of_wheel() -> Optional[str]:
-    """The program that was installed with this package, wherever that has its scripts."""
+    """Returns the program installed with this package, in any scripts directory."""
     try:
         files = metadata.files(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         files = []
     candidates = [str(file.locate()) for file in files if file.name == "coffer" and file.parent.name == "bin"]
     candidates.append(os.path.join(sysconfig.get_path("scripts"), "coffer"))
-    # Where `pip install --target` puts it.
+    # The location that `pip install --target` uses.
     candidates.append(os.path.join(os.path.dirname(os.path.dirname(__file__)), "bin", "coffer"))
     return next((path for path in candidates if os.access(path, os.X_OK) and os.path.isfile(path)), None)
 
 
 def check_version(binary: str) -> str:
-    """The version of a program. Warns once where it is not that of this package.
+    """Returns the version of a program. Warns once if it differs from this package's version.
 
-    Raises SandboxError where the program is not Coffer.
+    Raises SandboxError if the program is not Coffer.
     """
     status = os.stat(binary)
     version = _ask_version(binary, status.st_mtime_ns, status.st_size)
@@ -80,7 +80,7 @@ def check_version(binary: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def _ask_version(binary: str, _modified: int, _size: int) -> str:
-    """What a program answers to --version; asked once for each program, not for each test."""
+    """Returns the program's response to --version. Each program is asked once, not for each test."""
     try:
         done = subprocess.run(
             [binary, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False

@@ -1,4 +1,4 @@
-"""The sandbox's controls: its clock, payments on its chains, what is wrong with it, and its own receiver."""
+"""The sandbox's controls: its clock, payments on its chains, faults, and its own receiver."""
 
 import json
 import math
@@ -12,12 +12,12 @@ from ._models import Amount, Event, to_amount, to_time
 from ._signature import verify_signature
 from .errors import WaitTimeoutError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
-# How long the control is asked to wait at once, in seconds.
+# Maximum wait of one request to the control, in seconds.
 ASK_SECONDS_MAX = 30.0
-# The pause between reads where less than a second is left.
+# Pause between reads if less than a second is left, in seconds.
 PAUSE_SECONDS = 0.05
 
 if TYPE_CHECKING:
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """The sandbox's clock: real time, moved forward. Signatures are of real time all the same."""
+    """The sandbox's clock: real time, moved forward. Signatures always use real time."""
 
     def __init__(self, coffer: "Coffer") -> None:
         self._coffer = coffer
 
     def now(self) -> datetime:
-        """The time that it shows, in UTC."""
+        """Returns the current time, in UTC."""
         return to_time(self._coffer.state()["time"])
 
     def advance(self, by: Union[timedelta, str]) -> datetime:
-        """Moves it forward by whole seconds or a text like `1d2h30m5s`, at most 3650 days. Answers the new time.
+        """Moves it forward by whole seconds or a text like `1d2h30m5s`, at most 3650 days. Returns the new time.
 
-        What falls due on the way (expiry, retries) is done, each at its own time, when this returns.
+        When it returns, everything due on the way (expiry, retries) is done, each at its own time.
         """
         if isinstance(by, timedelta):
             if by.microseconds or by < timedelta(0):
@@ -46,7 +46,7 @@ class Clock:
         return self._move({"advance": by})
 
     def set(self, to: Union[datetime, str]) -> datetime:
-        """Moves it forward to a moment, which must have a zone and not have passed."""
+        """Moves it forward to a time, which must have a zone and not have passed."""
         if isinstance(to, datetime):
             if to.tzinfo is None:
                 raise ValueError("the moment needs a zone, like tzinfo=timezone.utc")
@@ -54,50 +54,50 @@ class Clock:
         return self._move({"set": to})
 
     def freeze(self) -> datetime:
-        """Stops it: it moves only when it is told to."""
+        """Stops it until it is moved."""
         return self._move({"frozen": True})
 
     def unfreeze(self) -> datetime:
-        """Lets it run on."""
+        """Lets it run again."""
         return self._move({"frozen": False})
 
     def _move(self, how: Mapping[str, object]) -> datetime:
-        # A year of retries takes a while on a machine that is busy.
+        # A year of retries takes a while on a busy machine.
         answer = self._coffer.request("POST", "/sandbox/clock", dict(how), timeout=600.0)
         return to_time(answer["time"])
 
 
 class Payment:
-    """A payment on a simulated chain. It is seen when it is sent, and counts once it is confirmed."""
+    """A payment on a simulated chain. It is seen when sent, and counts when it is confirmed."""
 
     def __init__(self, coffer: "Coffer", answer: Mapping[str, Any]) -> None:
         self._coffer = coffer
         self.id: str = answer["id"]
         self.txid: str = answer["txid"]
         self.state: str = answer["state"]
-        """`seen`, `confirmed`, `dropped`, `own` or `unmatched`, as it was told last."""
+        """The last known state: `seen`, `confirmed`, `dropped`, `own` or `unmatched`."""
 
     def __repr__(self) -> str:
         return f"Payment(id={self.id!r}, txid={self.txid!r}, state={self.state!r})"
 
     def confirm(self) -> "Payment":
-        """Its block is deep enough: it counts."""
+        """Confirms it: its block is deep enough."""
         return self._become({"state": "confirmed"})
 
     def drop(self) -> "Payment":
-        """It vanishes from the chain, before or after it was confirmed."""
+        """Drops it from the chain, before or after its confirmation."""
         return self._become({"state": "dropped"})
 
     def reorganise(self) -> "Payment":
-        """Its block is gone from the chain: it is seen again, and not confirmed."""
+        """Removes its block by a reorg: it is seen again, and not confirmed."""
         return self._become({"state": "orphaned"})
 
     def reappear(self) -> "Payment":
-        """It was dropped, and is seen again."""
+        """Makes a dropped payment appear again."""
         return self._become({"state": "seen"})
 
     def replace(self, amount: Optional[Amount] = None, txid: Optional[str] = None) -> "Payment":
-        """Another takes its place, in whole coins: this one is dropped. Answers the other."""
+        """Replaces it by another payment of an amount in whole coins, and drops it. Returns the other."""
         body: Dict[str, object] = {"state": "replaced", "txid": txid}
         if amount is not None:
             body["amount"] = to_amount("amount", amount)
@@ -115,33 +115,33 @@ class Payment:
 
 
 class Faults:
-    """What is pretended to be wrong. A route is a method and a path of the document: `POST /v1/invoices`."""
+    """Simulated faults. A route is a method and a path of the document: `POST /v1/invoices`."""
 
     def __init__(self, coffer: "Coffer") -> None:
         self._coffer = coffer
 
     def refuse(self, route: Optional[str] = None, *, status: int = 503, times: int = 1) -> None:
-        """The next calls of a route, or of any, are answered with a status of 400 to 599, and do nothing."""
+        """Makes the next requests to a route, or to any, fail with a status of 400 to 599, without effect."""
         self._add({"route": route, "status": status, "times": times})
 
     def delay(self, route: Optional[str] = None, *, by_ms: int, times: int = 1) -> None:
-        """The next calls of a route, or of any, are answered some milliseconds later, at most 60000."""
+        """Delays the responses to the next requests to a route, or to any, by at most 60000 milliseconds."""
         self._add({"route": route, "delayMs": by_ms, "times": times})
 
     def drop_answer(self, route: Optional[str] = None, *, times: int = 1) -> None:
-        """The next calls of a route, or of any, are done, but get no answer: the connection is closed."""
+        """Performs the next requests to a route, or to any, but closes the connection without a response."""
         self._add({"route": route, "dropAnswer": True, "times": times})
 
     def empty_pool(self) -> None:
-        """There is no address for new customers and newly picked coins, until clear()."""
+        """Leaves no address for new customers and newly chosen coins, until clear()."""
         self._add({"pool": "empty"})
 
     def stale_rates(self) -> None:
-        """No rate is fresh enough to quote a coin of live mode, until clear()."""
+        """Leaves no rate fresh enough to quote a coin of live mode, until clear()."""
         self._add({"rates": "stale"})
 
     def clear(self) -> None:
-        """Ends all faults."""
+        """Clears all faults."""
         self._coffer.request("DELETE", "/sandbox/faults")
 
     def _add(self, fault: Mapping[str, object]) -> None:
@@ -150,60 +150,60 @@ class Faults:
 
 @dataclass(frozen=True)
 class Webhook:
-    """A delivery, as a receiver got it."""
+    """A webhook as received."""
 
     headers: Dict[str, str]
-    """With names in small letters."""
+    """The headers, with lower-case names."""
     body: bytes
-    """The raw body, which is what is signed."""
+    """The raw body, which is signed."""
 
     @property
     def json(self) -> Dict[str, Any]:
-        """The body's JSON. In the legacy format it is no event."""
+        """The JSON of the body. In the legacy format it is not an event."""
         return dict(json.loads(self.body))
 
     @property
     def event(self) -> Event:
-        """The event in the body. Raises CofferError where the body is of the legacy format."""
+        """The event in the body. Raises CofferError if the body has the legacy format."""
         return Event.read(self.json)
 
     @property
     def type(self) -> str:
-        """The type of its event, in either format."""
+        """The event type, in either format."""
         told = self.json
         return str(told.get("type") or told.get("event"))
 
     def verify(self, secret: str) -> None:
-        """Raises SignatureError where it is not signed with this secret.
+        """Raises SignatureError if it is not signed with this secret.
 
-        No time is too old: a test may have stopped the clock that it would be compared with.
+        The age is not checked: a test may have stopped the clock for the comparison.
         """
         verify_signature(self.body, self.headers, secret, tolerance=math.inf)
 
 
 class Inbox:
-    """A receiver inside the sandbox, for tests that need no server of their own."""
+    """A receiver inside the sandbox, for tests that need no server."""
 
     def __init__(self, coffer: "Coffer", name: str) -> None:
         self._coffer = coffer
         self._path = f"/sandbox/inbox/{id_of(name)}"
         self.url = coffer.url + self._path
-        """What an endpoint or a webhook_url is pointed at."""
+        """The URL for an endpoint or a webhook_url."""
 
     def messages(self, type: Optional[str] = None) -> List[Webhook]:
-        """What it was sent, oldest first: all, or those of a type."""
+        """Returns the received webhooks, oldest first: all, or those of a type."""
         return self._read({"type": type})
 
     def wait(self, type: Optional[str] = None, *, timeout: float = 30.0) -> Webhook:
-        """The first that it was sent, of a type or of any; waits for it where there is none yet.
+        """Returns the first received webhook of a type, or of any. Waits for it if necessary.
 
         Raises WaitTimeoutError after timeout seconds.
         """
         found = self.messages(type)
         left = timeout
-        # What was waited is counted, as a test may have stopped the clock of Python.
+        # The time is counted, because a test may have stopped Python's clock.
         while not found and left > 0:
-            # The control takes whole seconds.
+            # The control accepts whole seconds.
             waited = float(math.floor(min(left, ASK_SECONDS_MAX))) or min(left, PAUSE_SECONDS)
             if waited >= 1:
                 found = self._read({"type": type, "wait": f"{waited:.0f}s"})
@@ -217,11 +217,11 @@ class Inbox:
         return found[0]
 
     def answer(self, status: int = 200, *, times: Optional[int] = None, delay_ms: int = 0) -> None:
-        """What it answers to the next deliveries, or from now on."""
+        """Sets the response to the next webhooks, or from now on."""
         self._coffer.request("PUT", self._path, {"status": status, "times": times, "delayMs": delay_ms})
 
     def clear(self) -> None:
-        """Empties it."""
+        """Empties the inbox."""
         self._coffer.request("DELETE", self._path)
 
     def _read(self, query: Mapping[str, object]) -> List[Webhook]:

@@ -1,4 +1,4 @@
-"""One call over HTTP, as JSON. Numbers with a point are read as Decimal, and Decimal is sent as text."""
+"""One HTTP request with JSON. Numbers with a point are read as Decimal, and Decimal is sent as text."""
 
 import http.client
 import json
@@ -8,11 +8,11 @@ from urllib.parse import urlencode, urlsplit
 
 from .errors import ApiError, NoAnswerError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
 JSON = Any
-"""What a JSON text holds: dict, list, str, int, Decimal, bool or None."""
+"""The values of a JSON text: dict, list, str, int, Decimal, bool or None."""
 
 
 def send(
@@ -24,9 +24,9 @@ def send(
     headers: Optional[Mapping[str, str]] = None,
     timeout: float = 60.0,
 ) -> JSON:
-    """Makes a call and gives the JSON of its answer, or the text where it is none.
+    """Sends a request and returns the JSON of its response, or the text if it is not JSON.
 
-    Raises ApiError for a status of 400 or more, and NoAnswerError where no answer comes within timeout seconds.
+    Raises ApiError for a status of 400 or more, and NoAnswerError if no response comes within timeout seconds.
     """
     if not path.startswith("/"):
         raise ValueError(f"path must begin with /, like /v1/invoices: {path!r}")
@@ -64,7 +64,7 @@ def _to_json(value: object) -> JSON:
 
 
 def plain(amount: Decimal) -> str:
-    """The digits of an amount, without an exponent."""
+    """Returns the digits of an amount, without an exponent."""
     if not amount.is_finite():
         raise ValueError(f"an amount must be a number: {amount}")
     return format(amount, "f")

@@ -1,4 +1,4 @@
-"""What Coffer answers, as objects: names in Python's form, money as Decimal, times with their zone."""
+"""Coffer's responses as objects: names in Python's style, money as Decimal, times with their zone."""
 
 import functools
 import typing
@@ -10,42 +10,42 @@ from typing import Any, Dict, Hashable, List, Mapping, Optional, Type, TypeVar, 
 from ._http import plain
 from .errors import CofferError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
 M = TypeVar("M", bound="Model")
 Amount = Union[str, int, Decimal]
-"""An amount of money: text or Decimal, or a whole number. A float has no exact amount and is refused."""
+"""An amount of money: text, Decimal or a whole number. A float is not exact and is refused."""
 
 
 def to_amount(name: str, amount: Amount) -> str:
-    """An amount as Coffer takes it. Raises TypeError for a float."""
+    """Returns an amount in Coffer's format. Raises TypeError for a float."""
     if isinstance(amount, bool) or not isinstance(amount, (str, int, Decimal)):
         raise TypeError(f'{name} must be str or Decimal, like "19.99", not {type(amount).__name__}')
     return plain(amount) if isinstance(amount, Decimal) else str(amount)
 
 
 def to_time(text: str) -> datetime:
-    """A time of Coffer's, which is in UTC."""
+    """Parses a time of Coffer, which is in UTC."""
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def camel(name: str) -> str:
-    """A name in the form that JSON has it: `order_id` is `orderId`."""
+    """Returns the JSON form of a name: `order_id` becomes `orderId`."""
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)
 
 
 @dataclass(frozen=True)
 class Model:
-    """An object as Coffer answered it. It does not change: read it again to see what has become of it."""
+    """An object from a response. It does not change: read it again for its current state."""
 
     raw: Dict[str, Any] = field(repr=False, compare=False)
-    """The JSON as it came, with what this version of the package does not know."""
+    """The received JSON, including fields that this version of the package does not know."""
 
     @classmethod
     def read(cls: Type[M], json: Mapping[str, Any]) -> M:
-        """The object of a JSON text. Raises CofferError where a field is missing."""
+        """Creates the object from its JSON. Raises CofferError if a field is missing."""
         values: Dict[str, Any] = {"raw": dict(json)}
         kinds = _kinds(typing.cast(Hashable, cls))
         for each in fields(cls):
@@ -104,7 +104,7 @@ class Invoice(Model):
 
 @dataclass(frozen=True)
 class Balance(Model):
-    """What is owed to the merchant in one currency."""
+    """The amount owed to the merchant in one currency."""
 
     currency: str
     available: Decimal
@@ -118,7 +118,7 @@ class Balance(Model):
 
 @dataclass(frozen=True)
 class LedgerEntry(Model):
-    """One booking on a balance."""
+    """One ledger entry."""
 
     id: str
     currency: str
@@ -134,7 +134,7 @@ class LedgerEntry(Model):
 
 @dataclass(frozen=True)
 class Payout(Model):
-    """Part of the balance, sent to the merchant's own wallet."""
+    """A part of the balance, sent to the merchant's own wallet."""
 
     id: str
     status: str
@@ -156,7 +156,7 @@ class Payout(Model):
 
 @dataclass(frozen=True)
 class Refund(Model):
-    """Part of a paid invoice, sent back to the customer."""
+    """A part of a paid invoice, sent back to the customer."""
 
     id: str
     invoice_id: str
@@ -181,7 +181,7 @@ class Refund(Model):
 
 @dataclass(frozen=True)
 class Deposit(Model):
-    """Money that came to a customer's static address."""
+    """A payment to a customer's static address."""
 
     id: str
     customer: str
@@ -205,7 +205,7 @@ class Deposit(Model):
 
 @dataclass(frozen=True)
 class Event(Model):
-    """Something that happened, in the body that webhooks deliver."""
+    """An event, as in the body of webhooks."""
 
     id: str
     type: str
@@ -215,10 +215,10 @@ class Event(Model):
 
     @property
     def object(self) -> Dict[str, Any]:
-        """The JSON of what it happened to, as it was then."""
+        """The JSON of the event's object at that time."""
         return dict(self.data["object"])
 
     @property
     def invoice(self) -> Invoice:
-        """The invoice that it happened to. Raises CofferError where it was something else."""
+        """The invoice of the event. Raises CofferError if the event has another object."""
         return Invoice.read(self.object)

@@ -1,7 +1,7 @@
-"""The sandbox as a process: it is started, says that it is ready, and is ended.
+"""The sandbox's process: its start, readiness and end.
 
-What always holds: the sandbox ends when its standard input is closed, so it ends with this process, however that ends.
-Its log is in memory or in a file without a name, so nothing is left of it either.
+Invariant: the sandbox ends when its standard input closes, so it ends with this process in every case.
+Its log is in memory or in an unnamed file, so no log file remains.
 """
 
 import contextlib
@@ -23,28 +23,28 @@ from ._binary import check_version, find_binary
 from ._http import send
 from .errors import ApiError, SandboxError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
-# How long an end may take, in seconds, before it is forced.
+# How long the process may take to end before it is killed, in seconds.
 STOP_TIMEOUT = 20.0
-# The same for one that has not become ready.
+# The same limit for a process that has not become ready.
 START_STOP_TIMEOUT = 3.0
-# How long a process that has closed its standard output may take to be over, in seconds.
+# How long a process may run after it has closed its standard output, in seconds.
 CLOSED_TIMEOUT = 3.0
-# How much of the log goes into an exception, in lines.
+# Lines of the log that an exception contains.
 TAIL_LINES = 30
 TAIL_BYTES = 1 << 16
-# Where a call goes that is made to see it in the log, and how long that may take, in seconds.
+# Path of a request that is sent to find it in the log, and its timeout in seconds.
 MARKER = "/sandbox/log-is-read-"
 MARKER_TIMEOUT = 2.0
 
 
 class Log:
-    """What a sandbox writes to standard error."""
+    """The text that a sandbox writes to standard error."""
 
     existing: "weakref.WeakSet[Log]" = weakref.WeakSet()
-    """Every log that somebody still holds, for whoever shows them."""
+    """All logs in use, for code that shows them."""
 
     def __init__(self) -> None:
         self.descriptor = _nameless_file()
@@ -52,31 +52,31 @@ class Log:
         self.title = "Coffer's log"
         self.number = next(_numbers)
         self.settle: Callable[[], None] = lambda: None
-        """Waits until what has been done is logged."""
+        """Waits until earlier actions are logged."""
         Log.existing.add(self)
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """The size in bytes."""
         return os.fstat(self.descriptor).st_size
 
     def read(self, start: int = 0, at_most: int = 1 << 18) -> str:
-        """Its text from a byte on; where that is longer than at_most bytes, the end of it.
+        """Returns its text from a byte on, or the end of that text if it is longer than at_most bytes.
 
-        It has a line of every call that was answered before, if calls are logged.
+        If requests are logged, it contains every request answered before this call.
         """
         self.settle()
         return self.read_now(start, at_most)
 
     def read_now(self, start: int = 0, at_most: int = 1 << 18) -> str:
-        """The same of what is there already."""
+        """Returns the text that is already written, without waiting."""
         cut = max(start, self.size - at_most)
         text = os.pread(self.descriptor, max(0, self.size - cut), cut).decode(errors="replace")
         told = "".join(line for line in text.splitlines(keepends=True) if MARKER not in line)
         return told if cut == start else f"[{cut - start} bytes before this are left out]\n{told}"
 
     def tail(self) -> str:
-        """Its last lines, to be put behind a message."""
+        """Returns its last lines, to append to a message."""
         lines = self.read_now(max(0, self.size - TAIL_BYTES)).splitlines()[-TAIL_LINES:]
         return "\nthe end of its log:\n" + "\n".join(lines) if lines else "\nits log is empty"
 
@@ -85,7 +85,7 @@ _numbers = itertools.count()
 
 
 def _nameless_file() -> int:
-    """The descriptor of a new file, in memory where the system can do that."""
+    """Returns the descriptor of a new file, in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         with contextlib.suppress(OSError):
             return os.memfd_create("coffer-log")
@@ -94,7 +94,7 @@ def _nameless_file() -> int:
 
 
 class Process:
-    """A sandbox that is ready. Raises SandboxError where it does not become so."""
+    """A ready sandbox. Raises SandboxError if it does not become ready."""
 
     def __init__(self, binary: Optional[str], log_filter: str, timeout: float, args: Sequence[str]) -> None:
         self.binary = find_binary(binary)
@@ -107,10 +107,10 @@ class Process:
         command = [self.binary, "sandbox", "--json", "--exit-with-parent"]
         if not any(each == "--listen" or each.startswith("--listen=") for each in args):
             command += ["--listen", "127.0.0.1:0"]
-        # What the environment says of another Coffer is not meant for this one.
+        # Environment variables of another Coffer are not passed on.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COFFER_")}
         try:
-            # In a session of its own: Ctrl-C in a debugger interrupts the test and leaves the sandbox alone.
+            # It has its own session: Ctrl-C in a debugger interrupts the test and not the sandbox.
             self._child = subprocess.Popen(
                 [*command, "--log", log_filter, *args],
                 stdin=subprocess.PIPE,
@@ -128,13 +128,13 @@ class Process:
         except BaseException:
             self._end(START_STOP_TIMEOUT)
             raise
-        # The sandbox writes its log in a thread of its own, so a call can be answered before it is logged.
+        # A separate thread writes the sandbox's log, so a response may come before its log line.
         if log_filter in ("debug", "trace"):
             method = weakref.WeakMethod(self._settle_log)
             self.log.settle = lambda: (method() or _nothing)()
 
     def _read_ready(self, timeout: float) -> Dict[str, Any]:
-        """The one line that a sandbox writes to standard output."""
+        """Reads the only line that a sandbox writes to standard output."""
         assert self._child.stdout is not None
         deadline = time.monotonic() + timeout
         line = b""
@@ -160,14 +160,14 @@ class Process:
         raise SandboxError(f"{self.binary} is of a version that cannot be used: its first line is {line[:200]!r}")
 
     def _is_over(self, timeout: float) -> bool:
-        """Has it ended, or does it within some seconds? By the clock of the kernel: tests may stop that of Python."""
+        """Returns True if it ends within some seconds of the kernel's clock. Tests may stop Python's clock."""
         if self._child.poll() is not None:
             return True
         assert self._child.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self._child.stdout, selectors.EVENT_READ)
             while selector.select(timeout):
-                # The end of a process closes its standard output, just before it is over.
+                # A process closes its standard output just before it ends.
                 if not os.read(self._child.stdout.fileno(), 1 << 16):
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         self._child.wait(CLOSED_TIMEOUT)
@@ -175,7 +175,7 @@ class Process:
         return self._child.poll() is not None
 
     def _is_own(self) -> bool:
-        """Is it of this process? A fork has the object, but the system tells its parent only whether the sandbox runs."""
+        """Returns True if this process started it. A fork has the object too, but cannot query the process."""
         return self._owner == os.getpid()
 
     def _how_it_ended(self) -> str:
@@ -183,9 +183,9 @@ class Process:
         return f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
 
     def _settle_log(self) -> None:
-        """Makes a call, and waits until the log has it: the log has all before it then.
+        """Sends a request and waits until it is in the log. All earlier lines are then in the log too.
 
-        Where that fails, the log is as it is: a test may have replaced what a call takes.
+        Ignores errors: a test may have replaced functions that a request needs.
         """
         with contextlib.suppress(Exception):
             self._wait_for_marker()
@@ -203,7 +203,7 @@ class Process:
             time.sleep(0.001)
 
     def check_alive(self, timeout: float = 0.0) -> None:
-        """Raises SandboxError where the sandbox has ended, or does so within some seconds."""
+        """Raises SandboxError if the sandbox has ended, or ends within some seconds."""
         if self._is_stopped:
             raise SandboxError("this sandbox has been stopped")
         if self._is_own() and self._is_over(timeout):
@@ -211,9 +211,9 @@ class Process:
             raise SandboxError(f"the sandbox {self._how_it_ended()} by itself{self.log.tail()}") from None
 
     def stop(self) -> None:
-        """Ends the sandbox and waits for its end; the second time this does nothing.
+        """Stops the sandbox and waits for its end. A second call does nothing.
 
-        Raises SandboxError where it ended by itself and no call has told so, ended with an error, or had to be killed.
+        Raises SandboxError if it ended by itself and no call has reported that, ended with an error, or was killed.
         """
         if not self._is_own():
             return
@@ -222,7 +222,7 @@ class Process:
             raise SandboxError(complaint + self.log.tail())
 
     def _end(self, timeout: float) -> Optional[str]:
-        """Ends the sandbox, by force after some seconds. Answers what was wrong."""
+        """Stops the sandbox, by force after some seconds. Returns the problem, if any."""
         with self._lock:
             if self._is_stopped:
                 return None
@@ -247,7 +247,7 @@ class Process:
             return complaint
 
     def forget(self) -> None:
-        """In a fork: lets go of the sandbox's standard input, which would keep it running."""
+        """Closes the sandbox's standard input in a fork, because the open pipe would keep the sandbox running."""
         if self._child.stdin is not None:
             self._child.stdin.close()
 
@@ -256,7 +256,7 @@ _running: "weakref.WeakSet[Process]" = weakref.WeakSet()
 
 
 def _open_files(pid: int) -> Set[str]:
-    """What a process has open, for one that is killed before it has said what its file is."""
+    """Returns the files that a process has open. Needed if it is killed before it reports its file."""
     found = set()
     for link in glob.glob(f"/proc/{pid}/fd/*"):
         with contextlib.suppress(OSError):
@@ -265,7 +265,7 @@ def _open_files(pid: int) -> Set[str]:
 
 
 def _remove(paths: Set[str]) -> None:
-    """Removes the temporary files of sandboxes that could not do so themselves, and what is beside them."""
+    """Removes the temporary files of sandboxes that could not remove them, and the files beside them."""
     for path in paths:
         if re.fullmatch(r"coffer-sandbox-[0-9a-f]{16}\.db", os.path.basename(path)):
             for each in glob.glob(glob.escape(path) + "*"):
@@ -274,7 +274,7 @@ def _remove(paths: Set[str]) -> None:
 
 
 def _nothing() -> None:
-    """What a log does whose sandbox is gone."""
+    """Does nothing, for the log of a sandbox that no longer exists."""
 
 
 def _forget_all() -> None:

@@ -1,4 +1,4 @@
-"""A receiver of webhooks in the test's own process: a real HTTP server on a free port, which checks signatures."""
+"""A webhook receiver in the test's own process: an HTTP server on a free port, which checks signatures."""
 
 import contextlib
 import http.server
@@ -10,18 +10,18 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Type
 from ._controls import Webhook
 from .errors import CofferError, SignatureError, WaitTimeoutError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
-# What a delivery's body may have; Coffer's are far smaller.
+# Maximum size of a body. Coffer's bodies are far smaller.
 BODY_MAX = 16 << 20
 
 Handler = Callable[[Webhook], object]
-"""What a shop does with a delivery. It runs in the receiver's thread; an exception is answered with 500."""
+"""The shop's handler of a webhook. It runs in the receiver's thread. An exception becomes a response with 500."""
 
 
 class Receiver:
-    """Receives webhooks on 127.0.0.1 until it is closed. What is not signed with its secrets is answered with 400."""
+    """Receives webhooks on 127.0.0.1 until it is closed. Responds with 400 to webhooks without a valid signature."""
 
     def __init__(self, secrets: Sequence[str], handler: Optional[Handler] = None) -> None:
         self._secrets = list(secrets)
@@ -35,7 +35,7 @@ class Receiver:
         self._server = _Server(("127.0.0.1", 0), _request_handler(self))
         self._port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self._port}/webhooks"
-        """What an endpoint or a webhook_url is pointed at."""
+        """The URL for an endpoint or a webhook_url."""
         self._thread = threading.Thread(target=self._serve, name="coffer-receiver", daemon=True)
         self._thread.start()
 
@@ -45,20 +45,20 @@ class Receiver:
 
     @property
     def received(self) -> List[Webhook]:
-        """What was received and is signed, oldest first, whatever was answered."""
+        """The received webhooks with a valid signature, oldest first, whatever the response was."""
         with self._changed:
             return list(self._received)
 
     @property
     def refused(self) -> List[str]:
-        """Why deliveries were refused: their signatures did not fit."""
+        """The reasons of refused webhooks: their signatures did not fit."""
         with self._changed:
             return list(self._refused)
 
     def wait(self, type: Optional[str] = None, *, count: int = 1, timeout: float = 30.0) -> Webhook:
-        """The first that was received, of a type or of any, or the one that is number `count`; waits until it is there.
+        """Returns the first received webhook, or number `count`, of a type or of any. Waits for it if necessary.
 
-        Raises WaitTimeoutError after timeout seconds, and what the handler raised as soon as it has raised.
+        Raises WaitTimeoutError after timeout seconds, and an exception of the handler immediately.
         """
         found: List[Webhook] = []
 
@@ -79,24 +79,24 @@ class Receiver:
             )
 
     def answer(self, status: int, *, times: int = 1) -> None:
-        """What it answers to the next deliveries, instead of 200. They are received all the same, by no handler."""
+        """Sets the status of the next responses, instead of 200. These webhooks are received, but not handled."""
         with self._changed:
             self._answers.extend([status] * times)
 
     def clear(self) -> None:
-        """Forgets what was received and refused."""
+        """Forgets received and refused webhooks."""
         with self._changed:
             self._received.clear()
             self._refused.clear()
             self._failed.clear()
 
     def close(self) -> None:
-        """Stops it: further deliveries are not answered. The second time this does nothing."""
+        """Stops it: further webhooks get no response. A second call does nothing."""
         with self._changed:
             if self._is_closed:
                 return
             self._is_closed = True
-        # The thread waits for a connection: this is one.
+        # This connection wakes the thread, which waits for one.
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", self._port), timeout=5).close()
         if self._thread is not threading.current_thread():
@@ -110,7 +110,7 @@ class Receiver:
         self.close()
 
     def take(self, webhook: Webhook) -> int:
-        """Keeps a delivery and calls the handler. Gives the status that it is answered with."""
+        """Stores a webhook and calls the handler. Returns the status of the response."""
         complaint = self._complaint(webhook)
         with self._changed:
             if complaint:
@@ -129,7 +129,7 @@ class Receiver:
         return status
 
     def _complaint(self, webhook: Webhook) -> Optional[str]:
-        """Why a delivery is refused; None where one of the secrets fits."""
+        """Returns why a webhook is refused, or None if one of the secrets fits."""
         complaint = "the receiver has no secret"
         for secret in self._secrets:
             try:
@@ -143,7 +143,7 @@ class Receiver:
         try:
             if self._handler is not None:
                 self._handler(webhook)
-        # What pytest.fail() raises is no Exception.
+        # pytest.fail() raises a BaseException that is no Exception.
         except BaseException as error:
             return 500, error
         return 200, None
@@ -154,12 +154,12 @@ class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     request_queue_size = 128
 
     def server_bind(self) -> None:
-        # That of HTTPServer asks the resolver for a name, which can take seconds.
+        # HTTPServer's own method asks the resolver for a name, which can take seconds.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away in the middle is no news."""
+        """A client that disconnects in the middle is not an error."""
 
 
 def _request_handler(receiver: Receiver) -> Type[http.server.BaseHTTPRequestHandler]:
@@ -179,6 +179,6 @@ def _request_handler(receiver: Receiver) -> Type[http.server.BaseHTTPRequestHand
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Says nothing: what is received is in the receiver."""
+            """Logs nothing: the receiver has the webhooks."""
 
     return RequestHandler

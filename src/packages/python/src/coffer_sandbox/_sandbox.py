@@ -1,4 +1,4 @@
-"""One running sandbox: Coffer with a test key, its controls, and its end."""
+"""A running sandbox: Coffer with a test key, its controls, and its end."""
 
 import weakref
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from ._process import Log, Process
 from ._receiver import Handler, Receiver
 from .errors import ApiError, NoAnswerError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
-# After a call without an answer: how long the sandbox has to be seen to have ended, in seconds.
+# How long to wait for the sandbox's end after a request without a response, in seconds.
 END_IS_SEEN_WITHIN = 0.25
 Self = TypeVar("Self", bound="Coffer")
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of a sandbox; they are the same in every one."""
+    """The keys of a sandbox, the same in every sandbox."""
 
     secret_test: str
     secret_live: str
@@ -34,13 +34,13 @@ class Keys:
 
 
 class Coffer(Api):
-    """A sandbox of its own, on a free port. It runs from here to stop(), or to the end of a `with` or of this process.
+    """A new sandbox on a free port. It runs until stop(), or until the end of a `with` block or of this process.
 
-    Its calls are made with the test key; `coffer.live` makes the same with the live one, on simulated chains too.
-    The program is the one that `binary` names, else that of the variable COFFER_BINARY, else that of the wheel.
-    `log` says what is logged: error, warn, info, debug (a line for each call) or trace. `start_timeout` is how long
-    the start may take, in seconds. `args` are further arguments of `coffer sandbox`.
-    Raises SandboxError where the sandbox does not start.
+    Its methods use the test key. `coffer.live` has the same methods with the live key, also on simulated chains.
+    `binary` is the program. The default is the variable COFFER_BINARY, else the wheel's program.
+    `log` is the log level: error, warn, info, debug (a line for each request) or trace. `start_timeout` is the time
+    limit of the start, in seconds. `args` are further arguments of `coffer sandbox`.
+    Raises SandboxError if the sandbox does not start.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class Coffer(Api):
         super().__init__("http://" + ready["listen"], self.keys.secret_test)
         self._process.log.title = f"Coffer's log ({self.url})"
         self.webhook_secret: str = ready["webhookSecret"]
-        """What deliveries to endpoints are signed with, unless those have a secret of their own."""
+        """The secret that signs webhooks to endpoints without their own secret."""
         self.legacy_secret: str = ready["legacySecret"]
-        """What deliveries to an invoice's own webhook_url are signed with."""
+        """The secret that signs webhooks to an invoice's own webhook_url."""
         self.live = _Live(self)
-        """The same calls with the live key: payouts need it."""
+        """The same operations with the live key, which payouts need."""
         self.clock = Clock(self)
-        """Time: now, advance, set, freeze."""
+        """The clock: now, advance, set, freeze."""
         self.faults = Faults(self)
-        """What is pretended to be wrong."""
+        """Simulated faults."""
         self._receivers: List[Receiver] = []
         self._finalizer = weakref.finalize(self, _end, self._process, self._receivers)
 
@@ -79,7 +79,7 @@ class Coffer(Api):
 
     @property
     def log(self) -> Log:
-        """What the sandbox logs: log.read()."""
+        """The sandbox's log: log.read()."""
         return self._process.log
 
     def request(
@@ -93,10 +93,10 @@ class Coffer(Api):
         headers: Optional[Mapping[str, str]] = None,
         timeout: float = 60.0,
     ) -> JSON:
-        """Makes a call and gives the JSON of its answer: `request("GET", "/v1/merchant")`.
+        """Sends a request and returns the JSON of its response: `request("GET", "/v1/merchant")`.
 
-        Raises ApiError where Coffer refuses it, NoAnswerError where no answer comes within timeout seconds, and
-        SandboxError where the sandbox has ended.
+        Raises ApiError if Coffer refuses it, NoAnswerError if no response comes within timeout seconds, and
+        SandboxError if the sandbox has ended.
         """
         try:
             return super().request(method, path, body, query=query, key=key, headers=headers, timeout=timeout)
@@ -105,10 +105,10 @@ class Coffer(Api):
             raise
 
     def state(self) -> JSON:
-        """The sandbox's own state, as JSON: time, account, faults and counts."""
+        """Returns the sandbox's state as JSON: time, account, faults and counts."""
         return self.request("GET", "/sandbox")
 
-    # What customers do.
+    # Actions of customers.
 
     def send(
         self,
@@ -118,7 +118,7 @@ class Coffer(Api):
         asset: Optional[str] = None,
         txid: Optional[str] = None,
     ) -> Payment:
-        """Puts a payment on a chain, which is seen and not confirmed yet: in whole coins, or what is due."""
+        """Puts an unconfirmed payment on a chain: of an amount in whole coins, or of the amount due."""
         return self._send({"invoice": to if isinstance(to, str) else to.id}, amount, asset, txid)
 
     def send_to_address(
@@ -129,7 +129,7 @@ class Coffer(Api):
         asset: Optional[str] = None,
         txid: Optional[str] = None,
     ) -> Payment:
-        """Puts a payment to an address on a chain: an invoice's, a customer's, or nobody's."""
+        """Puts a payment to an address on a chain: an invoice's, a customer's, or an unknown one."""
         return self._send({"address": address}, amount, asset, txid)
 
     def _send(
@@ -141,20 +141,20 @@ class Coffer(Api):
         return Payment(self, self.request("POST", "/sandbox/payments", body))
 
     def pay(self, invoice: InvoiceOrId, amount: Optional[Amount] = None, *, asset: Optional[str] = None) -> Invoice:
-        """Pays an invoice: what is due, or an amount in whole coins, seen and confirmed. Answers the invoice."""
+        """Pays the amount due, or an amount in whole coins, and confirms the payment. Returns the invoice."""
         self.send(invoice, amount, asset=asset).confirm()
         return self._read_again(invoice)
 
     def underpay(self, invoice: InvoiceOrId, *, asset: Optional[str] = None) -> Invoice:
-        """Pays half of what is due on a test invoice, and confirms it. Answers the invoice."""
+        """Pays half of the amount due on a test invoice and confirms it. Returns the invoice."""
         return self._simulate(invoice, "under", asset)
 
     def overpay(self, invoice: InvoiceOrId, *, asset: Optional[str] = None) -> Invoice:
-        """Pays one and a half times what is due on a test invoice, and confirms it. Answers the invoice."""
+        """Pays one and a half times the amount due on a test invoice and confirms it. Returns the invoice."""
         return self._simulate(invoice, "over", asset)
 
     def pay_late(self, invoice: InvoiceOrId, *, asset: Optional[str] = None) -> Invoice:
-        """Moves the clock to just after the invoice's deadline, and pays it then. Answers the invoice."""
+        """Moves the clock to just after the invoice's deadline and then pays. Returns the invoice."""
         deadline = self._read_again(invoice).expires_at
         if self.clock.now() <= deadline:
             self.clock.set(deadline + timedelta(seconds=1))
@@ -165,7 +165,7 @@ class Coffer(Api):
         return Invoice.read(self.request("POST", path, {"case": case, "asset": asset}))
 
     def _read_again(self, invoice: InvoiceOrId) -> Invoice:
-        """An invoice of either mode; an id alone does not say which."""
+        """Returns an invoice of either mode. An id alone does not tell the mode."""
         if isinstance(invoice, Invoice):
             return self.live.invoice(invoice) if invoice.livemode else self.invoice(invoice)
         try:
@@ -176,11 +176,11 @@ class Coffer(Api):
         return self.live.invoice(invoice)
 
     def deposit(self, customer: str, amount: Amount, *, asset: str) -> Deposit:
-        """Pays whole coins to a static address of a test customer, and confirms it."""
+        """Pays an amount in whole coins to a static address of a test customer, and confirms it."""
         body = {"asset": asset, "amount": to_amount("amount", amount)}
         return Deposit.read(self.request("POST", f"/v1/customers/{id_of(customer)}/simulate", body))
 
-    # What the operator does.
+    # Actions of the operator.
 
     def cancel(self, invoice: InvoiceOrId) -> Invoice:
         """Cancels an invoice that has no payment."""
@@ -194,7 +194,7 @@ class Coffer(Api):
         to_address: Optional[str] = None,
         reason: Optional[str] = None,
     ) -> Refund:
-        """Requests a refund of a paid invoice: of an amount in its currency, or of all that is left."""
+        """Requests a refund of a paid invoice: an amount in its currency, or everything not refunded yet."""
         body: Dict[str, object] = {"invoice": invoice if isinstance(invoice, str) else invoice.id}
         if amount is not None:
             body["amount"] = to_amount("amount", amount)
@@ -203,21 +203,21 @@ class Coffer(Api):
         )
 
     def move_refund(self, refund: Union[Refund, str], action: str, **details: str) -> Refund:
-        """Does a step of a refund: approve, process, pay (txid), or fail, reject, cancel (reason)."""
+        """Performs a step of a refund: approve, process, pay (txid), or fail, reject, cancel (reason)."""
         body = {"action": action, **details}
         return Refund.read(self.request("POST", f"/sandbox/refunds/{id_of(refund)}", body))
 
     def move_payout(self, payout: Union[Payout, str], action: str, **details: str) -> Payout:
-        """Does a step of a payout: approve, process, pay (txid), or fail, reject, cancel (reason)."""
+        """Performs a step of a payout: approve, process, pay (txid), or fail, reject, cancel (reason)."""
         body = {"action": action, **details}
         return Payout.read(self.request("POST", f"/sandbox/payouts/{id_of(payout)}", body))
 
     def change_account(self, **switches: Any) -> JSON:
-        """Changes the account: `feeBps=0`, `maintenance=True`, `status="suspended"`. Answers the sandbox's state."""
+        """Changes the account: `feeBps=0`, `maintenance=True`, `status="suspended"`. Returns the sandbox's state."""
         return self.request("PATCH", "/sandbox/account", switches)
 
     def change_chain(self, chain: str, *, lagging: bool) -> JSON:
-        """Holds a live chain back at this moment, or lets it catch up. Answers how far it has been looked at."""
+        """Stops a live chain at this time, or lets it catch up. Returns how far it has been read."""
         return self.request("PATCH", f"/sandbox/chains/{id_of(chain)}", {"lagging": lagging})
 
     # Webhooks.
@@ -230,7 +230,7 @@ class Coffer(Api):
         types: Optional[Sequence[str]] = None,
         format: str = "event",
     ) -> None:
-        """Adds an endpoint to the account's: all events, or those of some types, are delivered to it."""
+        """Adds an endpoint to the account, for all events or for some types."""
         kept = [
             {name: each[name] for name in ("url", "secret", "format", "types", "mode")}
             for each in self.state()["account"]["endpoints"]
@@ -239,7 +239,7 @@ class Coffer(Api):
         self.change_account(endpoints=[*kept, new])
 
     def inbox(self, name: str, *, as_endpoint: bool = True) -> Inbox:
-        """A receiver inside the sandbox, by name; it becomes an endpoint of the account unless told otherwise."""
+        """Returns a receiver inside the sandbox, by name. It becomes an endpoint of the account by default."""
         inbox = Inbox(self, name)
         if as_endpoint and all(each["url"] != inbox.url for each in self.state()["account"]["endpoints"]):
             self.add_endpoint(inbox.url)
@@ -252,9 +252,9 @@ class Coffer(Api):
         types: Optional[Sequence[str]] = None,
         as_endpoint: bool = True,
     ) -> Receiver:
-        """A receiver in this process: a real HTTP server, which checks signatures and calls the handler, if any.
+        """Returns a receiver in this process: an HTTP server that checks signatures and calls the handler, if any.
 
-        It becomes an endpoint of the account unless told otherwise, and is closed with the sandbox.
+        It becomes an endpoint of the account by default, and stops with the sandbox.
         """
         receiver = Receiver([self.webhook_secret, self.legacy_secret], handler)
         self._receivers.append(receiver)
@@ -263,27 +263,27 @@ class Coffer(Api):
         return receiver
 
     def deliveries(self) -> List[Dict[str, Any]]:
-        """The newest deliveries with each attempt, as JSON, in the order of their events; at most 500."""
+        """Returns the newest webhooks with each attempt, as JSON, in the order of their events, at most 500."""
         return list(self.request("GET", "/sandbox/webhooks")["data"])
 
-    # The sandbox as a whole.
+    # Actions on the whole sandbox.
 
     def reset(self) -> None:
-        """Takes everything back to the beginning and to real time; snapshots stay."""
+        """Resets everything to the start and to real time. Snapshots stay."""
         self.request("POST", "/sandbox/reset")
 
     def snapshot(self, name: str) -> None:
-        """Keeps the whole state, with the clock, under a name of letters, digits, `.`, `_` and `-`."""
+        """Stores the whole state with the clock, under a name of letters, digits, `.`, `_` and `-`."""
         self.request("POST", f"/sandbox/snapshots/{id_of(name)}")
 
     def restore(self, name: str) -> None:
-        """Goes back to a snapshot."""
+        """Restores a snapshot."""
         self.request("POST", f"/sandbox/snapshots/{id_of(name)}/restore")
 
     def stop(self) -> None:
-        """Ends the sandbox and its receivers, and waits for that; nothing is left. The second time it does nothing.
+        """Stops the sandbox and its receivers, and waits for their end. A second call does nothing.
 
-        Raises SandboxError where the sandbox had ended by itself and no call has told so, or does not end well.
+        Raises SandboxError if the sandbox ended by itself and no call has reported that, or ends with an error.
         """
         self._finalizer.detach()
         _end(self._process, self._receivers)
@@ -301,7 +301,7 @@ class Coffer(Api):
 
 
 class _Live(Api):
-    """Live mode. It makes its calls as the sandbox does, so that an end of that is told."""
+    """Live mode. It sends requests through the sandbox, so that an end of the sandbox is reported."""
 
     def __init__(self, coffer: Coffer) -> None:
         super().__init__(coffer.url, coffer.keys.secret_live)

@@ -1,4 +1,4 @@
-"""Whether a webhook comes from Coffer: its signature, which covers the time and the exact bytes of the body."""
+"""Verifies a webhook's signature, which covers the time and the exact bytes of the body."""
 
 import base64
 import contextlib
@@ -10,11 +10,11 @@ from typing import List, Mapping, Optional, Union
 
 from .errors import SignatureError
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
 TOLERANCE = 300.0
-"""How far the time in a signature may be from the receiver's own clock, in seconds."""
+"""Maximum difference between a signature's time and the receiver's clock, in seconds."""
 PREFIX = "whsec_"
 
 
@@ -26,13 +26,12 @@ def verify_signature(
     tolerance: float = TOLERANCE,
     now: Optional[float] = None,
 ) -> None:
-    """Does nothing if the webhook is signed with this secret, and raises SignatureError if it is not.
+    """Returns if the webhook is signed with this secret, and raises SignatureError otherwise.
 
-    Takes the raw body, as it was received, and the headers with names in any case. Reads the headers of Standard
-    Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) or, where those are not there,
-    `X-Service-Signature`. Either can have several signatures, and one that fits is enough. They are compared in
-    constant time. `now` is the receiver's time in seconds since 1970, which is real time also where the sandbox's
-    clock was moved.
+    Takes the raw body as received, and the headers with names in any case. Reads the headers of Standard Webhooks
+    (`webhook-id`, `webhook-timestamp`, `webhook-signature`) or, if those are missing, `X-Service-Signature`. Both can
+    have several signatures, and one valid signature is enough. They are compared in constant time. `now` is the
+    receiver's time in seconds since 1970. It is real time even if the sandbox's clock was moved.
     """
     if secret in ("", PREFIX):
         raise ValueError("secret must not be empty: anybody could sign with it")
@@ -61,7 +60,7 @@ def verify_signature(
 
 
 def _has(signatures: List[str], wanted: bytes) -> bool:
-    """Is one of them the wanted one? All are compared, each in constant time."""
+    """Returns True if one of the signatures is the wanted one. Compares all of them, each in constant time."""
     fits = [hmac.compare_digest(signature.strip().encode(), wanted) for signature in signatures]
     return any(fits)
 
@@ -71,12 +70,12 @@ def _mac(key: bytes, signed: bytes) -> bytes:
 
 
 def _standard_key(secret: str) -> bytes:
-    """What follows `whsec_`, decoded, or the bytes of the text where that is not base64 as it has to be written."""
+    """Returns the decoded part after `whsec_`, or the bytes of the text if it is not canonical base64."""
     encoded = secret[len(PREFIX) :].encode()
     if secret.startswith(PREFIX):
         with contextlib.suppress(ValueError):
             key = base64.b64decode(encoded, validate=True)
-            # Python takes more than Coffer does, which signs with the text then.
+            # Python accepts more forms than Coffer, which in that case signs with the text.
             if base64.b64encode(key) == encoded:
                 return key
     return secret.encode()

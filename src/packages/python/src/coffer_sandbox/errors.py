@@ -1,14 +1,14 @@
-"""What can go wrong, as exceptions. All of them are a CofferError."""
+"""The exceptions of this package. All of them are a CofferError."""
 
 from typing import Optional, Tuple, Type
 
 
 class CofferError(Exception):
-    """The base of every exception of this package."""
+    """The base class of every exception of this package."""
 
 
 class ApiError(CofferError):
-    """Coffer refused a call."""
+    """An error response from Coffer."""
 
     def __init__(
         self,
@@ -23,37 +23,37 @@ class ApiError(CofferError):
         about = f" ({field})" if field else ""
         super().__init__(f"{call}: {status} {code}: {message}{about}")
         self.call = call
-        """The call's method and path."""
+        """Method and path of the request."""
         self.status = status
         """The HTTP status, 400 to 599."""
         self.code = code
-        """Coffer's code, which is for programs: `invalid_request`, say."""
+        """Coffer's error code, for programs, such as `invalid_request`."""
         self.message = message
-        """Coffer's message, which is for people."""
+        """Coffer's message, for people."""
         self.field = field
-        """The one field that is at fault, where there is one."""
+        """The field at fault, if there is one."""
         self.request_id = request_id
-        """The id of the request, which the sandbox's log has too."""
+        """The request id, which is also in the sandbox's log."""
         self.retry_after = retry_after
-        """After how many seconds the call may be tried again, where Coffer says so."""
+        """Seconds after which the request may be repeated, if Coffer says so."""
 
     def __reduce__(self) -> Tuple[Type["ApiError"], Tuple[object, ...]]:
-        """What a process of a pool sends to another."""
+        """Returns the parts from which another process of a pool rebuilds the exception."""
         parts = (self.call, self.status, self.code, self.message, self.field, self.request_id, self.retry_after)
         return ApiError, parts
 
 
 class SandboxError(CofferError):
-    """The sandbox did not start, ended by itself, or did not end. The message has the end of its log."""
+    """The sandbox did not start, ended by itself, or did not end. The message contains the end of its log."""
 
 
 class NoAnswerError(CofferError, ConnectionError):
-    """The sandbox runs, but this call had no answer: a fault drops it, or it took too long."""
+    """The sandbox runs, but this request got no response: a fault dropped it, or it took too long."""
 
 
 class SignatureError(CofferError, ValueError):
-    """A webhook is not signed as it has to be."""
+    """A webhook has no valid signature."""
 
 
 class WaitTimeoutError(CofferError, TimeoutError):
-    """What was waited for did not come in time."""
+    """The expected event or state did not come in time."""

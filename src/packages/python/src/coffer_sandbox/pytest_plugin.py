@@ -1,4 +1,4 @@
-"""The plugin for pytest: fixtures for sandboxes, options, and the sandboxes' logs in the reports of failed tests."""
+"""The pytest plugin: fixtures, options, and the sandboxes' logs in the reports of failed tests."""
 
 from typing import Any, Callable, Dict, Generator, Iterator, Optional
 
@@ -7,10 +7,10 @@ import pytest
 from ._process import Log
 from ._sandbox import Coffer
 
-# pytest shows the line of the test, and not these.
+# Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
-# Options and how they are called in pytest's ini-file: --coffer-binary is coffer_binary there.
+# Options, with their names in pytest's ini file: --coffer-binary is coffer_binary there.
 OPTIONS = {
     "binary": "the program that is run; else that of COFFER_BINARY, else that of the wheel",
     "log": "what it logs: error, warn, info, debug (the default: a line for each call) or trace",
@@ -65,7 +65,7 @@ def start_coffer(request: pytest.FixtureRequest) -> Callable[..., Coffer]:
 
 @pytest.fixture
 def coffer(start_coffer: Callable[..., Coffer]) -> Iterator[Coffer]:
-    """A sandbox for this test only. It starts in milliseconds."""
+    """A sandbox for one test. It starts in milliseconds."""
     with start_coffer() as sandbox:
         yield sandbox
 
@@ -78,24 +78,24 @@ def coffer_session(start_coffer: Callable[..., Coffer]) -> Iterator[Coffer]:
 
 
 def _text_since(log: Log, start: int) -> str:
-    """What a log has from a byte on. No test ends otherwise by this, whatever it has replaced that reading takes."""
+    """Returns a log from a byte on. Never fails a test, even if the test has replaced functions needed to read it."""
     note = ""
     for read in (log.read, log.read_now):
         try:
             return note + read(start)
         except KeyboardInterrupt:
             raise
-        # What pytest.fail() raises is no Exception.
+        # pytest.fail() raises a BaseException that is no Exception.
         except BaseException as error:
             note = f"[some of it could not be read: {type(error).__name__}]\n"
     return note
 
 
 class _Logs:
-    """Puts what sandboxes have logged since a test began into its report, where it failed."""
+    """Adds the log lines of a failed test's sandboxes to its report."""
 
     def __init__(self) -> None:
-        # Each log that there is in this test, with its size when the test began.
+        # Each log of this test, with its size when the test began.
         self._begun: Dict[Log, int] = {}
 
     @pytest.hookimpl(hookwrapper=True)
@@ -106,7 +106,7 @@ class _Logs:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, None]:
-        # Kept until the test is over: its sandbox ends before its last phase is reported.
+        # Kept until the test is over: its sandbox ends before the report of the last phase.
         for log in list(Log.existing):
             self._begun.setdefault(log, 0)
         outcome = yield
