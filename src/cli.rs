@@ -2,6 +2,7 @@
 //!
 //! Invariant: standard output receives only the command's result.
 
+mod checks;
 mod doctor;
 mod keeping;
 mod live;
@@ -33,8 +34,8 @@ use terminal::{Stream, Tone};
 /// Runs the command that the arguments name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    if let Some(refused) = wallets::refused(&args) {
-        logging::say_last(Some(problem(&refused.to_string())));
+    if let Some(refused) = wallets::private_argument(&args) {
+        logging::flush_and_print(Some(problem(&refused.to_string())));
         return ExitCode::from(2);
     }
     let matches = match command().try_get_matches_from(args) {
@@ -44,7 +45,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = run(&matches);
     progress::end();
     let error = outcome.as_ref().err();
-    logging::say_last(error.map(|error| problem(&error.to_string())));
+    logging::flush_and_print(error.map(|error| problem(&error.to_string())));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,

@@ -1,15 +1,15 @@
 //! `coffer doctor`: checks the configuration, the file, the nodes and the rate sources. It prints one line per check,
 //! with a fix for each problem.
 
+use super::checks::{Check, report};
 use super::keeping::file;
-use super::live::of_server;
-use super::nodes::{finals, nodes, of_chains, of_nodes, of_offer, of_wallets};
+use super::live::check_server;
+use super::nodes::{check_chains, check_nodes, check_offer, check_wallets, final_blocks, nodes};
 use super::output::{show, wants_json};
-use super::progress::{self, hear};
-use super::rates::of_rates;
+use super::progress::{self, show_progress};
+use super::rates::check_rates;
 use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
-use super::signer::{of_limits, of_reviews, of_signer};
-use super::terminal::{Stream, Tone};
+use super::signer::{check_limits, check_reviews, check_signer};
 use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::Values;
@@ -22,14 +22,10 @@ use crate::store::doctor::{Complaint, check};
 use crate::store::open::with_suffix;
 use crate::store::{Kind, coins_off, file as file_row, keys, read_any};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-
-/// One check: its name and the problems found.
-pub(super) type Checked = (String, Vec<Complaint>);
 
 /// Adds the arguments of `coffer doctor`.
 pub(super) fn command(command: Command) -> Command {
@@ -52,40 +48,40 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("doctor", matches)?;
     let values = Values::new("doctor", matches);
     if matches.get_flag("live") {
-        return report(&[of_server(listen(&values)?)?], None, as_json);
+        return report(&[check_server(listen(&values)?)?], None, as_json);
     }
     let path = file("doctor", matches)?;
     let text = |flag| values.text(flag).map_err(Error::Failed);
-    let mut checked = vec![of_url(text("public-url")?.as_deref())];
-    checked.push(of_folder(&path));
-    checked.push(of_open_files(connections_max(&values)?));
-    checked.push(of_metrics(&values)?);
+    let mut checked = vec![check_url(text("public-url")?.as_deref())];
+    checked.push(check_folder(&path));
+    checked.push(check_open_files(connections_max(&values)?));
+    checked.push(check_metrics(&values)?);
     let now = Clock::new(0, None).real_now();
     let accepted = matches.get_flag("accept-clock").then_some(now);
     if let Some(wall) = accepted {
-        accept(&path, wall)?;
+        accept_wall_clock(&path, wall)?;
         if !as_json {
             show(&format!(
                 "done: the wall clock is accepted, which shows {wall}\n"
             ))?;
         }
     }
-    checked.push(of_modes(&path));
-    checked.push(of_log(&path));
+    checked.push(check_modes(&path));
+    checked.push(check_log(&path));
     let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
     let nodes = nodes(&values)?;
-    let inside = read_any(&path, &mut hear, |db| {
+    let inside = read_any(&path, &mut show_progress, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
         let of_file = [
-            of_wallets(db)?,
-            of_chains(db)?,
-            of_limits(db)?,
-            of_signer(db, has_signer)?,
-            of_offer(db, &nodes, now)?,
-            of_reviews(db, now, &nodes)?,
+            check_wallets(db)?,
+            check_chains(db)?,
+            check_limits(db)?,
+            check_signer(db, has_signer)?,
+            check_offer(db, &nodes, now)?,
+            check_reviews(db, now, &nodes)?,
         ];
-        let chains = (of_file, finals(db)?);
+        let chains = (of_file, final_blocks(db)?);
         Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))
     });
     match inside {
@@ -110,69 +106,24 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             let found = found.into_iter();
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
             checked.extend(chains);
-            checked.extend(of_nodes(&nodes, &finals));
-            checked.extend(of_rates(&rates(&values)?, coins_off.as_deref(), now));
+            checked.extend(check_nodes(&nodes, &finals));
+            checked.extend(check_rates(&rates(&values)?, coins_off.as_deref(), now));
         }
     }
     progress::end();
     report(&checked, accepted, as_json)
 }
 
-/// Prints the checks. Returns an error if any of them found a problem.
-fn report(checked: &[Checked], accepted: Option<Time>, as_json: bool) -> Result<(), Error> {
-    match as_json {
-        true => {
-            let data: Vec<Value> = checked.iter().map(view).collect();
-            show(&format!(
-                "{}\n",
-                json!({ "clockAccepted": accepted, "data": data })
-            ))?;
-        }
-        false => checked.iter().try_for_each(tell)?,
-    }
-    let count: usize = checked.iter().map(|(_, complaints)| complaints.len()).sum();
-    if count == 0 {
-        return Ok(());
-    }
-    Err(Error::Failed(format!("{count} to look after")))
-}
-
-/// Renders a check as JSON.
-fn view((about, complaints): &Checked) -> Value {
-    let shown = |complaint: &Complaint| json!({ "about": complaint.about, "mend": complaint.mend });
-    let shown: Vec<Value> = complaints.iter().map(shown).collect();
-    json!({ "about": about, "ok": complaints.is_empty(), "complaints": shown })
-}
-
-/// Prints a check: one "ok" line, or one line for each problem.
-fn tell((about, complaints): &Checked) -> Result<(), Error> {
-    let paint = |tone, word| Stream::Out.paint(tone, word);
-    let harmless = |text| Stream::Out.harmless(text);
-    if complaints.is_empty() {
-        show(&format!(
-            "{} {}\n",
-            paint(Tone::Good, "ok:"),
-            harmless(about)
-        ))?;
-    }
-    for Complaint { about, mend } in complaints {
-        let (wrong, how) = (paint(Tone::Bad, "wrong:"), paint(Tone::Marked, "mend:"));
-        let (about, mend) = (harmless(about), harmless(mend));
-        show(&format!("{wrong} {about}; {how} {mend}\n"))?;
-    }
-    Ok(())
-}
-
 /// Records in the file that the wall clock is right. Only servers outside the sandbox need this.
-fn accept(path: &Path, wall: Time) -> Result<(), Error> {
-    let opened = open_beside(path, Some(Kind::Production), false, hear);
+fn accept_wall_clock(path: &Path, wall: Time) -> Result<(), Error> {
+    let opened = open_beside(path, Some(Kind::Production), false, show_progress);
     let store = opened.map_err(|error| Error::Failed(format!("--accept-clock: {error}")))?;
     accept_clock(&store, wall)?;
     Ok(())
 }
 
 /// Checks that the public URL is set and uses HTTPS.
-fn of_url(public_url: Option<&str>) -> Checked {
+fn check_url(public_url: Option<&str>) -> Check {
     let complaint = match public_url {
         None => Some("no public url is set: checkout links lead to the listening address"),
         Some(url) if !Site::parse(url).is_ok_and(|site| site.is_https()) => {
@@ -189,7 +140,7 @@ fn of_url(public_url: Option<&str>) -> Checked {
 }
 
 /// Checks file permissions. The file holds secrets, so only its owner may read it.
-fn of_modes(path: &Path) -> Checked {
+fn check_modes(path: &Path) -> Check {
     let names = ["", "-wal", "-shm", "-lock"].map(|suffix| with_suffix(path, suffix));
     let open = names.iter().filter_map(|name| {
         let mode = std::fs::metadata(name).ok()?.permissions().mode() & 0o777;
@@ -202,7 +153,7 @@ fn of_modes(path: &Path) -> Checked {
 }
 
 /// Checks the size of the WAL. It grows if nothing moves it into the database.
-fn of_log(path: &Path) -> Checked {
+fn check_log(path: &Path) -> Check {
     let log = with_suffix(path, "-wal");
     let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
     let complaint = (bytes > LOG_BYTES_MAX).then(|| Complaint {
@@ -214,7 +165,7 @@ fn of_log(path: &Path) -> Checked {
 }
 
 /// Checks the limit on open files. Each connection needs one.
-fn of_open_files(connections_max: usize) -> Checked {
+fn check_open_files(connections_max: usize) -> Check {
     let complaint = open_files::lacking(connections_max).map(|about| Complaint {
         about,
         mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
@@ -224,7 +175,7 @@ fn of_open_files(connections_max: usize) -> Checked {
 }
 
 /// Checks that `/metrics` is protected. Its counters reveal sales figures.
-fn of_metrics(values: &Values<'_>) -> Result<Checked, Error> {
+fn check_metrics(values: &Values<'_>) -> Result<Check, Error> {
     let address = metrics_listen(values)?.map_or_else(|| listen(values), Ok)?;
     let is_open = metrics_token(values)?.is_none() && !address.ip().is_loopback();
     let complaint = is_open.then(|| Complaint {
@@ -237,7 +188,7 @@ fn of_metrics(values: &Values<'_>) -> Result<Checked, Error> {
 }
 
 /// Checks that files can be created beside the database, as SQLite and backups do.
-fn of_folder(path: &Path) -> Checked {
+fn check_folder(path: &Path) -> Check {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

@@ -2,7 +2,7 @@
 
 use super::logging::log_to_stderr;
 use super::output::{print, show, wants_json};
-use super::progress::{self, hear};
+use super::progress::{self, show_progress};
 use super::terminal::{Stream, Tone};
 use crate::clock::Stopwatch;
 use crate::config::Values;
@@ -73,7 +73,7 @@ pub(super) fn path(matches: &ArgMatches, name: &str) -> PathBuf {
 pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("backup", matches)?;
     let (from, to) = (file("backup", matches)?, path(matches, "to"));
-    let heads = copies::backup(&from, &to, matches.get_flag("force"), &mut hear)?;
+    let heads = copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?;
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
     let to = to.display();
     print(&match as_json {
@@ -97,13 +97,13 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
         .flatten()
         .copied()
         .collect();
-    let (counts, heads, derived) = read_any(&file, &mut hear, |db| {
-        let (counts, heads) = audit::audit(db, &noted, &mut report, &mut hear)?;
+    let (counts, heads, derived) = read_any(&file, &mut show_progress, |db| {
+        let (counts, heads) = audit::audit(db, &noted, &mut report, &mut show_progress)?;
         if matches.get_flag("skip-addresses") {
             return Ok((counts, heads, None));
         }
         let watch = Stopwatch::start();
-        let derived = audit::check_addresses(db, &mut report, &mut hear)?;
+        let derived = audit::check_addresses(db, &mut report, &mut show_progress)?;
         Ok::<_, Error>((counts, heads, Some((derived, watch.ms()))))
     })?;
     let count = findings.count;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no file is opened, and the check ends within seconds.
 
-use super::doctor::Checked;
+use super::checks::Check;
 use crate::service;
 use crate::store::doctor::Complaint;
 use std::io::{Error, ErrorKind, Read, Write};
@@ -18,13 +18,13 @@ const ANSWER_BYTES: usize = 256;
 ///
 /// # Errors
 /// Port 0, which no server has.
-pub(super) fn of_server(listen: SocketAddr) -> Result<Checked, service::Error> {
+pub(super) fn check_server(listen: SocketAddr) -> Result<Check, service::Error> {
     if listen.port() == 0 {
         let problem = "--listen must name the port of the server that is asked, not 0";
         return Err(service::Error::Failed(problem.to_owned()));
     }
-    let address = here(listen);
-    let complaint = match ready(address) {
+    let address = local_address(listen);
+    let complaint = match readiness(address) {
         Ok((true, _)) => None,
         Ok((false, answer)) => Some(Complaint {
             about: format!("{address} takes no requests: {answer}"),
@@ -40,7 +40,7 @@ pub(super) fn of_server(listen: SocketAddr) -> Result<Checked, service::Error> {
 }
 
 /// Returns a local address of a server that listens on this address. Loopback replaces the unspecified address.
-fn here(listen: SocketAddr) -> SocketAddr {
+fn local_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -50,7 +50,7 @@ fn here(listen: SocketAddr) -> SocketAddr {
 }
 
 /// Returns `true` if the server is ready, with the status line of its response.
-fn ready(address: SocketAddr) -> Result<(bool, String), Error> {
+fn readiness(address: SocketAddr) -> Result<(bool, String), Error> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

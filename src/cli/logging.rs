@@ -24,7 +24,7 @@ const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// Logs records that pass the filter, and panics, to standard error.
 pub(super) fn log_to_stderr(filter: &str) {
-    let Some(lines) = Lines::start() else {
+    let Some(lines) = LogQueue::start() else {
         return;
     };
     let target = Target::Pipe(Box::new(lines.clone()));
@@ -53,7 +53,7 @@ pub(super) fn log_to_stderr(filter: &str) {
             BacktraceStatus::Captured => format!("thread {name} {panic}\n{backtrace}\n"),
             _ => format!("thread {name} {panic}\n"),
         };
-        lines.put(line.as_bytes());
+        lines.push(line.as_bytes());
     }));
 }
 
@@ -67,7 +67,7 @@ fn format(out: &mut Formatter, record: &Record<'_>) -> std::io::Result<()> {
 }
 
 /// Waits a limited time for pending log lines, then prints `line` to standard error.
-pub(super) fn say_last(line: Option<String>) {
+pub(super) fn flush_and_print(line: Option<String>) {
     log::logger().flush();
     let Some(line) = line else {
         return;
@@ -97,15 +97,15 @@ struct Counts {
 
 /// The sending side of the log thread's queue.
 #[derive(Clone)]
-struct Lines {
+struct LogQueue {
     messages: Sender<Message>,
     counts: Arc<Counts>,
 }
 
-impl Lines {
+impl LogQueue {
     /// Starts the log thread. It duplicates the descriptor, because a wait on it must not hold the lock of
     /// `std::io::stderr()`.
-    fn start() -> Option<Lines> {
+    fn start() -> Option<LogQueue> {
         let stderr = File::from(std::io::stderr().as_fd().try_clone_to_owned().ok()?);
         let (messages, queue) = channel();
         let counts = Arc::new(Counts::default());
@@ -114,11 +114,11 @@ impl Lines {
             .name("coffer-log".to_owned())
             .spawn(move || write_lines(stderr, &queue, &shared))
             .ok()?;
-        Some(Lines { messages, counts })
+        Some(LogQueue { messages, counts })
     }
 
     /// Queues a line, or counts it as dropped.
-    fn put(&self, line: &[u8]) {
+    fn push(&self, line: &[u8]) {
         let counts = &self.counts;
         let waiting = counts
             .waiting_bytes
@@ -133,9 +133,9 @@ impl Lines {
     }
 }
 
-impl Write for Lines {
+impl Write for LogQueue {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        self.put(line);
+        self.push(line);
         Ok(line.len())
     }
 
@@ -155,7 +155,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
                 continue;
             }
         };
-        if progress::beside(|| stderr.write_all(&line)).is_err() {
+        if progress::with_line_hidden(|| stderr.write_all(&line)).is_err() {
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
         let waiting = counts
@@ -174,7 +174,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
 /// Formats records with `env_logger` and queues the lines.
 struct Logger {
     inner: env_logger::Logger,
-    lines: Lines,
+    lines: LogQueue,
 }
 
 impl Log for Logger {

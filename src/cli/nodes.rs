@@ -2,10 +2,10 @@
 //!
 //! Invariant: only scheme, host, port and path of a node's URL are printed, and no headers.
 
-use super::doctor::Checked;
+use super::checks::Check;
 use super::keeping::file;
 use super::output::{print, wants_json};
-use super::progress::{Several, hear};
+use super::progress::{SharedProgress, show_progress};
 use crate::app::following::live;
 use crate::chain::follow::{Looking, stranger};
 use crate::chain::rpc::Limits;
@@ -77,7 +77,7 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
         .map_err(|_| Refusal::field("from", "must be a height: a whole number from 0"))?;
     let as_json = wants_json("rescan", matches)?;
     let file = file("rescan", matches)?;
-    let store = open_beside(&file, Some(Kind::Production), false, hear)?;
+    let store = open_beside(&file, Some(Kind::Production), false, show_progress)?;
     let now = Clock::new(0, None).now();
     let ordered = store.write_and_wait(move |tx| {
         order_rescan(tx, now, chain, from)?;
@@ -123,13 +123,13 @@ fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
         let of = to_count(behind.saturating_sub(rescan.from_height));
         let done = to_count(rescan.next_height.saturating_sub(rescan.from_height)).min(of);
         let part = "blocks read again";
-        hear(Progress::Done { part, done, of });
+        show_progress(Progress::Done { part, done, of });
         std::thread::sleep(LOOK_AGAIN);
     }
 }
 
 /// Returns the last final block read on each account-based chain.
-pub(super) fn finals(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error> {
+pub(super) fn final_blocks(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error> {
     let mut cursors = chain_cursors::all(db)?;
     cursors.retain(|cursor| !cursor.chain.has_outputs());
     let of_each = cursors.into_iter();
@@ -139,11 +139,11 @@ pub(super) fn finals(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error> {
 }
 
 /// Checks the node at every URL: its network, its newest block, and its hash of the last final block.
-pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked> {
+pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check> {
     let of_chain = |one| std::iter::repeat(one).zip(ChainNode::urls(one)).enumerate();
     let urls: Vec<(usize, (&ChainNode, &str))> =
         nodes.of_chains.iter().flat_map(of_chain).collect();
-    let answered = Several::of("nodes asked", urls.len());
+    let answered = SharedProgress::new("nodes asked", urls.len());
     let now = Clock::new(0, None).real_now();
     let check = |(place, (one, shown)): (usize, (&ChainNode, &str))| {
         let chain = one.chain;
@@ -154,9 +154,9 @@ pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked>
         let mut node = one.node(place, limits)?;
         let last = finals.iter().find(|(of, _)| *of == chain);
         let last = last.map(|(_, block)| block);
-        let asked = asked(node.as_mut(), (chain, last), nodes.test_networks, now);
-        answered.one_more();
-        Some(match asked {
+        let result = check_node(node.as_mut(), (chain, last), nodes.test_networks, now);
+        answered.increment();
+        Some(match result {
             Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),
             Err((problem, mend)) => {
                 let about = format!("node of {chain} at {shown}: {problem}");
@@ -171,12 +171,14 @@ pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked>
         let started: Vec<_> = urls.into_iter().map(start).collect();
         let ended = started.into_iter().map(|one| one.join());
         let asked = ended.filter_map(Result::ok).flatten();
-        asked.chain(nodes.of_chains.iter().map(requests)).collect()
+        asked
+            .chain(nodes.of_chains.iter().map(describe_requests))
+            .collect()
     })
 }
 
 /// Describes how many requests a day a node receives with these settings. Finds no problems.
-fn requests(node: &ChainNode) -> Checked {
+fn describe_requests(node: &ChainNode) -> Check {
     let chain = node.chain;
     let cost = node.cost();
     let (otherwise, expected) = Pace::requests_a_day(chain, &cost);
@@ -199,7 +201,7 @@ fn requests(node: &ChainNode) -> Checked {
 }
 
 /// Checks the chains that have been followed.
-pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
+pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
     let mut complaints = Vec::new();
     for cursor in chain_cursors::all(db)? {
         let stranger = wallets::stranger(db, &cursor)?;
@@ -207,7 +209,7 @@ pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
         complaints.extend(
             unexplained::of(db, chain, UNEXPLAINED_MAX)?
                 .iter()
-                .map(unclaimed),
+                .map(unexplained_balance),
         );
         if let Some(why) = cursor.stopped {
             complaints.push(Complaint {
@@ -228,7 +230,7 @@ pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
 }
 
 /// Checks that coins are on offer if a live key exists.
-pub(super) fn of_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Checked, Error> {
+pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Check, Error> {
     let why = match keys::any_live(db, now)? {
         true => live(nodes, false).nothing_on_offer(db, |_| Ok(None))?,
         false => None,
@@ -243,7 +245,7 @@ pub(super) fn of_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Chec
 }
 
 /// Describes an address with a higher balance than the known payments explain.
-fn unclaimed(found: &Unexplained) -> Complaint {
+fn unexplained_balance(found: &Unexplained) -> Complaint {
     let (asset, chain, address) = (found.asset, found.asset.chain, &found.address);
     let (balance, known) = (asset.text(found.balance), asset.text(found.known));
     let id = asset.id;
@@ -259,7 +261,7 @@ fn unclaimed(found: &Unexplained) -> Complaint {
 }
 
 /// Checks all wallets, including retired ones.
-pub(super) fn of_wallets(db: &Reader<'_>) -> Result<Checked, Error> {
+pub(super) fn check_wallets(db: &Reader<'_>) -> Result<Check, Error> {
     let all = wallets::all(db)?;
     let stopped = all.iter().filter_map(|row| {
         let index = row.stopped_index?;
@@ -272,7 +274,7 @@ pub(super) fn of_wallets(db: &Reader<'_>) -> Result<Checked, Error> {
 }
 
 /// Returns the node's network and newest block, or a problem with its fix.
-fn asked(
+fn check_node(
     node: &mut dyn Node,
     (chain, last): (Chain, Option<&Block>),
     test_networks: bool,
@@ -326,7 +328,7 @@ fn asked(
         ));
     }
     if chain == Chain::Dogecoin {
-        has_index(node, chain, height)?;
+        require_index(node, chain, height)?;
     }
     let untold = if node.has_traces() == Some(false) {
         "; it has no trace_block, so what contracts send is not seen: it can be claimed by its transaction"
@@ -343,7 +345,11 @@ fn asked(
 
 /// Refuses a node without a transaction index. Reading a deep block shows this: its transactions are requested one by
 /// one, and its outputs are spent.
-fn has_index(node: &mut dyn Node, chain: Chain, height: u32) -> Result<(), (String, &'static str)> {
+fn require_index(
+    node: &mut dyn Node,
+    chain: Chain,
+    height: u32,
+) -> Result<(), (String, &'static str)> {
     let (nobody, known) = (RwLock::default(), Known::nothing(chain));
     let nobody = Looking::of(&nobody, &known);
     let old = height.saturating_sub(INDEXED_DEPTH);

@@ -2,7 +2,7 @@
 
 use super::logging::log_to_stderr;
 use super::output::{list, print, wants_json};
-use super::progress::hear;
+use super::progress::show_progress;
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::account::change::SERVER_QUOTA_MAX;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::io::Read;
 
 /// Actor in the audit log for changes from the command line.
-const ACTOR: &str = "command line";
+pub(super) const ACTOR: &str = "command line";
 /// Maximum bytes read from standard input for a key.
 const KEY_BYTES_MAX: u64 = 1024;
 
@@ -142,7 +142,7 @@ pub(super) fn open(
             .as_ref(),
         changes.then_some(kind),
         create && kind == Kind::Production,
-        hear,
+        show_progress,
     )
 }
 

@@ -16,7 +16,7 @@ pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<
     let wants = Values::new(command, matches).switch("json");
     let wants = wants.map_err(Error::Failed)?;
     if wants {
-        progress::off();
+        progress::disable();
     }
     Ok(wants)
 }
@@ -29,7 +29,7 @@ pub(super) fn print(line: &str) -> Result<(), Error> {
 
 /// Prints text that was only read. Returns `false` if the reader has closed the pipe.
 pub(super) fn show(text: &str) -> Result<bool, Error> {
-    match progress::beside(|| write(text)) {
+    match progress::with_line_hidden(|| write(text)) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         written => written.map(|()| true).map_err(failed),
     }

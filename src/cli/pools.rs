@@ -2,9 +2,9 @@
 //!
 //! Invariant: a file is imported completely or not at all.
 
-use super::operator::open;
+use super::operator::{ACTOR, open};
 use super::output::{list, print, wants_json};
-use super::wallets::{ACTOR, note_unwatched};
+use super::wallets::note_unwatched;
 use crate::clock::Clock;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::Chain;

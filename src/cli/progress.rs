@@ -38,17 +38,17 @@ fn line() -> MutexGuard<'static, Line> {
 }
 
 /// Switches the progress line off, because a program reads the output.
-pub(super) fn off() {
+pub(super) fn disable() {
     line().is_off = true;
 }
 
 /// Shows progress or a note.
-pub(super) fn hear(said: Progress<'_>) {
+pub(super) fn show_progress(said: Progress<'_>) {
     match said {
         Progress::Note(note) => {
             let mark = Stream::Err.paint(Tone::Marked, "coffer:");
             // A failed write is ignored: the work continues without a reader.
-            let _ = beside(|| writeln!(std::io::stderr(), "{mark} {note}"));
+            let _ = with_line_hidden(|| writeln!(std::io::stderr(), "{mark} {note}"));
         }
         Progress::Done { part, done, of } => show(part, done, of),
     }
@@ -94,7 +94,7 @@ fn has_room() -> bool {
 }
 
 /// Hides the progress line while `write` writes to the terminal.
-pub(super) fn beside<T>(write: impl FnOnce() -> T) -> T {
+pub(super) fn with_line_hidden<T>(write: impl FnOnce() -> T) -> T {
     // The lock is released first: `write` may block forever if nothing reads the stream.
     let shown = line().shown.as_ref().map(|(_, bar)| bar.clone());
     match shown {
@@ -111,16 +111,16 @@ pub(super) fn end() {
 }
 
 /// A progress counter shared by several threads.
-pub(super) struct Several {
+pub(super) struct SharedProgress {
     part: &'static str,
     of: u64,
     done: AtomicU64,
 }
 
-impl Several {
+impl SharedProgress {
     /// Starts at zero.
-    pub(super) fn of(part: &'static str, of: usize) -> Several {
-        let several = Several {
+    pub(super) fn new(part: &'static str, of: usize) -> SharedProgress {
+        let several = SharedProgress {
             part,
             of: to_count(of),
             done: AtomicU64::new(0),
@@ -130,7 +130,7 @@ impl Several {
     }
 
     /// Counts one more finished item.
-    pub(super) fn one_more(&self) {
+    pub(super) fn increment(&self) {
         let before = self.done.fetch_add(1, Ordering::Relaxed);
         show(self.part, before.saturating_add(1), self.of);
     }

@@ -3,8 +3,8 @@
 //! Invariant: it requests only rates that the service would request. Rates in use by a running server are at `GET
 //! /dashboard/api/rates`.
 
-use super::doctor::Checked;
-use super::progress::Several;
+use super::checks::Check;
+use super::progress::SharedProgress;
 use crate::chain::rates::{Asker, RatesFrom, Upstream, read_file};
 use crate::domain::asset::{Asset, symbols};
 use crate::domain::money::Currency;
@@ -18,11 +18,11 @@ const TIMEOUT_MS: u64 = 10_000;
 
 /// Checks every source and the rate of every coin. `coins_off` is `None` if no account needs rates, and then no source
 /// is asked.
-pub(super) fn of_rates(
+pub(super) fn check_rates(
     from: &RatesFrom,
     coins_off: Option<&[(&'static Asset, Time)]>,
     now: Time,
-) -> Vec<Checked> {
+) -> Vec<Check> {
     let Some(off) = coins_off else {
         let about = "rates (no active account has a live key, so none is asked for)";
         return vec![(about.to_owned(), Vec::new())];
@@ -60,21 +60,21 @@ pub(super) fn of_rates(
             checked.push((about, Vec::new()));
             continue;
         }
-        checked.push(of_coin(coin, &needed, &told, mend, now));
+        checked.push(check_coin(coin, &needed, &told, mend, now));
     }
     checked
 }
 
 /// Asks all sources in parallel, each on its own thread.
-fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Checked>) {
+fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
     let asker = Asker::new(TIMEOUT_MS);
-    let answered = Several::of("sources of rates asked", upstreams.len());
+    let answered = SharedProgress::new("sources of rates asked", upstreams.len());
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let ask = |upstream| {
             let (asker, answered) = (&asker, &answered);
             let asked = scope.spawn(move || {
                 let outcome = asker.ask(upstream, now);
-                answered.one_more();
+                answered.increment();
                 outcome
             });
             (upstream, asked)
@@ -114,13 +114,13 @@ fn complaint(source: FigureSource, problem: &str) -> Complaint {
 }
 
 /// Checks the rate of a coin in each of these currencies. `mend` is the fix if a rate is missing.
-fn of_coin(
+fn check_coin(
     coin: &str,
     currencies: &[Currency],
     told: &[CoinFigure],
     mend: &str,
     now: Time,
-) -> Checked {
+) -> Check {
     let (mut rates, mut complaints) = (Vec::new(), Vec::new());
     for currency in currencies {
         let of_both = |told: &&CoinFigure| told.coin == coin && told.currency == *currency;

@@ -2,7 +2,7 @@
 
 use super::keeping::{Findings, file, force, path};
 use super::output::{print, wants_json};
-use super::progress::hear;
+use super::progress::show_progress;
 use crate::clock::Clock;
 use crate::domain::money::coin::Units;
 use crate::domain::transfer::TransferStatus;
@@ -54,7 +54,9 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
         now: Clock::new(0, None).now(),
     };
     let mut findings = Findings::new(as_json);
-    let restored = copies::restore(&wanted, &mut hear, &mut |finding| findings.add(&finding))?;
+    let restored = copies::restore(&wanted, &mut show_progress, &mut |finding| {
+        findings.add(&finding)
+    })?;
     if as_json {
         return print(&document(&wanted, &restored, findings).to_string());
     }

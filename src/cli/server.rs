@@ -127,7 +127,7 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
             .map_err(Error::Failed)?
             .unwrap_or_default(),
     );
-    config.tell = progress::hear;
+    config.tell = progress::show_progress;
     config.listen = listen(values)?;
     config.metrics_listen = metrics_listen(values)?;
     config.metrics_token = metrics_token(values)?;

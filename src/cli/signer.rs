@@ -1,6 +1,6 @@
 //! The signer checks of `coffer doctor`: limits, and transfers that wait for a signer that is not set.
 
-use super::doctor::Checked;
+use super::checks::Check;
 use crate::chain::setting::Nodes;
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
@@ -12,7 +12,7 @@ use crate::store::doctor::Complaint;
 use crate::store::{Reader, accounts, transfers};
 
 /// Reports the signer limit of each account.
-pub(super) fn of_limits(db: &Reader<'_>) -> Result<Checked, Error> {
+pub(super) fn check_limits(db: &Reader<'_>) -> Result<Check, Error> {
     let limits = limits(&accounts::all(db)?);
     let about = if limits.is_empty() {
         "signer limit: there is no account".to_owned()
@@ -46,7 +46,7 @@ fn limits(accounts: &[Account]) -> Vec<String> {
 }
 
 /// Checks for approved transfers that no signer sends.
-pub(super) fn of_signer(db: &Reader<'_>, has_signer: bool) -> Result<Checked, Error> {
+pub(super) fn check_signer(db: &Reader<'_>, has_signer: bool) -> Result<Check, Error> {
     let waiting = match has_signer {
         true => 0,
         false => transfers::waiting_for_signer(db)?,
@@ -60,7 +60,7 @@ pub(super) fn of_signer(db: &Reader<'_>, has_signer: bool) -> Result<Checked, Er
 }
 
 /// Checks for payouts and refunds that a person must review.
-pub(super) fn of_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result<Checked, Error> {
+pub(super) fn check_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result<Check, Error> {
     let has_node = |chain| nodes.of_chains.iter().any(|node| node.chain == chain);
     let found = to_review(db, now, Mode::Live, |chain| (true, has_node(chain)))?;
     let complaints = found.into_iter().map(|(transfer, problem)| Complaint {

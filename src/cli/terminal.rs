@@ -46,7 +46,7 @@ impl Stream {
     }
 
     /// Replaces control characters if the stream is a terminal.
-    pub(super) fn harmless(self, text: &str) -> String {
+    pub(super) fn sanitize(self, text: &str) -> String {
         match self.is_terminal() {
             true => text.replace(char::is_control, "\u{fffd}"),
             false => text.to_owned(),
@@ -74,7 +74,7 @@ impl Stream {
 
     /// Paints the start of the line up to the first colon. Replaces control characters.
     pub(super) fn paint_start(self, tone: Tone, line: &str) -> String {
-        let line = &self.harmless(line);
+        let line = &self.sanitize(line);
         match line.split_once(": ") {
             Some((start, rest)) => format!("{} {rest}", self.paint(tone, &format!("{start}:"))),
             None => line.to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a password comes from standard input or a file, never from arguments, which other users can see.
 
-use super::operator::{open, text};
+use super::operator::{ACTOR, open, text};
 use super::output::{list, print, wants_json};
 use crate::clock::Clock;
 use crate::config::Values;
@@ -16,8 +16,6 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use std::io::Read;
 
-/// Actor in the audit log for changes from the command line.
-const ACTOR: &str = "command line";
 /// Maximum bytes read for a password.
 const PASSWORD_BYTES_MAX: u64 = 4096;
 

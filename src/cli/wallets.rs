@@ -3,9 +3,9 @@
 //! Invariant: a key comes from standard input, never from arguments, which other users can see. Errors do not repeat
 //! input.
 
-use super::operator::open;
+use super::operator::{ACTOR, open};
 use super::output::{list, print, show, wants_json};
-use super::progress::hear;
+use super::progress::show_progress;
 use super::terminal::Stream;
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
@@ -28,8 +28,6 @@ use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 
-/// Actor in the audit log for changes from the command line.
-pub(super) const ACTOR: &str = "command line";
 /// Maximum bytes read from standard input.
 const INPUT_BYTES_MAX: u64 = 8192;
 
@@ -90,7 +88,7 @@ pub(super) fn command(command: Command) -> Command {
 
 /// Returns the reason to reject arguments before parsing: they contain something private. A parser error would repeat
 /// it.
-pub(super) fn refused(args: &[OsString]) -> Option<Refusal> {
+pub(super) fn private_argument(args: &[OsString]) -> Option<Refusal> {
     let texts: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
     let is_wallet = texts.iter().skip(1).any(|text| text == "wallet");
     // File names, and tokens of other commands, may look like a private key in hexadecimal.
@@ -120,8 +118,8 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
     // The key is validated before a file is created or opened.
     let added = match verb {
         "add" => {
-            let mut input = input()?;
-            Some((read(of_verb, &mut *input)?, input))
+            let mut input = open_stdin()?;
+            Some((read_wallet(of_verb, &mut *input)?, input))
         }
         _ => None,
     };
@@ -176,7 +174,7 @@ pub(super) fn note_unwatched(store: &Store, chain: Chain) -> Result<(), Error> {
 }
 
 /// Reads the wallet to add.
-fn read(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> {
+fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let mut body = Map::new();
     for name in ["chain", "script", "network", "name"] {
@@ -190,7 +188,7 @@ fn read(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> 
             .map_err(|_| Refusal::field("next", "must be a whole number from 0 to 2147483647"))?;
         body.insert("next".to_owned(), Value::from(number));
     }
-    let key = line_of_input(input, true)?;
+    let key = read_line(input, true)?;
     if is_word(&key) {
         // A phrase with one word on each line is caught at its first word.
         return Err(Refusal::field("key", secret_problem(WalletSecret::Phrase)).into());
@@ -200,7 +198,7 @@ fn read(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> 
 }
 
 /// Returns standard input. Input from a pipe is read completely, because a phrase may be spread over several lines.
-fn input() -> Result<Box<dyn BufRead>, Error> {
+fn open_stdin() -> Result<Box<dyn BufRead>, Error> {
     let stdin = std::io::stdin();
     let is_terminal = stdin.is_terminal();
     let mut limited = stdin.lock().take(INPUT_BYTES_MAX);
@@ -215,7 +213,7 @@ fn input() -> Result<Box<dyn BufRead>, Error> {
 }
 
 /// Returns the next line of standard input, trimmed. Skips blank lines if the line is required.
-fn line_of_input(input: &mut dyn BufRead, must_be_given: bool) -> Result<String, Error> {
+fn read_line(input: &mut dyn BufRead, must_be_given: bool) -> Result<String, Error> {
     let mut line = String::new();
     loop {
         let read = input.read_line(&mut line);
@@ -289,7 +287,7 @@ fn confirm(
     if is_sure {
         return Ok(());
     }
-    match line_of_input(input, false)?.to_ascii_lowercase().as_str() {
+    match read_line(input, false)?.to_ascii_lowercase().as_str() {
         "yes" | "y" => Ok(()),
         _ => Err(Error::Failed(
             "the wallet was not added: answer yes once its addresses are those of your own wallet, or say --yes".to_owned(),
@@ -330,7 +328,7 @@ fn addresses(
             let done = before.saturating_add(u64::from(behind));
             if is_shown {
                 let part = "addresses read";
-                hear(Progress::Done { part, done, of });
+                show_progress(Progress::Done { part, done, of });
             }
         }
         before = before.saturating_add(u64::from(row.next_index));

@@ -1,0 +1,60 @@
+//! The checks of `coffer doctor` and how they are printed.
+
+use super::output::show;
+use super::terminal::{Stream, Tone};
+use crate::domain::time::Time;
+use crate::service::Error;
+use crate::store::doctor::Complaint;
+use serde_json::{Value, json};
+
+/// One check: its name and the problems found.
+pub(super) type Check = (String, Vec<Complaint>);
+
+/// Prints the checks. Returns an error if any of them found a problem.
+pub(super) fn report(
+    checked: &[Check],
+    accepted: Option<Time>,
+    as_json: bool,
+) -> Result<(), Error> {
+    match as_json {
+        true => {
+            let data: Vec<Value> = checked.iter().map(to_json).collect();
+            show(&format!(
+                "{}\n",
+                json!({ "clockAccepted": accepted, "data": data })
+            ))?;
+        }
+        false => checked.iter().try_for_each(print_check)?,
+    }
+    let count: usize = checked.iter().map(|(_, complaints)| complaints.len()).sum();
+    if count == 0 {
+        return Ok(());
+    }
+    Err(Error::Failed(format!("{count} to look after")))
+}
+
+/// Renders a check as JSON.
+fn to_json((about, complaints): &Check) -> Value {
+    let shown = |complaint: &Complaint| json!({ "about": complaint.about, "mend": complaint.mend });
+    let shown: Vec<Value> = complaints.iter().map(shown).collect();
+    json!({ "about": about, "ok": complaints.is_empty(), "complaints": shown })
+}
+
+/// Prints a check: one "ok" line, or one line for each problem.
+fn print_check((about, complaints): &Check) -> Result<(), Error> {
+    let paint = |tone, word| Stream::Out.paint(tone, word);
+    let sanitize = |text| Stream::Out.sanitize(text);
+    if complaints.is_empty() {
+        show(&format!(
+            "{} {}\n",
+            paint(Tone::Good, "ok:"),
+            sanitize(about)
+        ))?;
+    }
+    for Complaint { about, mend } in complaints {
+        let (wrong, how) = (paint(Tone::Bad, "wrong:"), paint(Tone::Marked, "mend:"));
+        let (about, mend) = (sanitize(about), sanitize(mend));
+        show(&format!("{wrong} {about}; {how} {mend}\n"))?;
+    }
+    Ok(())
+}
