@@ -1,7 +1,5 @@
-//! A real bitcoind in regtest: what is different about the newest of bitcoin's nodes.
-//!
-//! What does not live here: what becomes of payments (`paid_outputs`). What always holds: where the machine has no such
-//! node, that is said.
+//! Behaviour of the newest bitcoind in regtest that differs from that of other nodes. The tests are skipped without a
+//! bitcoind.
 
 use super::counter::{Counter, nobody};
 use super::watch::{LIMITS, Watch, told, told_in, utxo};
@@ -13,8 +11,7 @@ use serde_json::{Value, json};
 
 const UNTESTED: &str = "what is different about the newest of bitcoin's nodes";
 
-/// An error comes with the status of a success where the call says that it is of JSON-RPC 2.0, as Coffer's do; and outputs
-/// have one address, not a list.
+/// JSON-RPC 2.0 errors have the HTTP status 200, and an output has one address instead of a list.
 #[test]
 fn client_reads_responses_of_the_newest_bitcoind() {
     let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
@@ -63,7 +60,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     let mined = head.block.height - 2;
     let blocks = seen.blocks(mined, head.block.height, &watch).unwrap();
     assert_eq!((blocks.len(), told_in(&blocks)), (3, expected));
-    // Without an index it knows where unspent outputs are.
+    // Without an index, the node still finds the blocks of unspent outputs.
     let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
     assert_eq!(error.unwrap_err()["code"], -5);
     let place = seen.block_of(&made.txid).unwrap().unwrap();
@@ -102,7 +99,7 @@ fn txindex_does_not_confirm_invalidated_transactions() {
     assert_eq!(seen.block_of(&other.txid), Ok(None));
 }
 
-/// A transaction without a fee reaches the mempool with the one that pays for it (BIP 431), and its output is a taproot one.
+/// A transaction without a fee enters the mempool together with the transaction that pays for it (BIP 431).
 #[test]
 fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
@@ -122,7 +119,7 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
     counter.looks(&[(first, "detected", price), (second, "detected", price)]);
-    // The whole package gives way to another one.
+    // Another transaction replaces the whole package.
     let other = counter.payer.replace(&free, &[(&first.address, price / 2)]);
     counter.looks(&[
         (first, "detected", price / 2),
@@ -145,7 +142,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     };
     let mut counter = Counter::open(&node, "BTC", "wpkh");
     counter.payer.mine(700);
-    // What it prunes before that was read would have to come from another node.
+    // The server reads the blocks before they are pruned.
     drop(counter.begin());
     let pruned = node.call("pruneblockchain", json!([400]));
     assert!(pruned.as_u64().unwrap() > 1, "{pruned}");
@@ -159,7 +156,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     counter.till.coffer(&["rescan", "bitcoin", "--from", "1"]);
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.begin();
-    // It has caught up since the rescan was tried, and still says so.
+    // The chain has caught up since the failed rescan, and the problem is still shown.
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let bitcoin = chains.expect(200).json()["data"][0].take();
     let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";

@@ -1,4 +1,4 @@
-//! Money that a contract sent, at a node that does not tell what contracts do: an operator claims it by its transaction.
+//! Claims of contract payments: the node has no traces, so an operator names the transaction.
 
 use super::evm::fixtures::{between, refusal};
 use crate::file::audit::findings;
@@ -10,13 +10,12 @@ use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// An address of nobody's.
 const NOBODY: &str = "0x1111111111111111111111111111111111111111";
-/// A hundredth of an ether, in wei.
+/// 0.01 ether, in wei.
 const TEN: u128 = 10_000_000_000_000_000;
 const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
 
-/// A shop on a test network of ethereum, behind whose node no traces are told.
+/// A shop on an Ethereum test network. Its node returns no traces.
 struct Shop {
     anvil: Node,
     blind: Receiver,
@@ -43,7 +42,7 @@ impl Shop {
         })
     }
 
-    /// Starts it with this node, and waits until it has read as far as is final there.
+    /// Starts the server with this node and waits until it has read the final blocks.
     #[track_caller]
     fn start(&self, node: &str) -> RunningServer {
         let node = format!("ethereum={node}");
@@ -77,7 +76,7 @@ impl Shop {
             .unwrap()
     }
 
-    /// What was seen, by transaction: positions, amounts and states.
+    /// Observations as text: transaction, position, amount and state.
     #[track_caller]
     fn seen(&self) -> String {
         let sql =
@@ -99,7 +98,7 @@ fn claim(running: &RunningServer, body: &Value) -> Response {
     running.operator_request("POST", CLAIMS, body)
 }
 
-/// What came of the claims, the newest first.
+/// Returns the outcome and reason of each claim, newest first.
 #[track_caller]
 fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
     let listed = running
@@ -112,8 +111,8 @@ fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Two invoices, of which a contract pays the first, and the transactions: that one, one that fails, and one that is not
-/// final yet. Nobody sees any of it, but that something is there.
+/// Returns two invoices and three transactions: a contract pays the first invoice, one fails, and one is not final
+/// yet. The server sees only that the balance is unexplained.
 #[track_caller]
 fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let (anvil, blind) = (&shop.anvil, shop.blind.url());
@@ -134,7 +133,7 @@ fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let mut running = shop.start(&blind);
     running.process.kill();
     drop(running);
-    // It was looked at what addresses have, before that was read. It is time again.
+    // The balances were compared before these blocks were read: forces another comparison.
     let looks = "update balance_walks set looked_at = 0";
     assert_eq!(shop.served.open_file().execute(looks, []), Ok(1));
     let running = shop.start(&blind);
@@ -152,7 +151,7 @@ fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     (invoices, [paid, failed, young])
 }
 
-/// Read again by a node without traces, then by one that tells: it stays the one that it is.
+/// Rescans with a node without traces, then with one that has them, and expects the same observation.
 #[track_caller]
 fn stays_what_it_is(shop: &Shop, seen: &str) {
     for node in [&shop.blind.url(), &shop.anvil.url] {
@@ -189,7 +188,7 @@ fn contract_payment_is_claimed_once_and_booked() {
     assert_eq!(asked["outcome"], Value::Null);
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let unknown = json!(format!("0x{:064x}", 7));
-    // The last came to the other: what that has is told by the node.
+    // The last claim names another address; the node reports its balance.
     for wrong in [
         of(&failed, one),
         of(&unknown, one),
@@ -222,7 +221,7 @@ fn contract_payment_is_claimed_once_and_booked() {
     let alarms = "select count(*) || '' from unexplained";
     shop.served.poll(alarms, &["0"]);
     shop.is_right();
-    // It is known now; and a second one like it there was none.
+    // The payment is known now, and the transaction has no second one like it.
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
     again["ordinal"] = 2.into();

@@ -1,7 +1,4 @@
-//! How many blocks confirm a payment, and how many it needs: on the checkout page, in the invoice's details, in its
-//! timeline and in a deposit, as real nodes go on.
-//!
-//! What always holds: all of them show the same.
+//! Confirmations of a payment on real nodes: the checkout page, the invoice, its timeline and the deposit must agree.
 
 use super::till::Till;
 use crate::file::audit::findings;
@@ -14,7 +11,7 @@ use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
 
-/// A till, what runs of it, and its chain.
+/// A shop, its running server, and its chain.
 struct Counter<'t> {
     till: &'t Till,
     chain: &'static str,
@@ -33,7 +30,6 @@ impl<'t> Counter<'t> {
         }
     }
 
-    /// An invoice of this price.
     #[track_caller]
     fn invoice(&self, price: &str, currency: &str, asset: &str) -> Value {
         let body = json!({
@@ -54,7 +50,7 @@ impl<'t> Counter<'t> {
         self.till.call(&self.running, method, path, &body)
     }
 
-    /// Starts anew, so that the chain is looked at now, and waits until it has been read up to this block.
+    /// Restarts the server, so that it polls at once, and waits until it has read this block.
     #[track_caller]
     fn looks(&mut self, height: u32) {
         self.running.process.kill();
@@ -64,7 +60,7 @@ impl<'t> Counter<'t> {
         self.till.served.poll(&query, &[&height.to_string()]);
     }
 
-    /// The customer's page of an invoice.
+    /// Returns the checkout page of an invoice.
     #[track_caller]
     fn page(&self, invoice: &Value) -> String {
         let url = invoice["checkoutUrl"].as_str().unwrap();
@@ -83,7 +79,8 @@ impl<'t> Counter<'t> {
             .json()
     }
 
-    /// How many confirmations the one payment of an invoice has and needs, wherever that is shown.
+    /// Asserts the confirmations of the only payment of an invoice, counted and needed, in each place that shows
+    /// them.
     #[track_caller]
     fn shows(&self, invoice: &Value, count: u32, needed: Value) {
         let payment = self.of_operator(invoice, "")["payments"][0].clone();
@@ -110,7 +107,7 @@ impl<'t> Counter<'t> {
         assert!(words.ends_with(&format!("; {text}")), "{words}");
     }
 
-    /// The steps of an invoice's payments.
+    /// Returns the payment steps in the timeline of an invoice.
     #[track_caller]
     fn steps(&self, invoice: &Value) -> Vec<Value> {
         let timeline = self.of_operator(invoice, "/timeline")["data"].clone();
@@ -120,7 +117,7 @@ impl<'t> Counter<'t> {
             .collect()
     }
 
-    /// Every deposit: where it stands, how many confirmations it has and needs.
+    /// Returns status, confirmations and needed confirmations of each deposit.
     #[track_caller]
     fn deposits(&self) -> Vec<Value> {
         let listed = self.call("GET", "/v1/deposits", &NULL)["data"].clone();
@@ -132,7 +129,7 @@ impl<'t> Counter<'t> {
         listed.as_array().unwrap().iter().map(one).collect()
     }
 
-    /// It is confirmed, and no confirmations are counted any more.
+    /// Asserts that the invoice is confirmed and no longer counts confirmations.
     #[track_caller]
     fn is_paid(&self, invoice: &Value) {
         self.till.hears("invoice.confirmed", invoice);
@@ -209,7 +206,7 @@ fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, p
     let invoice = counter.invoice("20.00", "EUR", "LTC");
     node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
     node.mine(4);
-    // As many as never come here.
+    // More confirmations than this test mines.
     set(counter, 200);
     counter.looks(117);
     counter.till.hears("invoice.detected", &invoice);
@@ -219,7 +216,7 @@ fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, p
     set(counter, 5);
     counter.shows(&invoice, 4, json!(5));
     set(counter, 4);
-    // The next look, without a further block.
+    // The next poll, without a further block.
     counter.looks(117);
     counter.is_paid(&invoice);
 }
@@ -250,7 +247,6 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
         let address = invoice["depositAddress"].as_str().unwrap();
         node.pay(address, milli * 10_u128.pow(15));
     }
-    // 400 EUR.
     let txid = node.pay(&customer, 2 * 10_u128.pow(17));
     counter.looks(first + 3);
     for invoice in [&small, &large] {
@@ -270,10 +266,10 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     assert_eq!(payment["explorerUrl"], url);
     let page = counter.page(&small);
     assert!(page.contains(&format!("href=\"{url}\"")), "{page}");
-    // Test networks are allowed, but this is none.
+    // Test networks are allowed, but the main network is followed.
     assert!(!page.contains("TEST."), "{page}");
     assert_eq!(counter.of_operator(&small, "")["testNetwork"], NULL);
-    // 2400 EUR more: all that is unconfirmed of that customer waits for as much.
+    // 2400 EUR more: all unconfirmed payments of that customer now need finality.
     node.pay(&customer, 12 * 10_u128.pow(17));
     is_confirmed_as_it_gets_final(&node, &mut counter, first, [&small, &large]);
     drop(counter);

@@ -1,8 +1,7 @@
-//! A shop that is paid through a node whose chain has its money in outputs: its till, its wallet with all keys, who pays
-//! there, and how its books are held beside the chain.
+//! A shop on a chain with outputs, its wallet with private keys, its payer, and the comparison of its ledger with the
+//! chain.
 //!
-//! What always holds: every payment that is looked for has been sent before the server is started, so the first look of a
-//! new server finds it.
+//! Invariant: every expected payment is sent before the server starts, so its first poll finds the payment.
 
 use super::till::Till;
 use crate::file::audit::findings;
@@ -22,39 +21,38 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The price of every invoice, in cents.
+/// Price of every invoice, in cents.
 const PRICE: Cents = Cents(2_000);
-/// How many payments one history makes at most.
+/// Number of the payer's coins, which limits the payments of one history.
 pub const COINS: usize = 40;
 
-/// The shop.
+/// A shop on a chain with outputs, with the private key of its wallet.
 pub struct Counter<'a> {
     pub till: Till,
     pub node: &'a Regtest,
     pub payer: Payer<'a>,
-    /// The id of the coin.
     coin: &'static str,
-    /// How outputs of its wallet are written: `wpkh` or `tr`.
+    /// Script type of the wallet: `wpkh` or `tr`.
     script: &'static str,
-    /// The private key of the wallet, which the shop never has.
+    /// Private key of the wallet, which the server never has.
     account: Xpriv,
-    /// How far above the next index of its wallet it sees payments, at least.
+    /// Minimum number of indexes above the next one at which the server sees payments.
     ahead: u32,
-    /// Addresses of the wallet that were paid and that the shop has given to nobody.
+    /// Paid addresses of the wallet that the server has not handed out.
     strays: Vec<String>,
 }
 
-/// What somebody is to pay.
+/// An invoice with its deposit address and amount.
 pub struct Due {
     pub invoice: Value,
     pub address: String,
     pub amount: u64,
 }
 
-/// An output on a chain, or one in the books: transaction, position, address, amount.
+/// Outputs on a chain or in the ledger, each with address and amount.
 type Outputs = BTreeMap<Place, (String, u64)>;
 
-/// A transaction, and the position in it.
+/// Transaction id and position.
 type Place = (String, u32);
 
 impl<'a> Counter<'a> {
@@ -65,7 +63,7 @@ impl<'a> Counter<'a> {
         Counter::open_at(payer, node, (&node.url(), 900), (coin, script))
     }
 
-    /// Opens a shop that asks this url about the node, which is asked about so many addresses ahead.
+    /// Opens a shop that reads the node at this URL and looks `ahead` indexes ahead.
     #[track_caller]
     pub fn open_at(
         payer: Payer<'a>,
@@ -111,12 +109,12 @@ impl<'a> Counter<'a> {
         counter
     }
 
-    /// The addresses that an owner compares are those that the node itself derives.
+    /// Asserts that the addresses shown to the owner are those that the node derives.
     #[track_caller]
     fn are_the_nodes_own(&self, added: &Value, public: &str) {
         let descriptor = format!("{}({public}/0/*)", self.script);
         let read = self.node.try_call("getdescriptorinfo", json!([descriptor]));
-        // Litecoin's nodes know no keys of this spelling of other networks.
+        // Litecoin nodes reject the key prefixes of other networks.
         let read = read.unwrap();
         let derived = self
             .node
@@ -124,7 +122,7 @@ impl<'a> Counter<'a> {
         assert_eq!(added["addresses"], derived, "{added}");
     }
 
-    /// So many invoices, all of one price.
+    /// Creates invoices of the same price.
     #[track_caller]
     pub fn invoices(&self, count: usize) -> Vec<Due> {
         let running = self.begin();
@@ -139,7 +137,7 @@ impl<'a> Counter<'a> {
         made.collect()
     }
 
-    /// The address of a customer; none where customers have none on this chain.
+    /// Returns the address of a customer; `None` on chains without customer addresses.
     #[track_caller]
     pub fn customer(&self, name: &str) -> Option<String> {
         self.node.chain.row().customers?;
@@ -151,7 +149,7 @@ impl<'a> Counter<'a> {
         Some(ours.unwrap()["address"].as_str().unwrap().to_owned())
     }
 
-    /// An address that the wallet has and the shop has given to nobody.
+    /// Returns an address of the wallet that the server has not handed out.
     #[track_caller]
     pub fn stray(&mut self) -> String {
         let next = "select next_index from wallets";
@@ -168,7 +166,7 @@ impl<'a> Counter<'a> {
         stray
     }
 
-    /// Starts a server, and waits until it has seen what the node has now.
+    /// Starts a server and waits until it has seen the present state of the node.
     #[track_caller]
     pub fn begin(&self) -> RunningServer {
         let chain = self.node.chain;
@@ -187,7 +185,7 @@ impl<'a> Counter<'a> {
         running
     }
 
-    /// A new server sees these invoices so, each with its status and what it received; then it is killed.
+    /// Starts a server, asserts status and received amount of these invoices, and kills it.
     #[track_caller]
     pub fn looks(&self, expected: &[(&Due, &str, u64)]) {
         let running = self.begin();
@@ -209,14 +207,14 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// The file's own answer to a query, as soon as it is one of these.
+    /// Starts a server and waits until the query returns the expected value.
     #[track_caller]
     pub fn has(&self, query: &str, expected: &str) {
         let _running = self.begin();
         self.till.served.poll(query, &[expected]);
     }
 
-    /// The types of the events of an invoice, in their order.
+    /// Returns the event types of an invoice, in order.
     #[track_caller]
     pub fn events(&self, due: &Due) -> String {
         let query = "select group_concat(substr(type, 9), ' ') from \
@@ -229,7 +227,7 @@ impl<'a> Counter<'a> {
             .unwrap()
     }
 
-    /// How many blocks make a payment of the price confirmed.
+    /// Returns the confirmations that the price needs.
     pub fn depth(&self) -> usize {
         match Tiers::default_for(self.node.chain).needed(Some(PRICE)) {
             Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),
@@ -237,13 +235,13 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Mines until what waits is confirmed; the hashes.
+    /// Mines until pending transactions are confirmed, and returns the block hashes.
     #[track_caller]
     pub fn confirms(&self) -> Vec<String> {
         self.payer.mine(self.depth())
     }
 
-    /// What an address of the wallet was paid, to be spent.
+    /// Returns an output at a wallet address, ready to be spent.
     #[track_caller]
     pub fn coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
         let script = self.node.script_of(address);
@@ -256,14 +254,13 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// The key of the wallet's address at an index.
     fn key(&self, index: u32) -> SecretKey {
         let path = [0, index].map(|step| ChildNumber::from_normal_idx(step).unwrap());
         let child = self.account.derive_priv(&Secp256k1::new(), &path);
         child.unwrap().private_key
     }
 
-    /// The books have each output that the chain and the mempool have, once, and nothing else.
+    /// Asserts that the ledger has each output of the chain and the mempool exactly once, and no other.
     #[track_caller]
     pub fn agrees(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
@@ -305,7 +302,7 @@ impl<'a> Counter<'a> {
         eprintln!("{chain}: the chain says {total}, the books {sums:?}");
     }
 
-    /// What of it is in blocks and not spent is what the node says that these scripts hold.
+    /// Asserts that the confirmed unspent outputs are those that the node reports for these scripts.
     #[track_caller]
     fn is_what_the_node_holds(
         &self,
@@ -325,7 +322,7 @@ impl<'a> Counter<'a> {
         assert_eq!(units(&held["total_amount"]), unspent);
     }
 
-    /// The scripts of all addresses that are ours, as the node reads them.
+    /// Returns the addresses of the shop by script, as the node encodes them.
     #[track_caller]
     fn scripts(&self) -> BTreeMap<String, String> {
         let file = self.till.served.open_file();
@@ -341,7 +338,8 @@ impl<'a> Counter<'a> {
             .collect()
     }
 
-    /// What these scripts were ever paid, on the active chain and in the mempool; and which of it was spent.
+    /// Returns every output that ever paid these scripts, on the active chain and in the mempool, and which of them
+    /// are spent.
     #[track_caller]
     fn on_chain(&self, scripts: &BTreeMap<String, String>) -> (Outputs, BTreeSet<Place>) {
         let (mut found, mut spent) = (Outputs::new(), BTreeSet::new());
@@ -383,7 +381,7 @@ fn position(number: &Value) -> Option<u32> {
     u32::try_from(number.as_u64()?).ok()
 }
 
-/// An address of nobody's.
+/// Returns an address that does not belong to the shop.
 pub fn nobody(node: &Regtest) -> String {
     let script = [&[0x00, 0x14][..], &[0xee; 20]].concat();
     address::script_address(node.chain, "regtest", &script).unwrap()

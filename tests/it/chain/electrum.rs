@@ -1,6 +1,4 @@
-//! Chains by Electrum servers: a real ElectrumX over a litecoind, also behind a liar.
-//!
-//! What does not live here: all that may happen to an invoice (`scenarios`), and transfers.
+//! Chains read through Electrum: a real ElectrumX over a litecoind, also behind a lying proxy.
 
 mod certificates;
 
@@ -27,7 +25,7 @@ use std::time::Instant;
 
 const UNTESTED: &str = "payments by an Electrum server";
 
-/// A node with coins, and a server of it; nothing where the machine lacks one.
+/// Starts a node with coins and its Electrum server; `None` where the machine lacks one.
 #[track_caller]
 fn server(settings: &[(&str, &str)]) -> Option<(Litecoind, Electrumx)> {
     let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
@@ -36,14 +34,13 @@ fn server(settings: &[(&str, &str)]) -> Option<(Litecoind, Electrumx)> {
     Some((node, server))
 }
 
-/// A node that is asked through these urls.
 #[track_caller]
 fn electrum(urls: &[&str]) -> Electrum {
     let urls = urls.iter().map(|url| ServerUrl::parse(url).unwrap());
     Electrum::new(Chain::Litecoin, urls.collect(), LIMITS).unwrap()
 }
 
-/// A shop, and the address of an invoice there.
+/// Starts a shop, and returns it with the deposit address of an invoice.
 #[track_caller]
 fn shop(urls: &str) -> (Till, RunningServer, String) {
     let till = Till::of_outputs("litecoin", urls);
@@ -54,7 +51,7 @@ fn shop(urls: &str) -> (Till, RunningServer, String) {
     (till, running, to)
 }
 
-/// How many payments are in blocks, as the file knows.
+/// Query for the number of confirmed payments.
 const CONFIRMED: &str = "select count(*) || '' from observations where block_height is not null";
 
 #[test]
@@ -113,7 +110,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         let (till, mut running, to) = shop(&urls);
         node.pay(&to, "0.25");
         paid += 1;
-        // The second shop has the keys of the first one, and hears of what came to them a moment ago.
+        // The second shop has the same keys, so it also sees the payment to the first.
         till.served.poll(seen, &[&paid.to_string()]);
         node.mine(12);
         till.served.poll(unconfirmed, &["0"]);
@@ -121,7 +118,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         assert!(running.process.close());
         assert_eq!(findings(&till.served.file), Vec::<String>::new());
     }
-    // Alone it hides what nobody can know of.
+    // With this server alone, the payment stays hidden.
     let (till, _running, to) = shop(&hiding);
     node.pay(&to, "0.25");
     liar.inject(ElectrumFault::Hides);
@@ -147,7 +144,7 @@ fn payment_is_seen_with_the_notice_of_an_electrum_server() {
         return;
     };
     let (till, mut running, to) = shop(&server.url());
-    // The next poll would be ten seconds later.
+    // The next regular poll would be ten seconds later.
     let height = node.call("getblockcount", json!([]));
     let read = format!("select (height = {height}) || '' from chain_cursors");
     till.served.poll(&read, &["1"]);
@@ -155,12 +152,12 @@ fn payment_is_seen_with_the_notice_of_an_electrum_server() {
     node.pay(&to, "0.25");
     till.served
         .poll("select count(*) || '' from observations", &["1"]);
-    // The server itself looks at its node's mempool five times a second.
+    // The Electrum server polls the mempool of its node five times a second.
     eprintln!("a payment is seen {:?} after it was sent", since.elapsed());
     assert!(running.process.close());
 }
 
-/// Arguments of `coffer doctor`, which has no setting for whom webhooks may go to.
+/// Arguments of `coffer doctor`, which has no setting for webhook targets.
 fn doctor(till: &Till) -> Vec<&str> {
     let settings = till.settings();
     let (settings, _) = settings.split_at(settings.len() - 2);
@@ -188,7 +185,7 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     let (first, took) = (electrum.requests(), since.elapsed());
     let first_bytes = electrum.bytes();
-    // One step in which nothing is new.
+    // One step without news.
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     electrum.head().unwrap();
@@ -241,7 +238,7 @@ fn addresses_are_spread_over_connections_if_the_server_limits_them() {
         let read = electrum.mempool(&[], &watch).unwrap();
         assert!(read.received.iter().any(|one| one.txid == txid));
     }
-    // More than eight connections take.
+    // More addresses than eight connections take.
     let many = (0..801).map(|index| simulated(Mode::Live, Chain::Litecoin, index));
     let many: Vec<String> = many.collect();
     let names: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -275,7 +272,7 @@ fn history_that_grows_too_long_keeps_seen_payments() {
     assert!(liar.fault_count() > 0);
 }
 
-/// The commands of the guide, on one machine after the other: on a test network they say which, and rates are fixed.
+/// The commands differ from the guide in two points: they select a test network and fixed rates.
 #[test]
 fn guide_commands_take_a_first_payment_without_a_node() {
     let Some((node, server)) = server(&[]) else {
@@ -338,7 +335,6 @@ fn guide_commands_take_a_first_payment_without_a_node() {
             "{sql}"
         );
     };
-    // It says so in the log.
     until("select count(*) from chain_cursors where exists (select 1 from rate_figures)");
     let output = shell(invoice).output().unwrap();
     let made: Value = serde_json::from_slice(&output.stdout).unwrap();

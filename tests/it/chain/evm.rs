@@ -1,4 +1,4 @@
-//! EVM chains, each against a real node: what is seen, where it stands, and what of an answer is not believed.
+//! EVM chains on a real node: payments, their positions, costs, and rejected responses.
 
 mod contracts;
 pub mod fixtures;

@@ -1,4 +1,4 @@
-//! Money that came while no rate was known yet: what is read first is booked at the first rates, not at none.
+//! Payments that arrive before any rate is known: they wait, and are booked at the first rates.
 
 use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::support::anvil::Node;
@@ -43,7 +43,7 @@ impl Shop {
         self.served.start_logging_with("debug", log, &settings)
     }
 
-    /// Where a customer pays.
+    /// Returns the deposit address of a customer.
     #[track_caller]
     fn address(&self, running: &RunningServer) -> String {
         let url = format!("{}/v1/customers/ada/addresses", running.url);
@@ -90,7 +90,7 @@ fn first_payments_wait_for_the_first_rates() {
     assert_eq!(listed["data"][0]["grossEur"], "200.00", "{listed}");
 }
 
-/// The sources answer when what is read first waits for them, and nothing has been taken in.
+/// Lets the rate sources respond once the first payments wait for rates, and asserts that nothing was booked before.
 #[track_caller]
 fn tells_once_it_waits(shop: &Shop, log: &Path, exchanges: &Exchanges) {
     let waits = || {

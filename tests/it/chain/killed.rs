@@ -1,7 +1,7 @@
-//! Coffer is killed in the middle of blocks with more money than one transaction takes in, again and again, while the chain
-//! is reorganised: in the end what the node says came to our addresses is in the file, once, unit by unit.
+//! Kills within a block that has more payments than one database transaction takes, during reorgs. In the end the
+//! file has each payment exactly once.
 //!
-//! `COFFER_KILLS` says how often it is killed in the middle of a block on each chain; the test itself does it a few times.
+//! `COFFER_KILLS` sets the number of kills within a block on each chain.
 
 pub(super) mod tron;
 
@@ -18,31 +18,31 @@ use rusqlite::Connection;
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
 
-/// Kills in the middle of a block, unless the environment says how many.
+/// Default number of kills within a block.
 const KILLS: usize = 2;
-/// Invoices that are paid in each block; less than may be made at once.
+/// Number of invoices paid in each block, below the creation limit.
 const INVOICES: usize = 90;
-/// Payments of each of them in a block of outputs.
+/// Number of payments to each invoice in a block of outputs.
 const TIMES: usize = 3;
-/// Payments that one call of the token makes.
+/// Number of payments in one call of the token.
 const BATCH: usize = 60;
-/// Blocks until all is deep enough, and how often so many are made.
+/// Number of blocks that confirm all payments, and the most often that so many are mined.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 
-/// A chain, and whoever pays on it.
+/// A chain and its payer.
 pub(super) trait Payer {
-    /// Pays each of these at least once and all of them more than two hundred times, in one block.
+    /// Pays each address at least once, more than two hundred times in all, in one block.
     fn pays(&mut self, dice: &mut Dice, to: &[String]);
-    /// Gives up so many blocks for others; what was in them comes back, or does not.
+    /// Replaces so many blocks. Their transactions may return.
     fn reorganises(&mut self, dice: &mut Dice, depth: u32);
     fn buries(&self, blocks: u32);
     fn height(&self) -> u32;
-    /// What it says came to these.
+    /// Returns what these addresses received, according to the node.
     fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts;
 }
 
-/// What each of those who are paid is paid, in base units.
+/// Returns a random amount in base units.
 fn units(dice: &mut Dice) -> u64 {
     20_000 + u64::try_from(dice.roll(3_000_000)).unwrap()
 }
@@ -58,7 +58,7 @@ fn takes_back(node: &Regtest, depth: u32) {
     node.call("invalidateblock", json!([hash]));
 }
 
-/// A litecoind, and which chain's node it is taken for.
+/// A litecoind, and the chain that it stands for.
 pub(super) struct Wallet {
     pub(super) node: Litecoind,
     pub(super) chain: &'static str,
@@ -86,7 +86,7 @@ impl Payer for Wallet {
     }
 
     fn buries(&self, blocks: u32) {
-        // What the node has forgotten, as blocks were given up, is sent once more.
+        // Sends transactions again that the node lost in a reorg.
         for txid in &self.sent {
             let known = self.node.call("gettransaction", json!([txid, true]));
             if known["confirmations"] == 0 {
@@ -108,7 +108,7 @@ impl Payer for Wallet {
     }
 }
 
-/// A bitcoind, which has no wallet.
+/// A bitcoind without a wallet.
 struct Bitcoin<'a> {
     node: &'a Regtest,
     payer: payer::Payer<'a>,
@@ -127,7 +127,7 @@ impl Payer for Bitcoin<'_> {
 
     fn reorganises(&mut self, _: &mut Dice, depth: u32) {
         takes_back(self.node, depth);
-        // Whoever finds the others is somebody else each time: the same blocks would not be taken again.
+        // Each branch has another miner, because the node rejects blocks that it has invalidated.
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
         let script = format!("raw({script:x})");
@@ -148,7 +148,7 @@ impl Payer for Bitcoin<'_> {
     }
 }
 
-/// A node of an EVM chain, and a token there; its own coin, where that is taken.
+/// A node of an EVM chain with a token, and its native coin if that is accepted.
 pub(super) struct Accounts {
     pub(super) node: Node,
     pub(super) token: String,
@@ -185,7 +185,7 @@ impl Payer for Accounts {
 
     fn reorganises(&mut self, dice: &mut Dice, depth: u32) {
         let kept = self.node.reorg(depth);
-        // The first ones come back, each in a block of its own; the others never do.
+        // The first transactions return, each in a block of its own; the others never do.
         for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
             let txid = self.node.ask("eth_sendRawTransaction", json!([raw]));
             self.node.wait_receipt(&txid);
@@ -194,7 +194,7 @@ impl Payer for Accounts {
     }
 
     fn buries(&self, blocks: u32) {
-        // Its clock goes behind ours when it is reorganised, and what is gone is given up once a later block is final.
+        // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
         self.node.ask("evm_increaseTime", json!([3_600]));
         self.node.mine(blocks);
     }
@@ -207,20 +207,19 @@ impl Payer for Accounts {
         let came = self
             .node
             .received_by(to, (self.coin, (self.asset, &self.token)));
-        // What lies there in the end says the same.
+        // The balances must agree.
         let sums = (sum(&came, "ETH"), sum(&came, self.asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);
         came
     }
 }
 
-/// What a query of the file answers.
 #[track_caller]
 fn number(file: &Connection, query: &str) -> u32 {
     file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
-/// Plays until it was killed so often in the middle of a block.
+/// Plays until the server was killed often enough within a block.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
 fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
@@ -257,7 +256,7 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
         running.process.kill();
         let read = number(&file, "select height from chain_cursors");
         in_the_middle += usize::from(read < payer.height());
-        // And once more at any moment at all.
+        // One more kill, at a random moment.
         let mut running = till.start();
         for _ in 0..dice.roll(2_000) {
             std::thread::yield_now();
@@ -278,11 +277,11 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
     );
 }
 
-/// In the end everything is in the file once, as the node says it came; how much.
+/// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
 fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
     let file = till.served.open_file();
-    // What is gone is given up some at a time, as later blocks become final.
+    // Lost transactions are dropped in batches, as later blocks become final.
     for _ in 0..BURIALS_MAX {
         payer.buries(DEEP);
         let mut running = till.start();
@@ -340,7 +339,7 @@ fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
         return;
     };
     let token = node.deploy_token();
-    // What is given up later is not the token itself.
+    // Later reorgs must not remove the token.
     node.mine(5);
     let till = Till::of_accounts(chain, &node.url, (asset, &token));
     let assets = [asset, asset, coin];

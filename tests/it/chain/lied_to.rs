@@ -1,8 +1,7 @@
-//! Coffer with the lying proxy between it and a node of each kind: nothing is booked wrongly, the operator is told what is
-//! wrong, the server stays ready, and its memory stays small.
+//! A lying proxy between the server and a node of each kind: no lie is booked, and the operator sees the problem. The
+//! server stays ready, and its memory stays small.
 //!
-//! What does not live here: the lies (`lies`), and what is believed of each answer. What always holds: before each lie
-//! somebody has paid, so that there is something to be told wrongly.
+//! Invariant: a payment precedes each lie, so that the lie concerns something. The lies are in `lies`.
 
 mod lies;
 
@@ -19,20 +18,20 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// How much more memory a server may have had than one whose node told the truth: answers of 100 MiB were on their way.
+/// Memory allowed above that of a server with an honest node, for responses of up to 100 MiB.
 const MORE_KIB_MAX: u64 = 200 * 1024;
 
-/// A chain, and whoever pays on it.
+/// A chain and its payer.
 trait Payer {
-    /// Pays this time, in a block and where something waits also there.
+    /// Pays in a block and, if the chain has a mempool, also in the mempool.
     fn pays(&self, time: u64);
-    /// All that came, and is in a block.
+    /// Returns all confirmed payments.
     fn came(&self) -> ReceivedAmounts;
-    /// Makes everything deep enough; what the cursor of the chain is like once that was read.
+    /// Confirms all payments, and returns the expected text of the cursor.
     fn rests(&self) -> String;
 }
 
-/// A litecoind, which chain's node it is taken for, and an address of ours there.
+/// A litecoind, the chain that it stands for, and an address of the shop.
 struct Outputs {
     node: Litecoind,
     asset: &'static str,
@@ -60,7 +59,7 @@ impl Payer for Outputs {
     }
 }
 
-/// A node of ethereum, a token, and addresses of ours for the token and for the coin.
+/// An Ethereum node, a token, and addresses of the shop for token and coin.
 struct Accounts {
     node: Node,
     token: String,
@@ -87,7 +86,7 @@ impl Payer for Accounts {
     }
 }
 
-/// The most memory that it has had so far, in KiB.
+/// Returns the peak memory of the server, in KiB.
 #[track_caller]
 fn peak_kib(running: &RunningServer) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
@@ -96,7 +95,7 @@ fn peak_kib(running: &RunningServer) -> u64 {
     kib.parse().unwrap()
 }
 
-/// Whatever the file knows did come.
+/// Asserts that each stored payment exists.
 #[track_caller]
 fn all_came(file: &Connection, truth: &ReceivedAmounts, about: &str) {
     let sql = "select txid, position, asset, amount from observations";
@@ -112,7 +111,7 @@ fn all_came(file: &Connection, truth: &ReceivedAmounts, about: &str) {
     }
 }
 
-/// The server is ready, and tells this of the chain.
+/// Asserts that the server is ready and reports this problem of the chain.
 #[track_caller]
 fn tells(running: &RunningServer, chain: &str, told: &str) {
     let wanted = format!("{chain}: its node {told}");
@@ -127,16 +126,16 @@ fn tells(running: &RunningServer, chain: &str, told: &str) {
         .expect(200);
 }
 
-/// What doctor says.
+/// Returns the output of `doctor`.
 #[track_caller]
 fn examined(till: &Till) -> String {
     let mut settings = till.settings();
-    // Whom webhooks may go to it does not ask.
+    // `doctor` has no setting for webhook targets.
     settings.truncate(settings.len() - 2);
     till.coffer(&[&["doctor"][..], &settings].concat())
 }
 
-/// Tells each lie, and in the end the truth.
+/// Plays each lie, and the truth in the end.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "how much memory it takes is told")]
 fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, payer: &impl Payer) {
@@ -150,7 +149,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
     for (time, case) in (0..).zip(cases) {
         let (method, [ready, doctor]) = (case.method(), case.told);
         payer.pays(time);
-        // Whoever asks a second time has read the first answer.
+        // A second request proves that the first response was read.
         let is_flood = matches!(case.lies[0].1, RpcFault::Flood(..));
         let asked = liar.call_count(method) + usize::from(is_flood && ready.is_empty());
         for (method, lie) in case.lies {
@@ -187,7 +186,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
     assert!(peak - usual < MORE_KIB_MAX, "{peak} KiB");
 }
 
-/// The address of an invoice in this coin.
+/// Returns the deposit address of an invoice in this coin.
 #[track_caller]
 fn to(till: &Till, chain: &str, asset: &str) -> String {
     let mut running = till.start();
@@ -244,7 +243,7 @@ fn lies_of_an_ethereum_node_are_not_booked() {
     is_lied_to(&till, (&liar, "ethereum"), cases, &payer);
 }
 
-/// A node of each kind whose answer comes a byte at a time: nobody waits for it but doctor, and not for long.
+/// Only `doctor` waits for a node that sends one byte at a time, and not for long.
 #[test]
 fn slow_node_delays_no_other_chain() {
     let untested = "nodes that answer a byte at a time";

@@ -1,6 +1,6 @@
-//! What the log says of a chain: connected, lagging, caught up, reorganised, stopped.
+//! Log lines of a chain: connected, lagging, caught up, reorganised, stopped.
 //!
-//! What always holds: each is said once at each start, and nothing of what goes to a node.
+//! Invariant: each start logs each state once, and no line has a credential of a node.
 
 use super::till::Till;
 use crate::file::audit::findings;
@@ -9,7 +9,7 @@ use crate::support::litecoind::Litecoind;
 use crate::support::polling;
 use serde_json::json;
 
-/// Starts it, and waits until it has logged this.
+/// Starts the server and waits for this log line.
 #[track_caller]
 fn until_said(till: &Till, said: &str) -> RunningServer {
     let running = till.start_logging();
@@ -18,7 +18,7 @@ fn until_said(till: &Till, said: &str) -> RunningServer {
     running
 }
 
-/// Ends it; what it has said of the chain, but for where its node is.
+/// Stops the server and returns its log lines about the chain, without the node's URL.
 #[track_caller]
 fn said(till: &Till, running: RunningServer) -> Vec<String> {
     let logged = running.stop_and_read_log(&till.log());
@@ -33,9 +33,9 @@ fn said(till: &Till, running: RunningServer) -> Vec<String> {
     let lines = logged
         .lines()
         .filter_map(|line| line.split_once("litecoin: "));
-    // Where these come from a file, it depends on who is first.
+    // With rates from a file, this line depends on timing.
     let lines = lines.filter(|(_, said)| *said != "waits for the first rates");
-    // In which output of its transaction a payment is, the node's wallet decides.
+    // The wallet of the node chooses the position of the output.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
         Some((payment, _)) => payment.to_owned(),
         None => said.to_owned(),
@@ -107,10 +107,10 @@ fn goes_back_and_is_reorganised_too_deep(till: &Till, node: &Litecoind) {
     let connected = "connected to regtest, whose newest block is 259";
     let running = until_said(till, "stopped: ");
     assert_eq!(said(till, running), [connected, stopped]);
-    // Nobody has looked.
+    // The server has stopped the chain and waits for a person.
     let running = until_said(till, "stopped: ");
     assert_eq!(said(till, running), [stopped]);
-    // It goes on from where all that was given up is read again, and from nowhere above.
+    // The rescan starts at the lowest reorganised block, and no second one is ordered.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
     till.coffer(&["rescan", "litecoin", "--from", "71"]);
     till.served.poll(ordered, &["0 "]);

@@ -1,4 +1,4 @@
-//! How chains are seen: what nodes are asked, and what of their answers is believed.
+//! Chains: requests to nodes, and which responses are accepted.
 
 mod bitcoind;
 mod claimed;

@@ -1,5 +1,4 @@
-//! Real money, as far as a test has any: a served shop, a node, a wallet of public keys, and invoices that are paid on the
-//! chain.
+//! Payments on real test nodes: a running server with a wallet of public keys sees, books and confirms them.
 
 use super::till::{TPUB, Till};
 use crate::file::audit::findings;
@@ -13,7 +12,7 @@ use coffer::domain::wallet::{ScriptType, WalletHints, WalletNetwork, read};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// The first address of [`TPUB`], as litecoind itself derives it.
+/// First address of [`TPUB`], as litecoind derives it.
 const FIRST_ADDRESS: &str = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
 
 #[test]
@@ -51,7 +50,7 @@ fn litecoin_paid_during_downtime_pays_and_confirms_an_invoice() {
     comes_to_nobody_and_is_read_again(&till, &node, &txid, seen);
 }
 
-/// How far the chain has been read is shown, and what that took.
+/// Asserts that the progress and the cost of reading the chain are shown.
 #[track_caller]
 fn is_shown(running: &RunningServer) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
@@ -92,7 +91,7 @@ fn is_shown(running: &RunningServer) {
 
 #[track_caller]
 fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, seen: &str) {
-    // What comes to an address that this file has handed out to nobody is kept for a person to look at.
+    // A payment to an address that this file has not handed out is kept as unmatched.
     let said = WalletHints {
         script: Some(ScriptType::Wpkh),
         network: Some(WalletNetwork::Regtest),
@@ -108,7 +107,7 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let seen = format!("{seen} where address = '{FIRST_ADDRESS}'");
-    // Read again from the first block on: the same.
+    // A rescan from the first block changes nothing.
     let said = till.coffer(&["rescan", "litecoin", "--from", "1"]);
     assert!(
         said.contains("litecoin is read again from block 1 on"),
@@ -134,7 +133,8 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
     assert!(said.contains(requests), "{said}");
 }
 
-/// The wallet of which index 900 was paid is stopped, which is said everywhere, until it goes on behind that index.
+/// Index 900 was paid, so the wallet is stopped, and every place reports it until the wallet continues behind that
+/// index.
 #[track_caller]
 fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
     assert_eq!(till.offers(running), Vec::<String>::new());
@@ -179,7 +179,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let till = Till::of_accounts("ethereum", &node.url, ("USDC-ERC20", &token));
     let mut running = till.start();
     till.until_known("ethereum", "USDC");
-    // Tether has no contract there.
+    // Tether has no contract on this network.
     assert_eq!(till.offers(&running), ["ETH", "USDC-ERC20"]);
     let invoices = ["ETH", "USDC-ERC20"].map(|asset| till.invoice(&running, asset));
     let [coin, tokens] = &invoices;
@@ -204,7 +204,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let booked = "select group_concat(state) from (select state from observations)";
     till.served.poll(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    // A node that has another block where the chain was final is told.
+    // `doctor` reports a node that has another block at a final height.
     let doctor = || till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
     assert!(doctor().contains("ok: node of ethereum"), "{}", doctor());
     let file = Connection::open(&till.served.file).unwrap();

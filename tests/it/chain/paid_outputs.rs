@@ -1,8 +1,6 @@
-//! Invoices that are paid on a real chain whose money lies in outputs, with everything that can become of a payment.
+//! One history of payments with every outcome, on each kind of node with outputs.
 //!
-//! What lives here: one history, which every kind of node goes through. What does not: what is different about a kind of
-//! node (`bitcoind`, `utxo`). What always holds: the server is killed whenever it has seen what the node has, so that each
-//! step of the history is seen by another one; at the end the books have each output that the chain has, once.
+//! Invariant: the server is killed after each step. In the end the ledger has each output of the chain exactly once.
 
 use super::counter::{COINS, Counter, nobody};
 use crate::support::electrumx::Electrumx;
@@ -21,7 +19,7 @@ fn ledger_agrees_with_a_random_litecoin_history() {
 
 #[test]
 fn ledger_agrees_with_a_random_bitcoin_history() {
-    // What prunes, and has no index of transactions, is what a small shop has.
+    // A small shop has a pruned node without an index.
     if let Some(node) = Regtest::bitcoind(&["-prune=550"], UNTESTED) {
         goes_through(Counter::open(&node, "BTC", "wpkh"));
     }
@@ -29,7 +27,7 @@ fn ledger_agrees_with_a_random_bitcoin_history() {
 
 #[test]
 fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
-    // Without both indexes ElectrumX does not start.
+    // ElectrumX needs both indexes.
     let indexes = ["-txindex=1", "-txospenderindex=1"];
     let Some(node) = Regtest::bitcoind(&indexes, UNTESTED) else {
         return;
@@ -41,7 +39,7 @@ fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
     }
 }
 
-/// The whole history.
+/// Plays the whole history.
 #[track_caller]
 fn goes_through(mut counter: Counter<'_>) {
     simple_payments(&mut counter);
@@ -51,7 +49,7 @@ fn goes_through(mut counter: Counter<'_>) {
     money_of_our_own(&mut counter);
     what_is_no_sale(&mut counter);
     counter.agrees();
-    // All blocks that there are, read again, come to the same.
+    // A rescan of all blocks changes nothing.
     let said = counter
         .till
         .coffer(&["rescan", &counter.node.chain.to_string(), "--from", "1"]);
@@ -63,7 +61,7 @@ fn goes_through(mut counter: Counter<'_>) {
     counter.agrees();
 }
 
-/// To the unit, less and topped up, more, several in one transaction, a second time.
+/// Payments that are exact, topped up, too large, several in one transaction, or repeated.
 #[track_caller]
 fn simple_payments(counter: &mut Counter<'_>) {
     let dues = counter.invoices(7);
@@ -102,7 +100,7 @@ fn simple_payments(counter: &mut Counter<'_>) {
     let deposits = "select count(*) || ' ' || total(was_confirmed) from deposits";
     let has_customers = customer.is_some();
     counter.has(deposits, if has_customers { "1 0.0" } else { "0 0.0" });
-    // It is away while they are mined, and so is the shop.
+    // The node and the server are down while blocks are mined.
     counter.confirms();
     counter.node.stop();
     counter.node.start_process();
@@ -134,7 +132,7 @@ fn simple_payments(counter: &mut Counter<'_>) {
     );
 }
 
-/// By one that pays the same for more speed, more, less, somebody else.
+/// Replacements that raise only the fee, pay more, pay less, or pay another address.
 #[track_caller]
 fn replacements(counter: &mut Counter<'_>) {
     let dues = counter.invoices(6);
@@ -146,7 +144,7 @@ fn replacements(counter: &mut Counter<'_>) {
     let made: Vec<SignedTransaction> = simple
         .map(|due| counter.payer.pay(&[(&due.address, price)]))
         .collect();
-    // Another one spends what the last of them pays back, and goes with it.
+    // A child spends the change of the last transaction, and is dropped with it.
     let rest = made[4].rest.clone().unwrap();
     let on_top = counter.payer.spend(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);
@@ -180,13 +178,13 @@ fn replacements(counter: &mut Counter<'_>) {
         (child, "awaiting_payment", 0),
     ]);
     assert_eq!(counter.events(same), "created detected confirmed");
-    // It is paid after all.
+    // The invoice is paid in the end.
     counter.payer.pay(&[(&lost.address, price)]);
     counter.confirms();
     counter.looks(&[(lost, "confirmed", price)]);
 }
 
-/// Blocks are given up: what was in them waits again, is in other blocks, comes back with them, or is gone for good.
+/// Reorgs: transactions return to the mempool, move to other blocks, return with their blocks, or are lost.
 #[track_caller]
 fn reorganisations(counter: &mut Counter<'_>) {
     let dues = counter.invoices(3);
@@ -210,7 +208,7 @@ fn reorganisations(counter: &mut Counter<'_>) {
     let elsewhere = nobody(counter.node);
     let thief = counter.payer.replace(&made[1], &[(&elsewhere, price)]);
     let second = counter.payer.mine_only(&[]);
-    // In another block, and at another place in it.
+    // Another block, and another index in it.
     counter.payer.mine_only(&[&thief.txid, &made[2].txid]);
     for _ in 0..counter.depth() {
         counter.payer.mine_only(&[]);
@@ -223,7 +221,7 @@ fn reorganisations(counter: &mut Counter<'_>) {
     counter.confirms();
     counter.looks(&[(waits, "confirmed", price), (gone, "failed", 0)]);
 
-    // The first branch wins after all, and loses again.
+    // The first branch wins, and loses again.
     changes_branch(counter, &second, &first);
     counter.looks(&all("confirmed"));
     changes_branch(counter, &first, &second);
@@ -234,7 +232,8 @@ fn reorganisations(counter: &mut Counter<'_>) {
     ]);
 }
 
-/// Leaves the branch of one block for that of another, which becomes the longer one: a server with an index goes to no other.
+/// Switches from the branch of one block to that of another, which becomes longer. A node with an index does not
+/// switch back.
 #[track_caller]
 fn changes_branch(counter: &Counter<'_>, from: &str, to: &str) {
     let height = || counter.node.call("getblockcount", json!([])).as_u64();
@@ -246,7 +245,7 @@ fn changes_branch(counter: &Counter<'_>, from: &str, to: &str) {
     }
 }
 
-/// After it was cancelled.
+/// Payments after the invoice was cancelled.
 #[track_caller]
 fn late_payments(counter: &mut Counter<'_>) {
     let dues = counter.invoices(1);
@@ -263,7 +262,8 @@ fn late_payments(counter: &mut Counter<'_>) {
         .operator_request("POST", &path, &Value::Null)
         .expect(200);
     drop(running);
-    // The node tells seconds: its clock is ahead, so that none of them is before the invoice was cancelled.
+    // Block times have a resolution of one second. The clock of the node is ahead, so that each block is after the
+    // cancellation.
     let block = counter.node.text("getbestblockhash", json!([]));
     let header = counter.node.call("getblockheader", json!([block]));
     let later = header["time"].as_u64().unwrap() + 3_600;
@@ -274,7 +274,7 @@ fn late_payments(counter: &mut Counter<'_>) {
     counter.node.call("setmocktime", json!([0]));
 }
 
-/// What the wallet's owner moves from one address of ours to another is no sale, mined or not, seen before or not.
+/// Transfers between addresses of the shop are no sales, mined or not, seen before or not.
 #[track_caller]
 fn money_of_our_own(counter: &mut Counter<'_>) {
     let dues = counter.invoices(3);
@@ -293,7 +293,7 @@ fn money_of_our_own(counter: &mut Counter<'_>) {
         .spend(vec![coin], &[(&unpaid.address, price - FEE)]);
     counter.payer.send(&moves);
     counter.looks(&[(paid, "detected", price), (unpaid, "awaiting_payment", 0)]);
-    // Both in one block, before anybody has looked.
+    // Both transactions are in one block before the server polls.
     let second = counter.payer.pay(&[(&swept.address, price)]);
     let coin = counter.coin(&second.txid, 0, &swept.address, price);
     let moves = counter.payer.spend(vec![coin], &[(&ours, price - FEE)]);
@@ -307,7 +307,7 @@ fn money_of_our_own(counter: &mut Counter<'_>) {
     counter.has("select count(*) || '' from own_transfers", "2");
 }
 
-/// Newly made money, dust, nothing at all, and what came to an address that this file gave to nobody.
+/// Coinbase outputs, dust, zero outputs, and payments to addresses that were not handed out.
 #[track_caller]
 fn what_is_no_sale(counter: &mut Counter<'_>) {
     let dues = counter.invoices(2);
@@ -318,7 +318,7 @@ fn what_is_no_sale(counter: &mut Counter<'_>) {
     counter
         .node
         .call("generatetoaddress", json!([1, made.address]));
-    // No node relays so little, but whoever finds a block may put it in.
+    // No node relays so little, but a miner may include it.
     let tiny = counter
         .payer
         .sign(&[(&dust.address, 0), (&dust.address, 7)]);

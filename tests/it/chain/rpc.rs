@@ -1,5 +1,4 @@
-//! JSON-RPC: each kind of failure is told apart, nothing is believed that is not an answer to its own call, and nothing
-//! secret comes out.
+//! JSON-RPC: failures are classified, a response must belong to its call, and no secret is shown.
 
 use crate::support::receiver::{Receiver, Reply};
 use coffer::chain::NodeError;
@@ -20,7 +19,7 @@ fn client(urls: &[String]) -> Rpc {
     Rpc::new(endpoints, Vec::new(), LIMITS)
 }
 
-/// A client of a node that always does the same.
+/// Returns a client of a node that always gives this reply.
 #[track_caller]
 fn of(does: Reply) -> (Receiver, Rpc) {
     let node = Receiver::replying(does);
@@ -136,10 +135,10 @@ fn failures_are_classified() {
     assert_eq!(hanging, Err(Failure::Node(late)));
 }
 
-/// What a node makes of the answers of a batch.
+/// A change of the responses of a batch.
 type Change = fn(Vec<Value>) -> Value;
 
-/// Answers each call of a batch with its first parameter, in what order and shape the test says.
+/// Starts a node that returns the first parameter of each call, passed through `change`.
 fn echo(change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static) -> (Receiver, Rpc) {
     let node = Receiver::scripted(move |_, message| {
         let asked = message.json();
@@ -211,7 +210,7 @@ fn rejected_batch_is_halved_until_the_node_accepts() {
         "four, then two, then one at a time, and no failure"
     );
     assert_eq!((node.messages().len(), rpc.epoch()), (2 + 4, 0));
-    // After 32 by themselves it is asked again whether it takes two, which costs a request and no answer.
+    // After 32 single calls the client tries a batch of two again, which costs one request.
     for _ in 0..8 {
         assert!(rpc.batch::<u64>(&calls(4)).is_ok());
     }
@@ -246,7 +245,7 @@ fn three_failures_switch_to_the_next_url_and_back() {
 #[test]
 fn credentials_and_header_are_sent_and_never_shown() {
     let node = Receiver::scripted(|_, message| {
-        // A careless node, which repeats what it was sent.
+        // A careless node that repeats the request in its error.
         let sent = format!("{:?} {} limit", message.headers, message.path);
         let error = json!({ "code": -32000, "message": sent.replace(['"', '\\'], "") });
         Reply::Text(200, json!({ "id": null, "error": error }).to_string())

@@ -1,7 +1,7 @@
-//! All that may happen to an invoice on a chain, played on each kind of chain by one driver, with the real binary: what it
-//! says of each invoice, and whether its file and the node agree, unit by unit.
+//! Outcomes of an invoice on each kind of chain, played by one driver with the real binary. The status of each
+//! invoice is asserted, and the file must agree with the node.
 //!
-//! What does not live here: kills in the middle of a block (`killed`), and what is read of a node's answers.
+//! See `killed` for kills within a block.
 
 mod payers;
 mod solana;
@@ -16,34 +16,34 @@ use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A chain, and whoever pays on it.
+/// A chain and its payer.
 trait Payer {
-    /// The chain, the coin that is asked for, and its symbol.
+    /// Chain, id of the asset, and its symbol.
     fn names(&self) -> [&'static str; 3];
-    /// Twenty euros of the coin, in base units.
+    /// Amount of 20 EUR, in base units.
     fn twenty(&self) -> u128;
-    /// Pays all of these in one transaction, which is in the next block.
+    /// Pays all of these in one transaction, which enters the next block.
     fn sends(&self, to: &[(&str, u128)]) -> String;
     fn buries(&self, blocks: u32);
     fn height(&self) -> u32;
-    /// Can blocks be given up there?
+    /// Returns `true` if blocks can be reorganised.
     fn has_forks(&self) -> bool {
         true
     }
-    /// Can something be seen that is in no block?
+    /// Returns `true` if unconfirmed transactions are visible.
     fn waits(&self) -> bool;
-    /// A transaction that waits is replaced by one that pays this; where nothing is seen that waits, one that was in a block
-    /// which is given up.
+    /// Replaces an unconfirmed transaction. Where none is visible, replaces one of a reorganised block.
     fn replaces(&self, txid: &str, to: &[(&str, u128)]);
-    /// The newest block is given up. Its transactions come back, in another order; but the last one, this one, never does.
+    /// Reorganises the newest block. Its transactions return in another order, except `gone`.
     fn reorganises(&self, gone: &str);
-    /// What else comes there, and is nobody's: to this address, at which the coin is asked for.
+    /// Sends payments that must be ignored to this address.
     fn strays(&self, to: &str);
-    /// What it says came to these; and, where it says no more than that of some of it, what lies there in the end.
+    /// Returns what these addresses received, according to the node. If the node cannot list some payments, takes
+    /// them from `booked` and compares balances.
     fn came(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
-/// Invoices by name, and where they are paid.
+/// Invoices by name, with deposit address and amount.
 struct Play<'a, P> {
     till: &'a Till,
     payer: &'a P,
@@ -55,13 +55,14 @@ impl<P: Payer> Play<'_, P> {
         self.invoices[name]["depositAddress"].as_str().unwrap()
     }
 
-    /// Pays an invoice so many twentieths of what it asks for.
+    /// Pays so many twentieths of the amount of an invoice.
     fn pays(&self, name: &str, twentieths: u128) -> String {
         let units = self.payer.twenty() * twentieths / 20;
         self.payer.sends(&[(self.to(name), units)])
     }
 
-    /// Runs the server until it has read the newest block, and this query of the file says yes; what it says of each invoice.
+    /// Runs the server until it has read the newest block and the query is true, and returns the status of each
+    /// invoice.
     #[track_caller]
     fn looks(&self, until: &str) -> BTreeMap<&'static str, String> {
         let mut running = self.till.start();
@@ -78,7 +79,7 @@ impl<P: Payer> Play<'_, P> {
         told
     }
 
-    /// The first payments; how much was seen.
+    /// Makes the first payments, and returns how many were seen.
     #[track_caller]
     fn begins(&self, customer: Option<&str>) -> usize {
         let (payer, twenty) = (self.payer, self.payer.twenty());
@@ -105,7 +106,7 @@ impl<P: Payer> Play<'_, P> {
                 "back" | "gone" | "stray" | "more" | "less" | "else" => {
                     assert_eq!(status, "awaiting_payment", "{name}");
                 }
-                // Where each is in a block of its own, some are deep enough by now.
+                // With one block for each transaction, some are already confirmed.
                 "late" => assert!(
                     ["expired", "paid_late"].contains(&status.as_str()),
                     "{status}"
@@ -117,7 +118,7 @@ impl<P: Payer> Play<'_, P> {
         count
     }
 
-    /// A second time, and what was missing; then blocks are given up. How much was seen by then.
+    /// Pays again and tops up, then reorganises blocks. Returns how many payments were seen.
     #[track_caller]
     fn is_given_up(&self, count: usize) -> usize {
         self.pays("topped up", 10);
@@ -142,7 +143,7 @@ impl<P: Payer> Play<'_, P> {
         count
     }
 
-    /// What waits is replaced by what pays more, less, or somebody else.
+    /// Replaces unconfirmed transactions by others that pay more, less, or another address.
     #[track_caller]
     fn replaces(&self, count: usize) -> usize {
         let (payer, twenty) = (self.payer, self.payer.twenty());
@@ -169,14 +170,15 @@ impl<P: Payer> Play<'_, P> {
         let count = count + 2;
         let told = self.looks(&self.has(count));
         assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
-        // What was in a block that was given up is waited for until a later one is final.
+        // A transaction of a reorganised block may return until a later block is final.
         if payer.waits() {
             assert_eq!(told["else"], "awaiting_payment");
         }
         count
     }
 
-    /// So much was seen. What is in no block any more may come back, until a later block is final where nothing waits.
+    /// Condition for this number of payments. Without a mempool, a lost transaction counts until a later block is
+    /// final.
     fn has(&self, count: usize) -> String {
         if self.payer.waits() {
             seen(count)
@@ -186,23 +188,23 @@ impl<P: Payer> Play<'_, P> {
     }
 }
 
-/// How much of what was seen is in blocks.
+/// Condition for this number of confirmed payments.
 fn in_blocks(count: usize) -> String {
     format!("{SEEN} and block_height is not null) = {count}")
 }
 
-/// How much was seen.
+/// Condition for this number of seen payments.
 fn seen(count: usize) -> String {
     format!("{SEEN}) = {count}")
 }
 
-/// So much of it.
+/// Number of payments that are not dropped, without the closing parenthesis.
 const SEEN: &str = "(select count(*) from observations where state != 'dropped'";
 
-/// Nothing is unconfirmed.
+/// Condition that no payment is unconfirmed.
 const REST: &str = "not exists (select 1 from observations where state = 'seen')";
 
-/// What is asked for before anything is paid.
+/// Names of the invoices, created before the first payment.
 const NAMES: [&str; 15] = [
     "exact",
     "topped up",
@@ -220,10 +222,10 @@ const NAMES: [&str; 15] = [
     "less",
     "else",
 ];
-/// Of these, what is replaced.
+/// Invoices whose transactions are replaced.
 const REPLACED: [&str; 3] = ["more", "less", "else"];
 
-/// The address of a customer on a chain.
+/// Returns the address of a customer on a chain.
 #[track_caller]
 fn customer(till: &Till, running: &RunningServer, chain: &str) -> String {
     let family = match chain {
@@ -236,7 +238,7 @@ fn customer(till: &Till, running: &RunningServer, chain: &str) -> String {
     found["address"].as_str().unwrap().to_owned()
 }
 
-/// The time of an invoice is up, as if it had been made two hours ago.
+/// Moves an invoice two hours into the past, so that it expires.
 #[track_caller]
 fn is_over(file: &Connection, invoice: &Value) {
     let hours = 2 * 3_600_000;
@@ -262,7 +264,7 @@ fn plays(till: &Till, payer: &impl Payer) {
     record_direct_writes(&till.served.file);
     let mut running = till.start();
     till.until_known(chain, symbol);
-    // Customers have no address on litecoin and dogecoin.
+    // Litecoin and Dogecoin have no customer addresses.
     let customer = (!payer.waits()).then(|| customer(till, &running, chain));
     let invoices = NAMES.map(|name| (name, till.invoice(&running, asset)));
     let play = Play {
@@ -275,7 +277,7 @@ fn plays(till: &Till, payer: &impl Payer) {
     let count = play.begins(customer.as_deref());
     let count = play.is_given_up(count);
     let count = play.replaces(count);
-    // The node goes on while nobody looks.
+    // The chain grows while the server is down.
     payer.buries(50);
     let told = play.looks(REST);
     for (name, status) in &told {

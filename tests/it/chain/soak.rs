@@ -1,7 +1,7 @@
-//! Every kind of node at once, with faults, while the server is killed again and again: in the end what the nodes say came
-//! is in the file, unit by unit, the memory of the server has not grown, and no thread spins.
+//! All kinds of nodes at once, with faults, while the server is killed repeatedly. In the end the file agrees with
+//! the nodes, memory has not grown, and no thread spins.
 //!
-//! `COFFER_SOAK_SECONDS` says for how long; then memory and processor are measured, too. The test itself plays some rounds.
+//! `COFFER_SOAK_SECONDS` sets the duration and enables the measurements. The test itself plays some rounds.
 
 mod front;
 mod solana;
@@ -29,21 +29,21 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 const UNTESTED: &str = "all kinds of node at once";
-/// Rounds, unless the environment says how long.
+/// Default number of rounds.
 const ROUNDS: usize = 12;
-/// Invoices of each chain.
+/// Number of invoices on each chain.
 const INVOICES: usize = 6;
-/// Blocks until all is deep enough, and how often so many are made at most.
+/// Number of blocks that confirm all payments, and the most often that so many are mined.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
-/// Growth of the memory of a server, in kB, from one time that it has read everything to a later one.
+/// Allowed growth of the memory of a server between two idle moments, in kB.
 const GROWTH_KB_MAX: u64 = 8 * 1024;
-/// Time for which an idle server is looked at.
+/// Time for which an idle server is measured.
 const IDLE: Duration = Duration::from_secs(60);
-/// Share of a processor that the thread of an idle chain may take.
+/// Allowed share of one processor for the thread of an idle chain.
 const IDLE_SHARE_MAX: f64 = 0.005;
 
-/// A chain, its payer, and the front that the shop asks.
+/// A chain, its payer, and the proxy that the server reads.
 struct Side {
     chain: &'static str,
     payer: Box<dyn Payer>,
@@ -81,7 +81,7 @@ fn of_outputs(chain: &'static str, asset: &'static str) -> Option<Side> {
     })
 }
 
-/// A chain with accounts, and the setting of its token.
+/// Opens a chain with accounts, and returns the setting of its token.
 fn of_accounts(
     id: u64,
     chain: &'static str,
@@ -90,7 +90,7 @@ fn of_accounts(
 ) -> Option<(Side, String)> {
     let node = Node::start(id, UNTESTED)?;
     let token = node.deploy_token();
-    // What is given up later is not the token itself.
+    // Later reorgs must not remove the token.
     node.mine(5);
     let front = Front::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
     let setting = format!("{asset}={token}");
@@ -110,7 +110,7 @@ fn of_accounts(
     Some((side, setting))
 }
 
-/// Every chain that a machine with these tools has a node of, and the settings of tokens.
+/// Starts every chain, and returns the settings of the tokens; `None` where the machine lacks a node.
 fn sides() -> Option<(Vec<Side>, Vec<String>)> {
     let mut sides = vec![
         of_outputs("bitcoin", "BTC")?,
@@ -149,7 +149,7 @@ fn sides() -> Option<(Vec<Side>, Vec<String>)> {
     Some((sides, tokens))
 }
 
-/// A shop that takes the coins of all of these.
+/// Opens a shop that accepts the coins of all chains.
 #[track_caller]
 fn shop(sides: &[Side], tokens: &[String]) -> Till {
     let mut till = Till::new(&[]);
@@ -177,7 +177,7 @@ fn shop(sides: &[Side], tokens: &[String]) -> Till {
     till
 }
 
-/// Coins of a chain that are paid in.
+/// Assets that are paid on a chain.
 fn assets(chain: &str) -> &'static [&'static str] {
     match chain {
         "bitcoin" => &["BTC"],
@@ -252,7 +252,7 @@ fn no_thread_spins(running: &RunningServer) {
     }
 }
 
-/// One thing that happens; whether the server is to be started again.
+/// Plays one random event.
 fn happens(side: &mut Side, dice: &mut Dice) {
     match dice.roll(6) {
         0 => {
@@ -294,7 +294,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
         rounds += 1;
         let at = dice.roll(sides.len());
         happens(&mut sides[at], &mut dice);
-        // In the second half it lives on, so that what it keeps can be measured.
+        // In the second half the server keeps running, so that its memory can be measured.
         let may_kill = time.is_none_or(|time| begun.elapsed() < time / 2);
         if may_kill && dice.once_in(3) {
             running.process.kill();
@@ -326,7 +326,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
     );
 }
 
-/// In the end everything is in the file once, as the nodes say it came; how much.
+/// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
 fn agrees(till: &Till, sides: &[Side]) -> usize {
     let file = till.served.open_file();

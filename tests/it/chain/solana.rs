@@ -1,4 +1,4 @@
-//! Solana, through surfpool: what is seen, what is not believed, and what it costs.
+//! Solana, through surfpool: payments, rejected responses, and the number of requests.
 
 mod cost;
 mod earlier;

@@ -1,7 +1,6 @@
-//! A shop on test networks that takes real money, as far as a test has any.
+//! A shop on test networks with a running server. Each test starts the nodes.
 //!
-//! What does not live here: nodes, which each test starts. What always holds: its rates are fixed, and of its wallets it
-//! has public keys only.
+//! Invariant: rates are fixed, and wallets have public keys only.
 
 use crate::operator::wallets::{EVM, coffer, parse_output, wallet};
 use crate::support::installation::{Installation, RunningServer};
@@ -12,14 +11,14 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// An account's key of regtest.
+/// An account key of regtest.
 pub const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
 
 const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": "80", "USD": "90"},
     "DOGE": {"EUR": "4", "USD": "5"}, "ETH": {"EUR": "2000", "USD": "2200"}, "USDC": {"EUR": "1", "USD": "1"},
     "USDT": {"EUR": "1", "USD": "1"}, "TRX": {"EUR": "0.1", "USD": "0.11"}, "SOL": {"EUR": "100", "USD": "110"}}"#;
 
-/// A shop on test networks, and who hears of its invoices.
+/// A shop on test networks, with a receiver of webhooks.
 pub struct Till {
     pub served: Installation,
     settings: Vec<String>,
@@ -27,7 +26,7 @@ pub struct Till {
 }
 
 impl Till {
-    /// With these settings besides.
+    /// Opens a shop with these additional settings.
     pub fn new(settings: &[&str]) -> Till {
         let served = Installation::new();
         let rates = served.path("rates.json");
@@ -48,7 +47,7 @@ impl Till {
         }
     }
 
-    /// One that takes the coin of a chain whose money lies in outputs, through the node at this url; its wallet is that of
+    /// Opens a shop that accepts the coin of a chain with outputs, through the node at this URL, with the wallet
     /// [`TPUB`].
     #[track_caller]
     pub fn of_outputs(chain: &str, url: &str) -> Till {
@@ -57,7 +56,8 @@ impl Till {
         till
     }
 
-    /// One that takes the coins of a chain with accounts, and this token of this contract, through the node at this url.
+    /// Opens a shop that accepts the coins of a chain with accounts and the token of this contract, through the node
+    /// at this URL.
     #[track_caller]
     pub fn of_accounts(chain: &str, url: &str, (asset, contract): (&str, &str)) -> Till {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
@@ -67,7 +67,8 @@ impl Till {
         till
     }
 
-    /// One that takes the coins of a local Solana, through the node at this url; its pool has forty addresses.
+    /// Opens a shop that accepts the coins of a local Solana, through the node at this URL, with a pool of forty
+    /// addresses.
     #[track_caller]
     pub fn of_solana(node: &Surfpool, url: &str) -> Till {
         let token = |asset: &str| format!("{asset}={}", node.mint(asset));
@@ -83,7 +84,7 @@ impl Till {
         till
     }
 
-    /// Adds a wallet of regtest, or adds it again: what the command says.
+    /// Adds a regtest wallet, or adds it again, and returns the output of the command.
     #[track_caller]
     pub fn adds(&self, chain: &str, key: &str, besides: &[&str]) -> Output {
         let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };
@@ -97,7 +98,7 @@ impl Till {
         self.settings.extend(more);
     }
 
-    /// Asks another node of a chain from the next start on.
+    /// Sets another node of a chain for the next start.
     pub fn asks(&mut self, chain: &str, url: &str) {
         let of_chain = |text: &&mut String| text.starts_with(&format!("{chain}="));
         let setting = self.settings.iter_mut().find(of_chain);
@@ -113,7 +114,7 @@ impl Till {
         self.served.start(&self.settings())
     }
 
-    /// Starts it so that it logs everything.
+    /// Starts the server with debug logs.
     #[track_caller]
     pub fn start_logging(&self) -> RunningServer {
         let settings = self.settings();
@@ -121,12 +122,11 @@ impl Till {
             .start_logging_with("trace", &self.log(), &settings)
     }
 
-    /// Where that is.
     pub fn log(&self) -> PathBuf {
         self.served.path("log")
     }
 
-    /// Waits until a coin is known to be followed, and has a rate.
+    /// Waits until a coin is followed and has a rate.
     #[track_caller]
     pub fn until_known(&self, chain: &str, symbol: &str) {
         let known = format!(
@@ -136,10 +136,10 @@ impl Till {
         self.served.poll(&known, &["11"]);
     }
 
-    /// An invoice of 20 EUR in this coin.
+    /// Creates an invoice of 20 EUR in this coin.
     #[track_caller]
     pub fn invoice(&self, running: &RunningServer, asset: &str) -> Value {
-        // An account takes few imported addresses in a minute.
+        // An account gets few imported addresses in one minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open_file().execute_batch(minute).unwrap();
         let body = json!({
@@ -176,13 +176,13 @@ impl Till {
             .unwrap()
     }
 
-    /// What a command says of the file.
+    /// Runs a command on the file and returns its output.
     #[track_caller]
     pub fn coffer(&self, args: &[&str]) -> String {
         self.coffer_with(args, &[])
     }
 
-    /// The same with these variables in the environment.
+    /// Like [`Till::coffer`], with these environment variables.
     #[track_caller]
     pub fn coffer_with(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

@@ -1,4 +1,4 @@
-//! Tron, through a node of ours that answers as java-tron does: what is seen, what is not believed, and what it costs.
+//! Tron, with a stand-in node that answers as java-tron does: payments, rejected responses, and costs.
 
 mod cost;
 mod earlier;

@@ -1,5 +1,5 @@
-//! A real litecoind in regtest, seen through its own JSON-RPC: blocks, the mempool, replacements, reorganisations, and what
-//! a pruned node, one without an index and one of dogecoin's kind tell.
+//! A litecoind in regtest, read by JSON-RPC: blocks, mempool, replacements and reorgs. Also pruned nodes, nodes
+//! without an index, and the RPC subset of Dogecoin.
 
 use super::watch::{LIMITS, Watch, told, told_in, utxo};
 use crate::support::litecoind::Litecoind;
@@ -20,7 +20,7 @@ fn node(options: &[&str]) -> Option<Litecoind> {
     Some(node)
 }
 
-/// The position of the output of a transaction that pays an address.
+/// Returns the position of the output that pays an address.
 #[track_caller]
 fn position(node: &Litecoind, txid: &str, address: &str) -> u32 {
     let read = node.call("gettransaction", json!([txid, true, true]));
@@ -82,7 +82,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         assert_eq!(json!(at.unix_seconds()), entry["time"]);
         assert!(matches!(&one.spends[0], Spent::Output(txid, _) if txid.len() == 64));
     }
-    // What the caller has written is not told again; what it has not is.
+    // Payments that the caller has stored are not returned again.
     let rest = seen
         .mempool(std::slice::from_ref(&to_three), &watch)
         .unwrap();
@@ -95,7 +95,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
     is_in_its_block(&node, &mut seen, &watch, &expected, &[to_three, other]);
 }
 
-/// What waited is in the next block, and nowhere else.
+/// Asserts that the payments of the mempool are in the next block, and no longer in the mempool.
 #[track_caller]
 fn is_in_its_block(
     node: &Litecoind,
@@ -209,7 +209,7 @@ fn reorg_unconfirms_an_indexed_transaction() {
     assert_eq!(seen.head().unwrap().block.height, 101);
     assert_eq!(seen.mempool(&[], &watch).unwrap().received.len(), 1);
 
-    // Spent by another transaction for good: the index still finds it.
+    // Another transaction has spent the output, and the index still finds it.
     let bumped = node.call("bumpfee", json!([paid]))["txid"]
         .as_str()
         .unwrap()
@@ -231,7 +231,7 @@ fn reorg_unconfirms_an_indexed_transaction() {
         [&bumped]
     );
 
-    // And back: the first branch wins with one block more.
+    // The first branch wins with one more block.
     node.call("invalidateblock", json!([hashes[0]]));
     node.call("reconsiderblock", json!([lost]));
     assert_eq!(seen.block_of(&paid).unwrap().unwrap().hash, lost);
@@ -274,7 +274,7 @@ fn pruned_node_suffices_and_may_restart() {
             .unwrap(),
     );
     assert_eq!(received[0].0, paid);
-    // Ended and begun: the same client goes on.
+    // The client continues after the node restarts.
     node.stop();
     assert!(matches!(seen.head(), Err(NodeError::Unreachable(_))));
     node.start_process();
@@ -334,7 +334,7 @@ fn node_of_another_network_is_rejected() {
     let wrong = node.url().replace("regtest", "guessed");
     let refused = utxo(Chain::Litecoin, &wrong, LIMITS).network();
     assert!(matches!(refused, Err(NodeError::Wrong(_))), "{refused:?}");
-    // With a second url: it takes over after three failures.
+    // After three failures the second URL takes over.
     let both = format!("{wrong},{}", node.url());
     let mut seen = utxo(Chain::Litecoin, &both, LIMITS);
     let answers: Vec<bool> = (0..5).map(|_| seen.head().is_ok()).collect();

@@ -1,4 +1,4 @@
-//! What a node of bitcoin's kind may say wrongly: nothing of it is believed, and nothing of it is kept.
+//! False responses of a node with outputs: each is rejected, and nothing of it is kept.
 
 use super::watch::{LIMITS, Watch, told_in, utxo};
 use crate::support::litecoind::Litecoind;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const UNTESTED: &str = "what is believed of a node that lies";
 
-/// A node with one payment in its last block and one in its mempool, the proxy in front of it, and who asks.
+/// A node with one confirmed and one unconfirmed payment, a lying proxy, and a client.
 struct Scene {
     node: Litecoind,
     liar: RpcProxy,
@@ -283,7 +283,7 @@ fn inconsistent_mempool_is_rejected() {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
-    // An answer that names what is not there is no payment, and is asked for again.
+    // An unknown transaction is no payment, and is requested again.
     scene.seen = utxo(Chain::Litecoin, &scene.liar.url(), LIMITS);
     scene.liar.inject(
         "getmempoolentry",
@@ -298,7 +298,7 @@ fn inconsistent_mempool_is_rejected() {
         asked,
         "only what is new is fetched"
     );
-    // A mempool that is empty for a moment: the payment has vanished, and is back.
+    // The mempool is empty for a moment: the payment is dropped and returns.
     let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0]
         .txid
         .clone();
@@ -345,7 +345,7 @@ fn broken_slow_or_endless_response_is_bounded() {
     }
     scene.liar.inject("getblockhash", Fault::Reversed);
     assert_eq!(scene.blocks().map(|blocks| told_in(&blocks).len()), Ok(1));
-    // Huge where a block is asked for: what nobody asked for is passed over, and counted.
+    // A large unknown field is skipped, but its bytes count.
     let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
     scene.fails(("getblock", huge), "Limited", |scene| {
         scene.blocks().map(drop)
@@ -357,7 +357,7 @@ fn head_that_goes_back_is_accepted() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
-    // Behind a load balancer one method knows the newest block, and another does not.
+    // Behind a load balancer, one method knows the newest block and another does not.
     let behind = |params: &Value, answer: &mut Value| {
         if params[0].as_u64() == Some(102) {
             answer["result"] = Value::Null;
@@ -373,7 +373,7 @@ fn head_that_goes_back_is_accepted() {
         Err(NodeError::Behind)
     );
     scene.is_well();
-    // The index finds a transaction that is in no block of the active chain.
+    // The index returns a transaction of a block that is not on the active chain.
     let stale = field("blockhash", json!("ab".repeat(32)));
     scene.liar.inject("getrawtransaction", stale);
     assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));

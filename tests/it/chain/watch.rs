@@ -1,4 +1,4 @@
-//! What the tests of chains look for: addresses and outputs that are named.
+//! Watched addresses and outputs of the chain tests.
 
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::utxo::Utxo;
@@ -9,7 +9,7 @@ use coffer::domain::following::Named;
 use coffer::domain::time::Time;
 use std::collections::HashSet;
 
-/// Addresses and outputs.
+/// The watched addresses and outputs.
 #[derive(Default)]
 pub struct Watch {
     scripts: HashSet<Vec<u8>>,
@@ -18,7 +18,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// These addresses of a chain.
+    /// Watches these addresses of a chain.
     #[track_caller]
     pub fn addresses(chain: Chain, addresses: &[&str]) -> Watch {
         let script = |address: &&str| address::output_script(chain, address).unwrap();
@@ -29,7 +29,7 @@ impl Watch {
         }
     }
 
-    /// A node is asked about these by name.
+    /// Adds addresses for which the node is queried one by one.
     pub fn by_name(mut self, addresses: &[&str]) -> Watch {
         let named = addresses.iter().map(|address| Named {
             address: (*address).to_owned(),
@@ -40,7 +40,7 @@ impl Watch {
         self
     }
 
-    /// And this output.
+    /// Adds an output.
     pub fn output(mut self, txid: &str, position: u32) -> Watch {
         self.outputs.insert((txid.to_owned(), position));
         self
@@ -69,7 +69,7 @@ impl Watched for Watch {
     }
 }
 
-/// Limits of a node that answers at once.
+/// Limits of a node that responds at once.
 pub const LIMITS: Limits = Limits {
     timeout_ms: 30_000,
     connect_timeout_ms: 10_000,
@@ -78,14 +78,14 @@ pub const LIMITS: Limits = Limits {
     failures_max: 3,
 };
 
-/// A client of the node at these urls.
+/// Returns a client of the node at these URLs.
 #[track_caller]
 pub fn utxo(chain: Chain, urls: &str, limits: Limits) -> Utxo {
     let rpc = Rpc::new(Endpoint::parse_list(urls).unwrap(), Vec::new(), limits);
     Utxo::new(chain, rpc).unwrap()
 }
 
-/// What came: transaction, position, address, amount in base units.
+/// Transaction, position, address and amount in base units of each payment.
 pub fn told(received: &[Received]) -> Vec<(String, u32, String, u128)> {
     let told = received.iter();
     let told = told.map(|one| {
@@ -95,7 +95,7 @@ pub fn told(received: &[Received]) -> Vec<(String, u32, String, u128)> {
     told.collect()
 }
 
-/// What came in these blocks.
+/// Like [`told`], for the payments of these blocks.
 pub fn told_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
     blocks
         .iter()

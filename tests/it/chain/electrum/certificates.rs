@@ -6,7 +6,7 @@ use crate::support::scratch::Scratch;
 use coffer::chain::Node;
 use std::process::Command;
 
-/// Makes a key and a certificate, as openssl is told; returns their paths.
+/// Creates a key and a certificate with openssl, and returns their paths.
 #[track_caller]
 fn certified(folder: &Scratch, name: &str, more: &[&str]) -> [String; 2] {
     let path = |kind: &str| {
@@ -61,7 +61,7 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
         "{remarks}"
     );
     assert!(remarks.contains("ElectrumX"), "{remarks}");
-    // The authorities are those of the system.
+    // The trusted authorities are those of the system.
     let till = Till::of_outputs("litecoin", &url);
     for (authority, is_trusted) in [(&ca, true), (&certificate, false)] {
         let said = till.coffer_with(&doctor(&till), &[("SSL_CERT_FILE", authority)]);

@@ -1,4 +1,4 @@
-//! Money that contracts send: seen where the node tells what contracts do, each transfer at a position of its own.
+//! Payments by contracts: seen if the node returns traces, each transfer at its own position.
 
 use super::fixtures::{ONE, Scene, TWO, between, kind, received, refusal, short};
 use crate::support::anvil::address_word;
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Each way in which the contract sends, with the addresses that it is told.
+/// Functions of the contract that send money, with their address arguments.
 const WAYS: [(&str, &[&str]); 5] = [
     ("split(address,address)", &[ONE, TWO]),
     ("past(address,address)", &[TWO, ONE]),
@@ -20,7 +20,7 @@ const WAYS: [(&str, &[&str]); 5] = [
     ("fail(address)", &[ONE]),
 ];
 
-/// Sends 10 wei in each way, and 10 to an address of ours itself; the transactions.
+/// Sends 10 wei by each function and 10 wei directly, and returns the transaction ids.
 #[track_caller]
 fn play(scene: &Scene, sender: &str) -> Vec<String> {
     let sent = WAYS.map(|(function, to)| {
@@ -44,23 +44,23 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let came: Vec<_> = came.iter().map(short).collect();
     let canonical = account_address(Chain::Ethereum, &super::fixtures::bytes(&sender)).unwrap();
     let sender = canonical.as_str();
-    // The purse that was made, from which the money came.
+    // Address of the contract that was created and that sent the money.
     let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;
     assert_ne!(purse, sender);
     let at = |ordinal: u32| 1_000_000 + ordinal;
     let expected = [
         ("ETH", sent[0].as_str(), at(0), ONE, 5, sender),
         ("ETH", &sent[0], at(1), TWO, 5, sender),
-        // What was sent first in it was taken back, and has no place.
+        // The first transfer was reverted and has no position.
         ("ETH", &sent[1], at(0), ONE, 10, sender),
-        // After the money that the purse was made with.
+        // The first position is the transfer that funded the new contract.
         ("ETH", &sent[2], at(1), ONE, 10, purse),
-        // By code of another, once.
+        // A delegate call counts once.
         ("ETH", &sent[3], at(0), ONE, 10, sender),
         ("ETH", &sent[5], 0, ONE, 10, came.last().unwrap().5),
     ];
     assert_eq!(came, expected);
-    // As the node counts it.
+    // The node reports the same balance.
     assert_eq!(scene.anvil.balance(ONE), 45);
     assert_eq!(scene.anvil.balance(TWO), 5);
 }
@@ -91,7 +91,7 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
         assert_eq!(node.has_traces(), None);
         node.network().unwrap();
         assert_eq!(node.has_traces(), Some(false), "{message}");
-        // Of one block only the code says that there are none.
+        // For a single block, only the error code shows that the node has no traces.
         let mut unasked = scene.at(&proxy.url());
         let nodes = match code {
             -32601 | -32004 => vec![&mut node, &mut unasked],
@@ -132,7 +132,7 @@ fn failed_traces_are_retried_later_and_block_nothing() {
         });
         let mut node = scene.at(&proxy.url());
         let mut read = |height| {
-            // As each step begins.
+            // As at the beginning of each step.
             node.network().unwrap();
             let blocks = node.blocks(height, height, &scene.ours);
             let came = blocks.map(|blocks| received(blocks).len());

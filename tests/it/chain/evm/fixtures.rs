@@ -1,4 +1,4 @@
-//! A node of an EVM chain, a token on it, what is watched, and something between the node and whoever asks it.
+//! A node of an EVM chain with a token, watched addresses, and a proxy that changes responses.
 
 use crate::support::anvil::Node as Anvil;
 use crate::support::receiver::{Receiver, Reply};
@@ -12,28 +12,27 @@ use coffer::domain::asset::Chain;
 use coffer::domain::observation::Spent;
 use serde_json::{Value, json};
 
-/// Addresses of ours, in their canonical text.
+/// Addresses of the shop, with checksum.
 pub const ONE: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
 pub const TWO: &str = "0xde709f2102306220921060314715629080e2fb77";
-/// Nobody's.
+/// An address that does not belong to the shop.
 pub const OTHER: &str = "0x1111111111111111111111111111111111111111";
-/// The chains, each with the id of a test network of it and the id of its token.
+/// Chains with the chain id of a test network and the id of the token.
 pub const CHAINS: [(Chain, u64, &str); 3] = [
     (Chain::Ethereum, 11_155_111, "USDC-ERC20"),
     (Chain::Base, 84532, "USDC-BASE"),
     (Chain::Polygon, 80002, "USDC-POLYGON"),
 ];
 
-/// What is watched.
+/// The watched accounts.
 pub struct Ours(pub Vec<[u8; 20]>);
 
 impl Ours {
-    /// These addresses.
     pub fn these(addresses: &[&str]) -> Ours {
         Ours(addresses.iter().map(|address| bytes(address)).collect())
     }
 
-    /// These addresses and so many of others, too many to be asked for by name.
+    /// Watches these addresses and `others` more, too many for an address filter.
     pub fn among(addresses: &[&str], others: u32) -> Ours {
         let mut ours = Ours::these(addresses);
         for other in 0..others {
@@ -63,7 +62,7 @@ impl Watched for Ours {
     }
 }
 
-/// A chain of its own with a token and two addresses of ours on it.
+/// A local chain with a token and two addresses of the shop.
 pub struct Scene {
     pub anvil: Anvil,
     pub chain: Chain,
@@ -73,7 +72,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The chain at this place of [`CHAINS`]; nothing where the machine has no anvil.
+    /// Opens the chain at this index of [`CHAINS`]; `None` where the machine has no anvil.
     #[track_caller]
     pub fn open(at: usize) -> Option<Scene> {
         let (chain, id, asset) = CHAINS[at];
@@ -88,33 +87,32 @@ impl Scene {
         })
     }
 
-    /// A client of the node itself.
+    /// Returns a client of the node.
     #[track_caller]
     pub fn node(&self) -> Evm {
         self.at(&self.anvil.url)
     }
 
-    /// A client of what answers here, with the token's contract.
+    /// Returns a client of this URL that knows the token.
     #[track_caller]
     pub fn at(&self, url: &str) -> Evm {
         let tokens = Tokens::from([(self.asset, self.token.clone())]);
         client(self.chain, url, tokens)
     }
 
-    /// What these blocks come to.
+    /// Reads these blocks.
     #[track_caller]
     pub fn read(&self, from: u32, to: u32) -> Vec<BlockRead> {
         self.node().blocks(from, to, &self.ours).unwrap()
     }
 
-    /// What came in from this block on.
+    /// Returns the payments from this block on.
     #[track_caller]
     pub fn received(&self, from: u32) -> Vec<Received> {
         received(self.read(from, self.anvil.height()))
     }
 }
 
-/// A client of a node of this chain.
 #[track_caller]
 pub fn client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
     let limits = Limits {
@@ -125,19 +123,19 @@ pub fn client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
     Evm::new(chain, Rpc::new(endpoints, Vec::new(), limits), tokens)
 }
 
-/// The account behind an address.
+/// Decodes an address into its account.
 #[track_caller]
 pub fn bytes(address: &str) -> [u8; 20] {
     account_bytes(Chain::Base, address).unwrap()
 }
 
-/// All that came in, in its order.
+/// Returns all payments, in order.
 pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
 
-/// What matters of what came in: coin, transaction, position, address, amount, sender.
+/// Asset, transaction, position, address, amount and sender of a payment.
 pub fn short(received: &Received) -> (&str, &str, u32, &str, u128, &str) {
     let from = match received.spends.as_slice() {
         [Spent::Address(from)] => Some(from),
@@ -154,8 +152,7 @@ pub fn short(received: &Received) -> (&str, &str, u32, &str, u128, &str) {
     )
 }
 
-/// Stands between a node and whoever asks it: each call is answered with what this makes of the node's answer to it, which
-/// has a `result` or an `error`.
+/// Starts a proxy that passes each response of the node, a `result` or an `error`, through `change`.
 #[track_caller]
 pub fn between(
     node: &Anvil,
@@ -183,12 +180,12 @@ pub fn between(
     })
 }
 
-/// What a method answers that says no.
+/// An error response.
 pub fn refusal(code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } })
 }
 
-/// Which kind of error it is.
+/// Name of the error variant.
 pub fn kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",

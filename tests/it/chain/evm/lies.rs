@@ -1,11 +1,11 @@
-//! Answers that do not fit: nothing of them is used, and none stops the program.
+//! Inconsistent responses: each is rejected, none is used, and none causes a panic.
 
 use super::fixtures::{ONE, kind};
 use super::recorded::{self, FIRST, LAST};
 use coffer::chain::{BlockRead, Head, Node, NodeError};
 use serde_json::{Value, json};
 
-/// Changes the result of a method's answer.
+/// A change of the result of one method.
 type RpcFault = fn(&mut Value);
 
 const OTHER_HASH: &str = "0xabababababababababababababababababababababababababababababababab";
@@ -21,7 +21,7 @@ fn head(lie: RpcFault) -> Result<Head, NodeError> {
     recorded::node("eth_getBlockByNumber", lie).1.head()
 }
 
-/// The first of a list of logs that has some.
+/// Returns the first log of a list, if any.
 fn first(result: &mut Value) -> Option<&mut Value> {
     result.as_array_mut().and_then(|list| list.first_mut())
 }
@@ -83,7 +83,7 @@ fn inconsistent_receipts_are_rejected() {
         ),
         (|receipt| on(Some(receipt), "status", "0x2".into()), "lied"),
         (|receipt| on(Some(receipt), "status", Value::Null), "lied"),
-        // It failed, and has logs.
+        // A failed transaction cannot have logs.
         (|receipt| on(Some(receipt), "status", "0x0".into()), "lied"),
         (
             |receipt| receipt["logs"].as_array_mut().unwrap().reverse(),
@@ -142,7 +142,7 @@ fn inconsistent_blocks_are_rejected() {
         ),
     ];
     all("eth_getBlockByNumber", &cases);
-    // Too much to be counted: it is left out, and all else is seen.
+    // An amount above the maximum is skipped, and other payments are seen.
     let lie: RpcFault = |block| {
         let value = format!("0x{}", "f".repeat(64)).into();
         on(first(&mut block["transactions"]), "value", value);
@@ -179,7 +179,7 @@ fn inconsistent_traces_are_rejected() {
         ),
     ];
     all("trace_block", &cases);
-    // A step that failed takes those below it along; what the transaction failed in is told by its receipt too.
+    // A failed call reverts the calls within it. The receipt reports a failed transaction, too.
     let failed: RpcFault = |traces| on(first(traces), "error", "Reverted".into());
     let came = super::fixtures::received(blocks("trace_block", failed).unwrap());
     assert!(
@@ -213,7 +213,7 @@ fn impossible_head_is_rejected() {
             "{at}"
         );
     }
-    // What is final is never later than the newest.
+    // The final block is never above the newest block.
     let low: RpcFault = |block| {
         if block["number"] != "0x0" {
             block["number"] = "0x2".into();
@@ -259,12 +259,12 @@ fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
         let came = super::fixtures::received(read().unwrap());
         let ids: Vec<_> = came.iter().map(|came| came.asset.id).collect();
         assert_eq!(ids, ["ETH", "ETH", "ETH"], "all but the tokens");
-        // Whoever reads again asks again.
+        // The next read fetches the receipt again.
         assert!(read().is_err());
     }
 }
 
-/// Sets a field where there is something to set it in.
+/// Sets a field if the value is an object.
 fn on(value: Option<&mut Value>, field: &str, to: Value) {
     if let Some(value) = value.filter(|value| value.is_object()) {
         value[field] = to;

@@ -1,4 +1,4 @@
-//! Ranges of blocks: what they cost, and how they shrink where a node refuses.
+//! Ranges of blocks: their cost in calls, and how they shrink when a node rejects them.
 
 use super::fixtures::{ONE, Ours, Scene, TWO, between, bytes, kind, received, refusal};
 use coffer::chain::cost::Cost;
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Accounts that are all named, however many.
+/// Accounts that are always filtered by address, however many there are.
 struct Named(Vec<[u8; 20]>);
 
 impl Watched for Named {
@@ -49,13 +49,13 @@ fn range_costs_four_calls_unless_it_has_payments() {
     assert_eq!(cost(first, paid - 1), (vec![first, paid - 1], 4));
     assert_eq!(cost(paid, last), (vec![paid, last], 4 + 1));
     assert_eq!(cost(last, last), (vec![last], 2));
-    // Transfers of nothing, which are sent to everybody, cost nothing.
+    // Zero transfers, a common spam, cost no calls.
     anvil.pay_token(&scene.token, ONE, 0);
     assert_eq!(cost(last, last + 1), (vec![last, last + 1], 4));
     let calls = node.rpc().requests();
     node.head().unwrap();
     assert_eq!(node.rpc().requests() - calls, 2);
-    // What is asked for at the head, as doctor counts it.
+    // Cost of the head, as `doctor` reports it.
     let calls = node.rpc().requests();
     node.network().unwrap();
     node.head().unwrap();
@@ -63,11 +63,11 @@ fn range_costs_four_calls_unless_it_has_payments() {
     node.blocks(first, paid - 1, &scene.ours).unwrap();
     let cost = Cost::of(Chain::Base);
     assert_eq!(node.rpc().requests() - calls, cost.a_poll);
-    // What is final: two blocks, three times two calls for logs, the hash of the last one as it was read, then the chain id,
-    // the head and the block read last.
+    // Cost of final blocks: two blocks, three times two calls for logs, and the hash of the last block. Then the
+    // chain id, the head and the last block read.
     assert_eq!(2 + 3 * 2 + 1 + 4, cost.a_final);
     let calls = node.rpc().requests();
-    // With nobody to look for, only the blocks at its ends.
+    // Without watched addresses, only the first and the last block are read.
     let nobody = Ours(Vec::new());
     assert_eq!(node.blocks(first, last, &nobody).unwrap().len(), 2);
     assert_eq!(node.rpc().requests() - calls, 2);
@@ -148,7 +148,8 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
     let blocks = node.blocks(from, from + 1, &Named(named)).unwrap();
     let amounts: Vec<_> = received(blocks).iter().map(|came| came.amount.0).collect();
     assert_eq!(amounts, [5, 7]);
-    // Two blocks, three times two calls for logs, and two receipts; a wallet with its thousand ahead costs that.
+    // Two blocks, three times two calls for logs, and two receipts: the cost of a wallet with a thousand indexes
+    // ahead.
     assert_eq!(node.rpc().requests() - calls, 2 + 3 * 2 + 2);
 }
 

@@ -1,6 +1,6 @@
-//! A short chain as a node answered it, kept in recorded.json: so that what is made of answers is tested without a node.
+//! A short chain recorded from a node in recorded.json, so that parsing is tested without a node.
 //!
-//! `COFFER_BLESS=1 cargo test --test it -- recorded` records it anew, from anvil.
+//! `COFFER_BLESS=1 cargo test --test it -- recorded` records it again from anvil.
 
 use super::fixtures::{CHAINS, ONE, OTHER, Ours, TWO, between, client, received, refusal, short};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
@@ -11,10 +11,10 @@ use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// Where the token is, which is the first contract that the account makes, and the contract that sends, its second.
+/// Address of the token, the first contract of the account, and of the sending contract, its second.
 const TOKEN: &str = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
 const SENDER: &str = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
-/// The blocks with something in them, and one after.
+/// First block with transactions, and last block read.
 pub const FIRST: u32 = 3;
 pub const LAST: u32 = 5;
 const FILE: &str = concat!(
@@ -26,7 +26,7 @@ pub fn ours() -> Ours {
     Ours::these(&[ONE, TWO])
 }
 
-/// What is to be seen: coin, place of the transaction among those of the chain, position, address, amount, sender.
+/// Expected payments: asset, index of the transaction on the chain, position, address, amount and sender.
 pub fn expected() -> [(&'static str, usize, u32, &'static str, u128, &'static str); 5] {
     [
         ("ETH", 0, 0, ONE, 7, ADDRESS),
@@ -37,7 +37,7 @@ pub fn expected() -> [(&'static str, usize, u32, &'static str, u128, &'static st
     ]
 }
 
-/// A node that answers what was recorded, each answer as this changes it.
+/// Starts a node that returns the recorded responses, each passed through `change`.
 #[track_caller]
 pub fn answering(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
@@ -53,7 +53,7 @@ pub fn answering(
             let result = known.map(|known| known["result"].clone()).next();
             let answer = match (result, method) {
                 (Some(result), _) => json!({ "jsonrpc": "2.0", "result": result }),
-                // As nodes say that they do not have something.
+                // Real nodes answer an unknown block in this way.
                 (None, "eth_getLogs") => refusal(-32000, "unknown block"),
                 (None, _) => json!({ "jsonrpc": "2.0", "result": null }),
             };
@@ -73,7 +73,7 @@ pub fn answering(
     (receiver, node)
 }
 
-/// A node that lies in the answers of one method.
+/// Starts a node that lies in the responses of one method.
 #[track_caller]
 pub fn node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
     answering(move |method, _, mut answer| {
@@ -84,7 +84,7 @@ pub fn node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
     })
 }
 
-/// A changed node, and what it says of its network.
+/// Starts a node with changed responses, and a client that has checked its network.
 #[track_caller]
 pub fn scripted(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
@@ -94,7 +94,7 @@ pub fn scripted(
     (receiver, network)
 }
 
-/// Plays the chain on a real node and keeps what it answers.
+/// Plays the chain on a real node and records its responses.
 #[track_caller]
 fn record() {
     let anvil = Anvil::start(CHAINS[0].1, "the recording").unwrap();
@@ -162,7 +162,7 @@ fn recorded_transactions_are_read() {
     assert_eq!(seen, expected);
     for (txid, read) in [(txids[0], 0), (txids[1], 0), (txids[2], 1)] {
         assert_eq!(node.block_of(txid), Ok(Some(blocks[read].block.clone())));
-        // However it is written.
+        // The case of the letters does not matter.
         let large = format!("0x{}", txid[2..].to_uppercase());
         assert_eq!(node.block_of(&large), Ok(Some(blocks[read].block.clone())));
     }

@@ -1,4 +1,4 @@
-//! What is seen on a real node: which coins, from whom, at which position, and in which block.
+//! Payments on a real node: their coins, senders, positions and blocks.
 
 use super::fixtures::{CHAINS, ONE, OTHER, Ours, Scene, TWO, bytes, client, received, short};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
@@ -9,7 +9,7 @@ use coffer::domain::time::Time;
 use coffer::domain::token::contract_address;
 use serde_json::json;
 
-/// A function of the token that pays several.
+/// Function of the token that pays several addresses.
 const BATCH: &str = "batch(address[],uint256[])";
 
 #[test]
@@ -41,7 +41,7 @@ fn coin_and_token_are_seen_at_one_address() {
             assert_eq!(came, [coin, token]);
             assert_eq!(node.has_traces(), Some(true));
         } else {
-            // Their own coins are none of ours.
+            // The native coins of these chains are not accepted.
             assert_eq!(came, [token], "{chain}");
             assert_eq!(node.has_traces(), None);
         }
@@ -101,7 +101,7 @@ fn foreign_and_failed_transfers_are_ignored() {
         &[address_word(ONE), format!("{:064x}", 3)],
         0,
     );
-    // All of it is gone, and what it would have paid with.
+    // This payment fails, because the sender has too few tokens.
     let poor = anvil.pay_token(&scene.token, ONE, 2_000_000_000);
     for txid in [&failed, &poor] {
         let receipt = anvil.wait_receipt(txid);
@@ -110,7 +110,7 @@ fn foreign_and_failed_transfers_are_ignored() {
             (&json!("0x0"), &json!([]))
         );
     }
-    // The token's contract takes no coins: the transaction fails with what it carries.
+    // The token contract rejects coins: the transaction fails with its value.
     let address = bytes(&scene.token);
     let refused = anvil.pay(&scene.token, 5);
     assert_eq!(anvil.wait_receipt(&refused)["status"], "0x0");
@@ -151,7 +151,7 @@ fn position_is_the_log_index_within_its_transaction() {
     let Some(scene) = Scene::open(0) else { return };
     let anvil = &scene.anvil;
     let before = anvil.height();
-    // Where the lists begin, their lengths, and what is in them: somebody else, one, two, and one again.
+    // Offsets of the lists, their lengths, and their items: a foreign address, one, two, and one again.
     let number = |number: u128| format!("{number:064x}");
     let to = [OTHER, ONE, TWO, ONE].map(address_word);
     let values = [1, 20, 300, 4000].map(number);
@@ -196,7 +196,7 @@ fn positions_do_not_depend_on_the_block() {
     }
     let kept = [&coin, &token].map(|txid| anvil.ask("eth_getRawTransactionByHash", json!([txid])));
 
-    // Another chain takes its place, of blocks without them.
+    // A reorg replaces the block by one without these transactions.
     anvil.ask("anvil_reorg", json!([1, []]));
     assert_eq!(anvil.height(), before + 1);
     assert_ne!(node.hash_at(before + 1).unwrap().as_ref(), Some(hash));
@@ -205,7 +205,7 @@ fn positions_do_not_depend_on_the_block() {
         assert_eq!(node.block_of(txid.as_str().unwrap()), Ok(None));
     }
 
-    // They come back, each in a block of its own.
+    // The transactions return, each in a block of its own.
     for raw in kept {
         let txid = anvil.ask("eth_sendRawTransaction", json!([raw]));
         anvil.wait_success(&txid);

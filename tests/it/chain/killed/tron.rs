@@ -1,4 +1,4 @@
-//! Kills in the middle of blocks of Tron, through a node of ours.
+//! Kills within a block of Tron, with the stand-in node.
 
 use super::{BATCH, Payer, plays};
 use crate::chain::till::Till;

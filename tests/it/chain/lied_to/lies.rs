@@ -1,29 +1,29 @@
-//! What the lying proxy says of a node, and what the operator reads of it.
+//! Lies of the proxy, and the problem that the operator reads for each.
 
 use crate::support::rpc_proxy::RpcFault;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// More than an answer may have.
+/// More bytes than a response may have.
 const TOO_MUCH: usize = 65 << 20;
-/// Nearly as much as an answer may have.
+/// Nearly as many bytes as a response may have.
 const MUCH: usize = 60 << 20;
-/// What a node says of the chain that is somewhere else.
+/// Genesis hashes of other chains.
 const GENESIS_OF_BITCOIN: &str = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
 const GENESIS_OF_LITECOIN: &str =
     "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
 const GENESIS_OF_DOGECOIN: &str =
     "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691";
 
-/// What is answered wrongly, and what is read of it.
+/// Lies, and the problem that is reported.
 pub(super) struct Case {
     pub(super) lies: Vec<(&'static str, RpcFault)>,
-    /// In `/readyz?verbose`, and behind `coffer doctor`; nothing where it cannot be known.
+    /// Texts in `/readyz?verbose` and in `coffer doctor`; empty where the lie cannot be detected.
     pub(super) told: [&'static str; 2],
 }
 
 impl Case {
-    /// The method that is lied about.
+    /// Method that returns the lie.
     pub(super) fn method(&self) -> &'static str {
         self.lies[0].0
     }
@@ -41,12 +41,12 @@ const LIED: [&str; 2] = ["is not believed"; 2];
 const WRONG: [&str; 2] = ["is the wrong one"; 2];
 const LAGS: [&str; 2] = ["does not have block ", ""];
 
-/// Only the server finds out: doctor does not ask for that.
+/// A problem that only the server finds, because `doctor` does not call the method.
 const fn later(told: [&'static str; 2]) -> [&'static str; 2] {
     [told[0], ""]
 }
 
-/// Another field in the result, where it has that field.
+/// Replaces a field of the result, if present.
 fn field(name: &'static str, value: Value) -> RpcFault {
     RpcFault::change(move |_, answer| {
         if answer["result"].get(name).is_some() {
@@ -55,7 +55,7 @@ fn field(name: &'static str, value: Value) -> RpcFault {
     })
 }
 
-/// As many of these as are nearly too much, numbered.
+/// Returns a list of numbered items that has nearly the maximum length.
 fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
     let mut list = "[".to_owned();
     for at in 0.. {
@@ -69,7 +69,7 @@ fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
     list.into()
 }
 
-/// Of a node of an EVM chain, which answered this once to the question for its newest block; and an address of ours.
+/// Lies of an EVM node. `before` is an earlier response for the newest block, and `ours` an address of the shop.
 pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> {
     let old = before.clone();
     let goes_back = RpcFault::change(move |params, answer| {
@@ -77,7 +77,7 @@ pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> 
             answer["result"] = old.clone();
         }
     });
-    // Behind a load balancer one method knows the newest block, and another does not.
+    // Behind a load balancer, one method knows the newest block and another does not.
     let is_behind = RpcFault::change(|params, answer| {
         if params[0].as_str().is_some_and(|at| at.starts_with("0x")) && params[1] == true {
             answer["result"] = Value::Null;
@@ -133,11 +133,11 @@ pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> 
     ]
 }
 
-/// Of a node whose money lies in outputs, which said this once of its chain; and a script of ours. `shows` says whether it
-/// shows whole transactions in a block.
+/// Lies of a node with outputs. `before` is an earlier chain state, and `script` belongs to the shop. `shows` tells
+/// whether blocks include whole transactions.
 pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case> {
     let tip = before["blocks"].as_u64().unwrap();
-    // Behind a load balancer one method knows the newest block, and another does not.
+    // Behind a load balancer, one method knows the newest block and another does not.
     let is_behind = RpcFault::change(move |params, answer| {
         if params[0].as_u64() > Some(tip) {
             answer["result"] = Value::Null;
@@ -158,7 +158,7 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
             answer["error"] = json!({ "code": -1, "message": message });
         }
     });
-    // Doctor looks at a block of such a node.
+    // `doctor` reads a block of such a node.
     let of_block = |told| if shows { later(told) } else { told };
     let main = if shows {
         GENESIS_OF_LITECOIN
@@ -206,8 +206,8 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
     cases
 }
 
-/// A block with nearly as much as an answer may have, which all comes to us; and as much that waits, of which nothing can
-/// be had.
+/// A block of nearly the maximum size that pays only the shop, and a mempool as large, whose transactions cannot be
+/// read.
 fn floods_of_transactions(script: &str) -> Vec<Case> {
     let transactions = flood(|at| {
         let output = json!({ "value": 1, "n": 0, "scriptPubKey": { "hex": script } });
@@ -230,7 +230,7 @@ fn floods_of_transactions(script: &str) -> Vec<Case> {
     ]
 }
 
-/// A block with more than an answer may have, and one with nearly as much.
+/// A block above the maximum size, and one near it.
 fn floods_of_ids() -> Vec<Case> {
     let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
     vec![

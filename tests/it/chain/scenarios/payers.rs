@@ -1,4 +1,4 @@
-//! Who pays: with a litecoind, also as a node of dogecoin, and with an anvil of each chain.
+//! Payers: a litecoind, also in the place of a Dogecoin node, and an anvil for each EVM chain.
 
 use super::{Payer, plays};
 use crate::chain::till::Till;
@@ -10,22 +10,21 @@ use crate::support::rpc_proxy::RpcProxy;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// An address of nobody's.
 const NOBODY: &str = "0x1111111111111111111111111111111111111111";
 
-/// A node of outputs, which coffer knows as one of this chain.
+/// A node with outputs, and the chain that it stands for.
 struct Outputs {
     node: Litecoind,
     names: [&'static str; 3],
     twenty: u128,
 }
 
-/// Base units as the node writes them.
+/// Formats base units as the node does.
 fn coins(units: u128) -> String {
     format!("{}.{:08}", units / 100_000_000, units % 100_000_000)
 }
 
-/// Coins of the node in base units.
+/// Converts an amount of the node to base units.
 #[track_caller]
 fn units(value: &Value) -> u128 {
     format!("{:.8}", value.as_f64().unwrap())
@@ -115,7 +114,7 @@ impl Payer for Outputs {
     }
 }
 
-/// A node of an EVM chain, and a token there; without traces of what contracts send, where it says so.
+/// A node of an EVM chain with a token, with or without traces.
 struct Accounts {
     node: Node,
     token: String,
@@ -153,7 +152,7 @@ impl Payer for Accounts {
     }
 
     fn buries(&self, blocks: u32) {
-        // Its clock goes behind ours when it is reorganised, and what is gone is given up once a later block is final.
+        // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
         self.node.ask("evm_increaseTime", json!([120]));
         self.node.mine(blocks);
     }
@@ -172,7 +171,7 @@ impl Payer for Accounts {
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
         let given_up = self.node.reorg(self.height() + 1 - height);
         self.node.mine_together(|| {
-            // All wait again, until one of them is offered for more.
+            // All are unconfirmed again, until one of them is replaced with a higher fee.
             for (_, raw) in &given_up {
                 self.node.ask("eth_sendRawTransaction", json!([raw]));
             }
@@ -188,7 +187,7 @@ impl Payer for Accounts {
     }
 
     fn reorganises(&self, gone: &str) {
-        // Each transaction has a block of its own, and an empty one came last.
+        // Each transaction has its own block, and the last block is empty.
         let given_up = self.node.reorg(5);
         for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
             assert_eq!(self.node.ask("eth_sendRawTransaction", json!([raw])), *txid);
@@ -208,7 +207,7 @@ impl Payer for Accounts {
             0,
         );
         assert_eq!(self.node.wait_receipt(&failed)["status"], "0x0");
-        // A coin that was not asked for there, or that is none of ours.
+        // A coin that was not requested, or that the shop does not accept.
         if self.names[0] == "ethereum" {
             let sender = self.node.deploy_sender();
             let words = [address_word(to), address_word(NOBODY)];
@@ -224,7 +223,7 @@ impl Payer for Accounts {
         let coin = if chain == "ethereum" { "ETH" } else { "" };
         let mut came = self.node.received_by(to, (coin, (asset, &self.token)));
         came.retain(|_, (asset, _)| !asset.is_empty());
-        // What contracts send is in no transaction's own words: it lies there.
+        // The node lists no contract transfers, so the balances are compared.
         let sent = booked
             .iter()
             .filter(|((_, position), _)| *position >= 1_000_000);

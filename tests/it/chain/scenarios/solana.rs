@@ -1,4 +1,4 @@
-//! Payer on Solana, through surfpool, which gives up no block.
+//! Payer on Solana, through surfpool, which has no reorgs.
 
 use super::{Payer, plays};
 use crate::chain::till::Till;
@@ -64,7 +64,7 @@ impl Payer for Solana<'_> {
         }
         let failing = json!([["sol", to, 200_000_000], ["fail"]]);
         self.node.send(None, &failing);
-        // A coin that was not asked for there.
+        // A coin that was not requested.
         let other = if self.asset == USDT { SOL } else { USDT };
         self.node.pay(other, to, 30_000_000);
     }

@@ -1,4 +1,4 @@
-//! Payer on Tron, through a node of ours.
+//! Payer on Tron, with the stand-in node.
 
 use super::{Payer, plays};
 use crate::chain::till::Till;
@@ -6,9 +6,9 @@ use crate::support::received::ReceivedAmounts;
 use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, UNLISTED, address, bytes};
 use std::collections::BTreeSet;
 
-/// An account of nobody's.
+/// An account that does not belong to the shop.
 const NOBODY: [u8; 20] = [0xbb; 20];
-/// The token that is asked for.
+/// Token that is requested.
 const ASSET: &str = "USDT-TRC20";
 
 struct Tron {
@@ -66,7 +66,7 @@ impl Payer for Tron {
 
     fn reorganises(&self, gone: &str) {
         let mut chain = self.node.chain();
-        // Each transaction has a block of its own, and an empty one came last.
+        // Each transaction has its own block, and the last block is empty.
         chain.give_up(5, &[gone]);
         for _ in 0..chain.reverse_waiting() {
             chain.mine_first(1);
@@ -89,7 +89,7 @@ impl Payer for Tron {
             to,
             amount: 5_000_000,
         });
-        // A coin that was not asked for there.
+        // A coin that was not requested.
         let steps = vec![sends(true, 7_000_000), sends(false, 9_000_000)];
         self.node.send(Act::steps(SENDER, PAYER, steps));
         self.node.mine(20);

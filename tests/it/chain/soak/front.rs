@@ -1,4 +1,4 @@
-//! Servers between a shop and the nodes of its chains, with faults that come and go.
+//! Proxies between a shop and the nodes of its chains, with faults that start and end.
 
 use crate::support::dice::Dice;
 use crate::support::electrum_proxy::{ElectrumFault, ElectrumProxy};
@@ -6,22 +6,22 @@ use crate::support::electrumx::Electrumx;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::tron::{self, Fault};
 
-/// A server between the shop and a node.
+/// A proxy between the shop and a node.
 pub(super) enum Front {
-    /// With faults in the answers to these methods.
+    /// Faults in the responses to these methods.
     RpcProxy(RpcProxy, &'static [&'static str]),
-    /// With faults in the answers to these paths.
+    /// Faults in the responses to these paths.
     Tron(tron::Node),
-    /// With faults in everything, before this server.
+    /// Faults in all responses of this server.
     Electrum {
         liar: ElectrumProxy,
         _server: Electrumx,
     },
-    /// Without any.
+    /// No faults.
     Honest(RpcProxy),
 }
 
-/// Methods of nodes of chains with outputs.
+/// Methods of nodes with outputs.
 pub(super) const OF_OUTPUTS: &[&str] = &[
     "getblock",
     "getblockhash",
@@ -30,7 +30,7 @@ pub(super) const OF_OUTPUTS: &[&str] = &[
 ];
 /// Methods of EVM nodes.
 pub(super) const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
-/// Methods of nodes of Solana.
+/// Methods of Solana nodes.
 pub(super) const OF_SOLANA: &[&str] = &[
     "getSlot",
     "getBlock",
@@ -38,7 +38,7 @@ pub(super) const OF_SOLANA: &[&str] = &[
     "getSignaturesForAddress",
     "getTransaction",
 ];
-/// Paths of nodes of Tron.
+/// Paths of Tron nodes.
 const OF_TRON: [&str; 3] = [
     "/wallet/getnowblock",
     "/wallet/getblockbylimitnext",
@@ -54,7 +54,7 @@ impl Front {
         }
     }
 
-    /// Begins with a fault.
+    /// Starts a random fault.
     pub(super) fn breaks(&self, dice: &mut Dice) {
         let kind = dice.roll(4);
         match self {
@@ -86,7 +86,6 @@ impl Front {
         }
     }
 
-    /// Ends all faults.
     pub(super) fn mends(&self) {
         match self {
             Front::RpcProxy(liar, _) => liar.clear_faults(),

@@ -1,4 +1,4 @@
-//! Requests that following the chain takes.
+//! Number of requests that following the chain takes.
 
 use super::fixtures::{Follower, UNTESTED, client};
 use crate::support::rpc_proxy::RpcProxy;
@@ -7,7 +7,7 @@ use coffer::chain::Node;
 use coffer::chain::cost::Cost;
 use coffer::domain::asset::Chain;
 
-/// Requests that other nodes are not asked, as they tell the right time of a block with it.
+/// Number of requests that other nodes do not need, because they return the right block time.
 fn for_time(liar: &RpcProxy) -> u64 {
     u64::try_from(liar.call_count("getBlockTime")).unwrap()
 }
@@ -33,7 +33,7 @@ fn poll_makes_the_documented_number_of_requests() {
     };
     cost(&follower, &liar);
     follower.poll();
-    // The first looks at the head, and at what is final.
+    // The first poll reads the head and the final blocks.
     node.mine(600);
     follower.poll();
     let first = cost(&follower, &liar);
@@ -42,13 +42,13 @@ fn poll_makes_the_documented_number_of_requests() {
     let poll = cost(&follower, &liar);
     let told = Cost::of(Chain::Solana);
     assert_eq!(poll, told.a_poll);
-    // What is final is read again after some minutes.
+    // Final slots are read again after some minutes.
     node.mine(600);
     follower.poll();
     let finals = cost(&follower, &liar);
-    // On a chain that goes on, the head is another block by then, and the one that was read last is asked for.
+    // On a growing chain the head is another block by then, so one more request reads the last block.
     assert_eq!(finals + 1, told.a_poll + told.a_final);
-    // A payment costs a history, itself and its block, and that again when it is final.
+    // A payment costs a history, a transaction and a block, and all of these again when it is final.
     node.pay(SOL, &ours[3], 1_000_000);
     follower.poll();
     let seen = cost(&follower, &liar);

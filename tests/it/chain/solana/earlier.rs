@@ -1,4 +1,4 @@
-//! Addresses that customers had before anything watched the chain: it is read back for them once.
+//! Customer addresses from before the chain was watched: the chain is read back for them once.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -23,14 +23,14 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
         .unwrap()
         .to_owned();
     drop(running);
-    // The file is one of the version that watched no Solana.
+    // The file is from a version without Solana.
     let older = till.served.path("older.db");
     let old = as_of(&till.served.file, &older, 27);
     let unwatched = "delete from chain_blocks; delete from chain_cursors; delete from chains where chain = 'solana'";
     old.execute_batch(unwatched).unwrap();
     drop(old);
     till.served.file = older;
-    // It came, was swept, and nothing of it is left when somebody looks.
+    // The payment was received and swept before the server looked.
     node.pay(SOL, &address, 70_000_000);
     node.pay(USDC, &address, 7_000_000);
     let at = node.pool(0, 40).iter().position(|one| *one == address);

@@ -1,4 +1,4 @@
-//! A client of a node of Solana that follows its chain step by step, without a file.
+//! A client of a Solana node that follows its chain step by step, without a file.
 
 use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{Surfpool, USDC, USDT};
@@ -16,13 +16,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub const UNTESTED: &str = "payments on Solana";
 
-/// The time of this machine.
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     Time(i64::try_from(since.as_millis()).unwrap())
 }
 
-/// Addresses that are watched.
+/// The watched addresses.
 pub struct Ours(pub Vec<Named>);
 
 impl Ours {
@@ -66,7 +65,7 @@ impl Watched for Ours {
     }
 }
 
-/// A client of this url, with the mints of a node.
+/// Returns a client of this URL that knows the mints of the node.
 #[track_caller]
 pub fn client(node: &Surfpool, url: &str) -> Solana {
     let tokens = [USDC, USDT].map(|asset| (asset, node.mint(asset).to_owned()));
@@ -84,7 +83,7 @@ pub fn client_with(url: &str, tokens: Tokens) -> Solana {
     Solana::new(rpc, tokens).unwrap()
 }
 
-/// Follows a chain as a server does, and keeps in memory what that has in its file.
+/// Follows a chain as a server does, and keeps the state in memory.
 pub struct Follower {
     pub node: Solana,
     pub known: Known,
@@ -93,7 +92,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// One that has read the chain up to its head, and watches these.
+    /// Watches these addresses from the present head on.
     #[track_caller]
     pub fn begin(node: Solana, addresses: &[String]) -> Follower {
         let mut follower = Follower {
@@ -106,7 +105,6 @@ impl Follower {
         follower
     }
 
-    /// One step.
     pub fn step(&mut self) -> Result<Option<ChainStep>, NodeError> {
         let manner = Manner {
             now: now(),
@@ -151,7 +149,7 @@ impl Follower {
         known.kept.dedup();
     }
 
-    /// Steps until there is nothing to be done at once, as a server does in one poll; what was seen in it.
+    /// Steps until nothing more is due, as one poll of a server does, and returns the observations.
     #[track_caller]
     pub fn poll(&mut self) -> Vec<Observation> {
         let before = self.found.len();
@@ -166,7 +164,7 @@ impl Follower {
         }
     }
 
-    /// Everything that was seen, each once.
+    /// Returns each observed payment once.
     pub fn came(&self) -> ReceivedAmounts {
         let of = |one: &Observation| {
             let place = (one.txid.clone(), one.position);

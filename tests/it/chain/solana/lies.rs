@@ -1,4 +1,4 @@
-//! Answers that are not believed, and change nothing.
+//! Rejected responses, which change nothing.
 
 use super::fixtures::{Follower, UNTESTED, client, client_with};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 const MAIN: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
 
-/// Kind of an error.
+/// Name of the error variant.
 fn kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",
@@ -24,12 +24,12 @@ fn kind(error: &NodeError) -> &'static str {
     }
 }
 
-/// A change of what came of a transaction.
+/// A change of the result of a transaction.
 fn of_meta(change: fn(&mut Value)) -> RpcFault {
     RpcFault::change(move |_, answer| change(&mut answer["result"]))
 }
 
-/// Lies of one method, and how each is refused.
+/// Lies of one method, with the error of each.
 fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     let skip = |field: &'static str| {
         RpcFault::change(move |_, answer| {
@@ -82,7 +82,7 @@ fn lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     ]
 }
 
-/// Lies of what came of a transaction.
+/// Lies about the effects of a transaction.
 fn lies_of_transactions() -> Vec<(&'static str, RpcFault, &'static str)> {
     vec![
         (
@@ -171,13 +171,14 @@ fn payment_hidden_at_the_head_is_seen_later() {
     let ours = node.pool(0, 2);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
     follower.poll();
-    // Another one behind the same url, whose history is short: the account has changed, so it is asked again.
+    // A load balancer selects a node with a shorter history. The account has changed, so its history is requested
+    // again.
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(SOL, &ours[0], 1_000_000);
     assert!(follower.poll().is_empty());
     liar.clear_faults();
     assert_eq!(follower.poll().len(), 1);
-    // One that does not tell of the account either: what is final is read again.
+    // A node that does not know the account either: the final slots are read again.
     let nobody = |_: &Value, answer: &mut Value| {
         for one in answer["result"]["value"].as_array_mut().unwrap() {
             *one = Value::Null;
@@ -198,7 +199,7 @@ fn payment_hidden_at_the_head_is_seen_later() {
         .map(|one| one.amount.0)
         .collect();
     assert!(told.contains(&5), "{told:?}");
-    // A head that goes back lags; what is final never goes back.
+    // A head that goes back counts as lagging. The final slot never goes back.
     let complete = follower.complete();
     let slot = node.slot();
     liar.inject("getSlot", RpcFault::result(json!(slot - 500)));
@@ -267,7 +268,7 @@ fn skipped_slot_differs_from_a_future_slot() {
         -32001,
         "Block 5 cleaned up, does not exist on node. First available block: 9",
     );
-    // Something was read there; of others nobody has to know more.
+    // A slot that was read must exist. A slot that was not read may be missing.
     assert!(told(gone.clone(), finalized - 1).unwrap().is_some());
     let error = told(gone, finalized).unwrap_err();
     assert!(
@@ -319,7 +320,7 @@ fn node_of_another_network_or_mint_is_rejected() {
     let liar = RpcProxy::start(&node.url);
     let mut known = client(&node, &liar.url());
     assert_eq!(known.network().unwrap(), "localnet");
-    // It is asked again after a failure: another node may answer.
+    // After a failure the network is checked again, because another node may answer.
     liar.inject("getSlot", RpcFault::Status(500));
     known.head().unwrap_err();
     liar.clear_faults();
@@ -354,7 +355,7 @@ fn node_of_another_network_or_mint_is_rejected() {
             "{refused}"
         );
     }
-    // Of more accounts than fit into a request each is asked about, and a limit halves how many those are.
+    // Accounts are requested in batches, and a limit halves the batch.
     liar.inject("getMultipleAccounts", RpcFault::Status(413));
     assert_eq!(
         kind(&client(&node, &liar.url()).network().unwrap_err()),

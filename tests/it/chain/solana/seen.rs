@@ -1,4 +1,4 @@
-//! What a node is believed to have told.
+//! Payments that a node reports.
 
 use super::fixtures::{Follower, UNTESTED, client, named, now};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -8,7 +8,7 @@ use coffer::domain::observation::{Observation, Spent};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// What was seen of these addresses agrees with the node.
+/// Asserts that the observations of these addresses agree with the node.
 #[track_caller]
 fn agrees(node: &Surfpool, follower: &Follower, ours: &[String]) {
     let ours: BTreeSet<String> = ours.iter().cloned().collect();
@@ -41,7 +41,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     assert!(follower.complete() < seen[0].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
     node.mine(FINAL);
-    // The second reading tells of the same.
+    // The second read returns the same payments.
     let again = follower.poll();
     let places = |of: &[Observation]| {
         let place = |one: &Observation| {
@@ -68,7 +68,7 @@ fn only_increases_paid_by_others_are_payments() {
     let ours = node.pool(0, 4);
     let mut follower = Follower::begin(client(&node, &node.url), &ours);
     follower.poll();
-    // Several in one transaction, two of them to one account, and the rent of the accounts that it makes.
+    // Several payments in one transaction, two of them to one account, and the rent of new accounts.
     let several = node.send(
         None,
         &json!([
@@ -96,17 +96,17 @@ fn only_increases_paid_by_others_are_payments() {
     assert_eq!(told.iter().copied().collect::<BTreeSet<_>>(), expected);
     assert_eq!(told.len(), expected.len());
     assert!(seen.iter().all(|one| one.txid == several));
-    // Lamports that a program pays.
+    // Lamports paid by a program.
     node.send(None, &json!([["by program", ours[2], 3_000_000]]));
     let seen = follower.poll();
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].asset.id, seen[0].amount.0), (SOL, 3_000_000));
-    // A mint that is not listed, the other token program, and what failed.
+    // An unknown mint, the other token program, and a failed transaction.
     node.send(None, &steps("other", &ours[0], 20));
     node.send(None, &steps("token2022", &ours[0], 20));
     node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     assert!(follower.poll().is_empty());
-    // What the owner sends on, and the rent that comes back to it.
+    // Transfers by the owner, and the rent that returns to the owner.
     node.pay(SOL, &ours[0], 10_000_000);
     follower.poll();
     let swept = [
@@ -114,7 +114,7 @@ fn only_increases_paid_by_others_are_payments() {
         node.send(Some(0), &json!([["close", USDC, ours[0]]])),
     ];
     assert!(follower.poll().is_empty());
-    // What one of ours sends to another names it.
+    // A transfer between two addresses of the shop names the sender.
     let moved = node.send(Some(0), &json!([["sol", ours[3], 1_000_000]]));
     let seen = follower.poll();
     assert_eq!(seen[0].txid, moved);
@@ -154,19 +154,19 @@ fn money_spent_between_two_polls_is_seen() {
             ]),
         );
     };
-    // The balances are as they were; another node of the same chain, just started, asks for the history.
+    // The balances are unchanged, but another node of the chain requests the history.
     sweep(0);
     let known = follower.known.clone();
     follower.node = client(&node, &node.url);
     assert_eq!(follower.poll().len(), 2);
-    // One that has looked before does not, until it is the address's turn of the day.
+    // A node that has looked before requests it again only on the daily turn of the address.
     sweep(1);
     node.mine(FINAL + 2);
     assert_eq!(follower.poll().len(), 2, "what is final, again");
     follower.ours.0.push(named(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
     agrees(&node, &follower, &ours);
-    // Slots that were read long ago are known to another node, too.
+    // Another node also knows slots that were read long ago.
     let mut other = client(&node, &node.url);
     let at = known.cursor.unwrap().block;
     assert_eq!(other.hash_at(at.height).unwrap(), Some(at.hash));
@@ -188,10 +188,10 @@ fn account_history_is_read_again_after_some_hours() {
     let liar = RpcProxy::start(&node.url);
     let ours = node.pool(0, 1);
     let mut follower = Follower::begin(client(&node, &liar.url()), &ours);
-    // The first looks, at the head and at what is final.
+    // The first poll reads the head and the final slots.
     node.mine(1_000);
     follower.poll();
-    // It comes and goes between two looks.
+    // The payment is received and spent between two polls.
     node.pay(SOL, &ours[0], 5_000_000);
     let sent = json!([["sol", node.payer, 4_995_000]]);
     node.send(Some(0), &sent);
@@ -248,7 +248,7 @@ fn signature_looks_up_a_transaction() {
     let paid = node.pay(USDC, &ours[0], 20);
     let failed = node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     node.mine(2);
-    // The owner, or the account of its tokens.
+    // The owner, and its token account.
     for address in [&ours[0], &account] {
         let mut follower = Follower::begin(client(&node, &node.url), std::slice::from_ref(address));
         let mut found = |txid: &str| {

@@ -1,4 +1,4 @@
-//! A shop that takes SOL and two tokens, with the real server.
+//! A shop that accepts SOL and two tokens, with the real server.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -16,7 +16,7 @@ fn to(invoice: &Value) -> String {
     invoice["depositAddress"].as_str().unwrap().to_owned()
 }
 
-/// The file is right, and has what the node says came.
+/// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
 fn agrees(till: &Till, node: &Surfpool, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
@@ -38,7 +38,7 @@ fn final_slot_confirms_coin_and_tokens() {
     assert_eq!(till.offers(&running), [SOL, USDC, USDT]);
     let invoices = [SOL, USDC, USDT].map(|asset| till.invoice(&running, asset));
     assert_eq!(invoices[0]["amountExpected"], "0.2");
-    // A wallet could send real money by it, as it names no network.
+    // No payment URI is offered: it names no network, so a wallet could send real money.
     assert_eq!(invoices[0]["paymentUri"], Value::Null);
     running.process.kill();
     node.pay(SOL, &to(&invoices[0]), 200_000_000);
@@ -181,7 +181,7 @@ fn own_transfers_book_nothing() {
     let running = till.start();
     till.hears("invoice.detected", &paid);
     drop(running);
-    // Gas for a sweep, the sweep and the rent that comes back, and what one of ours sends to another.
+    // Gas for a sweep, the sweep with its returned rent, and a transfer between two addresses of the shop.
     let own = ["own", "solana", &node.payer];
     parse_output(&wallet(&till.served.file, &own, ""));
     node.pay(SOL, &to(&paid), 300_000_000);

@@ -1,4 +1,4 @@
-//! Requests that following the chain takes.
+//! Number of requests that following the chain takes.
 
 use super::fixtures::{client, ours};
 use crate::support::tron::{Node as Standin, address};
@@ -10,10 +10,10 @@ use coffer::domain::following::{Known, Moves, Reached};
 use coffer::domain::observation::Block;
 use coffer::domain::time::Time;
 
-/// Blocks between two polls.
+/// Number of blocks between two polls.
 const BLOCKS: u32 = 20;
 
-/// Makes the blocks of a poll, in each of which a contract is called.
+/// Mines the blocks of one poll, each with a contract call.
 #[track_caller]
 fn mines(node: &Standin) {
     for _ in 0..BLOCKS {
@@ -22,7 +22,7 @@ fn mines(node: &Standin) {
     }
 }
 
-/// A block of the chain.
+/// Cursor at a height.
 #[track_caller]
 fn at(node: &Standin, height: u32) -> Reached {
     let chain = node.chain();
@@ -53,7 +53,7 @@ fn poll_makes_the_documented_number_of_requests() {
         rescans: false,
     };
     let before = client.requests();
-    // More blocks are final, so a second step looks at the head again.
+    // More blocks are final, so a second step reads the head again.
     for is_last in [false, true] {
         let came = step(&mut client, &known, &ours(), manner, &mut |_| {}).unwrap();
         let Came::Step(taken) = came else {
@@ -73,6 +73,6 @@ fn poll_makes_the_documented_number_of_requests() {
     }
     let cost = Cost::of(Chain::Tron);
     let told = cost.a_poll + cost.a_final + u64::from(BLOCKS) * cost.a_block;
-    // On a chain that goes on, a block mostly comes while the others are read.
+    // A real chain usually grows during the poll, which costs one request more.
     assert_eq!(client.requests() - before, told - 1);
 }

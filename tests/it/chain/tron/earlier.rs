@@ -1,4 +1,4 @@
-//! Addresses that customers had before anything watched the chain: it is read back for them once.
+//! Customer addresses from before the chain was watched: the chain is read back for them once.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const DAY_MS: i64 = 24 * 3_600_000;
 const UNMATCHED: &str = "/dashboard/api/unmatched-payments";
 
-/// A shop, and customers' addresses: of 40 days ago, and of 20.
+/// Opens a shop with two customer addresses, of 40 and of 20 days ago.
 #[track_caller]
 fn shop() -> (Till, [String; 2]) {
     let node = Node::start();
@@ -28,7 +28,7 @@ fn shop() -> (Till, [String; 2]) {
     (till, addresses)
 }
 
-/// Has the shop a file of the version that watched no Tron.
+/// Replaces the shop's file by one of a version without Tron.
 fn grow_old(till: &mut Till) {
     let older = till.served.path("older.db");
     let old = as_of(&till.served.file, &older, 27);
@@ -39,7 +39,7 @@ fn grow_old(till: &mut Till) {
     till.served.file = older;
 }
 
-/// A node whose chain has a payment to each: 35 days ago, and 10.
+/// Starts a node with a payment to each address, of 35 and of 10 days ago.
 fn paid(node: &Node, [bob, ada]: &[String; 2]) {
     node.pay(bob, 5_000_000);
     node.mine(1);
@@ -92,7 +92,7 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
 
-/// Gives the unmatched payment to the customer whose address it came to.
+/// Assigns the unmatched payment to the owner of its address.
 #[track_caller]
 fn is_assigned(running: &RunningServer) {
     let listed = running.operator_request("GET", UNMATCHED, &Value::Null);

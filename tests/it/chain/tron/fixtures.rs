@@ -1,4 +1,4 @@
-//! A client of a node of Tron, and what is watched.
+//! A client of a Tron node, and watched accounts.
 
 use crate::support::tron::{self, address, bytes};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
@@ -7,13 +7,13 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{BlockRead, Node, NodeError, Received, Watched};
 use coffer::domain::observation::Spent;
 
-/// Accounts of ours.
+/// Accounts of the shop.
 pub const ONE: [u8; 20] = [0xa1; 20];
 pub const TWO: [u8; 20] = [0xa2; 20];
-/// Nobody's.
+/// An account that does not belong to the shop.
 pub const OTHER: [u8; 20] = [0xbb; 20];
 
-/// Accounts that are watched.
+/// The watched accounts.
 pub struct Ours(pub Vec<[u8; 20]>);
 
 impl Watched for Ours {
@@ -38,7 +38,7 @@ pub fn ours() -> Ours {
     Ours(vec![ONE, TWO])
 }
 
-/// A client of this url, which knows the listed token of the stand-in.
+/// Returns a client of this URL that knows the token of the stand-in.
 #[track_caller]
 pub fn client(url: &str) -> Tron {
     let limits = Limits {
@@ -55,13 +55,13 @@ pub fn client(url: &str) -> Tron {
     Tron::new(Rpc::new(endpoints, vec![key], limits), tokens)
 }
 
-/// All that came in, in its order.
+/// Returns all payments, in order.
 pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
 
-/// Payments of a range, as a node that knows its final blocks tells them.
+/// Reads the payments of a range from the final blocks of a node.
 #[track_caller]
 pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
     let mut client = client(&node.url());
@@ -69,7 +69,7 @@ pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
     received(client.blocks(from, to, &ours()).unwrap())
 }
 
-/// Payments as coin, transaction, position, account, amount and sender.
+/// Asset, transaction, position, account, amount and sender of a payment.
 pub type Short = (&'static str, String, u32, [u8; 20], u128, [u8; 20]);
 
 #[track_caller]
@@ -94,7 +94,7 @@ pub fn all_short(received: &[Received]) -> Vec<Short> {
     received.iter().map(short).collect()
 }
 
-/// Kind of an error.
+/// Name of the error variant.
 pub fn kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",

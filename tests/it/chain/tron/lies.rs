@@ -1,4 +1,4 @@
-//! Answers that are not believed, and limits.
+//! Rejected responses, and limits.
 
 use super::fixtures::{ONE, client, kind, ours, received};
 use crate::support::tron::{Act, Fault, Node as Standin, PAYER, TOKEN, address};
@@ -6,7 +6,7 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 
-/// A question, and the error that it ends in.
+/// A read that returns the error of a client.
 type Asked = fn(&mut Tron) -> Result<(), NodeError>;
 
 fn head(client: &mut Tron) -> Result<(), NodeError> {
@@ -17,7 +17,6 @@ fn hash(client: &mut Tron) -> Result<(), NodeError> {
     client.hash_at(30).map(drop)
 }
 
-/// Reads blocks that are final.
 fn range(client: &mut Tron) -> Result<(), NodeError> {
     client.head()?;
     client.blocks(11, 12, &ours()).map(drop)
@@ -27,7 +26,7 @@ fn network(client: &mut Tron) -> Result<(), NodeError> {
     client.network().map(drop)
 }
 
-/// Pays us in the block of height 12, by a contract too.
+/// Starts a node that pays the shop in the block at height 12, also by a contract.
 #[track_caller]
 fn paid() -> Standin {
     let node = Standin::start();
@@ -44,7 +43,7 @@ const BY_NUM: &str = "/wallet/getblockbynum";
 const BLOCKS: &str = "/walletsolidity/getblockbylimitnext";
 const INFOS: &str = "/walletsolidity/gettransactioninfobyblocknum";
 
-/// Answers that are changed in one place: the path, the place, the new value, the question, the error.
+/// A changed field of a response: path, JSON pointer, new value, read, and expected error.
 type Changed = (&'static str, &'static str, Value, Asked, &'static str);
 
 fn changed() -> Vec<Changed> {
@@ -85,7 +84,7 @@ fn changed() -> Vec<Changed> {
     ]
 }
 
-/// The same of whole answers.
+/// Replaced responses: path, fault, read, and expected error.
 fn replaced() -> Vec<(&'static str, Fault, Asked, &'static str)> {
     let body = |body: Value| Fault::body(&body);
     let change = |to: fn(&mut Value)| Fault::change(move |_, answer| to(answer));
@@ -142,7 +141,7 @@ fn inconsistent_response_is_rejected() {
         .into_iter()
         .map(|(path, place, value, asks, expected)| {
             let change = Fault::change(move |_, answer| {
-                // Only of blocks that have it.
+                // Changes only the blocks that have the field.
                 if let Some(at) = answer.pointer_mut(place) {
                     *at = value.clone();
                 }
@@ -176,7 +175,7 @@ fn node_of_another_network_is_rejected() {
             }
         }),
     );
-    // It is asked again after each failure.
+    // The network is checked again after each failure.
     node.inject("/wallet/getnowblock", Fault::Status(503, String::new()));
     assert_eq!(
         client.head().map_err(|error| kind(&error)),
@@ -229,11 +228,11 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
         assert_eq!(kind(&error), "limited", "{status}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
         node.clear_faults();
-        // Eighteen were too many.
+        // A range of eighteen blocks was too large.
         assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 9, "{status}");
         assert_eq!(client.blocks(1, 18, &ours()).unwrap().len(), 10, "{status}");
     }
-    // A key that is wrong is no limit.
+    // A wrong API key is no limit.
     let mut client = client(&node.url());
     node.inject("/wallet/getnowblock", Fault::Status(401, String::new()));
     assert_eq!(client.head().map_err(|error| kind(&error)), Err("wrong"));

@@ -1,4 +1,5 @@
-//! Logs that a real contract wrote, on an anvil: Tron's machine writes the same, and its nodes tell them without `0x`.
+//! Logs of a real contract on an anvil: the Tron virtual machine writes the same logs, and its nodes return them
+//! without `0x`.
 
 use super::fixtures::{ONE, OTHER, TWO, all_short, read};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
@@ -7,13 +8,13 @@ use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use serde_json::Value;
 
-/// A text of anvil's, as Tron's nodes write it.
+/// Removes the `0x` of a text of anvil.
 #[track_caller]
 fn plain(value: &Value) -> String {
     value.as_str().unwrap().trim_start_matches("0x").to_owned()
 }
 
-/// The logs of a transaction, as if the listed token had written them.
+/// Returns the logs of a transaction with the address of the listed token.
 #[track_caller]
 fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
     let receipt = anvil.wait_success(txid);

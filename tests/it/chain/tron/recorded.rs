@@ -1,4 +1,4 @@
-//! Answers that real nodes gave, which `recorded.json` holds with where they are from.
+//! Responses of real nodes, stored in `recorded.json` with their sources.
 
 use super::fixtures::{Ours, client, short};
 use crate::support::tron::{Fault, Node as Standin};
@@ -12,7 +12,7 @@ fn recorded() -> Value {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
 }
 
-/// The account of an address in hexadecimal, with its prefix or without.
+/// Decodes a hexadecimal address, with or without its prefix.
 #[track_caller]
 fn account(text: &str) -> [u8; 20] {
     let digits = &text[text.len() - 40..];
@@ -87,7 +87,7 @@ fn recorded_java_tron_responses_are_read() {
         let info = &recorded[name];
         let id = info["id"].as_str().unwrap();
         node.inject("/wallet/gettransactioninfobyid", Fault::body(info));
-        // The block of the last one was recorded, too; those of the others have its shape.
+        // Only the block of the last transaction was recorded. The blocks of the others are built from it.
         let mut block = recorded["other_block"].clone();
         let height = info["blockNumber"].as_u64().unwrap();
         let text = block["blockID"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Payments that are seen on a chain, and their positions.
+//! Payments on a chain, and their positions.
 
 use super::fixtures::{ONE, OTHER, Ours, TWO, all_short, client, ours, read, received};
 use crate::support::tron::{
@@ -8,10 +8,10 @@ use coffer::chain::{Lookup, Node};
 use coffer::domain::observation::Spent;
 use serde_json::json;
 
-/// Blocks until one is final.
+/// Number of blocks after which a block is final.
 const FINAL: u32 = 20;
 
-/// Sends all kinds of transactions, which are in the next block.
+/// Sends all kinds of transactions, which enter the next block.
 #[track_caller]
 fn sends(node: &Standin) -> Vec<String> {
     let step = |to, amount| Step::sends(SENDER, to, amount);
@@ -76,7 +76,7 @@ fn each_kind_of_payment_is_seen_once() {
     let height = node.height();
     let (usdt, trx) = ("USDT-TRC20", "TRX");
     let id = |at: usize| sent[at].clone();
-    // At the head only what the words of a transaction tell of.
+    // At the head, only transfers that a transaction names itself.
     let at_head = vec![
         (trx, id(0), 0, ONE, 7, PAYER),
         (trx, id(2), 0, ONE, 70, TWO),
@@ -89,7 +89,7 @@ fn each_kind_of_payment_is_seen_once() {
     assert_eq!(all_short(&read(&node, height, height)), at_head);
     node.mine(FINAL);
     assert_eq!(all_short(&read(&node, height - 3, height + 3)), at_head);
-    // Without internal transactions the rest is the same.
+    // Without internal transactions, the other payments are the same.
     node.chain().keeps_internal = false;
     let without = read(&node, height, height);
     assert_eq!(all_short(&without), at_head[..5]);
@@ -108,7 +108,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
         (node.request_count(path), node.request_count(solid)),
         (0, 0)
     );
-    // It is found once it is final; a block without contracts is not asked for even then.
+    // The payment is found when it is final. Blocks without contract calls need no receipts.
     node.pay(&address(ONE), 7);
     node.mine(FINAL);
     assert_eq!(read(&node, height, height + 1).len(), 2);
@@ -199,7 +199,7 @@ fn transaction_lookup_returns_its_transfers() {
             "{at}"
         );
     }
-    // Of a block that was given up it is no more.
+    // The transaction of a reorganised block is not found.
     node.chain().give_up(2, &[&sent[0]]);
     node.mine(3);
     assert_eq!(

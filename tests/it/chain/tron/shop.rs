@@ -1,4 +1,4 @@
-//! A shop that takes TRX and a token, with the real server.
+//! A shop that accepts TRX and a token, with the real server.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const ASSET: &str = "USDT-TRC20";
-/// Blocks until one is final.
+/// Number of blocks after which a block is final.
 const FINAL: u32 = 20;
 
 #[track_caller]
@@ -21,7 +21,7 @@ fn to(invoice: &Value) -> String {
     invoice["depositAddress"].as_str().unwrap().to_owned()
 }
 
-/// The file is right, and has what the node says came.
+/// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
 fn agrees(till: &Till, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
@@ -73,7 +73,7 @@ fn final_block_confirms_coin_and_token() {
     agrees(&till, &node, &invoices.each_ref().map(to));
 }
 
-/// The Chains page and `doctor` show the chain like the others.
+/// Asserts that the Chains page and `doctor` show the chain.
 #[track_caller]
 fn is_shown(till: &Till, running: &crate::support::installation::RunningServer, node: &Node) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
@@ -111,7 +111,7 @@ fn is_shown(till: &Till, running: &crate::support::installation::RunningServer, 
 fn next_url_takes_over_from_one_that_hides_a_payment_and_fails() {
     let node = Node::start();
     let liar = node.another();
-    // It has the chain, and says that nobody was paid in it.
+    // The node has the block, but returns no receipts for it.
     let empty = |_: &Value, answer: &mut Value| {
         for block in answer["block"].as_array_mut().into_iter().flatten() {
             block.as_object_mut().unwrap().remove("transactions");
@@ -189,7 +189,7 @@ fn own_transfers_book_nothing() {
     let [paid, other] = [ASSET, "TRX"].map(|asset| till.invoice(&running, asset));
     running.process.kill();
     node.pay_token(&to(&paid), 20_000_000);
-    // Gas for a sweep, and what a customer's address sends on.
+    // Gas for a sweep, and a transfer from a customer's address.
     node.send(Act::Transfer {
         from: gas,
         to: bytes(&to(&paid)),
