@@ -1,4 +1,4 @@
-//! Payments that matched nothing, given by an operator to whom they are for.
+//! Assignment of unmatched payments to invoices and customers by an operator.
 
 use super::operator::{NOBODY, Operator, id};
 use crate::file::audit::findings;
@@ -21,7 +21,7 @@ fn assigned_confirmed_payment_is_booked() {
         "",
         ["0.00", "0.00"],
     );
-    // It was seen in time, so it counts as in time.
+    // The payment was seen before the deadline, so it counts as in time.
     let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
     shop.assert_invoice(
         id(&invoice),
@@ -39,7 +39,7 @@ fn assigned_confirmed_payment_is_booked() {
     });
     let by = "operator@sandbox.test".to_owned();
     assert_eq!(noted, [(by, Some(payment.clone()), detail)]);
-    // From now on it is a payment like any other, and is known again.
+    // From now on it is an ordinary payment, and the same observation finds it.
     shop.move_payment(&payment, "orphaned");
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
     shop.move_payment(&payment, "confirmed");
@@ -57,7 +57,7 @@ fn assigned_confirmed_payment_is_booked() {
 fn assigned_seen_payment_is_booked_when_confirmed() {
     let operator = Operator::open();
     let shop = &operator.shop;
-    // In a coin that was never quoted there, to the very address that it came to.
+    // A coin without a quote, at the deposit address of the invoice.
     let invoice = shop.invoice("92.00", json!({ "asset": "ETH" }));
     let body =
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
@@ -71,7 +71,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     operator.is_right();
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
-    // To an invoice for which no coin was picked yet.
+    // An invoice without a selected coin.
     let open = shop.invoice("60.00", json!({}));
     let lost = operator.lost("0.001");
     let payment = operator.given(&lost, &json!({ "invoice": open["id"] }));
@@ -80,7 +80,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
         [&json!("detected"), &json!("BTC"), &json!("0.001")]
     );
-    // Nobody is asked to pay to an address of nobody's.
+    // The page never asks for payment to a foreign address.
     shop.move_payment(&payment, "dropped");
     let shown = shop.get_invoice(id(&open));
     assert_eq!(
@@ -90,7 +90,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.get_invoice(id(&open))["depositAddress"], NOBODY);
     operator.is_right();
-    // What came too late is late, at the rate of the day.
+    // A late payment counts as late, at the rate of the day.
     shop.advance("1h");
     let late = operator.lost("0.001");
     shop.move_payment(&late, "confirmed");
@@ -139,7 +139,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
     assert_eq!(balances["data"][0]["available"], "178.20");
     let noted = shop.noted("unmatched_payment.assign");
     assert_eq!(noted[1].2["to"], json!({ "customer": "ada" }));
-    // Customers have no address on litecoin, so none can be said to have paid there.
+    // Litecoin has no customer addresses, so a customer cannot be assigned.
     let body = json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1" });
     let on_litecoin = shop.pay(body);
     operator
@@ -231,7 +231,7 @@ fn assignment_takes_no_address() {
             &json!({ "invoice": invoice["id"] }),
         )
     });
-    // And again to the same: at the same quote.
+    // A second payment in the same coin uses the same quote.
     let third = operator.given(&operator.lost("0.0001"), &json!({ "invoice": open["id"] }));
     operator.is_right();
     shop.send("DELETE", "/sandbox/faults", &[], "").expect(204);
@@ -239,7 +239,7 @@ fn assignment_takes_no_address() {
     let quotes =
         "select group_concat(asset || given) from (select asset, given from quotes order by seq)";
     assert_eq!(shop.query_text(quotes), "LTC0,BTC1,BTC1");
-    // What is short is not asked for at that address.
+    // The page does not ask for the missing amount at that address.
     shop.move_payment(&second, "confirmed");
     shop.move_payment(&third, "dropped");
     assert_eq!(shop.get_invoice(id(&open))["status"], "underpaid");
@@ -248,7 +248,7 @@ fn assignment_takes_no_address() {
         page.expect(200).text
     };
     assert!(!page(&open).contains(NOBODY), "{}", page(&open));
-    // Nor is who picks that coin, once what came is gone.
+    // Selecting that coin after the payment was dropped does not show that address either.
     shop.move_payment(&first, "dropped");
     let shown = shop.get_invoice(id(&elsewhere));
     assert_eq!(
@@ -265,7 +265,7 @@ fn assignment_takes_no_address() {
     operator.is_right();
     shop.move_payment(&first, "seen");
     operator.is_right();
-    // A payment to what was picked counts, and the sandbox pays there.
+    // A payment to the selected coin counts, and the sandbox pays to its address.
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
     shop.move_payment(&paid, "confirmed");
     shop.move_payment(&first, "confirmed");
@@ -281,7 +281,7 @@ fn assignment_takes_no_address() {
     operator.is_right();
 }
 
-/// The path of a url, with what follows it.
+/// Returns the path and query of a checkout URL.
 fn path_of(url: &Value) -> String {
     let url = url.as_str().unwrap();
     let at = url.find("/checkout/").unwrap();
@@ -330,7 +330,7 @@ fn audit_finds_unassigned_payment_to_a_foreign_address() {
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("given to it by a person"), "{found:?}");
-    // A quote at another's address says so.
+    // A quote at a foreign address is marked as such.
     let open = shop.invoice("60.00", json!({}));
     operator.given(&operator.lost("0.001"), &json!({ "invoice": open["id"] }));
     assert_eq!(findings(shop.file()), found);

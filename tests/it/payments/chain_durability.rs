@@ -1,6 +1,6 @@
-//! Transactions survive `kill -9` whole: all of their outputs are in the file, or none is.
+//! Transactions survive `kill -9` atomically: the file has all of their outputs or none.
 //!
-//! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
+//! Invariant: a kill follows a number of responses, not a time.
 
 use crate::file::audit::findings;
 use crate::file::old_files::column;
@@ -11,14 +11,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 
-/// An address of nobody's.
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
-/// How often the process is killed.
+/// Number of kills.
 const KILLS: usize = 5;
-/// Answers between two kills.
+/// Number of responses between two kills.
 const SHARE: usize = 40;
 
-/// Posts; the answer where there was one.
+/// Posts JSON; `None` where no response arrived.
 fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
     let request = agent()
         .post(format!("{url}{path}"))
@@ -30,7 +29,8 @@ fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
     Some(answer)
 }
 
-/// A transaction of three outputs to a new invoice and one to nobody, then a step for each output; until the process is gone.
+/// Sends transactions of three outputs to a new invoice and one to a foreign address, then a step for each output,
+/// until the process ends.
 fn client(url: &str, round: usize, answered: &impl Fn(Option<(String, Value)>)) -> Option<()> {
     for number in 0.. {
         let order = json!({ "amount": "180.00", "currency": "EUR", "asset": "BTC" });
@@ -84,7 +84,7 @@ fn transaction_is_stored_atomically() {
         let torn = "select concat(txid, ': ', count(*)) from observations where txid glob 't-*' group by txid having count(*) <> 4";
         assert_eq!(column(&file, torn), Vec::<String>::new());
     }
-    // Whatever was answered is known.
+    // Every acknowledged payment is in the file.
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
     for body in acknowledged.values() {
         let target = format!("{url}/sandbox/payments");

@@ -1,4 +1,4 @@
-//! What a payment can do to an invoice besides paying it once: topping up, vanishing, coming back, an older coin.
+//! Effects of payments on an invoice besides the first: top-ups, dropped and returning payments, an earlier coin.
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
@@ -45,7 +45,8 @@ fn each_reversal_reverts_status_and_balance() {
             "confirmed \"1.25\" since \"99.00\"",
         );
     }
-    // There is time left, and what was once good is gone: it is failed at once, so that nobody ships.
+    // Although the deadline has not passed, a dropped confirmed payment fails the invoice at once, so that the
+    // merchant does not ship.
     stands(Some("dropped"), adjusted, "failed null null \"0.00\"");
     stands(Some("seen"), "", "detected \"1.25\" null \"0.00\"");
     stands(
@@ -57,8 +58,8 @@ fn each_reversal_reverts_status_and_balance() {
 }
 
 impl Shop {
-    /// How an invoice stands: its status, what is paid, whether it is confirmed, what is available; and the kinds of all
-    /// entries in the ledger, oldest first.
+    /// Returns status, payment, confirmation and available balance of an invoice, and the kinds of all ledger
+    /// entries, oldest first.
     #[track_caller]
     fn state_of(&self, id: &str) -> String {
         let get = |path: &str| self.get(path, Some(TEST)).expect(200).json();
@@ -79,7 +80,7 @@ impl Shop {
         format!("{status} {received} {since} {available}:{kinds}")
     }
 
-    /// Puts a payment of this much on the chain and confirms it; its id.
+    /// Pays, confirms the payment, and returns its id.
     #[track_caller]
     fn pay_in_full(&self, body: Value) -> String {
         let payment = self.pay(body);
@@ -267,7 +268,7 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     for field in ["asset", "rate", "amountExpected", "depositAddress"] {
         assert_eq!(seen[field], litecoin[field], "{field}");
     }
-    // What comes in another coin counts, and is not in the amount of this one.
+    // A payment in another coin counts, and is not part of the amount received in this coin.
     let newer = shop.pay(json!({ "invoice": id, "asset": "SOL" }));
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "0.625");
     shop.move_payment(&older, "confirmed");
@@ -347,14 +348,14 @@ fn payment_below_one_cent_pays_no_invoice() {
             .expect(201)
             .json()
     };
-    // At 80 EUR: 0.0099999 EUR, and 0.01.
+    // At 80 EUR, these amounts are worth 0.0099999 EUR and 0.01 EUR.
     assert_eq!(put("0.00012499")["state"], "unmatched");
     shop.assert_invoice(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     let reasons = shop.query_text("select group_concat(reason) from unmatched_payments");
     assert_eq!(reasons, "dust");
     assert_eq!(put("0.000125")["state"], "seen");
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "0.01"]);
-    // A coin that is picked for it stays picked.
+    // The coin stays selected although its payment was dust.
     let other = shop.invoice("100.00", json!({}));
     let body = json!({ "invoice": other["id"], "asset": "SOL", "amount": "0.000000001" });
     shop.post("/sandbox/payments", None, body).expect(201);

@@ -1,9 +1,9 @@
-//! The first payment, from the invoice to the shop's receiver.
+//! The first payment, from the invoice to the webhook of the shop.
 
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// Fields of every item of a list.
+/// Values of a field in a list.
 fn column(list: &Value, field: &str) -> Vec<Value> {
     let items = list["data"].as_array().unwrap().iter();
     items.map(|item| item[field].clone()).collect()

@@ -1,11 +1,11 @@
-//! Chains that lag: the live invoices that can be paid on one wait for it, all others do not.
+//! Lagging chains: live invoices that can be paid on such a chain stay open, and all others expire.
 
 use crate::file::audit::findings;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
 impl Shop {
-    /// An invoice over 100.00 EUR; its id.
+    /// Creates an invoice over 100.00 EUR and returns its id.
     #[track_caller]
     fn waiting_for(&self, key: &str, asset: Option<&str>) -> String {
         let body = json!({ "amount": "100.00", "currency": "EUR", "asset": asset });
@@ -27,7 +27,7 @@ impl Shop {
         self.send("PATCH", &path, &[], &body.to_string())
     }
 
-    /// The live coins on offer.
+    /// Returns the live coins on offer.
     #[track_caller]
     fn on_offer(&self) -> Vec<String> {
         let list = self.get("/v1/currencies", Some(LIVE)).expect(200).json();
@@ -36,14 +36,13 @@ impl Shop {
             .collect()
     }
 
-    /// Asserts that the audit finds nothing in the file.
     #[track_caller]
     pub fn is_right(&self) {
         assert_eq!(findings(self.file()), Vec::<String>::new());
     }
 }
 
-/// A shop whose clock stands still but for being moved, and in which bitcoin lags from now on.
+/// A shop with a stopped clock, in which the bitcoin chain lags.
 fn lagging() -> Shop {
     let shop = Shop::open();
     let held = shop
@@ -80,7 +79,7 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     }
     shop.is_right();
     shop.advance("5h");
-    // Picking a coin goes by the clock.
+    // Selecting a coin still follows the clock.
     shop.post(
         &format!("/v1/invoices/{waits}/select"),
         Some(LIVE),
@@ -89,10 +88,10 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     .assert_error(400, "invoice_closed", None);
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
     shop.is_right();
-    // It may be cancelled, as nobody is known to have paid it.
+    // An invoice without a seen payment may be cancelled.
     let cancelled = shop.cancel(&also).expect(200).json();
     assert_eq!(cancelled["status"], "cancelled");
-    // It waits for six hours at most.
+    // The invoice waits at most six hours.
     shop.advance("59m59s");
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
     shop.is_right();
@@ -106,7 +105,7 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
 #[test]
 fn invoice_created_with_a_coin_waits_immediately() {
     let shop = Shop::open();
-    // Nothing touches them between their creation and their deadline.
+    // No request concerns these invoices between creation and deadline.
     let [waits, other, in_test] = [(LIVE, "BTC"), (LIVE, "LTC"), (TEST, "BTC")]
         .map(|(key, asset)| shop.waiting_for(key, Some(asset)));
     let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
@@ -119,7 +118,7 @@ fn invoice_created_with_a_coin_waits_immediately() {
     assert_eq!(shop.status_of(LIVE, &other), "expired");
     assert_eq!(shop.status_of(TEST, &in_test), "expired");
     shop.is_right();
-    // What was paid in time counts, though it is noticed long after.
+    // A payment in time counts, although it is seen long after.
     shop.advance("5h59m");
     assert_eq!(shop.event_types(&waits, LIVE), ["invoice.created"]);
     shop.lags("bitcoin", json!({ "lagging": false }))
@@ -171,7 +170,7 @@ fn payment_in_time_counts_however_late_it_is_seen() {
             Some("seenAt"),
         );
     }
-    // Held a second time, it lags no less; let go, nothing waits any more.
+    // A second request keeps the lag. Without lag, the unpaid invoice expires.
     let again = shop
         .lags("bitcoin", json!({ "lagging": true }))
         .expect(200)
@@ -235,7 +234,7 @@ fn long_lagging_chain_is_not_offered() {
     }
     let stays = shop.lags("bitcoin", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
-    // The sandbox's way back.
+    // A reset ends the lag, too.
     shop.lags("tron", json!({ "lagging": true })).expect(200);
     shop.send("POST", "/sandbox/reset", &[], "").expect(200);
     let stays = shop.lags("tron", json!({})).expect(200).json();
@@ -246,7 +245,7 @@ fn long_lagging_chain_is_not_offered() {
 fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     let shop = lagging();
     let id = shop.waiting_for(LIVE, None);
-    // The chain is behind its deadline, and still on offer.
+    // The scan of the chain ends before the deadline of the invoice, but the coin is still offered.
     shop.lags("bitcoin", json!({ "lagging": false }))
         .expect(200);
     shop.advance("19m");
@@ -286,14 +285,14 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
         shop.is_right();
         seen.json()["id"].as_str().unwrap().to_owned()
     };
-    // Seen late, then known to have been made late, then in time.
+    // First seen late, then reported with a time after the deadline, then with one before it.
     let payment = see(&told, "told", None, 201);
     assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
     assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&in_time), 200), payment);
     assert_eq!(shop.status_of(LIVE, &told), "detected");
-    // What is told later than that is no news.
+    // A later time than the stored one changes nothing.
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
     assert_eq!(see(&told, "told", None, 200), payment);
     let seen_at = "select cast(seen_at as text) from payments where on_time = 1";
@@ -303,20 +302,20 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     shop.move_payment(&payment, "confirmed");
     shop.is_right();
     assert_eq!(shop.status_of(LIVE, &told), "confirmed");
-    // What was booked as late stays so.
+    // A payment booked as late stays late.
     let payment = see(&confirmed, "confirmed", None, 201);
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
     assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
-    // What is gone just now is judged by it when it is back.
+    // A dropped payment uses the earlier time when it returns.
     let payment = see(&gone, "gone", None, 201);
     shop.move_payment(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.status_of(LIVE, &gone), "detected");
     shop.is_right();
-    // It is told once, however the payment is named.
+    // One event is sent, although the payment is found by its invoice.
     for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
         let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
         shop.post("/sandbox/payments", None, body).expect(status);
@@ -357,7 +356,7 @@ fn assigned_payment_does_not_change_the_deposit_address() {
     let path = url.strip_prefix(shop.url()).unwrap();
     let page = shop.get(path, None).expect(200).text;
     assert!(!page.contains(ELSEWHERE), "{page}");
-    // Once it is confirmed, it is what was paid.
+    // When confirmed, the assigned payment counts as the payment of the invoice.
     shop.move_payment(given.as_str().unwrap(), "confirmed");
     shop.is_right();
     let paid = read();

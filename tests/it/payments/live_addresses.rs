@@ -1,4 +1,4 @@
-//! Live addresses: derived from wallets, on chains that are watched, each index once.
+//! Live addresses: derived from wallets on watched chains, each index once.
 
 use crate::file::audit::findings;
 use crate::file::old_files::column;
@@ -16,16 +16,16 @@ use std::process::Command;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The key of the EVM wallet, as one of test networks.
+/// Key of the EVM wallet, encoded as a test network key.
 const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXWyvKfEQo46xJYKA29vMhEUsBgf7QpEYL17aJwAQ7NDb8koR13eMV";
 
-/// The address of a key at an index.
+/// Derives the address of a key at an index.
 pub fn derived(chain: Chain, key: &str, index: u32) -> String {
     let wallet = read(chain, key, &WalletHints::default()).unwrap();
     wallet.receiving().unwrap().derive(index).unwrap().address
 }
 
-/// A shop whose customers have addresses.
+/// A shop with customer addresses.
 pub fn shop() -> SetUp {
     let shop = SetUp::new();
     let active = "update accounts set customers_enabled = 1, status = 'active'";
@@ -42,14 +42,14 @@ pub fn write(shop: &SetUp, sql: &str) {
     file.execute_batch(sql).unwrap();
 }
 
-/// Nodes that are not there.
+/// Nodes that do not exist.
 pub const NODES: [&str; 3] = [
     "--node=bitcoin=http://127.0.0.1:1",
     "--node=base=http://127.0.0.1:1",
     "--node=polygon=http://127.0.0.1:1",
 ];
 
-/// As if a chain had been watched up to now.
+/// Stores a cursor, as if the chain had been watched until now.
 #[track_caller]
 pub fn watch(shop: &SetUp, chain: &str) {
     let network = match chain {
@@ -74,7 +74,7 @@ fn add(shop: &SetUp, chain: &str, key: &str) -> String {
     added[0]["id"].as_str().unwrap().to_owned()
 }
 
-/// What a command prints that succeeds.
+/// Runs a command that must succeed, and returns its output.
 #[track_caller]
 pub fn coffer(file: &Path, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -83,7 +83,7 @@ pub fn coffer(file: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A customer's live addresses, each with its family.
+/// Returns the live addresses of a customer, each with its family.
 #[track_caller]
 pub fn addresses(shop: &SetUp, url: &str, reference: &str) -> Vec<(String, String)> {
     let path = format!("/v1/customers/{reference}/addresses");
@@ -108,7 +108,7 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     let bitcoin = add(&shop, "bitcoin", ZPUB);
     add(&shop, "evm", EVM);
     assert_eq!(of("early"), [], "no chain is watched");
-    // One chain of EVM is enough for the address that all of them share.
+    // All EVM chains share an address, so one of them is enough.
     watch(&shop, "base");
     let evm = |index| pair("evm", derived(Chain::Ethereum, EVM, index));
     let utxo = |index| pair("utxo", derived(Chain::Bitcoin, ZPUB, index));
@@ -117,11 +117,11 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(of("early"), [evm(0), utxo(0)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
-    // Retired it hands out nothing; who has an address keeps it.
+    // A retired wallet hands out no address, and customers keep theirs.
     parse_output(&wallet(&shop.file(), &["retire", &bitcoin], ""));
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
-    // The wallet added last hands out, the first one goes on where it was once it is added again.
+    // The last added wallet hands out addresses. The first wallet continues when it is added again.
     let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
     assert_eq!(add(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
@@ -176,7 +176,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let shop = shop();
     let bitcoin = add(&shop, "bitcoin", ZPUB);
     let file = shop.file();
-    // One that began elsewhere, and has handed out 2000 that nothing came to.
+    // A wallet that was used elsewhere before, with 2000 unpaid addresses.
     let args = ["add", "evm", "--yes", "--next"];
     parse_output(&wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
     let evm = parse_output(&wallet(&file, &[&args[..], &["7000"]].concat(), EVM))[0]["id"].clone();
@@ -228,7 +228,7 @@ fn live_coin_requires_its_watched_chain() {
             "{warned}"
         );
     }
-    // This one is watched and has a wallet: no rate is known of it.
+    // Its chain is watched and has a wallet, but it has no rate.
     let warned = create("USDC-BASE");
     assert!(warned.contains("has no fresh rate"), "{warned}");
     let none = "select address from addresses";
@@ -250,19 +250,19 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert_eq!(said.contains(&why), restored > 0, "{said}");
         let added = parse_output(&output);
         assert_eq!(added[0]["nextIndex"], begins);
-        // Its owner's program begins at 0, whatever was handed out.
+        // The owner's wallet program starts at index 0, whatever was handed out.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
         let (mut server, url) = serve(&file, &NODES);
         handed_out.extend(addresses(&shop, &url, "ada"));
         assert!(server.close());
         assert_eq!(findings(&file), Vec::<String>::new());
-        // Also where the copy knows nothing of the first time, and the replaced file nothing of the wallet.
+        // The copy does not know the first restore, and the replaced file does not know the wallet.
         write(&shop, "delete from addresses; delete from wallets");
         coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
     let expected = [0, 1000, 2000].map(|index| pair("utxo", derived(Chain::Bitcoin, ZPUB, index)));
     assert_eq!(handed_out, expected);
-    // What is further already stays so.
+    // A higher index is not changed.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
     let added = parse_output(&wallet(&file, &further, ZPUB));
     assert_eq!(added[0]["nextIndex"], 7000);
@@ -272,7 +272,7 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
 fn live_mode_uses_only_the_followed_network() {
     let shop = shop();
     let file = shop.file();
-    // Another key, as one of a test network: it may be there.
+    // A key of a test network may be added, but is not used.
     let to_test = "add bitcoin --yes --script wpkh --network test";
     let args: Vec<_> = to_test.split(' ').collect();
     let added = || parse_output(&wallet(&file, &args, TPUB));
@@ -281,7 +281,7 @@ fn live_mode_uses_only_the_followed_network() {
     added();
     watch(&shop, "bitcoin");
     let (_server, url) = serve(&file, &NODES);
-    // Neither the other network by a respelt key, nor a test wallet that was added later.
+    // Neither the same key in test encoding nor a later test wallet is accepted.
     let respelt = (VPUB, "network must be main");
     for (key, says) in [respelt, (TPUB, "this file follows bitcoin on main")] {
         let refused = wallet(&file, &args, key);
@@ -297,7 +297,7 @@ fn live_mode_uses_only_the_followed_network() {
     assert_eq!(listed[1]["id"], json!(main));
     let first = derived(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", first)]);
-    // Retired it is not followed by the test wallet.
+    // When it is retired, the test wallet does not replace it.
     parse_output(&wallet(&file, &["retire", &main], ""));
     assert_eq!(addresses(&shop, &url, "bob"), []);
 }
@@ -354,10 +354,10 @@ fn customer_lists_only_watched_chains() {
     assert_eq!(told(&shop.live, "GET"), expected(&["base"]));
     watch(&shop, "polygon");
     assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
-    // Nobody sees any more what is paid.
+    // The chain is no longer watched.
     write(&shop, "delete from chain_blocks; delete from chain_cursors");
     assert_eq!(told(&shop.live, "GET"), expected(&[]));
-    // What is simulated is seen on every chain.
+    // Test mode watches every chain.
     let all = told(&shop.test, "POST").unwrap();
     assert!(
         all.len() > 2 && all.contains(&"ethereum".to_owned()),

@@ -1,4 +1,4 @@
-//! Payments on the simulated chains: what is seen, replaced, dropped, confirmed; and whose it is.
+//! Payments: seen, replaced, dropped, confirmed and assigned, on simulated chains and at live addresses.
 
 mod assigning;
 mod chain_durability;

@@ -1,4 +1,4 @@
-//! The index that a wallet goes on from: moved by its owner, and never to one that was handed out or may have been.
+//! The next index of a wallet: its owner moves it, but never to an index that was or may have been handed out.
 
 use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
 use crate::file::audit::findings;
@@ -10,10 +10,10 @@ use coffer::domain::asset::Chain;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The last index there is.
+/// The highest index.
 const LAST: &str = "2147483647";
 
-/// Adds the wallet of bitcoin, or moves it on; what is said on standard error, and the wallet where that succeeds.
+/// Adds the bitcoin wallet or moves its index. Returns standard error, and the wallet if the command succeeded.
 #[track_caller]
 fn add(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     let args = [&["add", "bitcoin", "--yes"], args].concat();
@@ -26,7 +26,7 @@ fn add(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     (said, added)
 }
 
-/// Moves it, and returns the index that it goes on from.
+/// Moves the index and returns it.
 #[track_caller]
 fn moved(file: &Path, args: &[&str]) -> (String, u64) {
     let (said, added) = add(file, args);
@@ -35,7 +35,7 @@ fn moved(file: &Path, args: &[&str]) -> (String, u64) {
     (said, next.unwrap())
 }
 
-/// It is refused with these words, and nothing is changed.
+/// Asserts that the command is rejected with these words and changes nothing.
 #[track_caller]
 fn refused(file: &Path, args: &[&str], words: &[&str]) {
     let rows = || {
@@ -53,7 +53,7 @@ fn refused(file: &Path, args: &[&str], words: &[&str]) {
     assert_eq!(rows(), before);
 }
 
-/// What the audit log says of a wallet: the index it goes on from, and the one before.
+/// Index entries of the audit log for a wallet: the new index and the old one.
 fn noted(file: &Path) -> Vec<String> {
     let noted =
         "select concat_ws(' ', action, detail ->> 'nextIndex', detail ->> 'before') from audit_log
@@ -90,7 +90,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     assert_eq!(next, 10);
     let (_server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), index(10));
-    // Nothing is said where nothing is moved.
+    // An unchanged index is not logged.
     for args in [&[][..], &["--next", "11"], &["--next", "11"]] {
         let (said, next) = moved(&file, args);
         assert!(next == 11 && !said.contains("->"), "{said}");
@@ -156,7 +156,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         coffer(file, &["restore", copy, "--force"]);
     };
     moved(&file, &["--next", "5"]);
-    // Twice: what it was moved on by the first time is kept the second time.
+    // The gap of the first restore remains after the second.
     for least in [1005, 2005] {
         kept(&file);
         assert_eq!(moved(&file, &[]).1, least);
@@ -166,7 +166,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         );
         refused(&file, &["--next", &below], &[&words]);
         refused(&file, &["--next", "0", "--force"], &[&words]);
-        // What was typed since can be taken back.
+        // An index set by hand since the restore may be lowered again.
         moved(&file, &["--next", "90000"]);
         refused(&file, &["--next", &below], &[&words]);
         assert_eq!(moved(&file, &["--next", &least.to_string()]).1, least);
@@ -179,7 +179,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         &["--next", "2005"],
         &["next must be at least 2006, as this wallet has handed out index 2005"],
     );
-    // A wallet that such a file does not know began behind what it may have handed out.
+    // A wallet that the file does not know starts behind possibly used indexes.
     let evm = |args: &[&str]| wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
         assert_eq!(
@@ -189,7 +189,7 @@ fn next_index_never_falls_below_the_restore_gap() {
     }
     let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
     assert!(said.contains("next must be at least 2000"), "{said}");
-    // One at the end stays there.
+    // A wallet at the highest index stays there.
     moved(&file, &["--next", LAST, "--force"]);
     kept(&file);
     refused(
@@ -200,7 +200,7 @@ fn next_index_never_falls_below_the_restore_gap() {
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
-/// A file of before: the index of a wallet that a restore moved on is not told from others but by its audit log.
+/// In an older file, only the audit log tells whether a restore moved the index.
 #[test]
 fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
     let shop = shop();
@@ -257,7 +257,7 @@ fn operator_moves_an_index_by_the_same_rules() {
         );
         assert_eq!(next(send(wallets, wanted).expect(201).json()), expected);
     }
-    // As if it had handed out.
+    // Hands out an address.
     let shop = &interface.shop;
     shop.post(
         "/v1/invoices",

@@ -1,13 +1,13 @@
-//! An operator who looks at payments that matched nothing.
+//! An operator who reviews unmatched payments.
 
 use crate::file::audit::findings;
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 
-/// An address of nobody's.
+/// A bitcoin address that does not belong to the shop.
 pub const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
-/// A shop, and the operator's cookie.
+/// A shop, and the session cookie of its operator.
 pub struct Operator {
     pub shop: Shop,
     pub cookie: String,
@@ -20,7 +20,7 @@ impl Operator {
         Operator { shop, cookie }
     }
 
-    /// Something that came to an address of nobody's; its id.
+    /// Pays to a foreign address and returns the id.
     #[track_caller]
     pub fn lost(&self, amount: &str) -> String {
         let body = json!({ "address": NOBODY, "asset": "BTC", "amount": amount });
@@ -32,7 +32,7 @@ impl Operator {
         self.shop.as_member(&self.cookie, "POST", &path, body)
     }
 
-    /// Gives it away; the id of the payment or the deposit.
+    /// Assigns an unmatched payment, and returns the id of the payment or deposit.
     #[track_caller]
     pub fn given(&self, id: &str, body: &Value) -> String {
         let given = self.assign(id, body).expect(200).json();
@@ -47,7 +47,7 @@ impl Operator {
         assert_eq!(findings(self.shop.file()), Vec::<String>::new());
     }
 
-    /// One of them, as the operator reads it.
+    /// Returns one unmatched payment, as the operator reads it.
     #[track_caller]
     pub fn shown(&self, id: &str) -> Value {
         let path = "/dashboard/api/unmatched-payments?limit=200";
@@ -57,7 +57,7 @@ impl Operator {
         entries.find(|entry| entry["id"] == id).unwrap().clone()
     }
 
-    /// Notes what came of it.
+    /// Notes the outcome of an unmatched payment.
     pub fn resolve(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}");
         self.shop.as_member(&self.cookie, "POST", &path, body)
@@ -69,7 +69,7 @@ impl Operator {
             .as_member(&self.cookie, "POST", &path, &Value::Null)
     }
 
-    /// How many payments matched nothing.
+    /// Returns the number of unmatched payments.
     pub fn left(&self) -> String {
         let sql =
             "select cast(count(*) as text) from unmatched_payments where outcome is not 'assigned'";
@@ -77,7 +77,6 @@ impl Operator {
     }
 }
 
-/// An invoice's id.
 pub fn id(invoice: &Value) -> &str {
     invoice["id"].as_str().unwrap()
 }

@@ -1,4 +1,4 @@
-//! The index of an invoice's address: taken when a coin is picked, never before, and never twice.
+//! The index of an invoice's address: taken when a coin is selected, and never twice.
 
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::links::LinkClient;
@@ -6,7 +6,7 @@ use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Indexes that were taken so far, of all wallets, and addresses that invoices have.
+/// Number of indexes taken from all wallets, and number of invoice addresses.
 #[track_caller]
 fn taken(shop: &Shop) -> (String, String) {
     (
@@ -19,7 +19,7 @@ fn both(count: usize) -> (String, String) {
     (count.to_string(), count.to_string())
 }
 
-/// Makes an invoice by a payment link. Returns its id and the path of its checkout.
+/// Creates an invoice by a payment link. Returns its id and the path of its checkout.
 #[track_caller]
 fn by_link(shop: &Shop, link: &Value) -> (String, String) {
     let path = format!("/l/{}", link["id"].as_str().unwrap());
@@ -50,7 +50,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     )
     .expect(200);
     assert_eq!(taken(&shop), both(0));
-    // A coin that cannot be picked takes none: one that is not there, one that this is too little for.
+    // A coin that cannot be selected takes no index: an unknown coin, or one whose minimum is higher.
     let (path, token) = checkout.split_once('?').unwrap();
     let pick = |asset: &str| {
         shop.submit(
@@ -77,7 +77,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     shop.cancel(small["id"].as_str().unwrap()).expect(200);
     select(small["id"].as_str().unwrap(), "ETH").assert_error(400, "invoice_closed", None);
     assert_eq!(taken(&shop), both(0));
-    // Picked once, whoever picks it again.
+    // Selecting the same coin again takes no further index.
     assert_eq!(pick("BTC").status, 303);
     assert_eq!(taken(&shop), both(1));
     for _ in 0..3 {
@@ -91,7 +91,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         select(&id, asset).expect(200);
     }
     assert_eq!(taken(&shop), both(2));
-    // One that is picked with the invoice, and the same order again.
+    // A coin selected with the invoice, and a retry of the same order.
     let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
     for status in [201, 200, 200] {
         shop.post("/v1/invoices", Some(TEST), order.clone())
@@ -107,7 +107,7 @@ fn concurrent_selections_use_no_index_twice() {
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let invoices: Vec<String> = (0..25).map(|_| by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
-    // Two at a time pick for each invoice.
+    // Two requests select the coin of each invoice.
     let picked = concurrent_responses(|| {
         let number = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let path = format!("/v1/invoices/{}/select", invoices[number % 25]);

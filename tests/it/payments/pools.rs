@@ -1,4 +1,4 @@
-//! Pools of addresses that the operator imports: what is taken, and that each is handed out once.
+//! Pools of imported addresses: the import, and that each address is handed out once.
 
 use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
@@ -11,10 +11,10 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Where addresses for solana are imported.
+/// Path of the import for solana.
 const IMPORT: &str = "/dashboard/api/pools/solana/addresses";
 
-/// So many addresses of solana that nobody holds the key of.
+/// Returns `count` solana addresses without a known key.
 fn solana(from: u8, count: u8) -> Vec<String> {
     (from..from + count)
         .map(|number| key_of(number.into()))
@@ -33,7 +33,7 @@ impl Shop {
         self.send(method, path, &[("cookie", cookie)], &body)
     }
 
-    /// The cookie of a merchant's user of the first account.
+    /// Returns the session cookie of a merchant user of the first account.
     #[track_caller]
     pub fn merchants_cookie(&self) -> String {
         let sql = "insert into users (id, email, password_hash, role, account, created_at)
@@ -47,7 +47,7 @@ impl Shop {
         self.sign_in("ada@sandbox.test")
     }
 
-    /// What the audit log says was done, oldest first: who, what, to what, and the detail.
+    /// Returns actor, target and detail of the audit entries of an action, oldest first.
     #[track_caller]
     pub fn noted(&self, action: &str) -> Vec<(String, Option<String>, Value)> {
         let file = Connection::open(self.file()).unwrap();
@@ -63,7 +63,7 @@ impl Shop {
     }
 }
 
-/// One pool as it is listed.
+/// A pool as it is listed.
 fn pool(free: u32, assigned: u32) -> Value {
     json!({ "data": [{ "object": "pool", "pool": "solana", "free": free, "assigned": assigned, "retired": 0 }] })
 }
@@ -101,7 +101,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
             by(json!({ "added": 2, "duplicates": 3 }))
         ]
     );
-    // All of them or none.
+    // The import is atomic.
     let wrong = [solana(9, 1), vec!["1111111111".to_owned()]].concat();
     let refused = import(&wrong);
     refused.assert_error(400, "invalid_request", Some("addresses"));
@@ -144,7 +144,7 @@ fn invalid_address_list_is_rejected() {
     assert!(shop.noted("pool.import").is_empty());
 }
 
-/// A served shop with customers and an operator whose password is the sandbox's.
+/// A served shop with customers. Its operator has the password of the sandbox.
 struct Served {
     shop: SetUp,
     url: String,
@@ -211,7 +211,7 @@ impl Served {
 fn server_hands_out_each_imported_address_once() {
     let served = Served::new();
     let live = &served.shop.live;
-    // What is not configured is left out; test mode has everything.
+    // Unconfigured pools are omitted; test mode has all addresses.
     let none = served.addresses(live, "early").expect(201).json();
     assert_eq!(none["addresses"], json!([]));
     let test = served.addresses(&served.shop.test, "early").expect(201);
@@ -230,14 +230,14 @@ fn server_hands_out_each_imported_address_once() {
     assert_eq!([early.clone(), ada.clone()], solana(1, 2)[..]);
     assert_eq!((address("early"), address("ada")), (early, ada.clone()));
     assert_eq!(served.pools(), pool(0, 2));
-    // Empty: nothing is kept of who asked, and who has an address keeps it.
+    // An empty pool stores no new customer, and existing customers keep their addresses.
     let refused = served.addresses(live, "late");
     refused.assert_error(503, "pool_refilling", None);
     assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     let path = "/v1/customers/late/addresses";
     call(&served.url, live, "GET", path, json!({})).assert_error(404, "not_found", None);
     assert_eq!(address("ada"), ada);
-    // What was handed out is not taken in again.
+    // Addresses that were handed out are not imported again.
     served.import(&solana(1, 3));
     assert_eq!(served.pools(), pool(1, 2));
     assert_eq!(address("late"), solana(3, 1)[0]);
@@ -245,7 +245,7 @@ fn server_hands_out_each_imported_address_once() {
 }
 
 impl Served {
-    /// Lets a minute pass since everything that was taken.
+    /// Moves all assignments and imports one minute into the past.
     #[track_caller]
     fn a_minute_later(&self) {
         let file = Connection::open(self.shop.file()).unwrap();
@@ -255,7 +255,8 @@ impl Served {
         file.execute(sql, []).unwrap();
     }
 
-    /// How many of so many new customers of an account got an address; the others are refused as documented.
+    /// Requests addresses for new customers of an account, and returns how many got one. The others must be rejected
+    /// as documented.
     #[track_caller]
     fn ask_for(&self, key: &str, begin: &str, count: u32) -> u32 {
         let mut made = 0;
@@ -316,21 +317,21 @@ fn account_cannot_empty_a_shared_pool() {
     assert_eq!(served.ask_for(&other, "b", 20), 3, "half of the rest");
     assert_eq!(served.ask_for(live, "a-more", 20), 0);
     assert_eq!(served.pools(), pool(3, 9));
-    // Who has an address keeps it, and time alone changes nothing.
+    // An existing customer keeps the address, and time alone changes nothing.
     served.addresses(live, "a-0").expect(201);
     served.a_minute_later();
     assert_eq!(served.ask_for(live, "a-later", 5), 0);
-    // A refill is shared anew.
+    // A refill is shared again.
     served.import(&solana(20, 9));
     assert_eq!(served.ask_for(live, "a-refilled", 20), 6);
     assert_eq!(served.ask_for(&other, "b-refilled", 20), 3);
-    // The only active account has the pool to itself.
+    // A single active account may use the whole pool.
     served.a_minute_later();
     let suspend = "update accounts set status = 'suspended' where name = 'Other Shop'";
     file.execute(suspend, []).unwrap();
     assert_eq!(served.ask_for(live, "a-alone", 5), 3);
     assert_eq!(served.pools(), pool(0, 21));
-    // Test mode takes nothing from a pool.
+    // Test mode takes no pool address.
     assert_eq!(served.ask_for(&served.shop.test, "test", 20), 20);
     record_direct_writes(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());

@@ -1,4 +1,4 @@
-//! Transactions that take the place of others, ids written in several ways, and money that was newly made.
+//! Replaced transactions, equivalent spellings of transaction ids, and coinbase outputs.
 
 use crate::file::audit::findings;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
 
-/// An address of nobody's.
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 /// A shop with an invoice over 120.00 EUR in bitcoin that one transaction pays in two outputs.
@@ -53,7 +52,7 @@ fn replacement_may_have_fewer_outputs() {
         "sale 60.00, fee -0.60",
         ["59.40", "0.00"],
     );
-    // In a block of another branch it is again the one with both.
+    // On another branch, the first transaction returns with both outputs.
     shop.move_payment(&new, "orphaned");
     let back = replaced(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first, "it takes its place back");
@@ -80,7 +79,7 @@ fn returning_transaction_reports_no_gap() {
     shop.advance("1h");
     let back = replaced(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first);
-    // It is in time, as it was, and nobody heard that it had been gone.
+    // The payment is still in time, and no event reported that it was gone.
     shop.assert_invoice(
         &invoice,
         "detected",
@@ -129,11 +128,11 @@ fn txid_is_normalized() {
             assert_eq!(again, first, "{asset}");
         }
     }
-    // Solana's are in base58, in which the case says something.
+    // Ids of Solana are base58, which is case-sensitive.
     let body = pays("SOL");
     shop.post(PATH, None, body(&large)).expect(201);
     shop.post(PATH, None, body(&small)).expect(201);
-    // Each chain and each mode has its own.
+    // Ids are separate for each chain and mode.
     let live = json!({ "amount": "100.00", "currency": "EUR", "asset": "BTC" });
     let live = shop
         .post("/v1/invoices", Some(LIVE), live)
@@ -198,7 +197,7 @@ fn coinbase_output_matches_nothing() {
         shop.post(PATH, None, body)
             .assert_error(400, "invalid_request", Some(param));
     }
-    // Once it can be spent, an operator may give it to whom it is for.
+    // When the coinbase output is spendable, an operator may assign it.
     let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!(
         "/dashboard/api/unmatched-payments/{}/assign",

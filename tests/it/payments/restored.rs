@@ -1,4 +1,4 @@
-//! Going back to older copies: no live address is given out twice, and no transfer is paid twice.
+//! Restores of older copies: no live address is handed out twice, and no transfer is paid twice.
 
 use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
 use crate::file::audit::findings;
@@ -16,24 +16,24 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Number of restores of an older copy.
+/// Number of restores.
 const RESTORES: usize = 20;
 
-/// State of the newest payout at the signer.
+/// Query for the state of the newest payout at the signer.
 const SENT: &str =
     "select iif(txid is null, 'not sent', 'sent') from transfers order by seq desc limit 1";
 
-/// What the chains are that addresses are given out on, as if each had been watched up to now.
+/// Enables the chains that hand out addresses, as if each had been watched until now.
 const WATCHED: &str = "update accounts set customers_enabled = 1;
     insert into chains (mode, chain, scanned_to) values ('live', 'bitcoin', 0), ('live', 'base', 0), ('live', 'solana', 0);
     insert into chain_cursors values ('bitcoin', 'main', 1, 'a', 0, 1, 'a', 1, 0, 0, null),
         ('base', '8453', 1, 'a', 0, 1, 'a', 1, 0, 0, null), ('solana', 'mainnet-beta', 1, 'a', 0, 1, 'a', 1, 0, 0, null);
     insert into chain_blocks values ('bitcoin', 1, 'a'), ('base', 1, 'a'), ('solana', 1, 'a')";
 
-/// A transfer as a file has it, with its status and transaction.
+/// Id, status and transaction of a transfer in a file.
 type Kept = (String, String, Option<String>);
 
-/// A shop that has gone back, and all that it ever gave out and sent.
+/// A shop that is restored repeatedly, with all addresses and orders that it ever handed out.
 struct Shop {
     served: Installation,
     dice: Dice,
@@ -77,7 +77,7 @@ impl Shop {
         self.served.start(&settings)
     }
 
-    /// Imports fresh addresses of solana, and those of before again; a few new customers have addresses then.
+    /// Imports new and old solana addresses, and requests addresses for new customers.
     #[track_caller]
     fn hand_out(&mut self, running: &RunningServer) {
         self.imported += 6;
@@ -87,7 +87,7 @@ impl Shop {
         let body = json!({ "addresses": keys });
         let pool = "/dashboard/api/pools/solana/addresses";
         running.operator_request("POST", pool, &body).expect(200);
-        // An account takes few in a minute.
+        // An account gets few imported addresses in one minute.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open_file().execute_batch(minute).unwrap();
         for _ in 0..=self.dice.roll(5) {
@@ -107,7 +107,7 @@ impl Shop {
         }
     }
 
-    /// Orders that the signer was given, by their ids.
+    /// Returns the ids of the orders that the signer received.
     fn sent(&self) -> Vec<String> {
         let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
         let orders = sent
@@ -118,7 +118,7 @@ impl Shop {
             .collect()
     }
 
-    /// Gives out, and requests a payout that is approved before the copy is taken, or after.
+    /// Hands out addresses, requests a payout, and takes a copy before or after its approval.
     #[track_caller]
     fn copy(&mut self, to: &Path) -> (String, bool) {
         let mut running = self.start(false);
@@ -142,7 +142,7 @@ impl Shop {
         self.served.assign_to_signer(id);
     }
 
-    /// Restores a copy, and checks that each transfer is named that went on after it.
+    /// Restores a copy, and asserts that the output names each transfer that changed after it.
     #[track_caller]
     fn go_back(&self, copy: &Path) {
         let (before, copied) = (transfers(&self.served.file), transfers(copy));
@@ -173,7 +173,7 @@ impl Shop {
         }
     }
 
-    /// Nothing is sent by itself; a person ends what is held.
+    /// Asserts that a held transfer is not sent automatically, and ends it as an operator.
     #[track_caller]
     fn end_held(&mut self) {
         let sent = self.sent();
@@ -232,7 +232,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
         "sent twice"
     );
     let mut found = findings(&shop.served.file);
-    // The account and its payout address were written beside the server.
+    // These rows were written beside the server, so the audit reports them.
     found.retain(|line| {
         !["rule 10: account ", "rule 10: payout_address "]
             .iter()
@@ -241,7 +241,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// Adds the wallet of a chain; its id.
+/// Adds the wallet of a chain and returns its id.
 #[track_caller]
 fn add(file: &Path, args: &[&str], key: &str) -> String {
     let args = [&["add"], args, &["--yes"]].concat();
@@ -249,7 +249,7 @@ fn add(file: &Path, args: &[&str], key: &str) -> String {
     added["id"].as_str().unwrap().to_owned()
 }
 
-/// A shop with a copy taken of a wallet that has given out nothing, and 300 addresses given out since.
+/// A shop with a copy from before the wallet was used, and 300 addresses handed out since.
 #[track_caller]
 fn gone_on() -> (SetUp, PathBuf, String) {
     let shop = shop();
@@ -262,7 +262,7 @@ fn gone_on() -> (SetUp, PathBuf, String) {
     (shop, copy, id)
 }
 
-/// Restores a copy, which must be done or refused; what it prints, and what it says besides.
+/// Restores a copy with this exit code, and returns standard output and standard error.
 #[track_caller]
 fn restored(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -285,10 +285,10 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     );
     assert!(printed.starts_with(&line), "{printed}");
     assert!(!said.contains("--next-index"), "{said}");
-    // Whatever is named below that does not lower it.
+    // A lower index has no effect.
     let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=10"], 0);
     assert!(printed.contains("from index 7000 of wallet"), "{printed}");
-    // A person may name a higher one, and take back what was a slip.
+    // An operator may set a higher index, and lower it again if it was a mistake.
     let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
     assert!(printed.contains("from index 90000 of wallet"), "{printed}");
     let low = wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
@@ -375,7 +375,7 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
         "select cast(next_index as text) from wallets where pool = 'litecoin'",
     );
     assert_eq!(next, ["2500"]);
-    // What came to an index that nobody has been given stops a wallet in the restored file, too.
+    // A payment to an index that was not handed out also stops the wallet in the restored file.
     let stop = "update wallets set stopped_at = 1, stopped_index = 9000 where pool = 'bitcoin'";
     Connection::open(&file)
         .unwrap()

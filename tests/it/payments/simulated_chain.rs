@@ -1,4 +1,4 @@
-//! The sandbox's chains: putting payments on them, what may be done to one, and `simulate`.
+//! Simulated chains of the sandbox: creating payments, their steps, and `simulate`.
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
@@ -69,7 +69,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
         "sale 100.00, fee -1.00",
         ["99.00", "0.00"],
     );
-    // What comes in its place may be too little for a payment.
+    // A replacement may be too small for a payment.
     let (shop, id) = waiting();
     let seen = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{seen}");

@@ -1,4 +1,4 @@
-//! Transactions of several outputs on the simulated chain: each output is in one row, whatever happens to it there.
+//! Transactions with several outputs on the simulated chain: each output has one row through all steps.
 
 use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
@@ -6,16 +6,15 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
 
-/// An address of nobody's.
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
-/// Five outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, one to
-/// nobody.
+/// Five outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, and
+/// one to a foreign address.
 struct Five {
     shop: Shop,
     invoices: [String; 2],
     outputs: Value,
-    /// The five, as they are called now.
+    /// Present ids of the five payments.
     payments: Vec<String>,
 }
 
@@ -51,14 +50,14 @@ impl Five {
         five
     }
 
-    /// The transaction is told again under this id.
+    /// Sends the transaction again under this id.
     #[track_caller]
     fn again(&self, txid: &str, status: u16) -> Value {
         let body = json!({ "txid": txid, "outputs": self.outputs });
         self.shop.post(PATH, None, body).expect(status).json()["data"].clone()
     }
 
-    /// The same step for each of them.
+    /// Applies a step to each payment.
     #[track_caller]
     fn step(&mut self, body: &Value) {
         for payment in &mut self.payments {
@@ -68,7 +67,7 @@ impl Five {
         }
     }
 
-    /// The rows of all that was seen: transaction, position, state, and in how many tables it is.
+    /// Returns all observations: transaction, position, state, and the number of rows that refer to each.
     fn rows(&self) -> String {
         self.shop.query_text(
             "select group_concat(concat_ws(' ', txid, position, state, owners), ', ') from (
@@ -80,7 +79,7 @@ impl Five {
         )
     }
 
-    /// Both invoices, the deposit, and what is available.
+    /// Asserts the status of both invoices, the deposit status, and the available balance.
     #[track_caller]
     fn stand(&self, statuses: [&str; 2], deposit: &str, available: &str) {
         let deposits = self.shop.get("/v1/deposits", Some(TEST)).expect(200).json();
@@ -101,7 +100,7 @@ impl Five {
     }
 }
 
-/// Five rows of a transaction.
+/// Five rows of one transaction, as [`Five::rows`] returns them.
 fn rows_of(txid: &str, state: &str) -> String {
     let rows: Vec<_> = (0..5)
         .map(|position| format!("{txid} {position} {state} 1"))
@@ -114,7 +113,7 @@ fn each_of_five_outputs_keeps_one_row() {
     let mut five = Five::put();
     assert_eq!(five.rows(), rows_of("one", "seen"));
     five.stand(["detected", "detected"], "detected", "0.00");
-    // Told again, nothing is different.
+    // A repeated transaction changes nothing.
     let again = five.again("one", 200);
     let ids = again
         .as_array()
@@ -171,7 +170,7 @@ fn output_keeps_its_given_position() {
     let positions =
         "select group_concat(position) from (select position from observations order by seq)";
     assert_eq!(shop.query_text(positions), "7,3,8");
-    // One payment alone goes to where such a one is, else behind them.
+    // A payment without a position takes that of the same payment, or the next free one.
     let one = |body: Value| shop.post(PATH, None, body);
     one(json!({ "invoice": invoice["id"], "txid": "t" })).expect(200);
     one(json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1", "txid": "t" })).expect(201);
@@ -186,7 +185,7 @@ fn zero_output_is_skipped() {
     let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
     let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
     assert_eq!(none.expect(200).json(), json!({ "data": [] }));
-    // The coin was picked all the same, and what comes after it has its own place.
+    // The coin is selected nevertheless, and the next payment takes the next position.
     let picked = shop.get_invoice(open["id"].as_str().unwrap());
     assert_eq!(
         (&picked["status"], &picked["asset"]),
@@ -233,7 +232,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
     let body = json!({ "outputs": [pays], "amount": "1" });
     shop.post(PATH, None, body)
         .assert_error(400, "invalid_request", Some("amount"));
-    // A place that is known is not another's.
+    // A known position cannot get another output.
     let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
     shop.post(PATH, None, body(&pays)).expect(201);
     let other = shop.invoice("50.00", json!({ "asset": "LTC" }));
@@ -252,7 +251,7 @@ fn own_transfers_book_nothing() {
     let mut five = Five::put();
     five.step(&json!({ "state": "confirmed" }));
     five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
-    // The operator sweeps what the first invoice was paid, to where another invoice's address is and elsewhere.
+    // The operator sweeps the first invoice's money to another invoice's address and a foreign one.
     let shop = &five.shop;
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let outputs = json!([
@@ -278,7 +277,7 @@ fn own_transfers_book_nothing() {
         "awaiting_payment"
     );
     five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
-    // What nobody's address sends is not ours, unless it was declared so.
+    // A transfer from a foreign address is not our own, unless it is declared so.
     let strange = swept(&[&five.payments[4]]);
     assert_eq!(
         [&strange[0]["state"], &strange[1]["state"]],
@@ -290,14 +289,14 @@ fn own_transfers_book_nothing() {
     shop.execute_sql(&declared);
     let own = swept(&[&five.payments[4]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
-    // On chains with accounts it is the sender that counts.
+    // On chains with accounts, the sender decides.
     let paid = shop.invoice("100.00", json!({ "asset": "ETH" }));
     let paid = shop.pay(json!({ "invoice": paid["id"] }));
     let gas = shop.invoice("100.00", json!({ "asset": "USDC-BASE" }));
     let body = json!({ "outputs": [{ "invoice": gas["id"] }], "spends": [paid] });
     let gas = shop.post(PATH, None, body).expect(201).json();
     assert_eq!(gas["data"][0]["state"], "own");
-    // The coin that is picked for it stays picked.
+    // The coin stays selected.
     let open = shop.invoice("100.00", json!({}));
     let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
     shop.post(PATH, None, body).expect(201);

@@ -1,10 +1,10 @@
-//! What an operator makes of payments that matched nothing, and undoes.
+//! Undoing the outcomes of unmatched payments.
 
 use super::operator::{NOBODY, Operator, id};
 use crate::support::TEST;
 use serde_json::{Value, json};
 
-/// A row as it is while nobody has made anything of it.
+/// Returns `true` if the unmatched payment has no outcome.
 fn is_open(shown: &Value) -> bool {
     let fields = [
         "outcome",
@@ -35,7 +35,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     operator.is_right();
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     operator.is_right();
-    // All is as before: the invoice, its quotes, its timeline but for the statuses.
+    // The invoice, its quotes and its timeline are as before, except for the statuses.
     assert_eq!(shop.get_invoice(id(&invoice)), before);
     let left = "select (select group_concat(asset) from quotes) || (select count(*) from payments) \
         || (select count(*) from invoice_steps where payment is not null)";
@@ -44,7 +44,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     operator
         .undo(&lost)
         .assert_error(409, "invalid_transition", None);
-    // Given to another, and confirmed: other things stand on it.
+    // A confirmed assignment cannot be undone, because later rows depend on it.
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.given(&lost, &json!({ "invoice": other["id"] }));
     operator
@@ -62,7 +62,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         "{}",
         refused.text
     );
-    // Nor once it has been: what was booked was taken back, not rewritten.
+    // Nor after a reorg: the ledger has a reversal, and keeps the entries.
     shop.move_payment(&payment, "orphaned");
     operator
         .undo(&lost)
@@ -93,13 +93,13 @@ fn quote_is_removed_with_its_last_assigned_payment() {
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "10" });
     let strays = [shop.pay(body.clone()), shop.pay(body.clone())];
     let mine = json!({ "invoice": invoice["id"] });
-    // The first one makes a quote, at which the second and a third are payments.
+    // The first payment creates a quote, which the second and a third use.
     let first = strays.each_ref().map(|stray| operator.given(stray, &mine));
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.undo(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.is_right();
-    // What is undone can be done again.
+    // An undone assignment can be repeated.
     operator.given(&strays[0], &mine);
     for stray in &strays {
         operator.undo(stray).expect(200);
@@ -107,7 +107,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     assert_eq!(shop.query_text(quotes), "ETH00");
     operator.is_right();
     assert_ne!(first[0], first[1]);
-    // Whoever has asked for the coin can pay in it, whatever is undone.
+    // If the coin was selected, its quote stays after an undo.
     operator.given(&strays[0], &mine);
     shop.move_payment(&shop.query_text("select max(id) from payments"), "dropped");
     let path = format!("/v1/invoices/{}/select", id(&invoice));
@@ -136,7 +136,7 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
         assert_eq!(shop.get_invoice(id(&invoice))["asset"], Value::Null);
         operator.is_right();
     }
-    // What was dropped meanwhile can be undone, too, and comes back to nobody.
+    // A dropped payment can be undone, too, and returns as unmatched.
     let invoice = shop.invoice("60.00", json!({}));
     let lost = operator.lost("0.001");
     let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
@@ -247,7 +247,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let invoice = shop.invoice("92.00", json!({ "asset": "USDC-BASE" }));
     let address = &invoice["depositAddress"];
-    // The same key has the same address on every EVM chain: one press gives it.
+    // All EVM chains share an address, so the row proposes its owner.
     let body = json!({ "address": address, "asset": "USDC-POLYGON", "amount": "100" });
     let wrong_chain = shop.pay(body);
     let shown = operator.shown(&wrong_chain);
@@ -270,7 +270,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
     operator.given(&wrong_chain, &shown["candidate"]);
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
     assert_eq!(operator.shown(&wrong_chain)["candidate"], Value::Null);
-    // Nobody's, and what can be given to nobody.
+    // A foreign address, and dust, which cannot be assigned.
     let lost = operator.lost("0.001");
     assert_eq!(operator.shown(&lost)["candidate"], Value::Null);
     let bitcoin = shop.invoice("60.00", json!({ "asset": "BTC" }));

@@ -1,4 +1,4 @@
-//! Payments that match nothing: kept for a person to look at.
+//! Unmatched payments, which wait for an operator.
 
 use crate::file::audit::findings;
 use crate::support::{LIVE, Shop, TEST};
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
 
-/// An address of nobody's.
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 /// A shop with the customer `ada` in both modes.
@@ -43,7 +42,7 @@ fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
     assert_eq!(Vec::from_iter(positions.map(Result::unwrap)), [0, 1, 2]);
 }
 
-/// The payments that matched nothing, as the operator reads them.
+/// Returns the unmatched payments, as the operator reads them.
 #[track_caller]
 fn unmatched(shop: &Shop, cookie: &str, query: &str) -> Value {
     let path = format!("/dashboard/api/unmatched-payments{query}");
@@ -94,7 +93,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
     let main = shop.post(PATH, None, main).expect(201).json();
     shop.assert_invoice(id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
-    // On its chain it moves like any other, and nothing comes of that.
+    // An unmatched payment takes all chain steps, without an effect.
     for state in ["confirmed", "orphaned", "dropped", "seen"] {
         let moved = shop.move_payment(strange["id"].as_str().unwrap(), state);
         assert_eq!(moved, strange);

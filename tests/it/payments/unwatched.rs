@@ -1,4 +1,4 @@
-//! Chains that are not watched, which give out no address.
+//! Unwatched chains, which hand out no address.
 
 use super::live_addresses::{NODES, addresses, pair, shop, watch, write};
 use crate::file::old_files::column;
@@ -25,7 +25,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
     watch(&shop, "solana");
     let given = [pair("solana", address)];
     assert_eq!(addresses(&shop, &url, "ada"), given);
-    // It stays listed, and names no chain on which it is watched.
+    // The address stays listed, without a watched chain.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";
     write(&shop, stopped);
     assert_eq!(addresses(&shop, &url, "ada"), given);
