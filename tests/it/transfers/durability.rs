@@ -1,6 +1,6 @@
-//! `kill -9` while payouts and refunds are requested, approved and sent: the next start tells the truth.
+//! `kill -9` while payouts and refunds are requested, approved and sent: the file keeps every acknowledged step.
 //!
-//! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
+//! Invariant: a kill follows a number of responses, not a time.
 
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
@@ -11,27 +11,27 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 
-/// How often the process is killed.
+/// Number of kills.
 const KILLS: usize = 8;
-/// Answers before each kill.
+/// Number of responses before each kill.
 const SHARE: usize = 150;
 
-/// What was acknowledged: an id and the status that was answered.
+/// Id and status of an acknowledged step.
 type Answered = (String, String);
 
-/// Somebody who requests payouts or refunds and moves each to an end, one after the other.
+/// A client that requests payouts or refunds and moves each to an end, one after the other.
 struct Mover {
     kind: &'static str,
-    /// Which one it is: each has Idempotency-Keys of its own.
+    /// Number of the client, part of its idempotency keys.
     place: usize,
     invoice: String,
-    /// Which request this is: a retry has the same Idempotency-Key.
+    /// Number of the request, part of its idempotency key, so that a retry has the same key.
     number: usize,
     id: Option<String>,
 }
 
 impl Mover {
-    /// Works until no answer comes any more.
+    /// Works until no response arrives.
     fn work(&mut self, url: &str, answered: &Sender<Answered>) {
         let agent = agent();
         while let Some(answer) = self.step(&agent, url) {
@@ -45,7 +45,7 @@ impl Mover {
         }
     }
 
-    /// A request where there is nothing to move, else the next step.
+    /// Requests a transfer if there is none to move, otherwise moves it by one step.
     fn step(&self, agent: &ureq::Agent, url: &str) -> Option<Value> {
         let kind = self.kind;
         match &self.id {
@@ -61,7 +61,7 @@ impl Mover {
                 let now = read.header("X-API-Key", LIVE).call().ok()?;
                 let now: Value = json_of(now)?;
                 match next(now["status"].as_str().unwrap(), self.number) {
-                    // It had ended when the process was killed, unheard.
+                    // The transfer ended in the step that was killed before its response.
                     None => Some(now),
                     Some(action) => {
                         let path = format!("/sandbox/{kind}/{id}");
@@ -72,7 +72,7 @@ impl Mover {
         }
     }
 
-    /// A POST; nothing where the process was gone before it had answered.
+    /// Posts JSON; `None` if the process ended before the response.
     fn call(&self, agent: &ureq::Agent, url: &str, path: &str, body: Value) -> Option<Value> {
         let request = agent.post(format!("{url}{path}"));
         let request = request.header("X-API-Key", LIVE);
@@ -84,7 +84,7 @@ impl Mover {
     }
 }
 
-/// The whole of a good answer; nothing where it broke off.
+/// Parses a successful response; `None` if it broke off.
 fn json_of(mut answer: ureq::http::Response<ureq::Body>) -> Option<Value> {
     let text = answer.body_mut().read_to_string().ok()?;
     assert!(answer.status().is_success(), "{text}");
@@ -95,7 +95,7 @@ fn text(object: &Value, field: &str) -> String {
     object[field].as_str().unwrap().to_owned()
 }
 
-/// What is done to one that stands so; each comes to another end than the one before it.
+/// Returns the next action for a status. Consecutive requests come to different ends.
 fn next(status: &str, number: usize) -> Option<&'static str> {
     match (status, number % 3) {
         ("requested", 0) => Some("cancel"),
@@ -107,7 +107,7 @@ fn next(status: &str, number: usize) -> Option<&'static str> {
     }
 }
 
-/// How far a status is.
+/// Order of a status on the way to an end.
 fn rank(status: &str) -> usize {
     let open = ["requested", "approved", "processing"];
     open.iter()
@@ -115,7 +115,7 @@ fn rank(status: &str) -> usize {
         .unwrap_or(open.len())
 }
 
-/// Looks into a file that no process has open: nothing acknowledged is lost, and the books tell each transfer whole.
+/// Checks a closed file: each acknowledged step is stored, and the ledger entries of each transfer are complete.
 #[track_caller]
 fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
@@ -182,7 +182,7 @@ fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
     );
 }
 
-/// A paid live invoice; its id.
+/// Creates a paid live invoice and returns its id.
 #[track_caller]
 fn funded(url: &str) -> String {
     let call = |path: &str, body: Value| {

@@ -1,9 +1,9 @@
-//! What is told of payouts and refunds: which steps have an event, and both bodies.
+//! Events of payouts and refunds in both webhook formats.
 
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Points both bodies at inboxes.
+/// Sends both formats to inboxes.
 #[track_caller]
 fn listen(shop: &Shop) {
     let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
@@ -13,7 +13,7 @@ fn listen(shop: &Shop) {
     ] }));
 }
 
-/// The one message of a type that an inbox has.
+/// Returns the only message of a type in an inbox.
 #[track_caller]
 fn told(shop: &Shop, inbox: &str, kind: &str) -> Value {
     let messages = shop
@@ -78,7 +78,7 @@ fn event_data_equals_the_object_when_sent() {
         );
     }
     assert_eq!(told(&shop, "legacy", "payout.paid")["invoice"], Value::Null);
-    // Of a refund the invoice is told, as it is once the refund has failed.
+    // A refund event carries the invoice as it is after the refund failed.
     let of_refund = &told(&shop, "legacy", "refund.failed")["invoice"];
     assert_eq!(
         (&of_refund["id"], &of_refund["refundedAmount"]),
@@ -92,7 +92,7 @@ fn refund_event_carries_the_invoice_of_that_time() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
     listen(&shop);
-    // The receiver of the legacy body is down: what it is told later is what was true.
+    // The receiver of the legacy format is down: a later delivery still carries the original body.
     let down = json!({ "status": 503, "times": 1 });
     shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string())
         .expect(204);

@@ -1,4 +1,4 @@
-//! Guards of approval where real money is sent: the rate beside the market's, and the network fee.
+//! Guards of an approval in live mode: the rate against the market rate, and the network fee.
 
 use crate::chain::till::Till;
 use crate::support::anvil::Node;
@@ -6,11 +6,11 @@ use crate::support::installation::{Installation, RunningServer, SOLANA};
 use crate::support::polling;
 use serde_json::{Value, json};
 
-/// Bitcoin's genesis block pays here; it is nobody's of a test.
+/// Address of Bitcoin's genesis block, which belongs to no shop in these tests.
 const BTC: [&str; 3] = ["BTC", "bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"];
 const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
-/// A shop whose rates are fixed: SOL at 150, BTC at 50000, and so on.
+/// A shop with fixed rates, such as 150 for SOL and 50000 for BTC.
 struct Shop {
     served: Installation,
     running: RunningServer,
@@ -29,14 +29,14 @@ impl Shop {
         Shop { served, running }
     }
 
-    /// The path of a requested payout of 20.00 EUR.
+    /// Requests a payout of 20.00 EUR and returns its path.
     #[track_caller]
     fn requested(&self, payee: [&str; 3]) -> String {
         let id = self.served.requested_payout_in(&self.running, payee);
         format!("/dashboard/api/payouts/{id}")
     }
 
-    /// The terms that an approval would fix.
+    /// Returns the terms that an approval would fix.
     #[track_caller]
     fn proposed(&self, path: &str) -> Value {
         let id = path.rsplit('/').next().unwrap();
@@ -48,7 +48,7 @@ impl Shop {
         read.expect(200).json()["approval"].clone()
     }
 
-    /// Approves with these fields; the message where that is refused for a field.
+    /// Expects an approval with these fields to be rejected for `param`, and returns the message.
     #[track_caller]
     fn refused(&self, path: &str, fields: &Value, param: &str) -> String {
         let answer = self
@@ -58,7 +58,7 @@ impl Shop {
         answer.json()["message"].as_str().unwrap().to_owned()
     }
 
-    /// Approves with these fields; the payout.
+    /// Approves with these fields and returns the payout.
     #[track_caller]
     fn approved(&self, path: &str, fields: &Value) -> Value {
         let answer = self
@@ -67,7 +67,7 @@ impl Shop {
         answer.expect(200).json()
     }
 
-    /// Ends a payout, so that the next one can be requested.
+    /// Cancels a payout, so that the next one can be requested.
     #[track_caller]
     fn cancel(&self, path: &str) {
         let cancel = json!({ "action": "cancel" });
@@ -76,7 +76,7 @@ impl Shop {
             .expect(200);
     }
 
-    /// The detail of the newest entry of the audit log.
+    /// Returns the detail of the newest audit entry.
     #[track_caller]
     fn noted(&self) -> Value {
         let log =
@@ -270,7 +270,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
         [&json!("given"), &json!("0.1")]
     );
     shop.cancel(&path);
-    // What is set for a coin is guarded like what is given.
+    // The setting of a coin has the same guard as the field of an approval.
     set(json!({ "SOL": "0.1" })).expect(200);
     let path = shop.requested(SOLANA);
     shop.refused(&path, &json!({}), "networkFee");
@@ -308,7 +308,7 @@ fn approval_uses_the_node_fee_estimate() {
         [&proposed["networkFeeCrypto"], &json!("estimate")]
     );
     shop.cancel(&path);
-    // A token's is converted by the two rates: 2000 for ETH, 1 for USDC, rounded up to its six decimals.
+    // The fee of a token is converted by both rates, 2000 for ETH and 1 for USDC, and rounded up to six decimals.
     let path = shop.requested(["USDC-ERC20", "ethereum", EVM]);
     let approved = shop.approved(&path, &json!({}));
     let micro = (price * 65_000 * 2_000).div_ceil(10_u128.pow(12));
@@ -356,7 +356,7 @@ fn sandbox_approvals_need_no_acceptance() {
         [&approved["rate"], &approved["sentBy"]],
         [&json!("8000"), &json!("hand")]
     );
-    // A merchant is not shown what an operator goes by.
+    // A merchant does not see the operator's warnings.
     let merchants = interface.request_as_merchant("GET", &format!("refunds/{id}"), &Value::Null);
     assert_eq!(merchants.expect(200).json()["approval"], Value::Null);
 }

@@ -1,4 +1,4 @@
-//! `kill -9` at every step of payouts and refunds that a real litecoind settles: each is sent once and told once.
+//! `kill -9` at every step of payouts and refunds on a real litecoind: each is sent once and reported once.
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, Sent, node};
 use crate::support::dice::Dice;
@@ -8,11 +8,11 @@ use serde_json::json;
 /// Point at which the server is killed while a signer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kill {
-    /// The signer has sent, and has not answered.
+    /// After the signer sent, before it responds.
     Sent,
-    /// It has answered; whether that was heard is open.
+    /// While the signer responds.
     Answering,
-    /// Its answer was heard.
+    /// After the response was stored.
     Answered,
 }
 
@@ -23,7 +23,7 @@ fn kill(merchant: &mut Merchant<'_>) {
     merchant.start();
 }
 
-/// Sends by hand, and is killed after each step.
+/// Sends by hand, with a kill after each step.
 #[track_caller]
 fn sent_by_hand(
     merchant: &mut Merchant<'_>,
@@ -43,7 +43,7 @@ fn sent_by_hand(
     (sent, made)
 }
 
-/// Sends by the signer, and is killed while that runs.
+/// Sends by the signer, with a kill during its run.
 #[track_caller]
 fn sent_by_signer(
     merchant: &mut Merchant<'_>,
@@ -72,7 +72,7 @@ fn sent_by_signer(
     (sent, made)
 }
 
-/// Starts the server and kills it at a moment that the dice choose, again and again.
+/// Starts the server and kills it at random moments.
 #[track_caller]
 fn kill_anywhere(merchant: &mut Merchant<'_>, dice: &mut Dice) {
     for _ in 0..2 {

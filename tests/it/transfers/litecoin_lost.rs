@@ -1,18 +1,18 @@
-//! Transactions of payouts and refunds that are dropped, replaced or reorganised away, on a real litecoind.
+//! Dropped, replaced and reorganised transactions of payouts and refunds, on a real litecoind.
 
 use super::litecoin_shop::{CONFIRMATIONS, HORIZON, Merchant, ROUNDS, Sender, Sent, node};
 use crate::support::litecoind::Litecoind;
 use crate::support::payer::SignedTransaction;
 use serde_json::json;
 
-/// Asserts that a transfer that was handed over fails with `force` only.
+/// Asserts that a transfer in processing fails only with `force`.
 #[track_caller]
 fn needs_force(merchant: &Merchant<'_>, of: &Sent) {
     let failed = merchant.act(of, &json!({ "action": "fail" }));
     failed.assert_error(409, "invalid_transition", Some("force"));
 }
 
-/// The id of the newest review of a transfer, which is of this kind.
+/// Returns the id of the newest review of a transfer, which has this kind.
 #[track_caller]
 fn review(merchant: &Merchant<'_>, of: &Sent, kind: &str) -> String {
     let now = merchant.reviewed(of, &merchant.status(of), "");
@@ -51,7 +51,7 @@ fn fails_once_its_input_is_gone(node: &Litecoind, mut merchant: Merchant<'_>) {
             let dropped = merchant.until(of, ["processing", "waiting"]);
             assert_eq!(dropped["onChain"]["amountSeen"], "0");
         }
-        // A node that is down starts no deadline.
+        // While the node is down, no deadline starts.
         node.stop();
         merchant.pass(6);
         merchant.start();
@@ -70,7 +70,7 @@ fn fails_once_its_input_is_gone(node: &Litecoind, mut merchant: Merchant<'_>) {
     }
 }
 
-/// Spends the inputs of two transactions elsewhere, while a third one is sent again, and the next refund is sent.
+/// Spends the inputs of two transactions elsewhere, sends the third transaction again, and sends the next refund.
 #[track_caller]
 fn proved_gone(
     merchant: &mut Merchant<'_>,
@@ -88,7 +88,7 @@ fn proved_gone(
     for ((of, _), other) in lost.iter().zip(&others) {
         merchant.reviewed(of, "processing", &format!("{} took its place", other.txid));
     }
-    // The block behind which nothing is reorganised is one further.
+    // One more block puts the spending transactions behind the reorg horizon.
     merchant.mine(HORIZON);
     merchant.is_paid(back, &again.txid);
     merchant.is_paid(&next, &own.txid);
@@ -183,7 +183,7 @@ fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
     }
 }
 
-/// Takes the blocks of both transactions back, and mines both again.
+/// Reorganises the blocks of both transactions and mines the transactions again.
 #[track_caller]
 fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction); 2]) {
     merchant.reorganise(CONFIRMATIONS);
@@ -196,7 +196,7 @@ fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
             .act(of, &resolved)
             .assert_error(409, "invalid_transition", Some("action"));
     }
-    // A node forgets what it gives up with so many blocks.
+    // In a deep reorg the node does not return transactions to its mempool.
     for (_, made) in paid {
         merchant.payer.send(made);
     }
@@ -208,8 +208,8 @@ fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
     }
 }
 
-/// Takes the blocks of both transactions back and spends their inputs elsewhere: the amount of the first one is booked back, the
-/// second one is sent again.
+/// Reorganises the blocks of both transactions and spends their inputs elsewhere. The amount of the first is
+/// reversed, and the second is sent again.
 #[track_caller]
 fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction); 2]) {
     let [(booked_back, first), (sent_again, second)] = paid;
@@ -226,10 +226,10 @@ fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
     merchant.mine(1);
     merchant.until(booked_back, ["paid", "settled"]);
     review(merchant, sent_again, "gone");
-    // Its block is given up, and the first transaction is confirmed after all.
+    // A reorg of that block confirms the first transaction in the end.
     merchant.reorganise(1);
     merchant.payer.mine_only(&[&first.raw]);
-    // This one is seen before it is entered.
+    // The server sees this transaction before it is entered.
     let other = merchant.payer.pay(&[(&sent_again.to, sent_again.units)]);
     merchant.mine(1);
     review(merchant, sent_again, "gone");
@@ -243,7 +243,8 @@ fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
     merchant.is_paid(booked_back, &first.txid);
 }
 
-/// Ends the newest review of a transfer, which is of this kind, by an adjustment; a second time is refused.
+/// Resolves the newest review of a transfer, which has this kind, by an adjustment, and expects a second attempt to
+/// fail.
 #[track_caller]
 fn adjust(merchant: &Merchant<'_>, of: &Sent, kind: &str) {
     let id = review(merchant, of, kind);
@@ -268,7 +269,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             let forced = json!({ "action": "fail", "force": true });
             merchant.act(of, &forced).expect(200);
         }
-        // Nothing was entered for these, or the signer sent nothing.
+        // These transfers have no transaction: none was entered, or the signer sent nothing.
         let unsent = round.map(|who| merchant.processing(who, None));
         for of in &unsent {
             if of.by == Sender::Signer {
@@ -308,7 +309,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             adjust(&merchant, of, "arrived");
         }
         let booked_out = before - merchant.available();
-        // Once each, whatever the chain tells of them later.
+        // Each amount is booked once, whatever happens on the chain afterwards.
         merchant.reorganise(CONFIRMATIONS);
         merchant.look();
         for (_, made) in &attached {

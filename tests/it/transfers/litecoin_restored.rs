@@ -1,10 +1,11 @@
-//! Payouts and refunds that a restore holds, on a real litecoind: what was sent since the copy is proposed, and never taken.
+//! Payouts and refunds held after a restore, on a real litecoind: transactions sent since the copy are proposed, but
+//! not matched.
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, Sender, Sent, node};
 use crate::support::payer::SignedTransaction;
 use serde_json::{Value, json};
 
-/// Transfers of which a copy was taken at different steps, and what was sent for them since.
+/// Transfers at different steps of a copy, with the transactions sent since.
 struct Copied {
     requested: (Sent, [SignedTransaction; 2]),
     approved: (Sent, SignedTransaction),
@@ -12,14 +13,14 @@ struct Copied {
     unsent: Sent,
 }
 
-/// The transactions that are proposed for a transfer, newest first.
+/// Returns the transactions proposed for a transfer, newest first.
 #[track_caller]
 fn proposed(now: &Value) -> Vec<&str> {
     let proposals = now["proposals"].as_array().unwrap().iter();
     proposals.map(|one| one["txid"].as_str().unwrap()).collect()
 }
 
-/// Has each kind of transfer sent after a copy was taken, and goes back to the copy.
+/// Takes a copy, sends a transfer at each step, and restores the copy.
 #[track_caller]
 fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
     let kind = |place: usize| {
@@ -34,7 +35,7 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
         merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.reviewed(&unsent, "processing", "the signer sent nothing: low funds");
     }
-    // The signer is busy with this one while the next is approved for it.
+    // The signer is busy with this transfer while the next is approved.
     let processing = merchant.processing((kind(2), by), None);
     let approved = merchant.request((kind(1), by), None, None);
     merchant.approve(&approved);
@@ -51,7 +52,7 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
         merchant.enter(of, &made.txid);
         (of.clone(), made)
     });
-    // Of any amount, as nobody knows what was approved.
+    // A transfer without approval has no fixed amount, so any amount is proposed.
     let other = merchant.payer.pay(&[(&requested.to, 7_000)]);
     merchant.mine(CONFIRMATIONS);
     for (of, made) in &paid {
@@ -95,7 +96,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
     }
 }
 
-/// Asserts that the signer was started once for each transfer that is its own.
+/// Asserts that the signer was started once for each of its transfers.
 #[track_caller]
 fn started_once(merchant: &Merchant<'_>, copied: &Copied) {
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
@@ -105,7 +106,7 @@ fn started_once(merchant: &Merchant<'_>, copied: &Copied) {
     }
 }
 
-/// Those that the copy has as requested and approved take nothing but `release`.
+/// Asserts that transfers requested or approved in the copy accept only `release`.
 #[track_caller]
 fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     let (requested, [first, other]) = &copied.requested;
@@ -130,11 +131,11 @@ fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
             .act(of, &json!({ "action": "release" }))
             .expect(200);
     }
-    // They were sent, which a person says now.
+    // The operator states that they were sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.act(requested, &reason).expect(200);
     if approved.by == Sender::Signer {
-        // An arrival since the copy holds the signer until a person decides.
+        // A transaction that arrived since the copy holds the signer until the operator decides.
         merchant.look();
         merchant.until(approved, ["approved", "waiting"]);
         started_once(merchant, copied);
@@ -146,7 +147,7 @@ fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     merchant.pay(approved, &made.txid).expect(200);
 }
 
-/// Those that the copy has as processing take `pay`, and `fail` with force.
+/// Asserts that transfers processing in the copy accept `pay`, and `fail` with force.
 #[track_caller]
 fn held_while_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     let (processing, made) = &copied.processing;

@@ -1,4 +1,4 @@
-//! Amounts, origins and destinations of transactions that pay payouts and refunds, on a real litecoind.
+//! Amounts, inputs and outputs of transactions that pay payouts and refunds, on a real litecoind.
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, node};
 use super::litecoin_told::amount;
@@ -44,7 +44,7 @@ fn transaction_spending_shop_deposits_settles() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for round in ROUNDS {
-        // The refund's part, then the payout's.
+        // Deposits to spend for the refund and for the payout.
         let mut deposits = merchant.deposits(&[1_000_000, 24_000_000]);
         let mut paid = Vec::new();
         for who in round {
@@ -58,7 +58,7 @@ fn transaction_spending_shop_deposits_settles() {
                 .payer
                 .spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
-            // One of them is found without an id.
+            // One of the transactions is found without its id.
             if who.1 == Sender::Signer {
                 merchant.enter(&sent, &made.txid);
             }
@@ -97,7 +97,7 @@ fn explicit_txid_reclaims_its_output() {
         merchant.mine(CONFIRMATIONS);
         merchant.is_paid(&second, &made.txid);
         merchant.is_paid(&first, &own.txid);
-        // What has settled one is taken from it no more.
+        // An output that has settled a transfer cannot be taken from it.
         merchant.deposits(&[25_000_000]);
         let third = merchant.processing(("refunds", Sender::Hand), Some(&first.to));
         let taken = merchant.pay(&third, &own.txid);
@@ -114,11 +114,11 @@ fn exact_arrival_holds_the_signer_until_a_person_decides() {
     let Some(node) = node(&[]) else { return };
     let mut merchant = Merchant::open(&node);
     for kind in ["payouts", "refunds"] {
-        // The signer is at another one.
+        // The signer is busy with another transfer.
         let busy = merchant.processing(("refunds", Sender::Signer), None);
         let held = merchant.request((kind, Sender::Signer), None, None);
         merchant.approve(&held);
-        // At once: the node counts seconds.
+        // Block times have a resolution of one second, so the payment follows at once.
         let made = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.running.process.kill();
         merchant.answer(&busy, "nobody hears it");
@@ -137,7 +137,7 @@ fn exact_arrival_holds_the_signer_until_a_person_decides() {
         );
         let (next, own) = merchant.sent(("refunds", Sender::Signer), 100);
         assert_eq!((merchant.starts(&next), merchant.starts(&held)), (1, 0));
-        // It was for something else, so the signer sends it.
+        // After the operator dismisses the transaction, the signer sends.
         let dismissed = json!({ "action": "dismiss", "txid": made.txid });
         merchant.act(&held, &dismissed).expect(200);
         assert!(polling::until(|| merchant.starts(&held) == 1));
@@ -167,7 +167,7 @@ fn arrival_is_not_matched_while_a_signer_runs_for_its_address() {
     let forced = json!({ "action": "fail", "force": true });
     merchant.act(&failed, &forced).expect(200);
     let waits = merchant.processing(by_hand, Some(&failed.to));
-    // From here on its chain is polled more often, as money is under way.
+    // With a transfer in progress, its chain is polled more often.
     merchant.look();
     let runs = merchant.processing(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);

@@ -1,6 +1,6 @@
 //! A shop on a real litecoind whose payouts and refunds are sent by hand and by a signer.
 //!
-//! Invariant: a look kills the server and starts it again, so whatever is asserted after it has survived `kill -9`.
+//! Invariant: [`Merchant::look`] kills the server and starts it again, so later assertions hold after `kill -9`.
 
 use super::signer::{answer, waiting};
 use crate::chain::till::Till;
@@ -20,11 +20,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const UNTESTED: &str = "payouts and refunds in litecoin";
 /// Confirmations of the highest tier.
 pub const CONFIRMATIONS: usize = 12;
-/// Blocks behind which nothing is reorganised any more.
+/// Number of blocks behind which no reorg is expected.
 pub const HORIZON: usize = 200;
-/// Coins of the payer.
+/// Number of coins of the payer.
 const COINS: usize = 60;
-/// Each kind once by hand and once by the signer.
+/// Both kinds of transfer, each once by hand and once by the signer.
 pub const ROUNDS: [[(&str, Sender); 2]; 2] = [
     [("payouts", Sender::Hand), ("refunds", Sender::Signer)],
     [("refunds", Sender::Hand), ("payouts", Sender::Signer)],
@@ -43,13 +43,13 @@ pub struct Sent {
     pub kind: &'static str,
     pub by: Sender,
     pub id: String,
-    /// Destination.
+    /// Destination address.
     pub to: String,
     /// Amount in base units.
     pub units: u64,
 }
 
-/// A shop whose customer has paid an invoice, the node of its chain, and somebody who pays there.
+/// A shop with a customer who has paid an invoice, the node of its chain, and a payer.
 pub struct Merchant<'n> {
     pub node: &'n Litecoind,
     pub payer: Payer<'n>,
@@ -60,11 +60,11 @@ pub struct Merchant<'n> {
     invoices: u32,
     invoice: String,
     branches: u32,
-    /// How far the time of the server and of the node is ahead of the wall clock.
+    /// Milliseconds by which the time of server and node is ahead of the wall clock.
     ahead_ms: i64,
 }
 
-/// A node that forgets its mempool when it ends; `None` where the machine has none.
+/// Starts a node that does not store its mempool; `None` where the machine has no litecoind.
 #[track_caller]
 pub fn node(options: &[&str]) -> Option<Litecoind> {
     Litecoind::start(
@@ -73,7 +73,7 @@ pub fn node(options: &[&str]) -> Option<Litecoind> {
     )
 }
 
-/// The account's key of the shop's wallet.
+/// Account key of the shop's wallet.
 fn account_key() -> Xpriv {
     let master = Xpriv::new_master(NetworkKind::Test, &[7; 32]).unwrap();
     let path: DerivationPath = "m/84'/1'/0'".parse().unwrap();
@@ -86,7 +86,7 @@ impl<'n> Merchant<'n> {
         Merchant::open_at(node, |node| node.url())
     }
 
-    /// A shop that asks an Electrum server of the node; the node itself where the machine has no such server.
+    /// Opens a shop that reads an Electrum server, or the node itself where the machine has no ElectrumX.
     #[track_caller]
     pub fn open_by_electrum(node: &'n Litecoind) -> (Merchant<'n>, Option<Electrumx>) {
         let mut server = None;
@@ -97,7 +97,7 @@ impl<'n> Merchant<'n> {
         (merchant, server)
     }
 
-    /// A shop that asks the node at this url, which is told once the node has blocks.
+    /// Opens a shop that reads the node at this URL, computed when the node has blocks.
     #[track_caller]
     fn open_at(node: &'n Litecoind, url: impl FnOnce(&Litecoind) -> String) -> Merchant<'n> {
         let payer = Payer::with_coins(node, COINS);
@@ -126,7 +126,7 @@ impl<'n> Merchant<'n> {
         merchant
     }
 
-    /// Has a customer pay an invoice of 20 EUR in these parts; the outputs at its deposit address.
+    /// Pays an invoice of 20 EUR in these parts, and returns the outputs at its deposit address.
     #[track_caller]
     pub fn deposits(&mut self, parts: &[u64]) -> Vec<Coin> {
         let invoice = self.till.invoice(&self.running, "LTC");
@@ -152,13 +152,13 @@ impl<'n> Merchant<'n> {
         (0..).zip(parts).map(at).collect()
     }
 
-    /// An address of somebody else.
+    /// Returns an address that does not belong to the shop.
     #[track_caller]
     pub fn address(&self) -> String {
         self.node.address("bech32")
     }
 
-    /// Requests a payout of 20 EUR, or a refund of that much, or of 1 EUR where `euros` says nothing.
+    /// Requests a payout of 20 EUR, or a refund of `euros` EUR, by default 1.00.
     #[track_caller]
     pub fn request(
         &self,
@@ -182,7 +182,7 @@ impl<'n> Merchant<'n> {
             (refund.json()["id"].as_str().unwrap().to_owned(), euros)
         };
         let cents: u64 = euros.replace('.', "").parse().unwrap();
-        // At 100 EUR, less the fee.
+        // At 100 EUR for one coin, minus the network fee.
         let units = cents * 10_000 - 100_000;
         Sent {
             kind,
@@ -193,7 +193,6 @@ impl<'n> Merchant<'n> {
         }
     }
 
-    /// Approves a transfer for its sender.
     #[track_caller]
     pub fn approve(&self, of: &Sent) {
         let by = if of.by == Sender::Hand {
@@ -207,7 +206,7 @@ impl<'n> Merchant<'n> {
         self.act(of, &body).expect(200);
     }
 
-    /// A transfer in processing; its signer runs.
+    /// Requests, approves and starts to process a transfer; by the signer, its command runs.
     #[track_caller]
     pub fn processing(&self, who: (&'static str, Sender), to: Option<&str>) -> Sent {
         let sent = self.request(who, to, None);
@@ -216,7 +215,7 @@ impl<'n> Merchant<'n> {
         sent
     }
 
-    /// Has an approved transfer processed by hand, or waits until its signer runs.
+    /// Processes an approved transfer by hand, or waits until its signer runs.
     #[track_caller]
     pub fn hand_over(&self, of: &Sent) {
         match of.by {
@@ -225,13 +224,13 @@ impl<'n> Merchant<'n> {
         }
     }
 
-    /// Answers a running signer's order with this text.
+    /// Writes this text as the response of the running signer.
     #[track_caller]
     pub fn answer(&self, of: &Sent, text: &str) {
         answer(&self.till.served, &of.id, text);
     }
 
-    /// Enters a transaction by hand, or has the signer answer it.
+    /// Enters a transaction id by hand, or as the response of the signer.
     #[track_caller]
     pub fn enter(&self, of: &Sent, txid: &str) {
         match of.by {
@@ -244,7 +243,7 @@ impl<'n> Merchant<'n> {
         }
     }
 
-    /// A transfer in processing whose transaction, of this part of its amount in percent, is in the mempool and entered.
+    /// Sends this percentage of the amount of a new transfer, and enters its transaction, which stays in the mempool.
     #[track_caller]
     pub fn sent(&mut self, who: (&'static str, Sender), percent: u64) -> (Sent, SignedTransaction) {
         let sent = self.processing(who, None);
@@ -264,7 +263,7 @@ impl<'n> Merchant<'n> {
         self.act(of, &json!({ "action": "pay", "txid": txid }))
     }
 
-    /// Kills the server, starts it again, and waits until it has read all that its node has.
+    /// Kills the server, starts it again, and waits until it has read all blocks and the mempool.
     #[track_caller]
     pub fn look(&mut self) {
         let rescans = "select count(*) from rescans where ended_at is null";
@@ -295,14 +294,15 @@ impl<'n> Merchant<'n> {
         self.start_with(&["--signer", &self.signer.clone()]);
     }
 
-    /// Starts the server with these settings besides.
+    /// Starts the server with these additional settings.
     #[track_caller]
     pub fn start_with(&mut self, settings: &[&str]) {
         let settings = [&self.till.settings()[..], settings].concat();
         let served = &self.till.served;
         self.running = match self.time_ahead() {
             Some(now) => {
-                // A server starts no earlier than the latest time in its file. The operator's password is too old then.
+                // A server starts no earlier than the latest time in its file. The password confirmation of the
+                // operator is too old then.
                 let tick = "update file set last_tick_at = max(last_tick_at, ?1)";
                 served.open_file().execute(tick, [now]).unwrap();
                 served.start(&settings)
@@ -311,18 +311,18 @@ impl<'n> Merchant<'n> {
         };
     }
 
-    /// Goes back to a copy of the file, and starts the server; what the command says.
+    /// Restores a copy of the file, starts the server, and returns the output of the command.
     #[track_caller]
     pub fn restore(&mut self, copy: &str) -> String {
         self.running.process.kill();
         let told = self.till.coffer(&["restore", copy, "--force"]);
-        // It has ended every session.
+        // The restore ended every session.
         let settings = [&self.till.settings()[..], &["--signer", &self.signer]].concat();
         self.running = self.till.served.start(&settings);
         told
     }
 
-    /// Mines so many blocks, and looks.
+    /// Mines blocks, and looks.
     #[track_caller]
     pub fn mine(&mut self, blocks: usize) {
         self.payer.mine(blocks);
@@ -336,14 +336,14 @@ impl<'n> Merchant<'n> {
         self.ahead_ms += hours * HOUR_MS;
     }
 
-    /// The time of the server and of the node, in Unix milliseconds, once it is ahead of the wall clock.
+    /// Time of the server and the node in Unix milliseconds; `None` if it is the wall clock.
     fn time_ahead(&self) -> Option<i64> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
         (self.ahead_ms > 0).then_some(now)
     }
 
-    /// Sets the time of the node, which stands still then.
+    /// Sets the clock of the node, which then stands still.
     #[track_caller]
     fn set_node_time(&self) {
         if let Some(now) = self.time_ahead() {
@@ -351,7 +351,7 @@ impl<'n> Merchant<'n> {
         }
     }
 
-    /// Ends the node and starts it with an empty mempool.
+    /// Restarts the node with an empty mempool.
     #[track_caller]
     pub fn empty_mempool(&self) {
         self.node.stop();
@@ -365,14 +365,15 @@ impl<'n> Merchant<'n> {
         self.node.call("loadwallet", json!(["test"]));
     }
 
-    /// Gives up so many blocks for one more, which are empty; what was in few of them is in the mempool again.
+    /// Replaces blocks by empty ones, one more than before. After a shallow reorg, their transactions are in the
+    /// mempool.
     #[track_caller]
     pub fn reorganise(&mut self, depth: usize) {
         let tip = self.node.call("getblockcount", json!([])).as_u64().unwrap();
         let first = tip + 1 - u64::try_from(depth).unwrap();
         let hash = self.node.call("getblockhash", json!([first]));
         self.node.call("invalidateblock", json!([hash]));
-        // The same blocks would not be taken again.
+        // Each branch differs, because the node rejects blocks that it has invalidated.
         self.branches += 1;
         let script = format!("raw({:x})", 0x52 + self.branches % 14);
         for _ in 0..=depth {

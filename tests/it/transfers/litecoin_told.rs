@@ -1,4 +1,4 @@
-//! What a shop on litecoin tells of its payouts and refunds, and what a test expects of them.
+//! Expected state, events and balances of transfers on litecoin.
 
 use super::litecoin_shop::{Merchant, Sent};
 use super::signer::starts_for;
@@ -9,12 +9,12 @@ use crate::support::{agent, send};
 use serde_json::{Value, json};
 
 impl Merchant<'_> {
-    /// Counts how often the signer was started for a transfer.
+    /// Counts the starts of the signer for a transfer.
     pub fn starts(&self, of: &Sent) -> usize {
         starts_for(&self.till.served, &of.id)
     }
 
-    /// The transfer as the operator reads it.
+    /// Returns the transfer as the operator reads it.
     #[track_caller]
     pub fn read(&self, of: &Sent) -> Value {
         let account = &self.till.served.account;
@@ -30,13 +30,13 @@ impl Merchant<'_> {
         self.read(of)["status"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until the status and the state on the chain are these; the transfer.
+    /// Waits for this status and chain state, and returns the transfer.
     #[track_caller]
     pub fn until(&self, of: &Sent, expected: [&str; 2]) -> Value {
         self.until_told(of, expected, "")
     }
 
-    /// Waits for a review that says this; the transfer.
+    /// Waits for a review with this problem, and returns the transfer.
     #[track_caller]
     pub fn reviewed(&self, of: &Sent, status: &str, problem: &str) -> Value {
         self.until_told(of, [status, "needs_review"], problem)
@@ -55,7 +55,7 @@ impl Merchant<'_> {
         now
     }
 
-    /// Asserts that a transfer is paid, told once and sent once, by this transaction.
+    /// Asserts that this transaction paid a transfer, which was sent once and reported once.
     #[track_caller]
     pub fn is_paid(&self, of: &Sent, txid: &str) {
         let paid = self.until(of, ["paid", "settled"]);
@@ -64,7 +64,7 @@ impl Merchant<'_> {
         assert!(self.starts(of) <= 1);
     }
 
-    /// Asserts that the end of a transfer was told once.
+    /// Asserts that the end of a transfer was reported once.
     #[track_caller]
     pub fn told(&self, of: &Sent, end: &str) {
         let kind = of.kind.trim_end_matches('s');
@@ -80,7 +80,7 @@ impl Merchant<'_> {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 
-    /// What the merchant may dispose of, in EUR cents.
+    /// Available balance of the merchant, in EUR cents.
     #[track_caller]
     pub fn available(&self) -> i64 {
         let url = format!("{}/v1/balances", self.running.url);
@@ -93,7 +93,7 @@ impl Merchant<'_> {
     }
 }
 
-/// The amount of a transfer as it is shown.
+/// Formats the amount of a transfer in coins.
 pub fn amount(of: &Sent) -> String {
     decimal(of.units)
 }

@@ -1,4 +1,4 @@
-//! Payouts and refunds: requested, sent, told of, and safe from a kill.
+//! Payouts and refunds: requested, approved, sent, reported, and safe from a kill.
 
 mod durability;
 mod events;

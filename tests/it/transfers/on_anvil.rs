@@ -1,6 +1,6 @@
-//! Payouts and refunds that are sent on a real anvil, and go by its chain.
+//! Payouts and refunds sent on a real anvil and settled by its chain.
 //!
-//! Invariant: the server looks at its chain once after each start, and before each start it was killed.
+//! Invariant: the server polls its chain once after each start, and before each start it was killed.
 
 mod by_hand;
 mod by_signer;
@@ -23,12 +23,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const ETH: &str = "ETH";
 const USDC: &str = "USDC-ERC20";
-/// Blocks after which a block is final.
+/// Number of blocks after which a block is final.
 const FINAL: u32 = 9;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-/// A shop that takes ETH and a token, and the node of its chain.
+/// A shop that accepts ETH and a token, and the node of its chain.
 struct Merchant {
     node: Node,
     token: String,
@@ -38,7 +38,7 @@ struct Merchant {
     invoices: [(&'static str, String); 2],
     /// Sender of the transfers of [`Merchant::attached`]: `hand` or `signer`.
     sent_by: &'static str,
-    /// How far the time of the server and of the chain is ahead of the wall clock.
+    /// Milliseconds by which the time of server and chain is ahead of the wall clock.
     ahead_ms: i64,
     destinations: u32,
 }
@@ -53,7 +53,7 @@ struct Sent {
     units: u128,
 }
 
-/// Plays a scene by hand and by the signer, which is started once for each of its transfers.
+/// Plays a scene by hand and by the signer, which must start once for each of its transfers.
 #[track_caller]
 fn by_each(untested: &str, scene: fn(&mut Merchant)) {
     if let Some(mut merchant) = Merchant::open(untested) {
@@ -70,7 +70,7 @@ fn by_each(untested: &str, scene: fn(&mut Merchant)) {
 }
 
 impl Merchant {
-    /// `None` where the machine has no anvil.
+    /// Opens a shop; `None` where the machine has no anvil.
     #[track_caller]
     fn open(untested: &str) -> Option<Merchant> {
         let node = Node::start(CHAIN_ID, untested)?;
@@ -78,7 +78,8 @@ impl Merchant {
         Some(Merchant::of(node, &url, |_, _| Vec::new()))
     }
 
-    /// Opens one that asks its node at this url, with more settings by its files and its token.
+    /// Opens a shop that reads its node at this URL, with the additional settings of `more`, computed from the shop
+    /// and its token.
     #[track_caller]
     fn of(node: Node, url: &str, more: impl FnOnce(&Till, &str) -> Vec<String>) -> Merchant {
         let token = node.deploy_token();
@@ -101,7 +102,7 @@ impl Merchant {
         merchant
     }
 
-    /// Has an invoice paid in each coin.
+    /// Creates an invoice in each coin and pays it.
     #[track_caller]
     fn sell(&mut self) {
         self.till.until_known("ethereum", "ETH");
@@ -121,7 +122,7 @@ impl Merchant {
         self.running.as_ref().unwrap()
     }
 
-    /// Kills the server and starts it again; it has read the chain when this returns.
+    /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
     fn look(&mut self) {
         self.running.take().unwrap().process.kill();
@@ -140,21 +141,21 @@ impl Merchant {
         self.till.served.poll(&read, &["1"]);
     }
 
-    /// Mines so many blocks, and looks.
+    /// Mines blocks, and looks.
     #[track_caller]
     fn mine(&mut self, blocks: u32) {
         self.node.mine(blocks);
         self.look();
     }
 
-    /// Lets time pass, for the server and, where there is a next block, for the chain.
+    /// Lets time pass for the server and, from the next block on, for the chain.
     #[track_caller]
     fn pass(&mut self, ms: i64) {
         self.ahead_ms += ms;
         self.node.ask("evm_increaseTime", json!([ms / 1000]));
     }
 
-    /// Sends a coin from the node's account; the transaction's id.
+    /// Sends a coin from the node's account, and returns the transaction id.
     #[track_caller]
     fn send(&self, asset: &str, to: &str, units: u128) -> String {
         let txid = self.node.transact(self.payment(asset, to, units));
@@ -167,7 +168,7 @@ impl Merchant {
         self.send(of.asset, &of.to, of.units)
     }
 
-    /// Fields of a transaction that pays.
+    /// Fields of a paying transaction.
     fn payment(&self, asset: &str, to: &str, units: u128) -> Value {
         if asset == ETH {
             json!({ "to": to, "value": format!("{units:#x}") })
@@ -176,7 +177,7 @@ impl Merchant {
         }
     }
 
-    /// An address that nobody has paid.
+    /// Returns an unpaid address.
     fn destination(&mut self) -> String {
         self.destinations += 1;
         format!(
@@ -185,7 +186,7 @@ impl Merchant {
         )
     }
 
-    /// A payout of 0.199 or a refund of 0.009 of a coin, approved for a person or the signer.
+    /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it for this sender.
     #[track_caller]
     fn approved(&mut self, of: (&str, &'static str), sent_by: &str) -> Sent {
         let to = self.destination();
@@ -235,7 +236,7 @@ impl Merchant {
         refund.expect(201).json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// A transfer that a person sends, in processing.
+    /// Returns a transfer sent by hand, in processing.
     #[track_caller]
     fn processing(&mut self, of: (&str, &'static str)) -> Sent {
         let to = self.destination();
@@ -249,7 +250,7 @@ impl Merchant {
         sent
     }
 
-    /// A transfer whose transaction is sent; by hand it is not entered yet.
+    /// Returns a transfer with its transaction, which by hand is not entered yet.
     #[track_caller]
     fn sent(&mut self, of: (&str, &'static str)) -> (Sent, String) {
         if self.sent_by == "signer" {
@@ -262,7 +263,7 @@ impl Merchant {
         (sent, txid)
     }
 
-    /// Transfers whose transactions are sent and attached.
+    /// Returns transfers whose transactions are sent and attached.
     #[track_caller]
     fn attached(&mut self, all: &[(&str, &'static str)]) -> (Vec<Sent>, Vec<String>) {
         let attached = all.iter().map(|of| {
@@ -285,7 +286,6 @@ impl Merchant {
         self.act(of, &json!({ "action": "pay", "txid": txid }))
     }
 
-    /// Enters a transaction.
     #[track_caller]
     fn enter(&self, of: &Sent, txid: &str) {
         self.pay(of, txid).expect(200);
@@ -300,7 +300,7 @@ impl Merchant {
         read.expect(200).json()
     }
 
-    /// Waits until the status and the state on the chain are these, and the problem has this in it; the transfer.
+    /// Waits for this status, chain state and part of the problem, and returns the transfer.
     #[track_caller]
     fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
@@ -327,7 +327,7 @@ impl Merchant {
         assert_eq!(seen["onChain"]["txid"], txid);
     }
 
-    /// [`Merchant::is_seen`] of each, in these.
+    /// [`Merchant::is_seen`] for each transfer.
     #[track_caller]
     fn are_seen(&self, of: &[Sent], txids: &[String]) {
         of.iter()
@@ -335,13 +335,13 @@ impl Merchant {
             .for_each(|(of, txid)| self.is_seen(of, txid));
     }
 
-    /// [`Merchant::until`] in processing, with a person to look at it.
+    /// [`Merchant::until`] in processing, to be reviewed by a person.
     #[track_caller]
     fn is_reviewed(&self, of: &Sent, problem: &str) -> Value {
         self.until(of, "processing", "needs_review", problem)
     }
 
-    /// Asserts that a transfer was paid once, by this transaction.
+    /// Asserts that this transaction paid a transfer, once.
     #[track_caller]
     fn is_paid(&self, of: &Sent, txid: &str) {
         let paid = self.until(of, "paid", "settled", "");
@@ -349,7 +349,7 @@ impl Merchant {
         self.was_told(of, "paid");
     }
 
-    /// [`Merchant::is_paid`] of each, by these.
+    /// [`Merchant::is_paid`] for each transfer.
     #[track_caller]
     fn are_paid(&self, of: &[Sent], txids: &[String]) {
         of.iter()
@@ -357,7 +357,7 @@ impl Merchant {
             .for_each(|(of, txid)| self.is_paid(of, txid));
     }
 
-    /// Asserts that one event was told of a transfer, and which.
+    /// Asserts that a transfer has one event, of this kind.
     #[track_caller]
     fn was_told(&self, of: &Sent, kind: &str) {
         let told = format!(
@@ -367,7 +367,7 @@ impl Merchant {
         self.till.served.poll(&told, &[kind]);
     }
 
-    /// The one open review of a transfer, of this kind; ends it by this action.
+    /// Resolves the only open review of a transfer, which has this kind, by this action.
     #[track_caller]
     fn end_review(&self, of: &Sent, kind: &str, action: &str) -> Response {
         let read = self.read(of);
@@ -381,7 +381,7 @@ impl Merchant {
         )
     }
 
-    /// The balance of the account in EUR.
+    /// Returns the balance of the account in EUR.
     #[track_caller]
     fn balance(&self) -> String {
         let key = [("X-API-Key", self.till.served.key.as_str())];
@@ -392,7 +392,6 @@ impl Merchant {
         euros["available"].as_str().unwrap().to_owned()
     }
 
-    /// Asserts that the file is right.
     #[track_caller]
     fn is_right(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());

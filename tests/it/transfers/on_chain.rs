@@ -1,10 +1,10 @@
-//! Payouts and refunds by their chains: in the sandbox, whose chains are simulated.
+//! Payouts and refunds settled by the simulated chains of the sandbox.
 
 use crate::file::audit::findings;
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
-/// An approved payout or refund.
+/// Returns an approved payout or refund.
 #[track_caller]
 fn approved(shop: &Shop, kind: &str) -> String {
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
@@ -16,7 +16,7 @@ fn approved(shop: &Shop, kind: &str) -> String {
     id
 }
 
-/// Has the simulated chain of a transfer tell something.
+/// Moves the transaction of a transfer on the simulated chain.
 #[track_caller]
 fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
     let body = json!({ "action": "chain", "state": state });
@@ -24,7 +24,7 @@ fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
     answer.expect(200).json()
 }
 
-/// A transfer as the operator sees it.
+/// Returns a transfer as the operator reads it.
 #[track_caller]
 fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
     let cookie = shop.sign_in("operator@sandbox.test");
@@ -35,7 +35,7 @@ fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
     all.iter().find(|one| one["id"] == id).unwrap().clone()
 }
 
-/// Status, state on the chain, and problem.
+/// Status, chain state, and problem.
 #[track_caller]
 fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
     let seen = seen(shop, kind, id);
@@ -48,7 +48,7 @@ fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
     ]
 }
 
-/// Does a step of the operator.
+/// Sends an action of the operator.
 #[track_caller]
 fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
     let cookie = shop.sign_in("operator@sandbox.test");
@@ -70,7 +70,7 @@ fn transaction_is_seen_then_settles() {
         let told = [format!("{}.paid", &kind[..kind.len() - 1])];
         assert_eq!(shop.event_types(&id, LIVE), told);
         assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
-        // Again changes nothing.
+        // A repeated step changes nothing.
         assert_eq!(chain(&shop, kind, &id, "confirmed"), paid);
         assert_eq!(shop.event_types(&id, LIVE), told);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
@@ -93,7 +93,7 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
             let home = shop.sign_in("operator@sandbox.test");
             let home = shop.send("GET", "/dashboard/api/summary", &[("cookie", &home)], "");
             assert_eq!(home.expect(200).json()["transfersToReview"], 1);
-            // The right one comes after all.
+            // The right transaction settles the transfer.
             assert_eq!(chain(&shop, kind, &id, "confirmed")["status"], "paid");
             assert_eq!(findings(shop.file()), Vec::<String>::new());
         }
@@ -152,7 +152,7 @@ fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
         let after = act(&shop, kind, &id, &adjusted).expect(200).json();
         assert_eq!(after["status"], "paid");
         assert_ne!(shop.balance_fields(LIVE, "EUR"), before);
-        // Twice changes nothing.
+        // A repeated request changes nothing.
         act(&shop, kind, &id, &adjusted).expect(400);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
@@ -180,7 +180,7 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
             adjust(&gone);
             let booked_back = shop.balance_fields(LIVE, "EUR");
             assert_ne!(booked_back, paid);
-            // A second booking back is not offered while the transaction comes back.
+            // While the transaction returns, a second reversal is not offered.
             chain(&shop, kind, &id, "seen");
             assert_eq!(newest()["id"], gone["id"]);
             chain(&shop, kind, &id, "confirmed");

@@ -1,11 +1,11 @@
-//! Payouts and refunds that are sent by hand on a real litecoind, and go by its chain.
+//! Payouts and refunds sent by hand on a real litecoind and settled by its chain.
 
 use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, Sent, node};
 use super::litecoin_told::amount;
 use crate::support::payer::{SignedTransaction, decimal};
 use serde_json::json;
 
-/// Both kinds, sent by hand.
+/// Both kinds of transfer, sent by hand.
 const BY_HAND: [(&str, Sender); 2] = [ROUNDS[0][0], ROUNDS[1][0]];
 
 #[test]
@@ -32,7 +32,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     merchant.look();
     let made = sent.each_ref().map(|of| {
         merchant.reviewed(of, "processing", "was not seen for 6 hours");
-        // It was a slip: another one was sent.
+        // The operator corrects the mistake: another transaction was sent.
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
         merchant.pay(of, &made.txid.to_uppercase()).expect(200);
         made
@@ -92,7 +92,7 @@ fn transfer_not_found_for_24_hours_is_reviewed() {
             merchant.until(of, ["processing", state]);
         }
     }
-    // It is sent after all.
+    // The transfers are sent late.
     let made = sent
         .each_ref()
         .map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
@@ -139,7 +139,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
     for (option, is_read_back) in [("-txindex=0", true), ("-txindex=1", false)] {
         let Some(node) = node(&[option]) else { return };
         let mut merchant = Merchant::open(&node);
-        // The first one is proposed. The second one is not kept, and its outputs are spent.
+        // The first transaction is proposed. The second is not stored, and its outputs are spent.
         let sent = [0, 1].map(|at: usize| {
             let sent = merchant.processing(BY_HAND[at], None);
             let units = [sent.units + sent.units / 200, sent.units * 3][at];
@@ -172,7 +172,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
     }
 }
 
-/// Spends both outputs of a transaction of the payer, as a node without an index knows it by those that are unspent.
+/// Spends both outputs of a transaction, so that a node without an index cannot find it.
 #[track_caller]
 fn spend(merchant: &Merchant<'_>, (of, made): &(Sent, SignedTransaction)) {
     let elsewhere = merchant.address();
@@ -247,7 +247,7 @@ fn each_output_of_a_transaction_pays_one_transfer() {
         merchant.until(&second, ["processing", "waiting"]);
         merchant.payer.mine(CONFIRMATIONS);
     }
-    // A signer's answer is kept, and reviewed.
+    // The response of a signer is stored and reviewed.
     let third = merchant.processing(("refunds", Sender::Signer), Some(&first.to));
     merchant.enter(&third, &made.txid);
     merchant.look();

@@ -1,6 +1,6 @@
-//! Payouts and refunds that are sent on Solana by hand, and go by its chain, through surfpool.
+//! Payouts and refunds sent by hand on Solana, through surfpool, and settled by its chain.
 //!
-//! Invariant: the server looks at its chain once after each start, and before each start it was killed.
+//! Invariant: the server polls its chain once after each start, and before each start it was killed.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -11,7 +11,7 @@ use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A shop that takes SOL and a token, and the node of its chain.
+/// A shop that accepts SOL and a token, and the node of its chain.
 struct Merchant {
     node: Surfpool,
     till: Till,
@@ -63,7 +63,7 @@ impl Merchant {
         self.running.as_ref().unwrap()
     }
 
-    /// Kills the server and starts it again; it has read the chain when this returns.
+    /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
     fn look(&mut self) {
         self.running.take().unwrap().process.kill();
@@ -82,14 +82,14 @@ impl Merchant {
         self.till.served.poll(&read, &["1"]);
     }
 
-    /// Lets so many slots pass, and looks.
+    /// Lets slots pass, and looks.
     #[track_caller]
     fn mine(&mut self, slots: u32) {
         self.node.mine(slots);
         self.look();
     }
 
-    /// A payout of 0.199 or a refund of 0.009 of a coin, as requested.
+    /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
     #[track_caller]
     fn requested(&mut self, kind: &str, asset: &'static str) -> Sent {
         self.destinations += 1;
@@ -140,7 +140,6 @@ impl Merchant {
         self.running().operator_request("POST", &of.path, body)
     }
 
-    /// Enters a transaction.
     #[track_caller]
     fn enter(&self, of: &Sent, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
@@ -159,7 +158,7 @@ impl Merchant {
             .json()
     }
 
-    /// Waits until the status and the state on the chain are these, and the problem has this in it; the transfer.
+    /// Waits for this status, chain state and part of the problem, and returns the transfer.
     #[track_caller]
     fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
@@ -179,7 +178,7 @@ impl Merchant {
     }
 }
 
-/// A payout and a refund in the two coins, from request to paid; the server is killed before each look.
+/// Takes a payout and a refund in the two coins from request to paid, with a kill before each poll.
 #[track_caller]
 fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static str); 2]) {
     let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
@@ -198,7 +197,7 @@ fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static st
     are(merchant, "processing", "waiting");
     let pay = |sent: &Sent| merchant.node.pay(sent.asset, &sent.to, sent.units);
     let txids = all.each_ref().map(pay);
-    // One is entered, and the exact amount of the other is taken.
+    // One transaction is entered, and the other is found by its exact amount.
     merchant.enter(&all[0], &txids[0]);
     merchant.look();
     are(merchant, "processing", "seen");

@@ -1,6 +1,6 @@
-//! Payouts and refunds that are sent on Tron by hand, and go by its chain, through a node of ours.
+//! Payouts and refunds sent by hand on Tron, with the stand-in node, and settled by its chain.
 //!
-//! Invariant: the server looks at its chain once after each start, and before each start it was killed.
+//! Invariant: the server polls its chain once after each start, and before each start it was killed.
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
@@ -13,10 +13,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const TRX: &str = "TRX";
 const USDT: &str = "USDT-TRC20";
-/// Blocks after which a block is final.
+/// Number of blocks after which a block is final.
 const FINAL: u32 = 20;
 
-/// A shop that takes TRX and a token, and the node of its chain.
+/// A shop that accepts TRX and a token, and the node of its chain.
 struct Merchant {
     node: Node,
     till: Till,
@@ -67,7 +67,7 @@ impl Merchant {
         self.running.as_ref().unwrap()
     }
 
-    /// Kills the server and starts it again; it has read the chain when this returns.
+    /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
     fn look(&mut self) {
         self.running.take().unwrap().process.kill();
@@ -86,14 +86,14 @@ impl Merchant {
         self.till.served.poll(&read, &["1"]);
     }
 
-    /// Mines so many blocks, and looks.
+    /// Mines blocks, and looks.
     #[track_caller]
     fn mine(&mut self, blocks: u32) {
         self.node.mine(blocks);
         self.look();
     }
 
-    /// Sends a coin; the transaction's id.
+    /// Sends a coin and returns the transaction id.
     #[track_caller]
     fn send(&self, asset: &str, to: &str, units: u64) -> String {
         if asset == TRX {
@@ -103,7 +103,7 @@ impl Merchant {
         }
     }
 
-    /// A payout of 0.199 or a refund of 0.009 of a coin, as requested.
+    /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
     #[track_caller]
     fn requested(&mut self, kind: &str, asset: &'static str) -> Sent {
         self.destinations += 1;
@@ -133,7 +133,7 @@ impl Merchant {
         }
     }
 
-    /// A transfer that a person sends, in processing.
+    /// Returns a transfer sent by hand, in processing.
     #[track_caller]
     fn processing(&mut self, kind: &str, asset: &'static str) -> Sent {
         let sent = self.requested(kind, asset);
@@ -154,7 +154,6 @@ impl Merchant {
         self.running().operator_request("POST", &of.path, body)
     }
 
-    /// Enters a transaction.
     #[track_caller]
     fn enter(&self, of: &Sent, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
@@ -173,7 +172,7 @@ impl Merchant {
             .json()
     }
 
-    /// Waits until the status and the state on the chain are these, and the problem has this in it; the transfer.
+    /// Waits for this status, chain state and part of the problem, and returns the transfer.
     #[track_caller]
     fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
@@ -193,7 +192,7 @@ impl Merchant {
     }
 }
 
-/// A payout and a refund in the two coins, from request to paid; the server is killed before each look.
+/// Takes a payout and a refund in the two coins from request to paid, with a kill before each poll.
 #[track_caller]
 fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static str); 2]) {
     let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
@@ -213,7 +212,8 @@ fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static st
     let txids = all
         .each_ref()
         .map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
-    // One is entered before it is in a block, in any letters and with 0x; the exact amount of the other is taken.
+    // One id is entered before its block, in capitals and with 0x. The other transaction is found by its exact
+    // amount.
     merchant.enter(&all[0], &format!("0x{}", txids[0].to_uppercase()));
     merchant.look();
     all.iter()
@@ -225,7 +225,7 @@ fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static st
             **txid
         );
     }
-    // Its block is given up, and they come into another one.
+    // A reorg moves the transactions to another block.
     merchant.node.chain().give_up(1, &[]);
     merchant.node.mine(2);
     merchant.look();
@@ -300,7 +300,7 @@ fn contract_payment_settles_if_the_node_reports_it() {
         assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
     }
     merchant.is_right();
-    // A node that keeps none of it says nothing of such a payment.
+    // A node without internal transactions does not report such a payment.
     let untold = merchant.processing("payouts", TRX);
     merchant.node.chain().keeps_internal = false;
     let txid = merchant.node.send(pays(&untold));

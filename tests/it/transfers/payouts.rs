@@ -1,13 +1,13 @@
-//! Requesting a payout: every check and their order, `all`, the moving day, the cooling, one at a time.
+//! Payout requests: all checks and their order, `all`, the rolling limit, the cooling period, and concurrency.
 
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
-/// A litecoin address whose checksum is right, and one of ethereum.
+/// A litecoin address with a valid checksum, and an ethereum address.
 const LITECOIN: &str = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
 const ETHEREUM: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
 
-/// Asks for a payout with any body.
+/// Requests a payout with any body.
 #[track_caller]
 fn ask(shop: &Shop, key: &str, body: Value) -> Response {
     shop.post("/v1/payouts", Some(key), body)
@@ -52,7 +52,7 @@ const INVALID_AMOUNTS: [&str; 10] = [
     "99999999999999999999",
 ];
 
-/// One state after the other in which one more check passes: each refusal comes before all that follow it.
+/// In each state one more check passes, so each rejection precedes all later ones.
 #[test]
 fn checks_run_in_the_documented_order() {
     let shop = Shop::open();
@@ -84,7 +84,7 @@ fn checks_run_in_the_documented_order() {
         let answer = ask(&shop, LIVE, json!({ "amount": text }));
         answer.assert_error(400, "invalid_amount", Some("amount"));
     }
-    // Over both currencies.
+    // The open payout blocks both currencies.
     for currency in ["EUR", "USD"] {
         let body = json!({ "amount": "0.01", "currency": currency });
         ask(&shop, LIVE, body).assert_error(409, "payout_open", None);
@@ -93,7 +93,7 @@ fn checks_run_in_the_documented_order() {
     shop.apply("payouts", &open, &paid);
     shop.request_payout("0.01")
         .assert_error(400, "no_address", None);
-    // One of another chain than the payout coin's does not do.
+    // The address must be on the chain of the payout coin.
     shop.update_account(json!({ "payoutAsset": "ETH", "payoutAddress": ETHEREUM }));
     shop.update_account(json!({ "payoutAsset": "LTC" }));
     shop.request_payout("0.01")
@@ -101,7 +101,7 @@ fn checks_run_in_the_documented_order() {
     shop.update_account(json!({ "payoutAddress": LITECOIN }));
     shop.request_payout("0.01")
         .assert_error(400, "no_address", None);
-    // The day has passed with the cooling: another payout takes up the limit.
+    // The cooling period is over, and so is the day of the first payout. Another payout uses up the limit.
     shop.advance("1d");
     let other = shop.payout("4990.00");
     shop.apply("payouts", &other, &paid);
@@ -153,9 +153,9 @@ fn amount_all_is_the_available_balance() {
         shop.balance_fields(LIVE, "USD"),
         ["123.45", "0.00", "0.00", "0.00"]
     );
-    // Nothing, or less than nothing, is below every minimum.
+    // A zero or negative balance is below every minimum.
     ask(&shop, LIVE, json!({ "amount": "all" })).assert_error(400, "below_minimum", Some("amount"));
-    // More than the day allows is not cut down.
+    // A request above the daily limit is rejected, not reduced.
     shop.update_account(json!({ "payoutDailyLimit": "100.00" }));
     ask(&shop, LIVE, body).assert_error(400, "daily_limit", Some("amount"));
 }
@@ -169,7 +169,7 @@ fn daily_limit_is_rolling_and_per_currency() {
     let paid = ["approve", "process", "pay"];
     shop.apply("payouts", &shop.payout("60.00"), &paid);
     shop.advance("12h");
-    // What was put back does not count, whichever way.
+    // A returned payout does not count, whatever its end.
     for way in [&["reject"][..], &["cancel"], &["approve", "fail"]] {
         shop.apply("payouts", &shop.payout("40.00"), way);
     }
@@ -204,7 +204,7 @@ fn new_address_cools_down_for_a_day() {
         "{}",
         cooling.text
     );
-    // Another one begins anew.
+    // Another address starts a new cooling period.
     let another = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
     shop.update_account(json!({ "payoutAddress": another }));
     shop.advance("1s");
@@ -249,7 +249,7 @@ fn retry_reuses_idempotency_response() {
         let headers = [("X-API-Key", LIVE), ("Idempotency-Key", key)];
         shop.send("POST", "/v1/payouts", &headers, &body.to_string())
     };
-    // A refusal is not kept.
+    // A rejected request is not stored.
     ask("a", json!({ "amount": "200.00" })).assert_error(
         400,
         "insufficient_balance",
@@ -262,12 +262,12 @@ fn retry_reuses_idempotency_response() {
     ask("b", json!({ "amount": "50.00" })).assert_error(409, "payout_open", None);
     let id = first.json()["id"].as_str().unwrap().to_owned();
     shop.apply("payouts", &id, &["approve", "process", "pay"]);
-    // The answer is the one that was given, not the payout as it is now.
+    // The response is the original one, not the present payout.
     assert_eq!(
         ask("a", json!({ "amount": "50.00" })).expect(201).text,
         first.text
     );
-    // Replayed before any check.
+    // A stored response is replayed before any check.
     shop.update_account(json!({ "maintenance": true }));
     assert_eq!(
         ask("a", json!({ "amount": "50.00" })).expect(201).text,

@@ -1,4 +1,4 @@
-//! Payouts that were approved and sent before their chain was watched for them, on a real litecoind: the chain is read from
+//! Payouts approved and sent before their chain was watched for them, on a real litecoind: the chain is read from
 //! their approval on.
 
 use crate::chain::till::Till;
@@ -10,7 +10,8 @@ use serde_json::json;
 
 const UNTESTED: &str = "payouts that were sent before their chain was watched";
 
-/// A shop without a server, whose payout in processing was sent and confirmed meanwhile, and its transaction.
+/// Returns a stopped shop with a payout in processing, whose transaction was confirmed meanwhile, and the transaction
+/// id.
 #[track_caller]
 fn sent() -> Option<(Litecoind, Till, String)> {
     let node = Litecoind::start(&[], UNTESTED)?;
@@ -58,7 +59,7 @@ fn payout_sent_before_the_upgrade_is_found() {
     };
     let older = till.served.path("older.db");
     let old = as_of(&till.served.file, &older, 21);
-    // The older server has read the blocks, and looked for no payout in them.
+    // The older server has read the blocks, but did not look for payouts.
     let height = node.call("getblockcount", json!([])).to_string();
     let hash = node.text("getbestblockhash", json!([]));
     let read = "update chain_cursors set height = ?1, hash = ?2, complete_height = ?1, complete_hash = ?2, head_height = ?1";

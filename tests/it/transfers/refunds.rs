@@ -1,16 +1,16 @@
-//! Requesting a refund: how much, of what, where to; and what the invoice says of it.
+//! Refund requests: amount, invoice, destination, and their effect on the invoice.
 
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Asks for a refund with any body.
+/// Requests a refund with any body.
 #[track_caller]
 fn ask(shop: &Shop, body: Value) -> Response {
     shop.post("/sandbox/refunds", None, body)
 }
 
 impl Shop {
-    /// A test refund as it is now.
+    /// Returns a test refund.
     #[track_caller]
     fn read_refund(&self, id: &str) -> Value {
         let refund = self.get(&format!("/v1/refunds/{id}"), Some(TEST));
@@ -95,12 +95,12 @@ fn refunds_never_exceed_the_confirmed_amount() {
     refuse(Some("40.01"));
     let second = shop.refund(&invoice, Some("30.00"));
     assert_eq!(refunded(&shop, &invoice), "90.00");
-    // All that is left.
+    // Refunds the rest.
     shop.refund(&invoice, None);
     assert_eq!(refunded(&shop, &invoice), "100.00");
     refuse(None);
     refuse(Some("0.01"));
-    // What is put back may be refunded again; what is paid may not.
+    // A cancelled refund may be requested again, and a paid one not.
     shop.apply("refunds", &first, &["approve", "process", "pay"]);
     refuse(Some("0.01"));
     shop.apply("refunds", &second, &["reject"]);
@@ -138,7 +138,7 @@ fn refund_count_limit_includes_returned_refunds() {
     }
     assert_eq!(refunded(&shop, &invoice), "0.99");
     assert_eq!(shop.balance_fields(TEST, "EUR")[0], "99.01");
-    // Each invoice by itself.
+    // Each invoice has its own limit.
     let other = shop.fund(TEST, "100.00", "EUR");
     shop.refund(&other, None);
 }
@@ -168,7 +168,7 @@ fn concurrent_refunds_never_exceed_the_confirmed_amount() {
     );
 }
 
-/// Refundable is what is confirmed, in whatever status the invoice stands.
+/// The status of the invoice does not matter.
 #[test]
 fn only_confirmed_payments_can_be_refunded() {
     let shop = Shop::open();
@@ -191,7 +191,7 @@ fn only_confirmed_payments_can_be_refunded() {
     let refund = shop.request_refund(seen, None).expect(201).json();
     assert_eq!(refund["amount"], "10.00");
     assert_eq!(shop.get_invoice(seen)["status"], "underpaid");
-    // What was confirmed and has vanished is not refundable any more.
+    // A dropped payment is no longer refundable.
     shop.apply("refunds", refund["id"].as_str().unwrap(), &["cancel"]);
     shop.move_payment(&payment, "dropped");
     refuse(seen);
@@ -208,7 +208,7 @@ fn refund_may_make_the_balance_negative() {
         shop.balance_fields(LIVE, "EUR"),
         ["-90.00", "100.00", "-90.00", "-100.00"]
     );
-    // And nothing is paid out of less than nothing.
+    // A negative balance allows no payout.
     let all = shop.request_payout("all");
     all.assert_error(400, "below_minimum", Some("amount"));
     shop.apply("refunds", &refund, &["approve", "process", "pay"]);
@@ -233,12 +233,12 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
         .expect(201)
         .json();
     assert_eq!(refund["toAddress"], litecoin, "in its canonical form");
-    // Where none is named it is the same every time, and one that may be named.
+    // The default address is stable, and may also be given explicitly.
     let unnamed = || shop.read_refund(&shop.refund(&invoice, Some("1.00")))["toAddress"].clone();
     let fixed = unnamed();
     assert_eq!(unnamed(), fixed);
     to(Value::Null, fixed.as_str().unwrap()).expect(201);
-    // One of the main network does too; one of another chain or with a typing error does not.
+    // An address of the main network is accepted. An address of another chain, or one with a typing error, is not.
     to(Value::Null, "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9").expect(201);
     let ethereum = "0x52908400098527886E0F7030069857D2E4169EE7";
     for wrong in [ethereum, &litecoin[..40], "x"] {

@@ -1,4 +1,4 @@
-//! Sending by a command, from the side of the worker that runs it: what it tells, and who may act in between.
+//! Sending by a command, from the side of the worker that runs it: its outcomes, and who may act meanwhile.
 
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::progress::ignore_progress;
@@ -15,7 +15,7 @@ use coffer::store::Kind;
 use serde_json::json;
 use std::sync::Arc;
 
-/// The use cases beside a running shop, as a server in production has them.
+/// The service of a production server, on the file of a running shop.
 fn beside(shop: &Shop) -> Arc<Service> {
     let links = Links {
         public_url: shop.url().to_owned(),
@@ -34,14 +34,14 @@ fn beside(shop: &Shop) -> Arc<Service> {
     ))
 }
 
-/// Waits for a use case.
+/// Runs a future to its end.
 #[track_caller]
 fn done<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(work)
 }
 
-/// The code of a refusal.
+/// The code of an error.
 #[track_caller]
 fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
     match outcome.unwrap_err() {
@@ -53,7 +53,7 @@ fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
 const NOW: Time = Time(1_900_000_000_000);
 const PAYOUT: TransferKind = TransferKind::Payout;
 
-/// Approves a payout and gives it to the signer, which a sandbox has not.
+/// Approves a payout for the signer, because a sandbox has none.
 #[track_caller]
 fn approve_for_signer(shop: &Shop, id: &str) {
     shop.apply("payouts", id, &["approve"]);
@@ -62,7 +62,7 @@ fn approve_for_signer(shop: &Shop, id: &str) {
     ));
 }
 
-/// What the operator interface says that a command is at.
+/// State of the command, as the operator interface shows it.
 #[track_caller]
 fn sending(shop: &Shop, id: &str) -> serde_json::Value {
     let cookie = shop.sign_in("operator@sandbox.test");
@@ -73,12 +73,12 @@ fn sending(shop: &Shop, id: &str) -> serde_json::Value {
     payout["sending"].clone()
 }
 
-/// The form of a transaction of Solana, on which the payouts of these tests are sent.
+/// A well-formed transaction id of Solana, the chain of these payouts.
 fn signature(byte: u8) -> String {
     bs58::encode([byte; 64]).into_string()
 }
 
-/// A payout that a command was started for.
+/// Returns a payout whose command was started.
 #[track_caller]
 fn begun(shop: &Shop, service: &Arc<Service>) -> String {
     let id = shop.payout("20.00");
@@ -105,7 +105,7 @@ fn begun(shop: &Shop, service: &Arc<Service>) -> String {
     id
 }
 
-/// A step of the operator in production.
+/// Applies an operator action in production, and returns the response or the error.
 fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
     let serde_json::Value::Object(body) = body else {
         unreachable!("{body} is no object")
@@ -128,7 +128,7 @@ fn signer_response_settles_nothing_and_counts_once() {
     let service = beside(&shop);
     for is_sent in [true, false] {
         let id = begun(&shop, &service);
-        // Nobody else acts while it runs.
+        // While the command runs, other actions are rejected.
         for action in ["process", "pay", "fail", "cancel"] {
             let path = format!("/sandbox/payouts/{id}");
             let refused = shop.post(&path, None, json!({ "action": action }));
@@ -147,7 +147,7 @@ fn signer_response_settles_nothing_and_counts_once() {
             (None, Some(Sending::Declined))
         };
         assert_eq!((ended.txid, ended.sending), left);
-        // It has answered once, and is not run again.
+        // The command has responded and is not run again.
         assert_eq!(
             code(done(service.sent(NOW, PAYOUT, &id, "x"))),
             "invalid_transition"
@@ -163,7 +163,7 @@ fn signer_response_settles_nothing_and_counts_once() {
                 "paid",
             )
         } else {
-            // The signer signed nothing, so nobody has to insist.
+            // The signer signed nothing, so `force` is not needed.
             (json!({ "action": "fail", "reason": "no funds" }), "failed")
         };
         let ended = step(&service, &id, end);
@@ -201,7 +201,7 @@ fn signer_retry_runs_after_ten_minutes() {
         retry(later(11)).unwrap().dispatch.retry,
         Some((NOW, later(21)))
     );
-    // Nothing was signed, so it fails without being insisted on.
+    // Nothing was signed, so `force` is not needed.
     let failed = step(&service, &id, json!({ "action": "fail" }));
     assert!(failed.contains(r#""status":"failed""#), "{failed}");
     assert_eq!(service.next_retry(NOW).unwrap(), None);
@@ -245,12 +245,12 @@ fn unknown_outcome_waits_for_a_person() {
             code(done(service.sent(NOW, PAYOUT, &id, "no id"))),
             "invalid_request"
         );
-        // An id that no transaction of the chain has is kept, and settles nothing.
+        // An id that no transaction can have is stored and settles nothing.
         let answered = done(service.sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
         let reason = answered.dispatch.sending_reason.unwrap();
         assert!(reason.contains("deadbeef"), "{reason}");
         assert_eq!(sending(&shop, &id), "unknown");
-        // It is never begun again by itself, and a command that comes back late changes nothing.
+        // The command does not start again, and a late response changes nothing.
         assert!(service.to_send(NOW, 9).unwrap().is_empty());
         for late in [
             code(done(service.begin_sending(NOW, PAYOUT, &id))),
@@ -286,7 +286,7 @@ fn signer_run_interrupted_by_exit_has_unknown_outcome() {
     assert_eq!(done(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
 }
 
-/// Where real money is sent nothing is made up, and an address is one of the main network.
+/// In production no value is made up, and an address belongs to the main network.
 #[test]
 fn production_approval_requires_rate_and_fee() {
     let shop = Shop::open();

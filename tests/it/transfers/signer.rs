@@ -1,13 +1,13 @@
-//! The signer: what it is told, what becomes of what it answers, and that nothing is sent twice.
+//! The signer: its order, the effect of its response, and that no transfer is sent twice.
 
 use crate::support::installation::{ETHEREUM, Installation, start_count, with_signer};
 use serde_json::{Value, json};
 
-/// What is known of the newest payout.
+/// Query for the state of the newest payout.
 pub const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 
-/// A signer that notes its start, reads its order and answers this.
+/// Returns a signer that records its start, reads its order and writes this response.
 pub fn answering(served: &Installation, answer: &str) -> String {
     let script = format!(
         "echo started >> {}\ncat > {}\n{answer}",
@@ -17,7 +17,7 @@ pub fn answering(served: &Installation, answer: &str) -> String {
     served.program("signer", &script)
 }
 
-/// A signer that notes the id of each order, and answers it as soon as a test does.
+/// Returns a signer that records the id of each order, and responds when a test does.
 #[track_caller]
 pub fn waiting(served: &Installation) -> String {
     let folder = served.path("orders");
@@ -30,20 +30,20 @@ pub fn waiting(served: &Installation) -> String {
     served.program("signer", &script)
 }
 
-/// Has the signer of [`waiting`] answer an order with this text.
+/// Writes the response of the [`waiting`] signer to an order.
 #[track_caller]
 pub fn answer(served: &Installation, id: &str, text: &str) {
     std::fs::write(served.path("orders").join(id), text).unwrap();
 }
 
-/// Counts how often the signer of [`waiting`] was started for an order.
+/// Counts the starts of the [`waiting`] signer for an order.
 pub fn starts_for(served: &Installation, id: &str) -> usize {
     let started = served.path("orders").join("started");
     let started = std::fs::read_to_string(started).unwrap_or_default();
     started.lines().filter(|line| *line == id).count()
 }
 
-/// A payout as its merchant sees it.
+/// Returns a payout as its merchant sees it.
 #[track_caller]
 pub fn payout(served: &Installation, url: &str, id: &str) -> Value {
     let key = [("X-API-Key", served.key.as_str())];
@@ -125,7 +125,7 @@ fn signer_killed_with_the_server_is_not_run_again() {
         std::thread::yield_now();
     }
     running.process.kill();
-    // It sends, and nobody hears it.
+    // The signer sends after the server was killed.
     std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
     let running = served.start(&with_signer(&program));
     assert_eq!(

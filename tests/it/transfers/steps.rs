@@ -1,11 +1,11 @@
-//! The steps of payouts and refunds: every way to every end, what is booked on it, and every step there is not.
+//! Steps of payouts and refunds: every path to every end with its ledger entries, and every invalid step.
 
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
 const ACTIONS: [&str; 6] = ["approve", "process", "pay", "fail", "reject", "cancel"];
 
-/// Every way from the request to an end, with that end's status.
+/// Every path from the request to an end, with the final status.
 const WAYS: [(&[&str], &str); 6] = [
     (&["reject"], "rejected"),
     (&["cancel"], "cancelled"),
@@ -15,7 +15,7 @@ const WAYS: [(&[&str], &str); 6] = [
     (&["approve", "process", "pay"], "paid"),
 ];
 
-/// A fresh payout or refund of 20.00 out of 100.00 in the live balance.
+/// Requests a payout or refund of 20.00 from a live balance of 100.00.
 #[track_caller]
 fn fresh(shop: &Shop, kind: &str) -> String {
     let invoice = shop.fund(LIVE, "100.00", "EUR");
@@ -127,7 +127,7 @@ fn approval_fixes_rate_fee_and_coin_amount() {
     let shop = Shop::open();
     let id = fresh(&shop, "payouts");
     let approved = shop.apply("payouts", &id, &["approve"]);
-    // 20.00 at 150 less 0.000005, rounded down to eight places.
+    // 20.00 at 150, minus 0.000005, rounded down to eight places.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(
         terms,
@@ -146,7 +146,7 @@ fn approval_rejects_a_fee_that_leaves_nothing() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     let to = "0x52908400098527886E0F7030069857D2E4169EE7";
-    // 0.92 is one coin, and so much is the network's fee.
+    // 0.92 is one coin, which equals the network fee.
     let body =
         json!({ "invoice": invoice, "amount": "0.92", "asset": "USDC-ERC20", "toAddress": to });
     let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();

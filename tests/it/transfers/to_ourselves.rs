@@ -1,4 +1,4 @@
-//! Deposit addresses of this service are no destinations, and no address that money is sent to is handed out.
+//! Own deposit addresses are no destinations, and destinations are not handed out.
 
 use crate::chain::till::Till;
 use crate::operator::wallets::{EVM, parse_output, wallet};
@@ -11,13 +11,13 @@ use coffer::domain::chain::Chain;
 use coffer::domain::wallet::{WalletHints, read};
 use serde_json::{Value, json};
 
-/// The address of the wallet at an index.
+/// Derives the address of the wallet at an index.
 fn address(index: u32) -> String {
     let wallet = read(Chain::Ethereum, EVM, &WalletHints::default()).unwrap();
     wallet.receiving().unwrap().derive(index).unwrap().address
 }
 
-/// Sets where payouts on a chain go.
+/// Sets the payout address of a chain.
 #[track_caller]
 fn pays_out_to(
     served: &Installation,
@@ -48,7 +48,7 @@ fn payout_address_cannot_be_a_next_wallet_address() {
                 answer.text
             );
         }
-        // However its letters are written.
+        // The case of the letters does not matter.
         let small = address(7).to_ascii_lowercase();
         pays_out_to(&served, &running, chain, &small).assert_error(
             400,
@@ -57,7 +57,7 @@ fn payout_address_cannot_be_a_next_wallet_address() {
         );
         pays_out_to(&served, &running, chain, &address(1006)).expect(200);
     }
-    // It moves on with the wallet.
+    // The checked range moves with the wallet.
     served
         .open_file()
         .execute("update wallets set next_index = 6 where id is not null", [])
@@ -99,7 +99,7 @@ fn imported_addresses_and_destinations_are_disjoint() {
 fn approval_checks_the_destination_again() {
     let served = Installation::new();
     let running = served.start(&[]);
-    // It was set before the wallet was added, and requested before that, too.
+    // The address was set and the payout requested before the wallet was added.
     let id = served.requested_payout_in(&running, ["ETH", "ethereum", &address(3)]);
     parse_output(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
     let path = format!("/dashboard/api/payouts/{id}");
@@ -107,7 +107,7 @@ fn approval_checks_the_destination_again() {
     refused.assert_error(400, "invalid_request", Some("toAddress"));
     let reject = json!({ "action": "reject" });
     running.operator_request("POST", &path, &reject).expect(200);
-    // Nor can the next one be requested.
+    // The next payout cannot be requested.
     let url = format!("{}/v1/payouts", running.url);
     let key = [("X-API-Key", served.key.as_str())];
     let next = send(&agent(), "POST", &url, &key, r#"{"amount": "20.00"}"#);
@@ -121,7 +121,8 @@ fn wallet_skips_a_payout_destination() {
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
     let till = Till::of_accounts("ethereum", &node.url, token);
-    // Set before the wallet came near: one as a payout address, one as a destination of long ago.
+    // The addresses were set when the wallet was far from them: a payout address, and the destination of an old
+    // transfer.
     let conn = till.served.open_file();
     conn.execute(
         "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",
@@ -135,7 +136,7 @@ fn wallet_skips_a_payout_destination() {
     let given = |_: usize| till.invoice(&running, "ETH")["depositAddress"].clone();
     let addresses: Vec<Value> = (0..2).map(given).collect();
     assert_eq!(addresses, [json!(address(0)), json!(address(2))]);
-    // A handed-out address is no destination of a refund either.
+    // A handed-out address is no destination of a refund.
     let invoice = till.invoice(&running, "ETH");
     let path = format!("/dashboard/api/accounts/{}/refunds", till.served.account);
     let body = json!({ "invoice": invoice["id"], "asset": "ETH", "toAddress": address(0) });

@@ -1,4 +1,4 @@
-//! Sent by a person: ids that are invented, of other transactions, or not entered at all.
+//! Transfers sent by a person: unknown ids, ids of other transactions, and no ids.
 
 use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, USDC};
 use crate::support::anvil::address_word;
@@ -31,7 +31,7 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     merchant.pass(6 * HOUR_MS - 10 * MINUTE_MS);
     merchant.mine(1);
     both.iter().for_each(|sent| merchant.waits(sent));
-    // A node without a new block starts no deadline.
+    // Without a new block, no deadline starts.
     merchant.pass(HOUR_MS);
     merchant.look();
     both.iter().for_each(|sent| merchant.waits(sent));

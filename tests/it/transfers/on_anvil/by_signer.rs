@@ -1,4 +1,4 @@
-//! Sent by the signer for Ethereum.
+//! Transfers sent by the signer for Ethereum.
 
 use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, Sent, USDC};
 use crate::process::deploy::signer::{CHAIN_ID, Signer};
@@ -12,8 +12,8 @@ use std::process::Command;
 
 const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 
-/// Opens a shop with the signer; it notes each order that it has read, and waits at its gate until that can be read.
-/// `None` where the machine lacks a part.
+/// Opens a shop with a signer that records each order and waits until its gate file is readable. `None` where the
+/// machine lacks a part.
 #[track_caller]
 pub(super) fn with_signer() -> Option<Merchant> {
     let node = Node::start(CHAIN_ID, UNTESTED)?;
@@ -45,7 +45,7 @@ pub(super) fn with_signer() -> Option<Merchant> {
     has_signer.then_some(merchant)
 }
 
-/// Opens a shop whose signer answers as soon as the test does; `None` where the machine has no anvil.
+/// Opens a shop whose signer responds when the test says so; `None` where the machine has no anvil.
 #[track_caller]
 pub(super) fn with_answers(untested: &str) -> Option<Merchant> {
     let node = Node::start(CHAIN_ID, untested)?;
@@ -58,7 +58,7 @@ pub(super) fn with_answers(untested: &str) -> Option<Merchant> {
 }
 
 impl Merchant {
-    /// A transfer in processing; the signer of [`with_answers`] runs.
+    /// Returns a transfer in processing, for which the signer of [`with_answers`] runs.
     #[track_caller]
     pub(super) fn begun(&mut self, of: (&str, &'static str)) -> Sent {
         let sent = self.approved(of, self.sent_by);
@@ -66,7 +66,7 @@ impl Merchant {
         sent
     }
 
-    /// Has an approved transfer processed by hand, or waits until the signer of [`with_answers`] runs.
+    /// Processes an approved transfer by hand, or waits until the signer of [`with_answers`] runs.
     #[track_caller]
     pub(super) fn hand_over(&self, of: &Sent) {
         if self.sent_by == "hand" {
@@ -76,7 +76,7 @@ impl Merchant {
         }
     }
 
-    /// Enters a transaction by hand, or has the signer of [`with_answers`] answer it.
+    /// Enters a transaction id by hand, or as the response of the signer of [`with_answers`].
     #[track_caller]
     pub(super) fn attach(&self, of: &Sent, txid: &str) {
         if self.sent_by == "hand" {
@@ -86,18 +86,18 @@ impl Merchant {
         assert_eq!(self.answered(of), txid);
     }
 
-    /// Has the signer of [`with_answers`] answer this.
+    /// Writes the response of the signer of [`with_answers`].
     #[track_caller]
     pub(super) fn answer(&self, of: &Sent, text: &str) {
         answer(&self.till.served, &of.id, text);
     }
 
-    /// Counts how often the signer of [`with_answers`] was started for a transfer.
+    /// Counts the starts of the signer of [`with_answers`] for a transfer.
     pub(super) fn starts_for(&self, of: &Sent) -> usize {
         starts_for(&self.till.served, &of.id)
     }
 
-    /// Waits until the signer has answered; the transaction.
+    /// Waits until the signer has responded, and returns the transaction id.
     #[track_caller]
     pub(super) fn answered(&self, of: &Sent) -> String {
         let txid = format!(
@@ -118,7 +118,7 @@ impl Merchant {
         found
     }
 
-    /// Balance of a destination in its coin.
+    /// Returns the balance of the destination in its coin.
     #[track_caller]
     pub(super) fn received(&self, of: &Sent) -> u128 {
         if of.asset == ETH {
@@ -132,7 +132,7 @@ impl Merchant {
         self.till.served.path("gate")
     }
 
-    /// Waits until the signer was started so often, and has ended.
+    /// Waits until the signer has started so often, and no run is left.
     #[track_caller]
     fn has_run(&self, starts: usize) {
         assert!(polling::until(|| self.starts() == starts));
@@ -140,7 +140,7 @@ impl Merchant {
         self.till.served.poll(running, &["0"]);
     }
 
-    /// How often the signer was started.
+    /// Counts the starts of the signer.
     pub(super) fn starts(&self) -> usize {
         start_count(&self.till.served.path("noted"))
     }
@@ -201,7 +201,7 @@ fn signer_that_outlives_the_server_is_not_run_again() {
         std::fs::remove_file(merchant.gate()).unwrap();
         std::fs::write(merchant.gate(), "").unwrap();
         merchant.mine(FINAL);
-        // It is found by its exact amount.
+        // The exact amount finds the transaction.
         let paid = merchant.until(&sent, "paid", "settled", "");
         let txid = paid["txid"].as_str().unwrap();
         merchant.is_paid(&sent, txid);
@@ -239,7 +239,7 @@ fn lost_signer_transaction_does_not_fail_later_ones() {
         if round == 1 {
             merchant.pass(24 * HOUR_MS);
         } else {
-            // A person sends something else with the nonce.
+            // A person uses the nonce for another transaction.
             merchant.pass(6 * MINUTE_MS);
             let nobody = merchant.destination();
             merchant.send(ETH, &nobody, 1);

@@ -1,4 +1,4 @@
-//! Money that arrives after the end of a transfer, or that is too much.
+//! Payments that arrive after a transfer has ended, and payments of too much.
 
 use super::by_signer::with_answers;
 use super::{ETH, FINAL, Merchant, USDC, by_each};
@@ -17,7 +17,7 @@ fn arrives(merchant: &mut Merchant) {
     }
 }
 
-/// Cancels and fails one transfer of each kind, each of which something arrives for then.
+/// Cancels and fails transfers of each kind, and pays them afterwards.
 #[track_caller]
 fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
@@ -34,7 +34,8 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
         .node
         .ask("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
-    // By hand the other one is never entered, and the first one waits. The signer's are dropped.
+    // By hand, one failed transfer has no transaction and the other one waits. With the signer, both were sent and
+    // dropped.
     let other = if is_by_hand {
         merchant.processing((first, USDC))
     } else {
@@ -60,7 +61,7 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
     for sent in &all[..3] {
         merchant.send_it(sent);
     }
-    // As soon as it is seen, or once it is final.
+    // The review opens at the first sight of a payment, or when the payment is final.
     merchant.mine(1);
     for sent in &all[..3] {
         let status = &merchant.read(sent)["status"];
@@ -94,7 +95,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed() {
     }
 }
 
-/// Sends more than a percent too much for one transfer of each kind, and exactly a percent too much for a third one.
+/// Pays one transfer of each kind by more than 1 percent too much, and a third by exactly 1 percent.
 #[track_caller]
 fn too_much(merchant: &mut Merchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];

@@ -1,11 +1,11 @@
-//! Transactions that wait, are lost, replaced, or reorganised out of the chain.
+//! Transactions that wait, are dropped, replaced or reorganised.
 
 use super::{ETH, FINAL, HOUR_MS, Merchant, Sent, USDC, by_each};
 use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds whose transactions are lost on ethereum";
 
-/// Asserts that a transfer in processing fails only with force.
+/// Asserts that a transfer in processing fails only with `force`.
 #[track_caller]
 fn needs_force(merchant: &Merchant, of: &Sent) {
     let refused = merchant.act(of, &json!({ "action": "fail" }));
@@ -36,7 +36,7 @@ fn dropped(merchant: &mut Merchant) {
         );
         needs_force(merchant, sent);
     }
-    // Others take their nonces.
+    // Other transactions use their nonces.
     let nobody = merchant.destination();
     both.iter()
         .for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
@@ -49,7 +49,7 @@ fn dropped(merchant: &mut Merchant) {
         merchant.act(sent, &json!({ "action": "fail" })).expect(200);
         merchant.was_told(sent, "failed");
     }
-    // Others arrive after the end.
+    // Payments arrive after the transfers ended.
     both.iter().for_each(|sent| drop(merchant.send_it(sent)));
     merchant.mine(1);
     for sent in &both {
@@ -78,7 +78,8 @@ fn replaced(merchant: &mut Merchant) {
     }
 }
 
-/// Replaces four transactions that wait: two by others that pay, one by another that pays nobody, and one by less.
+/// Replaces four pending transactions: two by others that pay, one by one that pays elsewhere, and one by one that
+/// pays less.
 #[track_caller]
 fn replaced_at_once(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
     let (all, old) = merchant.attached(kinds);
@@ -117,7 +118,7 @@ fn replaced_at_once(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
         merchant.act(sent, &json!({ "action": "fail" })).expect(200);
         merchant.was_told(sent, "failed");
     }
-    // The one that pays less is proposed.
+    // The transaction that pays less is proposed.
     assert_eq!(merchant.read(&all[3])["proposals"][0]["txid"], new[3]);
     let received = [0, 1, 2, 3].map(|at: usize| all[at].units - merchant.received(&all[at]));
     assert_eq!(received, [0, 0, all[2].units, 1]);
@@ -133,7 +134,7 @@ fn reorganised(merchant: &mut Merchant) {
     let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.sent(of));
     let (both, txids): (Vec<Sent>, Vec<String>) = both.into_iter().unzip();
     let raws = raws(merchant, &txids);
-    // By hand one is entered, the other one is found.
+    // By hand, one transaction is entered and the other is found.
     if merchant.sent_by == "hand" {
         merchant.enter(&both[0], &txids[0]);
     }
@@ -152,7 +153,7 @@ fn reorganised(merchant: &mut Merchant) {
     }
 }
 
-/// The signed bytes of transactions.
+/// Returns the signed bytes of transactions.
 #[track_caller]
 fn raws(merchant: &Merchant, txids: &[String]) -> Vec<serde_json::Value> {
     let raw = |txid: &String| {
@@ -177,7 +178,7 @@ fn lost_paid_transaction_is_reviewed_until_resolved() {
 }
 
 fn gone(merchant: &mut Merchant) {
-    // Paid before it is final: an operator may say so.
+    // The operator's settings confirm payments before they are final.
     let tiers = json!({ "confirmations": { ETH: [{ "confirmations": 2 }], USDC: [{ "confirmations": 2 }] } });
     merchant
         .running()
@@ -190,7 +191,8 @@ fn gone(merchant: &mut Merchant) {
     }
 }
 
-/// Takes the blocks of three paid transfers back: the first comes back, the second is sent again, the third is booked back.
+/// Reorganises the blocks of three paid transfers: the first returns, the second is sent again, and the third is
+/// reversed.
 #[track_caller]
 fn gone_and_mended(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
     let before = merchant.node.ask("evm_snapshot", json!([]));
@@ -211,7 +213,7 @@ fn gone_and_mended(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
     merchant.end_review(&all[2], "gone", "adjust").expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
-    // The first comes back, and another one was sent for the second before its id is entered.
+    // The first transaction returns. A new one is sent for the second transfer before its id is entered.
     send_again(merchant, &raws[..1]);
     let other = merchant.send_it(&all[1]);
     merchant.mine(2);
@@ -219,13 +221,13 @@ fn gone_and_mended(merchant: &mut Merchant, kinds: &[(&str, &'static str)]) {
     merchant.look();
     let settled = [txids[0].clone(), other, txids[2].clone()];
     merchant.are_paid(&all, &settled);
-    // What is final changes nothing more.
+    // Finality changes nothing more.
     for _ in 0..2 {
         merchant.mine(FINAL);
         merchant.are_paid(&all, &settled);
     }
     assert_eq!(merchant.balance(), adjusted);
-    // What was booked back arrives after all.
+    // The reversed transaction arrives after all.
     send_again(merchant, &raws[2..]);
     merchant.mine(2);
     let problem = "is confirmed again, after its amount was booked back";

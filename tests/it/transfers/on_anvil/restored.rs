@@ -1,4 +1,4 @@
-//! Payouts and refunds that a restore holds: what was sent since the copy is proposed, and never taken.
+//! Payouts and refunds held after a restore: transactions sent since the copy are proposed, but not matched.
 
 use super::by_signer::with_answers;
 use super::{ETH, FINAL, Merchant, Sent, USDC};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
 
-/// Transfers of which a copy was taken at different steps, and the transactions that were sent for them since.
+/// Transfers at different steps of a copy, with the transactions sent since.
 struct Copied {
-    /// The second transaction is of another amount.
+    /// The second transaction has another amount.
     requested: (Sent, [String; 2]),
     approved: (Sent, String),
     processing: (Sent, String),
@@ -33,7 +33,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
     }
 }
 
-/// Has each kind of transfer sent after a copy was taken, and goes back to the copy.
+/// Takes a copy, sends a transfer at each step, and restores the copy.
 #[track_caller]
 fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
     let kind = |place: usize| {
@@ -45,7 +45,7 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
         merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.is_reviewed(&unsent, "the signer sent nothing: low funds");
     }
-    // The signer is busy with this one while the next is approved for it.
+    // The signer is busy with this transfer while the next is approved.
     let processing = merchant.begun(kind(2));
     let approved = merchant.approved(kind(1), merchant.sent_by);
     let to = merchant.destination();
@@ -62,7 +62,7 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
         merchant.attach(&of, &txid);
         (of, txid)
     });
-    // Of any amount, as nobody knows what was approved.
+    // A transfer without approval has no fixed amount, so any amount is proposed.
     let (requested, _) = &paid[2];
     let other = merchant.send(requested.asset, &requested.to, 7_000);
     merchant.mine(FINAL);
@@ -72,7 +72,7 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
     let told = merchant.restore(copy);
     for (of, txid) in &paid {
         let line = told.lines().find(|line| line.contains(&of.id)).unwrap();
-        // The address is written with its checksum.
+        // Addresses are printed with their checksum.
         let line = line.to_lowercase();
         for named in [&of.to, txid, "is paid in the replaced file"] {
             assert!(line.contains(named), "{line}");
@@ -88,7 +88,7 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
     }
 }
 
-/// Those that the copy has as requested and approved take nothing but `release`.
+/// Asserts that transfers requested or approved in the copy accept only `release`.
 #[track_caller]
 fn held_before_it_was_sent(merchant: &mut Merchant, copied: &Copied) {
     let (requested, sent) = &copied.requested;
@@ -112,11 +112,11 @@ fn held_before_it_was_sent(merchant: &mut Merchant, copied: &Copied) {
             .act(of, &json!({ "action": "release" }))
             .expect(200);
     }
-    // They were sent, which a person says now.
+    // The operator states that they were sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.act(requested, &reason).expect(200);
     if merchant.sent_by == "signer" {
-        // An arrival since the copy holds the signer until a person decides.
+        // A transaction that arrived since the copy holds the signer until the operator decides.
         merchant.look();
         merchant.until(approved, "approved", "waiting", "");
         started_once(merchant, copied);
@@ -128,7 +128,7 @@ fn held_before_it_was_sent(merchant: &mut Merchant, copied: &Copied) {
     merchant.enter(approved, txid);
 }
 
-/// Those that the copy has as processing take `pay`, and `fail` with force.
+/// Asserts that transfers processing in the copy accept `pay`, and `fail` with force.
 #[track_caller]
 fn held_while_it_was_sent(merchant: &mut Merchant, copied: &Copied, payout: usize) {
     let (processing, txid) = &copied.processing;
@@ -150,7 +150,7 @@ fn held_while_it_was_sent(merchant: &mut Merchant, copied: &Copied, payout: usiz
     merchant.is_paid(approved, txid);
 }
 
-/// Fails one that was never sent: with proof where the payout is the first of a copy, else with force.
+/// Fails a transfer that was never sent: with proof if the payout is the first of a copy, otherwise with force.
 #[track_caller]
 fn fail(merchant: &mut Merchant, of: &Sent, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
@@ -169,7 +169,7 @@ fn fail(merchant: &mut Merchant, of: &Sent, payout: usize) {
     merchant.act(of, &json!({ "action": "fail" })).expect(200);
 }
 
-/// Asserts that the signer was started once for each transfer that is its own.
+/// Asserts that the signer was started once for each of its transfers.
 #[track_caller]
 fn started_once(merchant: &Merchant, copied: &Copied) {
     let starts = usize::from(merchant.sent_by == "signer");
@@ -179,7 +179,7 @@ fn started_once(merchant: &Merchant, copied: &Copied) {
     }
 }
 
-/// The transactions that are proposed for a transfer, newest first.
+/// Returns the transactions proposed for a transfer, newest first.
 #[track_caller]
 fn proposed(now: &Value) -> Vec<&str> {
     let proposals = now["proposals"].as_array().unwrap().iter();
@@ -187,7 +187,7 @@ fn proposed(now: &Value) -> Vec<&str> {
 }
 
 impl Merchant {
-    /// Goes back to a copy of the file, and starts the server; the output of the command.
+    /// Restores a copy of the file, starts the server, and returns the output of the command.
     #[track_caller]
     fn restore(&mut self, copy: &str) -> String {
         self.running.take().unwrap().process.kill();

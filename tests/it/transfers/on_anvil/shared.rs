@@ -1,4 +1,4 @@
-//! One transaction and several transfers: outputs are shared out, and each counts once.
+//! One transaction for several transfers: each output pays one transfer.
 
 use super::{ETH, FINAL, Merchant, Sent, USDC};
 use crate::process::deploy::signer::CHAIN_ID;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 const UNTESTED: &str = "transactions that pay several transfers on ethereum";
 
-/// Sends the token to each of these in one transaction, exactly their amounts; its id.
+/// Sends the exact token amounts of these transfers in one transaction, and returns its id.
 #[track_caller]
 fn batch(merchant: &Merchant, to: &[&Sent]) -> String {
     let number = |number: u128| format!("{number:064x}");
@@ -32,7 +32,7 @@ fn each_log_of_a_transaction_pays_one_transfer() {
         [(); 2].map(|()| merchant.processing_to(("refunds", USDC), first.to.clone()));
     merchant.node.hold(true);
     let txid = batch(&merchant, &[&payout, &first, &second]);
-    // None of it is seen yet.
+    // None of these transactions is seen yet.
     for sent in [&payout, &first, &second, &third] {
         merchant.enter(sent, &txid);
     }

@@ -1,4 +1,4 @@
-//! Native coin that a contract sent, behind a node that tells nothing of it.
+//! Native coin sent by a contract, read through a node without traces.
 
 use super::{ETH, FINAL, Merchant};
 use crate::process::deploy::signer::CHAIN_ID;
@@ -43,7 +43,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
             "{found}"
         );
     }
-    // A person has looked; and what is final is read again, by a node that tells.
+    // A person confirms the payment. Then a node with traces reads the final blocks again.
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
     merchant.act(&both[0], &counted).expect(200);
     proxy.clear_faults();
