@@ -1,4 +1,4 @@
-//! `coffer audit`: nothing is found in a file that is right, and each fault that is planted is.
+//! `coffer audit`: it accepts a correct file and finds each planted fault.
 
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
@@ -14,7 +14,7 @@ pub fn audit(file: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// The rules of what is found, each line whole.
+/// Returns the findings of the audit, one line each.
 #[track_caller]
 pub fn findings(file: &Path) -> Vec<String> {
     let output = audit(file);
@@ -32,13 +32,13 @@ pub fn findings(file: &Path) -> Vec<String> {
     lines
 }
 
-/// A shop in whose file everything has happened once.
+/// A shop whose file has every kind of row.
 pub fn shop() -> Shop {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     shop.advance("1s");
-    // One that expires, one cancelled, one underpaid, one paid and reorganised and confirmed again, one lost.
+    // Invoices that are expired, cancelled, underpaid, confirmed again after a reorg, and failed after one.
     shop.invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
     let cancelled = shop.invoice("10.00", json!({ "asset": "BTC" }));
     shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
@@ -54,10 +54,10 @@ pub fn shop() -> Shop {
             shop.advance("1s");
         }
     }
-    // Still on its way.
+    // A payment that is not confirmed yet.
     let invoice = shop.invoice("40.00", json!({ "asset": "LTC" }));
     shop.pay(json!({ "invoice": invoice["id"] }));
-    // Money out, to every end.
+    // Payouts and refunds with every end.
     let funded = shop.fund(LIVE, "500.00", "EUR");
     for end in [
         &["approve", "process", "pay"][..],
@@ -71,7 +71,6 @@ pub fn shop() -> Shop {
     }
     shop.payout("20.00");
     shop.refund(&funded, Some("5.00"));
-    // Customers.
     let path = "/v1/customers/anna/addresses";
     shop.post(path, Some(TEST), json!({})).expect(201);
     let path = "/v1/customers/anna/simulate";
@@ -82,7 +81,7 @@ pub fn shop() -> Shop {
     shop
 }
 
-/// A fault, and the beginning of the line that tells of it.
+/// A statement that plants a fault, and the beginning of its finding.
 type Fault = (&'static str, &'static str);
 
 const FAULTS: [Fault; 36] = [
@@ -153,7 +152,7 @@ fn audit_finds_each_planted_fault() {
     source
         .execute("vacuum into ?1", [original.to_str().unwrap()])
         .unwrap();
-    // Where a constraint would refuse the fault, it is planted into tables without constraints.
+    // Removes all constraints, so that each fault can be planted.
     let bare = Connection::open(&original).unwrap();
     let tables: Vec<(String, String)> = bare
         .prepare(
@@ -172,7 +171,7 @@ fn audit_finds_each_planted_fault() {
         bare.execute_batch(&copy).unwrap();
     }
     drop(bare);
-    // Nothing is planted yet, but tables that are not as coffer made them.
+    // So far, only the schema differs.
     let bare = findings(&original);
     assert!(
         bare.iter().all(|line| line.starts_with("rule 6: ")),

@@ -1,12 +1,12 @@
-//! `coffer audit` of what a chain that is followed has left in the file: each rule is broken by SQL, and named.
+//! `coffer audit` of followed chains: each rule is broken by SQL, and its finding named.
 
 use super::audit::findings;
 use crate::support::Shop;
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 
-/// Litecoin was read up to block 300, with all hashes from 298 on; ethereum up to 90, of which 82 is final. Both have money:
-/// in a block that is kept, and below all of them.
+/// Litecoin was read up to block 300, with all hashes from 298 on. Ethereum was read up to block 90, and 82 is final.
+/// Both have payments in a stored block and below all stored blocks.
 const FOLLOWED: &str = "
 insert into chain_cursors (chain, network, height, hash, time, complete_height, complete_hash, head_height, head_time, stepped_at)
   values ('litecoin', 'regtest', 300, 'l300', 0, 300, 'l300', 300, 0, 0),
@@ -23,12 +23,12 @@ insert into observations (seq, mode, chain, txid, position, asset, address, amou
 insert into own_transfers (id, observation) select 'own ' || seq, seq from observations where seq > 100;
 ";
 
-/// Each fault, and what is told of it: the beginning of the line, and a part.
+/// A fault, the beginning of its finding, and a part of it.
 const FAULTS: [(&str, &str, &str); 14] = [
     ("delete from own_transfers where observation = 101", "rule 5: observation 101", "of 0 owners"),
     ("insert into unmatched_payments (id, observation, reason) values ('u', 101, 'unknown_address')",
         "rule 5: observation 101", "of 2 owners"),
-    // Given away, and nobody has it.
+    // Assigned, but without a payment or deposit.
     ("insert into unmatched_payments (id, observation, reason, outcome, resolved_at)
         values ('u', 101, 'unknown_address', 'assigned', 1); delete from own_transfers where observation = 101",
         "rule 5: observation 101", "of 0 owners"),
@@ -53,15 +53,15 @@ const FAULTS: [(&str, &str, &str); 14] = [
         where seq = 101", "rule 7: observation 101", "block 299 l298"),
 ];
 
-/// What is no fault.
+/// Changes without a finding.
 const RIGHT: [&str; 4] = [
-    // A rescan is ordered, or the chain is stopped: the cursors wait.
+    // A rescan is ordered, or the chain is stopped, so the cursors wait.
     "insert into rescans (chain, from_height, next_height, asked_at) values ('ethereum', 80, 80, 0);
      update chain_cursors set complete_height = 81, complete_hash = 'e81' where chain = 'ethereum'",
     "update chain_cursors set stopped = 'why', complete_hash = 'other' where chain = 'litecoin'",
-    // It could not be taken back: doctor says so.
+    // A payment that could not be reversed is reported by `doctor`.
     "update observations set block_height = null, block_hash = null, unbookable_at = 1 where seq = 101",
-    // Simulated money is in no block.
+    // Simulated payments have no block.
     "insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at, confirmed_at)
        values (106, 'test', 'litecoin', 't6', 0, 'LTC', 'a', '1', 'confirmed', 0, 0);
      insert into own_transfers (id, observation) values ('own 106', 106)",

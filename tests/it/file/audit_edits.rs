@@ -1,11 +1,11 @@
-//! Edits by somebody who can write to the file, each of which `coffer audit` finds.
+//! Edits by a person with write access to the file: `coffer audit` finds each.
 
 use super::audit::{findings, shop};
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 use std::process::Command;
 
-/// Makes an edit in a copy of a file in which everything has happened, and expects a finding that begins and ends like this.
+/// Makes an edit in a copy of a file with every kind of row, and expects a finding with this beginning and end.
 #[track_caller]
 fn is_found(edit: &str, begin: &str, end: &str) {
     let shop = shop();
@@ -38,7 +38,7 @@ fn edited_amount_of_an_approved_transfer_is_found() {
 
 #[test]
 fn edited_amount_and_rate_of_an_approved_transfer_are_found() {
-    // 25.00 EUR at 1.50 for one SOL, in place of 150.
+    // 25.00 EUR at 1.50 for one SOL, instead of 150.
     let edit = "update transfers set amount_crypto = '16666661666', rate = '1.5' where status = 'failed' and kind = 'payout'";
     is_found(edit, "rule 8: payout ", "by its approval in the audit log");
 }

@@ -1,5 +1,5 @@
-//! Accounts, keys, users, wallets, pools, payout addresses and settings: the audit log has a hash of each, and an edit that
-//! it does not know is found.
+//! Accounts, keys, users, wallets, pools, payout addresses and settings: the audit log has a hash of each value, so
+//! an edit is found.
 
 use super::audit::findings;
 use super::old_files::{as_of, column, opened};
@@ -33,13 +33,13 @@ fn changed() -> OperatorInterface {
     }
     let account = format!("accounts/{}", interface.account);
     operator("PATCH", &account, json!({ "payoutDailyLimit": "500.00" }));
-    // The interface's other users are written beside the server.
+    // The other users of the interface were written beside the server.
     record_direct_writes(interface.shop.file());
     assert_eq!(findings(interface.shop.file()), Vec::<String>::new());
     interface
 }
 
-/// Expects a finding that begins like this after an edit of a copy; none where that is empty.
+/// Edits a copy and expects a finding with this beginning, or none if it is empty.
 #[track_caller]
 fn is_found(original: &Path, edit: &str, begin: &str) {
     let scratch = Scratch::new();

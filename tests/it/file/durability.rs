@@ -1,6 +1,6 @@
-//! What was acknowledged survives `kill -9`: a sandbox is killed ten times while ten thousand invoices are made.
+//! Acknowledged writes survive `kill -9`: a sandbox is killed ten times while ten thousand invoices are created.
 //!
-//! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
+//! Invariant: a kill follows a number of responses, not a time.
 
 use crate::support::process::{Process, start_sandbox};
 use crate::support::{TEST, agent, send};
@@ -12,22 +12,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex};
 
-/// Invoices to be made.
+/// Number of invoices to create.
 const INVOICES: usize = 10_000;
-/// How often the process is killed.
+/// Number of kills.
 const KILLS: usize = 10;
-/// Answers between two kills.
+/// Number of responses between two kills.
 const SHARE: usize = 900;
-/// Connections at once.
+/// Number of concurrent connections.
 const CLIENTS: usize = 32;
 
-/// An acknowledged creation: its Idempotency-Key and the id that was answered.
+/// An acknowledged creation: its idempotency key and the id of the response.
 type Answered = (String, String);
 
-/// Which process there is, for clients that wait for the next one. Dropping it tells them that there will be none.
+/// Tells the clients, when dropped, that no further process follows.
 struct Generations<'a>(&'a Generation);
 
-/// The number and the url of the present process.
+/// Number and URL of the present process, for clients that wait for the next one.
 #[derive(Default)]
 struct Generation {
     present: Mutex<(usize, Option<String>)>,
@@ -35,14 +35,14 @@ struct Generation {
 }
 
 impl Generation {
-    /// This is the process to ask now; nothing: there is none any more.
+    /// Announces the next process; `None` if there is none.
     fn begin(&self, url: Option<String>) {
         let mut present = self.present.lock().unwrap();
         *present = (present.0.saturating_add(1), url);
         self.changed.notify_all();
     }
 
-    /// Waits for a process later than this one; its number and its url.
+    /// Waits for a process after this number, and returns its number and URL.
     fn after(&self, number: usize) -> Option<(usize, String)> {
         let present = self.present.lock().unwrap();
         let later = self.changed.wait_while(present, |now| now.0 <= number);
@@ -57,7 +57,7 @@ impl Drop for Generations<'_> {
     }
 }
 
-/// Makes invoices until there are enough, each with a key of its own; where no answer comes, the same again from the
+/// Creates invoices until there are enough, each with its own idempotency key. Without a response, retries with the
 /// next process.
 fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<Answered>) {
     let agent = agent();
@@ -89,7 +89,7 @@ fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<Answere
     }
 }
 
-/// The whole of a 201; nothing where the process was gone before it was.
+/// Posts JSON; `None` if no complete 201 arrived.
 fn try_send(
     agent: &ureq::Agent,
     url: &str,
@@ -106,7 +106,7 @@ fn try_send(
     Some(text)
 }
 
-/// Kills the process again and again while answers arrive, looks into the file, and starts the next one.
+/// Kills the process repeatedly while responses arrive, checks the file, and starts the next process.
 fn reap(
     file: &Path,
     generation: &Generation,
@@ -114,7 +114,7 @@ fn reap(
 ) -> BTreeMap<String, String> {
     let path = file.to_str().unwrap();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
-    // Nobody listens there: each delivery's first attempt fails, and it stays pending.
+    // The endpoint does not exist: the first attempt of each delivery fails, and the delivery stays pending.
     let body = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &body).expect(200);
@@ -137,14 +137,14 @@ fn reap(
     acknowledged
 }
 
-/// The next process on the same file.
+/// Starts the next process on the same file.
 fn restarted(path: &str, generation: &Generation) -> Process {
     let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
     generation.begin(Some(url));
     process
 }
 
-/// Looks into a file that no process has open: what was acknowledged is there, and nothing is half there.
+/// Checks a closed file: acknowledged invoices are stored, and none is incomplete.
 #[track_caller]
 fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
@@ -186,24 +186,23 @@ fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
     assert_eq!(count(&db, torn), 0, "attempts and their deliveries agree");
 }
 
-/// How many invoices, events, deliveries and kept answers there are.
+/// Number of invoices, events, deliveries and stored responses.
 fn counts(db: &Connection) -> [usize; 4] {
     ["invoices", "events", "deliveries", "idempotency"]
         .map(|table| count(db, &format!("select count(*) from {table}")))
 }
 
-/// A number that a statement answers.
 fn count(db: &Connection, statement: &str) -> usize {
     let number: i64 = db.query_row(statement, [], |row| row.get(0)).unwrap();
     usize::try_from(number).unwrap()
 }
 
-/// A folder that is removed with what is in it.
+/// A folder that is removed with its content.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What stays behind in the folder for temporary files does no harm.
+        // A failure here only leaves a temporary folder behind.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

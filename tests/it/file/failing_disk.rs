@@ -1,6 +1,6 @@
-//! A disk that is full, and one that fails: what was acknowledged stays, what cannot be kept is not acknowledged.
+//! Full and failing disks: acknowledged writes stay, and other writes are rejected.
 //!
-//! The disk is the system's, with a library in front of it (`support/disk.c`) that fails when a file tells it to.
+//! A preloaded library (`support/disk.c`) fails system calls when a file tells it to.
 
 use crate::file::audit::findings;
 use crate::support::polling;
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A sandbox that keeps a file on such a disk.
+/// A sandbox with a file on such a disk.
 pub struct Shop {
     scratch: Scratch,
     logs: Scratch,
@@ -50,7 +50,7 @@ impl Shop {
         self.scratch.path("shop.db")
     }
 
-    /// The binary on that disk.
+    /// A command of the binary on this disk.
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.env("LD_PRELOAD", self.library());
@@ -72,20 +72,19 @@ impl Shop {
         self.process = Some(process);
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Stops the server and waits for its end.
     #[track_caller]
     fn stop(&mut self) {
         assert!(self.process.take().unwrap().close(), "{}", self.log());
     }
 
-    /// From now on this happens to files whose names end so.
+    /// Starts a failure for files whose names end like this.
     pub fn fail(&self, how: &str, names: &str) {
         let temporary = self.scratch.path("temporary");
         std::fs::write(&temporary, names).unwrap();
         std::fs::rename(temporary, self.scratch.path(how)).unwrap();
     }
 
-    /// No more.
     pub fn mend(&self, how: &str) {
         std::fs::remove_file(self.scratch.path(how)).unwrap();
     }
@@ -104,7 +103,7 @@ impl Shop {
         send(&self.agent, "POST", &url, &headers, &body.to_string())
     }
 
-    /// Asks until it is ready again.
+    /// Waits until the server is ready.
     #[track_caller]
     pub fn until_ready(&self) {
         assert!(polling::until(|| self.get("/readyz").status == 200));
@@ -114,7 +113,7 @@ impl Shop {
         std::fs::read_to_string(self.logs.path("log")).unwrap()
     }
 
-    /// How many of these orders there are: none may be there twice.
+    /// Number of invoices, all of which must have different order ids.
     #[track_caller]
     fn orders(&self) -> i64 {
         let db = rusqlite::Connection::open(self.file()).unwrap();
@@ -127,7 +126,7 @@ impl Shop {
     }
 }
 
-/// An answer to a write that was not taken in.
+/// Asserts that a write was rejected.
 #[track_caller]
 pub fn not_taken(answer: &Response) {
     answer.assert_error(503, "overloaded", None);
@@ -171,7 +170,7 @@ fn failed_sync_stops_writes_until_a_restart() {
     let untouched = std::fs::read(shop.file()).unwrap();
     shop.fail("broken", "-wal");
     not_taken(&shop.create("lost"));
-    // The next sync would say that all is well.
+    // The next sync would succeed.
     shop.mend("broken");
     for _ in 0..200 {
         not_taken(&shop.create("during"));
@@ -238,7 +237,7 @@ fn doctor_and_start_report_a_full_disk() {
     shop.stop();
 }
 
-/// A full disk is named with the file and with bytes.
+/// Asserts that the message names the file and the missing bytes.
 #[track_caller]
 fn is_named(said: &str, file: &str) {
     let said = said.split_once(&format!("{file}: the disk is full: up to "));

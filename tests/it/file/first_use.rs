@@ -1,10 +1,10 @@
-//! The first command on a file: who makes it, and what happens when several begin it at once.
+//! The first command on a file, and several at once.
 
 use crate::support::scratch::Scratch;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A command on a file.
+/// A command of the binary on a file.
 fn coffer(file: &Path, command: &str, rest: &[&str]) -> Command {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     coffer.args([command, "--file"]).arg(file).args(rest);

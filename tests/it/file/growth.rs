@@ -1,4 +1,4 @@
-//! What must not grow without end: kept answers, the file's log, lists, and what a customer who cannot decide leaves.
+//! Data that must not grow without limit: stored responses, the WAL, lists, and selections of a customer.
 
 use crate::file::audit::findings;
 use crate::support::polling;
@@ -10,17 +10,17 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The log's file may stay this large.
+/// Maximum size of the WAL file.
 const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The bytes of text that a file keeps of answers.
+/// Number of text bytes that the file stores for delivery responses.
 #[track_caller]
 fn answered_bytes(shop: &Shop) -> i64 {
     let bytes = "select cast(ifnull(sum(length(cast(answer as blob))), 0) as text) from attempts";
     shop.query_text(bytes).parse().unwrap()
 }
 
-/// The answers that a delivery's attempts are shown with.
+/// Returns the responses of a delivery's attempts.
 fn answers(delivery: &Value) -> Vec<&str> {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     attempts
@@ -32,7 +32,7 @@ fn answers(delivery: &Value) -> Vec<&str> {
 fn repeated_delivery_response_is_stored_once() {
     let shop = Shop::open();
     let page = |letter: &str| letter.repeat(8 * 1024);
-    // The same page each time but once, as of a proxy whose error page says nothing new.
+    // The receiver sends the same page except once, like an error page of a proxy.
     let receiver = Receiver::scripted(move |number, _| {
         Reply::Text(500, page(if number == 5 { "b" } else { "a" }))
     });
@@ -47,7 +47,7 @@ fn repeated_delivery_response_is_stored_once() {
     assert_eq!(answers(&shop.deliveries()[0]), expected);
     assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
     assert!(findings(shop.file()).is_empty());
-    // As the operator interface shows it, and when it is sent again.
+    // The operator interface shows the same, also after a resend.
     let operator = shop.operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let path = format!(
@@ -66,7 +66,7 @@ fn repeated_delivery_response_is_stored_once() {
         .expect(200);
     assert_eq!(answers(&listed.json()["data"][0]), expected);
     assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
-    // Each goes when it is old, and with the last of them what they were answered.
+    // Old attempts are deleted, and a response with its last attempt.
     shop.advance("1908h");
     assert_eq!(answers(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(answered_bytes(&shop), 4 * 1024);
@@ -124,14 +124,14 @@ fn upgrade_stores_repeated_responses_once() {
     assert_eq!(answers(told)[..7], said);
     assert_eq!(answered_bytes(&shop), 6);
     assert!(findings(shop.file()).is_empty());
-    // One that refers to nothing is found.
+    // The audit finds a reference to a missing response.
     shop.execute_sql("update attempts set answer = null where number = 1");
     let found = findings(shop.file());
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("which has no answer"), "{found:?}");
 }
 
-/// How large a file's log is.
+/// Size of the WAL of a file.
 fn log_bytes(file: &Path) -> u64 {
     let log = format!("{}-wal", file.display());
     std::fs::metadata(log).map_or(0, |found| found.len())
@@ -153,10 +153,10 @@ fn wal_is_truncated_after_a_long_read() {
         values (1, 'test', 'r', 'k', 'q', 'created', hex(zeroblob(12000000)), 0)";
     shop.execute_sql(much);
     assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
-    // On a slow disk that statement holds the lock for so long that the server refuses writes for a moment.
+    // On a slow disk the statement holds the lock so long that the server rejects writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
     assert!(polling::until(is_ready));
-    // While it reads nobody waits for it, and what it reads stays.
+    // The reader delays no write, and keeps its snapshot.
     for _ in 0..20 {
         shop.invoice("1.00", json!({}));
     }
@@ -233,9 +233,9 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
         "quotes",
         "addresses",
     ];
-    // The first pick made it wait for payment, which is a step of its own.
+    // The first selection is a step of its own, because the invoice then waits for payment.
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
-    // A pick that something came of stays where it is.
+    // A selection with a payment stays in the timeline.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));
     shop.move_payment(&payment, "dropped");
     for asset in ["BTC", "SOL", "BTC", "SOL"] {

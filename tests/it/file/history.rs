@@ -1,4 +1,4 @@
-//! The hash chain over the ledger and the audit log: edits are found, and a head that was noted proves what is before it.
+//! The hash chain over the ledger and the audit log: edits are found, and a noted head proves all rows before it.
 
 use super::audit::{findings, shop};
 use super::old_files::{as_of, column, opened};
@@ -19,7 +19,7 @@ fn run(command: &str, file: &Path, more: &[&str]) -> Output {
     coffer.output().unwrap()
 }
 
-/// The heads that a command prints, which must succeed.
+/// Runs a command that must succeed, and returns the chain heads that it prints.
 #[track_caller]
 fn heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
     let output = run(command, file, more);
@@ -31,7 +31,6 @@ fn heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
     heads.map(str::to_owned).collect()
 }
 
-/// A copy of a file that nobody has open.
 fn copy_of(file: &Path, copy: &Path) {
     let source = Connection::open(file).unwrap();
     source
@@ -39,7 +38,7 @@ fn copy_of(file: &Path, copy: &Path) {
         .unwrap();
 }
 
-/// Edits a file, whatever its constraints say.
+/// Edits a file without its constraints.
 #[track_caller]
 fn edit(file: &Path, statement: &str) {
     let conn = Connection::open(file).unwrap();
@@ -49,7 +48,7 @@ fn edit(file: &Path, statement: &str) {
     assert!(conn.total_changes() > 0, "{statement} changed nothing");
 }
 
-/// Expects a finding of rule 9 about this row.
+/// Edits a copy, and expects a finding of rule 9 about this row.
 #[track_caller]
 fn is_found(original: &Path, statement: &str, about: &str) {
     let scratch = Scratch::new();
@@ -139,7 +138,7 @@ fn only_a_noted_chain_head_is_proved() {
     let both = ["--head", ledger.as_str(), "--head", audit_log];
     let now = heads("audit", shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
-    // The copy is whole, and does not have what came after it.
+    // The copy is consistent, but lacks later rows.
     let rest = ["--skip-addresses", "--head", now[0].as_str()];
     assert_eq!(run("audit", &copy, &rest).status.code(), Some(1));
     let output = run("audit", &copy, &rest);
@@ -217,7 +216,7 @@ fn rows_of_an_older_file_form_the_first_link() {
         "delete from ledger",
         &format!("ledger up to {}", rows[0]),
     );
-    // What comes later is linked behind them.
+    // Later rows are linked behind the old ones.
     let (mut process, url) = opened(&file);
     let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
     let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);
@@ -242,7 +241,7 @@ fn commands_beside_a_server_continue_its_chain() {
         scope.spawn(|| {
             for _ in 0..20 {
                 shop.fund(LIVE, "10.00", "EUR");
-                // The first stays open, so each later one is refused.
+                // The first payout stays open, so each later one is rejected.
                 shop.request_payout("5.00");
             }
         });

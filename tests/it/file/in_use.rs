@@ -1,4 +1,4 @@
-//! A file that a server has open: nobody else gets it under any name, and the server notices when it goes.
+//! A file that a server has open: it is locked under each name, and the server notices when the file is removed.
 
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::Scratch;
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a server may take to notice, on the busiest of machines.
+/// Maximum time until the server notices, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A command of the binary: its exit code, and what it said.
+/// Runs a command of the binary, and returns its exit code and output.
 fn coffer(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command.args(args).stdin(Stdio::null()).output().unwrap();
@@ -49,7 +49,7 @@ fn invoices(file: &Path) -> i64 {
         .unwrap()
 }
 
-/// A folder with a copy of a sandbox's file, a running sandbox on that file, and another folder to give it names in.
+/// A running sandbox on a file, a copy of the file, and a folder for other names.
 struct Running {
     process: Process,
     url: String,
@@ -113,7 +113,7 @@ fn file_in_use_is_not_replaced_under_any_name() {
     invoice(&shop.url).expect(201);
     assert!(shop.process.close());
     assert_eq!(invoices(&shop.file), 4, "what was acknowledged is there");
-    // When nobody has it open, a link's file is replaced, and the link stays one.
+    // After the server has stopped, the target of the symlink is replaced, and the symlink stays.
     let (code, said) = coffer(&[
         "restore",
         "--file",
@@ -147,7 +147,7 @@ fn hard_link_is_rejected_beside_a_server() {
     ] {
         refused(args, "under another name");
     }
-    // The log of the other name is not made.
+    // No WAL is created for the other name.
     assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
     let soft = shop.scratch.path("soft.db");
     symlink(&shop.file, &soft).unwrap();
@@ -156,7 +156,7 @@ fn hard_link_is_rejected_beside_a_server() {
     assert!(said.contains("nothing found in 3 invoices"), "{said}");
 }
 
-/// A sandbox whose log is kept in a file.
+/// Starts a sandbox that logs to a file.
 fn logged(file: &Path, log: &Path) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
@@ -169,7 +169,7 @@ fn logged(file: &Path, log: &Path) -> (Process, String) {
     (process, url)
 }
 
-/// After this was done to the file of a running server, it writes nothing, and says so.
+/// Changes the file of a running server, and asserts that it logs this and writes nothing.
 #[track_caller]
 fn is_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let scratch = Scratch::new();
@@ -178,7 +178,7 @@ fn is_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     invoice(&url).expect(201);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     harm(&scratch, &file);
-    // No write is acknowledged after that, and where a read needs one more connection, it is not told of a failure of ours.
+    // No later write is acknowledged. A read that needs another connection does not fail with an internal error.
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -230,9 +230,9 @@ fn removed_file_is_noticed_without_requests() {
         assert!(begun.elapsed() < PATIENCE, "it was not noticed");
     }
     invoice(&shop.url).assert_error(503, "overloaded", None);
-    // A read may have found out before the writer, which is done with the file once it has ended.
+    // A read may notice before the writer does. The writer has closed the file when the process ends.
     assert!(shop.process.close());
-    // What was acknowledged went with the file.
+    // The acknowledged writes are in the moved file.
     assert_eq!(invoices(&shop.scratch.path("moved.db")), 3);
 }
 
@@ -257,7 +257,7 @@ fn file_that_took_the_name_is_not_changed() {
     invoice(&second_url).expect(201);
     invoice(&url).assert_error(503, "overloaded", None);
     assert!(process.close());
-    // The first server has ended: it has removed neither log nor file of the second.
+    // The first server has ended without removing the file or the WAL of the second.
     assert!(scratch.path("shop.db-wal").exists());
     invoice(&second_url).expect(201);
     second.kill();
@@ -301,7 +301,7 @@ fn file_open_in_another_program_is_not_replaced() {
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let before = std::fs::read(&shop.file).unwrap();
-    // An older coffer knows none of these locks, and its -lock may be gone; SQLite's it has.
+    // An older version has only SQLite's locks, and its -lock file may be missing.
     let conn = Connection::open(&shop.file).unwrap();
     let count = |conn: &Connection| -> i64 {
         let count = conn.query_row("select count(*) from invoices", [], |row| row.get(0));
@@ -332,7 +332,7 @@ fn file_open_in_another_program_is_not_replaced() {
 fn file_of_a_running_older_server_is_not_upgraded() {
     let scratch = Scratch::new();
     let file = scratch.old_file("v2", "old.db");
-    // What the older server holds.
+    // The lock of the older server.
     let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
     lock.try_lock().unwrap();
     for args in [
@@ -368,7 +368,7 @@ fn second_server_in_one_process_keeps_the_first_locks() {
         let second = Server::start(config(name)).err().unwrap().to_string();
         assert!(second.contains("in use by another coffer"), "{second}");
     }
-    // SQLite's own locks are there: another program is not let in alone.
+    // SQLite's locks are held: another program gets no exclusive access.
     let copy = scratch.path("copy.db");
     let (code, said) = coffer(&["backup", "--file", text(&file), text(&copy)]);
     assert_eq!(code, Some(0), "{said}");

@@ -1,4 +1,4 @@
-//! `coffer backup` and `coffer restore`: copies under load, killed copies, and continuing from an older copy.
+//! `coffer backup` and `coffer restore`: copies under load, killed copies, and restores of an older copy.
 
 use crate::support::audit_log::record_direct_writes;
 use crate::support::process::start_sandbox;
@@ -12,12 +12,12 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Connections that write while copies are taken.
+/// Number of connections that write during the copies.
 const WRITERS: usize = 8;
-/// Copies taken meanwhile.
+/// Number of copies.
 const COPIES: usize = 4;
 
-/// A command of the binary about this file.
+/// A command of the binary on this file.
 fn coffer(command: &str, file: &Path, more: &[&str]) -> Command {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     coffer.args([command, "--log", "warn", "--file"]);
@@ -29,7 +29,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Runs a command to its end, which must be a good one; what it printed.
+/// Runs a command that must succeed, and returns its output.
 #[track_caller]
 fn run(command: &str, file: &Path, more: &[&str]) -> String {
     let output = coffer(command, file, more).output().unwrap();
@@ -37,7 +37,7 @@ fn run(command: &str, file: &Path, more: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Runs a command that must be refused; why it was.
+/// Runs a command that must fail, and returns its error.
 #[track_caller]
 fn refused(command: &str, file: &Path, more: &[&str]) -> String {
     let output = coffer(command, file, more).output().unwrap();
@@ -54,7 +54,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
-/// Calls a server, which must do it; what it answers.
+/// Sends a request that must succeed, and returns the response.
 #[track_caller]
 fn call(url: &str, path: &str, key: Option<&str>, body: &Value) -> Value {
     let headers: Vec<_> = key.map(|key| ("X-API-Key", key)).into_iter().collect();
@@ -64,7 +64,7 @@ fn call(url: &str, path: &str, key: Option<&str>, body: &Value) -> Value {
     answer.json()
 }
 
-/// An invoice that asks for BTC; its address.
+/// Creates an invoice in BTC and returns its address.
 #[track_caller]
 fn address(url: &str, key: &str) -> String {
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "BTC" });
@@ -150,7 +150,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
         address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
-    // One is under way: its lock is held, and what it has written stays.
+    // Another copy is in progress: its lock is held, so its temporary file stays.
     let temporary = scratch.path("copy.db-copying");
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
@@ -159,7 +159,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     assert!(said.contains("in use by another coffer"), "{said}");
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "half a copy");
     drop(lock);
-    // Many at once: what has the name is whole each time, and no temporary file is left.
+    // With several copies at once, the file is always complete, and no temporary file stays.
     for _ in 0..5 {
         let all: Vec<_> = (0..4)
             .map(|_| {
@@ -175,9 +175,9 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     assert!(!temporary.exists() && !scratch.path("copy.db-copying-lock").exists());
 }
 
-/// What a shop does before it is copied: money, an approved payout, addresses, webhooks that nobody takes. Its payout.
+/// Creates money, addresses, undelivered webhooks and an approved payout, and returns the path of the payout.
 fn history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
-    // Nobody listens there: what is to be delivered stays pending.
+    // The endpoint does not exist, so deliveries stay pending.
     let endpoints = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &endpoints).expect(200);
@@ -215,7 +215,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let payout = history(&url, &file, &mut handed_out);
     run("backup", &file, &[text(&copy)]);
-    // What the copy will know nothing of.
+    // Changes after the copy.
     call(&url, &payout, None, &json!({ "action": "process" }));
     call(&url, &payout, None, &json!({ "action": "pay" }));
     for _ in 0..20 {
@@ -257,7 +257,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
     stays_held(&url, &file, &payout);
 }
 
-/// A payout of a restored file is moved by hand only until a person has looked, and nothing is sent again by itself.
+/// Asserts that a payout of a restored file stays held until an operator decides, and that nothing is sent again.
 #[track_caller]
 fn stays_held(url: &str, file: &Path, payout: &str) {
     let conn = Connection::open(file).unwrap();

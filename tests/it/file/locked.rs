@@ -1,4 +1,4 @@
-//! A database that another program holds locked: writes are refused at once, reads go on, and a start waits.
+//! A database locked by another program: writes are rejected at once, reads continue, and a start waits.
 
 use crate::support::installation::{Installation, NO_RATES};
 use crate::support::process::Process;
@@ -8,9 +8,9 @@ use serde_json::json;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The longest that anybody waits for a write.
+/// Maximum time that a write waits.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// Time of an answer at once, on a busy machine.
+/// Maximum time of an immediate response, on a busy machine.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Locks the file as `begin immediate` in a shell does.
@@ -45,7 +45,7 @@ fn refused(answer: &Response) {
     assert!(answer.headers["retry-after"].parse::<u32>().unwrap() > 0);
 }
 
-/// The values of a lock and of refused writes in `/metrics`.
+/// Returns whether `/metrics` shows a lock and rejected writes.
 #[track_caller]
 fn gauges(url: &str) -> [bool; 2] {
     let page = get(url, "/metrics").expect(200).text;
@@ -59,7 +59,7 @@ fn locked_database_rejects_writes_until_unlocked() {
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
     let mut made = create(&served, &running.url).expect(201).json();
-    // A GET has none.
+    // A GET response has no warnings.
     made.as_object_mut().unwrap().remove("warnings");
     assert_eq!(gauges(&running.url), [false, false]);
     for _ in 0..2 {
@@ -186,7 +186,7 @@ fn invalid_body_is_rejected_without_the_writer() {
     };
     let made = kept(r#"{"amount": "20.00", "currency": "EUR"}"#).expect(201);
     let locked = lock(&served);
-    // The writer waits from now on, and then refuses.
+    // The writer waits for the lock, and then rejects the request.
     std::thread::scope(|scope| {
         scope.spawn(|| refused(&create(&served, &running.url)));
         let begun = Instant::now();
@@ -234,7 +234,7 @@ fn server_logs_a_large_wal() {
     let served = Installation::new();
     let log = served.path("log");
     let running = served.start_logging("warn", &log);
-    // Who reads keeps the log from being cut off.
+    // An open reader keeps the WAL from being truncated.
     let reader = served.open_file();
     reader.execute_batch("begin; select * from file").unwrap();
     create(&served, &running.url).expect(201);
@@ -242,7 +242,7 @@ fn server_logs_a_large_wal() {
     let bytes = 300 * 1024 * 1024;
     let opened = std::fs::File::options().write(true).open(wal).unwrap();
     opened.set_len(bytes).unwrap();
-    // Behind the last frame; closing a descriptor of the log drops none of SQLite's locks.
+    // The file grows behind its last frame. Closing this descriptor releases none of SQLite's locks.
     let metric = format!("\ncoffer_wal_bytes {bytes}\n");
     assert!(
         get(&running.url, "/metrics")

@@ -1,4 +1,4 @@
-//! The file: its schema, its upgrades, its copies, who holds it, and what it survives.
+//! The database file: schema, upgrades, copies, locks, and durability.
 
 pub mod audit;
 mod audit_chains;

@@ -1,5 +1,5 @@
-//! Copies of older versions, and files where nothing can be written beside: they are read by way of a copy that is gone
-//! afterwards, and a copy that is restored is brought up to date and put on hold first.
+//! Copies of older versions, and files in read-only folders: commands read a temporary copy. A restored copy is
+//! upgraded, and its transfers are held.
 
 use crate::process::serve::serve;
 use crate::support::process::start_sandbox;
@@ -17,7 +17,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A folder of a test's own, with another for temporary files.
+/// A folder of a test with its own folder for temporary files.
 struct Place {
     scratch: Scratch,
     temporary: PathBuf,
@@ -36,8 +36,8 @@ impl Place {
         self.scratch.old_file(version, &format!("{version}.db"))
     }
 
-    /// Runs a command about this file, which leaves nothing in the folder for temporary files; what it printed, and
-    /// what it said besides.
+    /// Runs a command on a file and expects this exit code. Asserts that no temporary file is left, and returns
+    /// standard output and standard error.
     #[track_caller]
     fn run(&self, code: i32, args: &[&str], file: &Path) -> (String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -132,7 +132,7 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
     let place = Place::new();
     let (copy, file) = (place.old("v2"), place.scratch.path("shop.db"));
     place.run(0, &["restore", text(&copy)], &file);
-    // Only now: that real sales are priced by the sandbox's fixed rates is what an audit finds.
+    // The kind changes only now, because the audit reports real sales priced by the fixed rates of the sandbox.
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("update file set kind = 'production'")
         .unwrap();
@@ -175,7 +175,7 @@ fn read_only_folder_is_read_with_its_wal() {
             .len()
             > 0
     );
-    // Where SQLite wants to make a file, none can be made: root may write into any folder, but not by this name.
+    // Creating this file fails even for root, who may write into any folder.
     symlink("/nowhere/at/all", place.scratch.path("media.db-shm")).unwrap();
     let before = std::fs::read(&media).unwrap();
     let told = "cannot be read where it is";
@@ -197,7 +197,7 @@ fn read_only_folder_is_read_with_its_wal() {
         assert!(printed.contains("nothing found in 3 invoices"), "{printed}");
     }
     assert!(std::fs::read(&media).unwrap() == before);
-    // Also after an error.
+    // The temporary copy is removed after an error, too.
     std::fs::write(&media, "no database ".repeat(1000)).unwrap();
     place.run(1, &["audit"], &media);
 }
@@ -225,10 +225,10 @@ fn next_command_removes_files_of_a_killed_one() {
     drop(lock(&left));
     let held = lock(&in_use);
     held.lock().unwrap();
-    // About to be locked.
+    // A folder that was just created and is not locked yet.
     let young = filled(named(4));
     File::create(young.join("lock")).unwrap();
-    // What somebody else may have put there.
+    // A symlink of another user.
     let (elsewhere, link) = (place.scratch.path("elsewhere"), named(5));
     std::fs::create_dir(&elsewhere).unwrap();
     drop(lock(&elsewhere));
@@ -239,7 +239,7 @@ fn next_command_removes_files_of_a_killed_one() {
     );
     drop(lock(&crafted));
     drop(lock(&others));
-    // Only root may give a folder away; else it is left out.
+    // Only root can change the owner. Otherwise this case is skipped.
     let given_away = chown(&others, Some(65_534), None).is_ok();
     let fifo = filled(named(7));
     let made = Command::new("mkfifo").arg(fifo.join("lock")).status();

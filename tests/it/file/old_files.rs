@@ -1,10 +1,13 @@
-//! Files of older versions: each is brought up to date, passes the audit, and works on.
+//! Files of older versions: each is upgraded, passes the audit, and accepts new work.
 //!
-//! `tests/golden/files/v1.db` was made by the first version: a sandbox in both modes, with invoices of every status,
-//! payments that were confirmed, orphaned, replaced and dropped, and events that wait to be delivered. `v2.db` was made by
-//! the second: the same, with customers, deposits, payouts and refunds of every end, a second operator and account, and an
-//! approved payout that nobody has sent. `v3.db` was made by the third: all that, deposits in every state, transactions that
-//! pay several at once, payments that matched nothing, and an order of a server.
+//! `tests/golden/files/v1.db` is of the first version: a sandbox in both modes, with invoices of every status,
+//! payments that were confirmed, orphaned, replaced and dropped, and pending events.
+//!
+//! `v2.db` is of the second version. It also has customers, deposits, payouts and refunds with every end, a second
+//! operator and account, and an approved payout that is not sent.
+//!
+//! `v3.db` is of the third version. It also has deposits in every state, transactions with several outputs, unmatched
+//! payments, and a server order.
 
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::Scratch;
@@ -17,10 +20,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The old files.
 const OLD: [&str; 3] = ["v1", "v2", "v3"];
 
-/// Rows of what a merchant was told, which no upgrade may change.
+/// Data that merchants have received, which no upgrade may change.
 const TOLD: [&str; 6] = [
     "select account || mode || type || body from events order by seq",
     "select id || status || amount || currency || coalesce(amount_received, '') from invoices order by seq",
@@ -30,19 +32,19 @@ const TOLD: [&str; 6] = [
     "select client_key || answer from idempotency order by client_key, mode",
 ];
 
-/// What attempts that got no answer failed by.
+/// Errors of attempts without a response.
 const ERRORS: &str = "select error from attempts where error is not null order by rowid";
 
-/// All that a payment was, as it stood before there were observations.
+/// All columns of a payment, before the table `observations` existed.
 const PAYMENTS_OF_V1: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position,
     p.amount, q.address, p.rate, p.value, p.on_time, p.state, p.was_confirmed, p.seen_at, p.confirmed_at, p.created_at)
   from payments p join quotes q on q.seq = p.quote order by p.seq";
-/// And since then.
+/// The same columns since then.
 const PAYMENTS: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, o.mode, o.chain, o.asset, o.txid, o.position,
     o.amount, o.address, p.rate, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at, p.created_at)
   from payments p join observations o on o.seq = p.observation order by p.seq";
 
-/// A text column of every row.
+/// Returns a text column of all rows.
 #[track_caller]
 pub fn column(file: &Path, statement: &str) -> Vec<String> {
     let conn = Connection::open(file).unwrap();
@@ -51,7 +53,7 @@ pub fn column(file: &Path, statement: &str) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
-/// A new file of an older version that has what a file has, as far as that version knew it.
+/// Creates a file of an older version with the rows of a file, as far as that version had the tables.
 pub fn as_of(file: &Path, older: &Path, version: u8) -> Connection {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/migrations");
     let mut migrations: Vec<_> = fs::read_dir(folder)
@@ -108,7 +110,7 @@ pub fn is_right(file: &Path) {
     );
 }
 
-/// A sandbox on this file, and its url.
+/// Starts a sandbox on this file, and returns its URL.
 #[track_caller]
 pub fn opened(file: &Path) -> (Process, String) {
     start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()])
@@ -193,7 +195,7 @@ fn upgraded_file_has_the_schema_of_a_new_one() {
 fn upgraded_sandbox_has_an_operator_and_a_reseller() {
     let scratch = Scratch::new();
     let file = scratch.old_file("v1", "file.db");
-    // Opened twice: they are made once.
+    // The second start must not create them again.
     for _ in 0..2 {
         let (mut process, url) = opened(&file);
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
@@ -224,7 +226,7 @@ fn is_gone_on_from(version: &str) {
         .into_iter()
         .collect();
     let post = |path: &str, key: &str, body: Value| call(&url, "POST", path, key, &body);
-    // Who asks again is answered as before.
+    // A retry gets the original response.
     let body = json!({ "amount": "41.00", "currency": "EUR", "orderId": "open" });
     let again = post("/v1/invoices", TEST, body).expect(200).json();
     let mut handed_out = BTreeSet::new();
@@ -238,7 +240,7 @@ fn is_gone_on_from(version: &str) {
         assert!(!taken.contains(&address), "{address} handed out twice");
         assert!(handed_out.insert(address), "handed out twice");
     }
-    // What was on its way arrives, and an open invoice is paid.
+    // Pending payments are confirmed, and an open invoice is paid.
     let seen = "select id from payments where state = 'seen' order by seq";
     for payment in column(&old, seen) {
         let path = format!("/sandbox/payments/{payment}");
@@ -247,7 +249,7 @@ fn is_gone_on_from(version: &str) {
     let path = format!("/v1/invoices/{}/simulate", again["id"].as_str().unwrap());
     let paid = post(&path, TEST, json!({ "case": "exact" })).expect(200);
     assert_eq!(paid.json()["status"], "confirmed");
-    // What the first version did not have.
+    // Features that the first version lacked.
     let path = "/v1/customers/anna/addresses";
     post(path, TEST, Value::Null).expect(201);
     let path = "/v1/customers/anna/simulate";

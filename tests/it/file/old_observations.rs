@@ -1,8 +1,8 @@
-//! Files in which payments, deposits and payments that matched nothing stood for themselves: all of it is brought over to
-//! observations, and used after that.
+//! Upgrade of payments, deposits and unmatched payments to observations.
 //!
-//! `tests/golden/files/v2_chains.db` was made by the second version: a sandbox in both modes, with payments and deposits in
-//! every state, some of nothing, some in one transaction, and payments that matched nothing. `v3.db`: see `old_files`.
+//! `tests/golden/files/v2_chains.db` is of the second version: a sandbox in both modes, with payments and deposits in
+//! every state, zero amounts, several payments in one transaction, and unmatched payments. For `v3.db` see
+//! `old_files`.
 
 use crate::file::audit::findings;
 use crate::file::old_files::{call, column, opened};
@@ -12,10 +12,9 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
 
-/// The old files.
 const OLD: [&str; 2] = ["v2_chains", "v3"];
 
-/// What is read of the old file, and what has to be the same in the new one.
+/// Queries of the old and the new file that must return the same rows.
 const BROUGHT_OVER: [[&str; 2]; 3] = [
     [
         "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position, p.amount,
@@ -77,11 +76,11 @@ fn is_gone_on_from(version: &str) {
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
     let (mut process, url) = opened(&file);
     let ids = "select id from payments union all select id from deposits union all select id from unmatched_payments";
-    // Whatever its state was: it is gone, then seen, confirmed, reorganised away and confirmed again.
+    // Whatever its state, each payment is dropped, seen, confirmed, reorganised and confirmed again.
     for id in column(&old, ids) {
         let path = format!("/sandbox/payments/{id}");
         let step = |state: &str| call(&url, "POST", &path, TEST, &json!({ "state": state }));
-        // Those that are gone already are not dropped again.
+        // A dropped payment rejects another drop.
         let _ = step("dropped");
         for state in ["seen", "confirmed", "orphaned", "confirmed"] {
             step(state).expect(200);
@@ -90,7 +89,7 @@ fn is_gone_on_from(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
     let not_confirmed = "select txid from observations where state <> 'confirmed'";
     assert_eq!(column(&file, not_confirmed), Vec::<String>::new());
-    // A transaction of then is known.
+    // A transaction of the old file is found.
     let nobody = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
     let again = json!({ "address": nobody, "asset": "BTC", "amount": "0.5", "txid": format!("shared-{TEST}") });
     call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
@@ -98,8 +97,8 @@ fn is_gone_on_from(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
-/// Ids as a person may have written them in an older version, which took each way for another transaction: payments 1
-/// and 9 of test mode, on bitcoin, and 4, on base, whose ids are all of the same 32 bytes.
+/// Transaction ids typed by hand, which older versions did not normalize. Payments 1 and 9 on bitcoin and 4 on base,
+/// all in test mode, have the same 32 bytes.
 const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
   update payments set txid = '0x' || hex(zeroblob(31)) || 'ab' where seq = 9;
   update payments set txid = '0X' || hex(zeroblob(31)) || 'aB' where seq = 4;
@@ -127,7 +126,7 @@ fn upgrade_normalizes_a_chosen_txid() {
     assert_eq!(findings(&file), Vec::<String>::new());
     let books = "select id || amount || kind from ledger order by seq";
     assert_eq!(column(&file, books), column(&old, books));
-    // The same transaction is the same payment, however it is written.
+    // Every spelling finds the same payment.
     let first = |select: &str| column(&file, select).remove(0);
     let paid = first(
         "select p.id || ' ' || q.address from payments p join quotes q on q.seq = p.quote where p.seq = 1",
@@ -143,7 +142,7 @@ fn upgrade_normalizes_a_chosen_txid() {
         let again = call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
         assert_eq!(again.json()["id"], json!(payment), "{txid}");
     }
-    // And it is found by every spelling.
+    // The search finds every spelling, too.
     let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
     let signed_in = call(&url, "POST", "/dashboard/api/session", TEST, &body).expect(201);
     let cookie = signed_in.headers["set-cookie"].split(';').next().unwrap();
@@ -173,7 +172,8 @@ fn run(conn: &Connection, name: &str) {
     conn.execute_batch(&migration).unwrap();
 }
 
-/// Of a file in which this was seen, in this order: where everything stands by the sixth migration, and what it spends.
+/// Runs the sixth migration on these payments, and returns transaction id, position and spent outputs of each
+/// observation.
 fn moved(rows: &[(&str, &str, String, i64, Option<String>)]) -> Vec<(String, i64, Option<String>)> {
     let conn = Connection::open_in_memory().unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
@@ -208,7 +208,7 @@ fn upgrade_merges_equal_txids() {
     let plain = |mode, chain, txid: &str, position| (mode, chain, txid.to_owned(), position, None);
     let rows = [
         plain("test", "bitcoin", &small, 1),
-        // These two come to be the first.
+        // The next two become the same output as the first.
         ("test", "bitcoin", large.clone(), 1, Some(spends)),
         plain("test", "bitcoin", &format!("0X{large}"), 1),
         plain("test", "bitcoin", &format!("0x{small}"), 7),

@@ -1,5 +1,5 @@
-//! Payouts and refunds of a file of version 21, in which a transfer was paid as soon as somebody entered a transaction: each
-//! state is brought up to date, and gone on from.
+//! Upgrade of payouts and refunds from version 21, in which entering a transaction paid a transfer: each state is
+//! upgraded and continued.
 
 use super::audit::findings;
 use super::old_files::{as_of, call, column, opened};
@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 /// State of the signer in the old file.
 #[derive(Clone, Copy)]
 enum Old {
-    /// None.
+    /// The signer was not started.
     Silent,
-    /// It was running when the process ended, which a server that starts makes unknown.
+    /// The signer was running when the process ended. The next start sets its outcome to unknown.
     RunningServer,
-    /// Its outcome is unknown, as the audit log says.
+    /// The outcome is unknown, as the audit log says.
     Unknown,
-    /// Unknown since a restore.
+    /// The outcome is unknown since a restore.
     Restored,
 }
 
-/// Steps of a transfer, state of its signer, and what the new file has: status, signer, source of the id, reason to be paid,
-/// whether it was handed over.
+/// Steps of a transfer, state of its signer, and expected columns of the new file: status, signer, source of the id,
+/// reason for payment, and whether it was handed over.
 type Case = (&'static [&'static str], Old, &'static str);
 
 const CASES: [Case; 14] = [
@@ -65,7 +65,7 @@ const CASES: [Case; 14] = [
 const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnull(txid_from, '-'), \
     ifnull(settled_by, '-'), handed_over_at is not null) from transfers order by seq";
 
-/// A file of version 21 with a transfer of a kind in each of these states; its path, and their ids.
+/// Creates a file of version 21 with one transfer in each of these states, and returns its path and the transfer ids.
 #[track_caller]
 fn old_file(scratch: &Scratch, kind: &str, cases: &[Case]) -> (PathBuf, Vec<String>) {
     let shop = Shop::open();
@@ -127,7 +127,7 @@ fn refund_of_each_state_is_upgraded() {
 
 #[test]
 fn payout_of_each_state_is_upgraded() {
-    // One is open at a time.
+    // An account has one open payout at a time.
     for case in CASES {
         let scratch = Scratch::new();
         let (file, _) = old_file(&scratch, "payouts", &[case]);
@@ -135,7 +135,8 @@ fn payout_of_each_state_is_upgraded() {
     }
 }
 
-/// Held transfers are released or decided, unknown ones of a signer are decided, and ended ones stay as they are.
+/// Asserts that held transfers are released or decided, that transfers with an unknown outcome are decided, and that
+/// ended transfers do not change.
 #[track_caller]
 fn is_gone_on_from(file: &Path, ids: &[String]) {
     let (mut process, url) = opened(file);
@@ -163,7 +164,7 @@ fn is_gone_on_from(file: &Path, ids: &[String]) {
         let end = if place == 6 { "failed" } else { "paid" };
         assert_eq!(ended["status"], end, "{place}");
     }
-    // The signer that was running is waited for; a server that starts makes it unknown.
+    // A running signer blocks the step, until the next start sets its outcome to unknown.
     act(5, "pay").assert_error(409, "invalid_transition", Some("action"));
     for place in 8..ids.len() {
         for action in ["process", "pay", "fail", "release"] {

@@ -1,4 +1,4 @@
-//! Other versions of SQLite: what the distribution's `sqlite3` reads and writes is what is in the file.
+//! Other versions of SQLite: the `sqlite3` of the distribution reads and copies the file.
 
 use crate::file::old_files::{is_right, opened};
 use crate::support::scratch::Scratch;
@@ -7,10 +7,10 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Name of the test that is left out where the machine has no `sqlite3`.
+/// Reason that is printed where the machine has no `sqlite3`.
 const UNTESTED: &str = "what an older SQLite makes of the file";
 
-/// Runs statements in the distribution's `sqlite3`; nothing where there is none.
+/// Runs statements in the distribution's `sqlite3`; `None` where the machine has none.
 #[track_caller]
 fn sqlite3(file: &Path, statements: &str) -> Option<String> {
     let mut command = Command::new("sqlite3");
@@ -21,7 +21,7 @@ fn sqlite3(file: &Path, statements: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// A file of an older version with rows in most tables, brought up to date.
+/// Creates a file with rows in most tables, upgraded from an older version.
 #[track_caller]
 fn full_file(scratch: &Scratch) -> PathBuf {
     let file = scratch.old_file("v3", "shop.db");
@@ -30,7 +30,7 @@ fn full_file(scratch: &Scratch) -> PathBuf {
     file
 }
 
-/// The statements without their comments.
+/// Removes the comments of SQL statements.
 fn without_comments(sql: &str) -> String {
     let lines = sql
         .lines()
@@ -38,7 +38,7 @@ fn without_comments(sql: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The expression of each CHECK of a table.
+/// Returns the expression of each CHECK of a table.
 fn checks(sql: &str) -> Vec<String> {
     let sql = without_comments(sql);
     let places = sql
@@ -60,8 +60,7 @@ fn checks(sql: &str) -> Vec<String> {
     places.map(expression).collect()
 }
 
-/// For each CHECK of the schema, the table, the expression and a query that evaluates it where every column that
-/// can be is NULL.
+/// Returns table and expression of each CHECK, with a query that evaluates it with NULL in every nullable column.
 #[track_caller]
 fn checks_of_null(file: &Path) -> Vec<(String, String, String)> {
     let conn = Connection::open(file).unwrap();
@@ -95,7 +94,7 @@ fn check_constraints_treat_null_like_older_sqlite() {
     let checks = checks_of_null(&file);
     assert!(checks.len() > 100, "{}", checks.len());
     let queries: String = checks.iter().map(|(_, _, query)| query.as_str()).collect();
-    // They are more than one argument holds.
+    // The queries exceed the size of one argument.
     let script = scratch.path("queries.sql");
     std::fs::write(&script, queries).unwrap();
     let read = format!(".read {}", script.display());
@@ -119,7 +118,7 @@ fn check_constraints_treat_null_like_older_sqlite() {
     assert_eq!(older.lines().count(), checks.len());
 }
 
-/// Count of the rows of each table.
+/// Number of rows of each table.
 fn rows(file: &Path) -> Vec<(String, i64)> {
     let conn = Connection::open(file).unwrap();
     let mut tables = conn
@@ -142,7 +141,7 @@ fn older_sqlite_checks_and_copies_a_full_file() {
         return;
     };
     assert_eq!(found, "ok\n");
-    // As `sqlite3 shop.db .dump | sqlite3 copy.db` in a shell.
+    // Like `sqlite3 shop.db .dump | sqlite3 copy.db` in a shell.
     let mut dump = Command::new("sqlite3");
     let dump = dump.arg(&file).arg(".dump").stdout(Stdio::piped());
     let mut dump = dump.spawn().unwrap();
@@ -161,7 +160,7 @@ fn older_sqlite_checks_and_copies_a_full_file() {
             .any(|(table, rows)| table == "events" && *rows > 0)
     );
     assert_eq!(rows(&copy), kept);
-    // A dump leaves these two out.
+    // A dump omits these two pragmas.
     let conn = Connection::open(&file).unwrap();
     let number = |name: &str| -> i64 {
         let number = conn.pragma_query_value(None, name, |row| row.get(0));

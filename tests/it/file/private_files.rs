@@ -1,4 +1,4 @@
-//! Who can read what coffer writes: its owner, whatever the process masks out of the modes of new files.
+//! Permissions of new files: only the owner can read them, whatever the umask.
 
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
@@ -8,10 +8,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// What a sandbox with a snapshot has: the file, its log, the log's index, the lock and the snapshot.
+/// Number of files of a sandbox with a snapshot: database, WAL, WAL index, lock and snapshot.
 const FILES: usize = 5;
 
-/// Runs the binary in a shell that masks these bits of new files' modes.
+/// A command of the binary under this umask.
 fn masked(mask: &str, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let script = format!("umask {mask} && exec \"$0\" \"$@\"");
@@ -20,13 +20,13 @@ fn masked(mask: &str, args: &[&str]) -> Command {
     command
 }
 
-/// A sandbox under such a mask.
+/// A sandbox command under this umask.
 fn started(mask: &str, more: &[&str]) -> Command {
     let sandbox = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
     masked(mask, &[&sandbox, more].concat())
 }
 
-/// Starts a sandbox that makes every file it ever makes beside its own: the snapshot of one is the last.
+/// Starts a sandbox and takes a snapshot, so that every kind of file exists.
 #[track_caller]
 fn with_snapshot(sandbox: &mut Command) -> Process {
     let process = Process::start(sandbox);
@@ -42,7 +42,7 @@ fn done(mask: &str, args: &[&str]) -> Output {
     output
 }
 
-/// The mode of each file of a folder whose name begins so.
+/// Name and mode of each file of a folder with this prefix.
 fn modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     let mut modes: Vec<_> = entries
@@ -123,7 +123,7 @@ fn doctor_names_a_wal_that_is_not_checkpointed() {
             format!("wrong: {} has 256 MiB", log.display()),
         ),
     ] {
-        // Nothing is in it, and the disk has none of these.
+        // A sparse file uses no disk space.
         std::fs::File::create(&log).unwrap().set_len(bytes).unwrap();
         let output = masked("077", &["doctor", "--file", name]).output().unwrap();
         let told = String::from_utf8(output.stdout).unwrap();
@@ -178,7 +178,7 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
     };
     std::fs::write(&notes, "precious").unwrap();
     std::fs::write(&ready, "").unwrap();
-    // An empty file, a ready file of before; the file of a shop, there and just made; and somebody's notes.
+    // An empty file, an earlier ready file, an existing and a new database, and an unrelated file.
     assert!(sandbox(&old, &ready).0 && sandbox(&old, &ready).0);
     let log = folder.path("new.db-wal");
     for (file, ready, why) in [
@@ -217,14 +217,14 @@ fn ready_file_does_not_follow_symlinks() {
     let folder = Scratch::new();
     let (ready, victim) = (folder.path("ready"), folder.path("victim"));
     std::fs::write(&victim, "precious").unwrap();
-    // What the temporary name was, and the name itself.
+    // The former temporary name, and the name itself.
     symlink(&victim, folder.path("ready-new")).unwrap();
     symlink(&victim, &ready).unwrap();
     for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
         let mut command = started(mask, &["--ready-file"]);
         let process = Process::start(command.arg(&ready));
         let line = process.line();
-        // Whoever has read the line finds the file.
+        // When the line can be read, the file exists.
         let found = std::fs::symlink_metadata(&ready).unwrap();
         assert!(found.is_file() && found.mode() & 0o777 == mode);
         let written = std::fs::read_to_string(&ready).unwrap();

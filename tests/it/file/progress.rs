@@ -1,4 +1,4 @@
-//! What is told of how far something is: it is counted, it ends at what there is, and telling it changes nothing.
+//! Progress reports: they count up to the total, and do not change the result.
 
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// What was told of each part: how much was done, in order, and of how much.
+/// Reported counts of each part, in order, with the total.
 #[derive(Default)]
 struct Told(BTreeMap<&'static str, (Vec<u64>, u64)>);
 
@@ -28,7 +28,7 @@ impl Told {
         told.push(done);
     }
 
-    /// It ended at all there is; what was told, and of how much.
+    /// Asserts that a part ended at its total, and returns the reported counts and the total.
     #[track_caller]
     fn ended(&self, part: &str) -> (&[u64], u64) {
         let (told, of) = &self.0[part];
@@ -43,7 +43,7 @@ fn audit_reports_progress_of_checks_and_invoices() {
     for _ in 0..3 {
         shop.invoice("1.00", json!({}));
     }
-    // Many more, which nobody made: each is found in the wrong, and counted.
+    // Each of these invoices causes a finding.
     shop.execute_sql(
         "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
          expires_at) with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
@@ -57,7 +57,7 @@ fn audit_reports_progress_of_checks_and_invoices() {
     let counts: Result<_, Error> = counts;
     assert_eq!(counts.unwrap().0.invoices, 2503);
     assert!(findings >= 2500, "{findings}");
-    // One word before a thousand invoices, and one behind them.
+    // One report before each thousand invoices, and one after it.
     let (invoices, of) = told.ended("invoices judged");
     assert_eq!(
         (invoices, of),
@@ -87,7 +87,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
                 ..
             }
         ) {
-            // A server beside it and another program: neither is kept waiting.
+            // Neither a server nor another program waits for the backup.
             shop.invoice("2.00", json!({}));
             shop.execute_sql("insert into ballast select zeroblob(65536)");
             written += 1;

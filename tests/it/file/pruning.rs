@@ -1,10 +1,10 @@
-//! What is kept for a while only, and what for ever.
+//! Data that is deleted after some time, and data that is kept.
 
 use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// How many rows a table has.
+/// Number of rows of a table.
 #[track_caller]
 fn count(shop: &Shop, table: &str) -> String {
     shop.query_text(&format!("select count(*) || '' from {table}"))
@@ -33,7 +33,7 @@ fn attempts_are_deleted_after_90_days_and_deliveries_stay() {
         ["invoice.created", "invoice.expired"]
     );
     assert!(findings(shop.file()).is_empty());
-    // What is tried later goes on counting.
+    // Later attempts continue the numbers.
     let operator = shop.operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let (account, delivery) = (account.as_str().unwrap(), delivery["id"].as_str().unwrap());

@@ -1,11 +1,11 @@
-//! What the tables themselves refuse, whoever writes: the second of each pair of assertions.
+//! Rows that the tables themselves reject, whichever program writes them.
 
 use rusqlite::Connection;
 
-/// A file as it is when it is new.
+/// A new database file.
 const TEMPLATE: &[u8] = include_bytes!("../../../sql/template.db");
 
-/// One account, two invoices of it, a quote and a payment of the first with their entries, and a requested payout.
+/// One account, two invoices, a quote and a payment of the first with their ledger entries, and a requested payout.
 const ROWS: &str = "
 insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
     payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret, created_at) values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
@@ -32,7 +32,7 @@ insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
 insert into users (seq, id, email, password_hash, role, created_at) values (1, 'u', 'a@b', '$argon2id$', 'operator', 0);
 ";
 
-/// A new file with those rows, in memory.
+/// Opens a new file with [`ROWS`].
 pub fn rows(name: &str) -> Connection {
     let path = std::env::temp_dir().join(format!("coffer-schema-{name}-{}.db", std::process::id()));
     std::fs::write(&path, TEMPLATE).unwrap();
@@ -44,7 +44,7 @@ pub fn rows(name: &str) -> Connection {
         rows.map(Result::unwrap).collect()
     };
     for suffix in ["", "-wal", "-shm"] {
-        // What is not there needs no removing.
+        // The file may not exist.
         let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
     }
     let conn = Connection::open_in_memory().unwrap();
@@ -54,9 +54,9 @@ pub fn rows(name: &str) -> Connection {
     conn
 }
 
-/// Each of these statements, with the part of the schema that refuses it.
+/// Statements, each with the constraint that rejects it.
 const REFUSED: [(&str, &str); 75] = [
-    // An invoice is confirmed exactly when it says since when.
+    // A confirmed invoice has a confirmation time, and others have none.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
     ("update invoices set status = 'overpaid', asset = 'ETH', rate = '1', amount_expected = '1',
@@ -68,7 +68,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update invoices set asset = 'ETH', status = 'expired'", "CHECK"),
     ("update invoices set amount = 0", "CHECK"),
     ("update invoices set expires_at = created_at", "CHECK"),
-    // A second factor that is on has a secret.
+    // An enabled second factor has a secret.
     ("update users set second_factor_secret = zeroblob(19)", "CHECK"),
     ("update users set second_factor_at = 1", "CHECK"),
     ("insert into used_steps values (1, -1)", "CHECK"),
@@ -77,12 +77,12 @@ const REFUSED: [(&str, &str); 75] = [
     ("insert into known_clients values (1, 2, zeroblob(32))", "FOREIGN KEY"),
     ("insert into recovery_codes values (zeroblob(31), 1)", "CHECK"),
     ("insert into recovery_codes values (zeroblob(32), 2)", "FOREIGN KEY"),
-    // A balance adds up.
+    // A balance equals the sum of its parts.
     ("update balances set available = 1", "CHECK"),
     ("update balances set sales = -1, available = -101", "CHECK"),
     ("update balances set fees = 1, available = 1", "CHECK"),
     ("update balances set sales = 9223372036854775807 + 1", "cannot store REAL"),
-    // A payment has one sale, and an entry is taken back once.
+    // A payment has one sale, and an entry is reversed once.
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
         values ('n', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0)", "UNIQUE"),
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
@@ -94,7 +94,7 @@ const REFUSED: [(&str, &str); 75] = [
     // An address has one owner, and an owner one address of a pool.
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 2)", "UNIQUE"),
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 1)", "UNIQUE"),
-    // A payment is there once, and confirmed exactly when it says since when.
+    // A payment is stored once. A confirmed payment has a confirmation time, and others have none.
     ("insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at)
         select mode, chain, txid, position, asset, '0xb', '2', state, seen_at from observations", "UNIQUE"),
     ("insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
@@ -108,7 +108,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update observations set block_height = 1", "CHECK"),
     ("update observations set block_hash = 'h'", "CHECK"),
     ("update observations set spends = 'no JSON'", "CHECK"),
-    // A payout is live and of no invoice, a refund of one; an account has one payout that is open.
+    // A payout is live and has no invoice, a refund has one, and an account has one open payout.
     ("update transfers set mode = 'test'", "CHECK"),
     ("update transfers set invoice = 1", "CHECK"),
     ("update transfers set kind = 'refund'", "CHECK"),
@@ -118,7 +118,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update transfers set amount = 0", "CHECK"),
     ("update transfers set currency = 'GBP'", "CHECK"),
     ("update transfers set status = 'sent'", "CHECK"),
-    // It has its terms exactly from approval on, its end exactly at the end, its transaction when it is paid.
+    // A transfer has terms from its approval on, an end time at its end, and a transaction when paid.
     ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
     ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
     ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1'", "CHECK"),
@@ -128,7 +128,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update transfers set status = 'paid', finalized_at = 1, approved_at = 1, rate = '1', amount_crypto = '1',
         network_fee = '0'", "CHECK"),
     ("update transfers set sending = 'running'", "CHECK"),
-    // It is booked once and put back once.
+    // A transfer is booked once and returned once.
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
         values ('n', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0)", "UNIQUE"),
     ("update ledger set amount = 100 where seq = 3", "CHECK"),
@@ -136,12 +136,12 @@ const REFUSED: [(&str, &str); 75] = [
     ("update balances set reserved = -1", "CHECK"),
     ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
         values (9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0)", "FOREIGN KEY"),
-    // A coin is quoted once at the invoice's own address, and what waits for a chain is live.
+    // A coin has one quote at the own address of an invoice, and an invoice that waits for a chain is live.
     ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
         values (1, 'ETH', '1', 'fixed', 0, '1', '0xb', 0, 0)", "UNIQUE"),
     ("update quotes set given = 2", "CHECK"),
     ("update invoices set waits_for = 'bitcoin'", "CHECK"),
-    // A rate came from somewhere.
+    // A rate has a source.
     ("insert into quotes (invoice, asset, rate, rate_at, amount_expected, address, given, created_at)
         values (1, 'LTC', '1', 0, '1', '0xa', 0, 0)", "NOT NULL"),
     ("insert into quotes (invoice, asset, rate, rate_source, amount_expected, address, given, created_at)
@@ -152,7 +152,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update payments set rate_spread_bps = -1", "CHECK"),
     ("update payments set rate_evidence = ''", "CHECK"),
     ("update accounts set rate_spread_bps = 2001", "CHECK"),
-    // A figure is a source's that is asked, and rates are in the currencies of prices.
+    // A rate figure has a known source, and rates are in price currencies.
     ("insert into rate_figures (coin, currency, source, rate, via, at) values ('BTC', 'EUR', 'kraken', '1', 'BTC/EUR', 0)",
         "FOREIGN KEY"),
     ("insert into rates_known (coin, currency, rate, rate_source, rate_at, rate_evidence)
@@ -170,7 +170,7 @@ fn tables_reject_invalid_rows() {
     }
 }
 
-/// None of the statements above is refused for a reason of its rows' own.
+/// Shows that the statements of [`REFUSED`] fail for no other reason.
 #[test]
 fn tables_accept_valid_rows() {
     let conn = rows("taken");

@@ -1,14 +1,14 @@
-//! The schema, as files.
+//! The schema as SQL files.
 
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 
-/// A file or folder of the project.
+/// Path of a file or folder of the project.
 fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The files of a folder, by name.
+/// Returns the files of a folder, by name.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -18,7 +18,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Every object of a schema, as it was declared.
+/// Returns every object of a schema with its SQL.
 fn schema(conn: &Connection) -> Vec<(String, Option<String>)> {
     let mut rows = conn
         .prepare("select name, sql from sqlite_schema order by name")
@@ -29,7 +29,7 @@ fn schema(conn: &Connection) -> Vec<(String, Option<String>)> {
         .unwrap()
 }
 
-/// Runs every migration; how many there are.
+/// Runs every migration and returns their number.
 fn migrate(conn: &Connection) -> i64 {
     let migrations = files(&project("sql/migrations"));
     for migration in &migrations {

@@ -1,6 +1,6 @@
-//! The second factor of a user and the file: in files of older versions, in copies, after `kill -9`, on a full disk.
+//! Second factors in files of older versions, in copies, after `kill -9`, and on a full disk.
 //!
-//! Codes go by the machine's own clock: a test uses that of the step it begins in, and the one after it.
+//! Codes follow the clock of the machine. A test uses the code of its first time step and the next one.
 
 use crate::file::failing_disk;
 use crate::file::old_files::{as_of, call, is_right, opened};
@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const NULL: Value = Value::Null;
 
-/// The step of 30 seconds that the machine's clock is in.
+/// The present time step of 30 seconds.
 fn step() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(now.as_secs() / 30).unwrap()
@@ -58,7 +58,7 @@ impl Owner {
         }
     }
 
-    /// Begins a second factor; its secret.
+    /// Begins a second factor and returns its secret.
     #[track_caller]
     fn begin(&self) -> String {
         let begun = self.act("POST", FACTOR, &NULL).expect(201).json();
@@ -77,7 +77,7 @@ impl Owner {
         self.act("POST", &format!("{FACTOR}/off"), &json!({ "code": code }))
     }
 
-    /// Is it on, and how many recovery codes are left?
+    /// Whether the second factor is enabled, and the number of recovery codes left.
     #[track_caller]
     fn stands(&self) -> (bool, i64) {
         let session = self.act("GET", SESSION, &NULL).expect(200).json();
@@ -122,7 +122,7 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now)));
     Owner::signed_in(&url, &codes[0]);
     coffer(&["backup", "--file", text(&file), text(&copy)]);
-    // What is used after the copy was made is unused in it: as the guide says.
+    // A code used after the copy is unused in the copy, as the guide says.
     Owner::signed_in(&url, &codes[1]);
     assert_eq!(owner.stands(), (true, 8));
     drop(server);
@@ -167,7 +167,7 @@ fn last_used_code_of_an_older_file_stays_used() {
     is_right(&older);
 }
 
-/// Kills it, and starts another on the same file.
+/// Kills the process and starts another on the same file.
 #[track_caller]
 fn killed(mut server: Process, file: &Path, owner: &Owner) -> (Process, Owner) {
     server.kill();
@@ -182,12 +182,12 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let file = scratch.path("shop.db");
     let (server, url) = opened(&file);
     let (owner, now) = (Owner::signed_in(&url, &NULL), step());
-    // Begun and not confirmed: nothing is asked for, and what the app was given is confirmed afterwards.
+    // Begun but not confirmed: no code is required, and the secret can still be confirmed.
     let secret = owner.begin();
     let (server, owner) = killed(server, &file, &owner);
     assert_eq!(owner.stands(), (false, 0));
     Owner::signed_in(&owner.url, &NULL);
-    // Confirmed, and killed before the recovery codes were heard of: it is on, the app has it, the session goes on.
+    // Killed before the response with the recovery codes: the second factor is enabled, and the session stays valid.
     let route = "POST /dashboard/api/session/second-factor/confirm";
     let fault = json!({ "route": route, "dropAnswer": true, "times": 1 });
     call(&owner.url, "POST", "/sandbox/faults", "", &fault).expect(200);
@@ -200,14 +200,14 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let (server, owner) = killed(server, &file, &owner);
     assert_eq!(owner.stands(), (true, 10));
     Owner::sign_in(&owner.url, &NULL).assert_error(401, "second_factor_required", Some("code"));
-    // By the next code of the app it is turned off, and on again with codes that are heard.
+    // The next code disables it. It is enabled again, with recovery codes that arrive.
     owner
         .off(&code_at(&secret, now))
         .assert_error(401, "invalid_credentials", Some("code"));
     owner.off(&code_at(&secret, now + 1)).expect(204);
     let secret = owner.begin();
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now + 1)));
-    // Killed once they were answered: they are there.
+    // Killed after the response: the recovery codes are stored.
     let (server, owner) = killed(server, &file, &owner);
     assert_eq!(owner.stands(), (true, 10));
     Owner::signed_in(&owner.url, &codes[9]);
@@ -257,7 +257,7 @@ fn full_disk_changes_no_second_factor_and_uses_no_code() {
         failing_disk::not_taken(&Owner::sign_in(&shop.url, &codes[0]));
     }
     assert_eq!((owner.stands(), stands()), ((true, 10), before));
-    // Streams need no room.
+    // Reading needs no disk space.
     let page = send(&agent(), "GET", &format!("{}/livez", shop.url), &[], "");
     page.expect(200);
     shop.mend("full");

@@ -1,5 +1,4 @@
-//! Whose a file is: it is looked at before anything is written, by every command, and what is not as coffer made it is
-//! not restored.
+//! Kind and owner of a file: every command checks it before writing. A copy with a foreign schema is not restored.
 
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
@@ -13,7 +12,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A command of the binary about this file: its exit code, and what it said.
+/// Runs a command of the binary on a file, and returns its exit code and output.
 fn coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
@@ -33,7 +32,7 @@ fn done(args: &[&str], file: &Path) -> String {
     said
 }
 
-/// Refuses it, and leaves every byte of the file as it was.
+/// Asserts that the command is rejected and changes no byte of the file.
 #[track_caller]
 fn refused(args: &[&str], file: &Path, why: &str) {
     let before = std::fs::read(file).unwrap();
@@ -46,7 +45,7 @@ fn refused(args: &[&str], file: &Path, why: &str) {
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 const SANDBOX: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
 
-/// A sandbox's file, and a production server's.
+/// Creates a sandbox file and a production file.
 fn both(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
     let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", text(&ours)]);
@@ -197,7 +196,7 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     assert!(!missing.exists());
 }
 
-/// What somebody may have put into a copy, and what is said of it.
+/// Statements that change a copy, and a part of the error.
 const PLANTED: [(&str, &str); 8] = [
     (
         "create trigger promote after insert on sessions begin update users set role = 'operator'; end",
@@ -258,7 +257,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         before = Some(copy);
     }
     assert!(before.is_some());
-    // What SQLite and Litestream keep for themselves is let be.
+    // Tables of SQLite and Litestream are accepted.
     let copy = scratch.path("replicated.db");
     done(&["backup", text(&copy)], &file);
     Connection::open(&copy)
@@ -323,7 +322,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     assert!(std::fs::read(&log).unwrap() == left, "it is as it was");
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
-    // Whoever goes back to a copy gives up what is left.
+    // A restore removes the remaining journal.
     done(&["restore", text(&copy)], &file);
     assert!(!journal.exists());
     done(&["audit"], &file);

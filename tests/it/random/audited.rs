@@ -1,8 +1,8 @@
-//! Anything, by many at once: random operations over every interface from several connections, in both modes of two
-//! accounts; then the audit finds nothing, beside the running server and after it has ended.
+//! Random operations over every interface, by several connections in both modes of two accounts. The audit must find
+//! nothing, during and after the run.
 //!
-//! What always holds: what a connection tries depends on the seed and on what the others made, no answer is a 5xx that
-//! the document does not name, and a failure says the seed, the connection and the operation.
+//! Invariant: a connection's operations depend on the seed and on what others created. No response is an undocumented
+//! 5xx, and a failure prints seed, connection and operation.
 //!
 //! Set by `COFFER_RANDOM_OPERATIONS`, `COFFER_RANDOM_CONNECTIONS` and `COFFER_RANDOM_SEED`.
 
@@ -19,26 +19,25 @@ use scene::{Caller, Scene};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Operations, connections and seed where nothing else is asked for.
+/// Default number of operations and connections, and default seed.
 const OPERATIONS: u64 = 3_000;
 const CONNECTIONS: u64 = 8;
 const SEED: u64 = 1;
-/// How many more there may be until each kind of operation was done at least once: chance may leave one out.
+/// Maximum number of further operations until each kind was done, because chance may omit one.
 const MORE_MAX: u64 = 20_000;
-/// How often the file is audited while everybody works.
+/// Number of audits during the run.
 const AUDITS: u64 = 3;
 
-/// Something that can be done.
+/// A kind of operation.
 struct Operation {
-    /// What it is called where it fails.
+    /// Name in a failure message.
     name: &'static str,
-    /// How often it is done, against the others.
+    /// Frequency relative to the other operations.
     weight: usize,
-    /// Does it; the answer to its last request, or nothing where there is nothing to do it to yet.
+    /// Runs the operation. Returns its last response, or `None` if there is nothing to apply it to.
     run: fn(&mut Caller) -> Option<Response>,
 }
 
-/// An entry of a table of operations.
 const fn operation(
     name: &'static str,
     weight: usize,
@@ -47,17 +46,17 @@ const fn operation(
     Operation { name, weight, run }
 }
 
-/// Everything that can be done.
+/// Returns all operations.
 fn operations() -> impl Iterator<Item = &'static Operation> + Clone {
     let ours = merchant::OPERATIONS.iter().chain(&chain::OPERATIONS);
     ours.chain(&transfers::OPERATIONS)
         .chain(&operator::OPERATIONS)
 }
 
-/// How often each operation was done, and how often it was tried.
+/// Number of successes and of attempts of each operation.
 type Counts = BTreeMap<&'static str, (u64, u64)>;
 
-/// An operation that has not succeeded yet.
+/// Returns an operation that has not succeeded yet.
 fn never_done(counts: &Counts) -> Option<&'static str> {
     let done = |name: &str| counts.get(name).is_some_and(|count| count.0 > 0);
     operations()
@@ -65,17 +64,17 @@ fn never_done(counts: &Counts) -> Option<&'static str> {
         .find(|name| !done(name))
 }
 
-/// A number of the environment.
+/// Reads a number from the environment.
 #[track_caller]
 fn number(name: &str, default: u64) -> u64 {
     let text = std::env::var(name).ok();
     text.map_or(default, |text| text.parse().unwrap())
 }
 
-/// Codes of 5xx answers that are a rule, not a failure.
+/// Error codes of 5xx responses that are allowed.
 const BUSY: [&str; 2] = ["maintenance", "pool_refilling"];
 
-/// One operation, chosen by weight.
+/// Runs one operation, chosen by weight.
 fn step(caller: &mut Caller, counts: &mut Counts) {
     let weights = operations().map(|operation| operation.weight).sum();
     let mut at = caller.dice.roll(weights);
@@ -96,7 +95,7 @@ fn step(caller: &mut Caller, counts: &mut Counts) {
     }
 }
 
-/// One connection: its share of the operations.
+/// Runs the operations of one connection.
 fn connection(scene: &Scene, seed: u64, number: u64, share: u64) -> Counts {
     let mut caller = Caller::new(scene, seed, number);
     let mut counts = Counts::new();
@@ -110,7 +109,7 @@ fn connection(scene: &Scene, seed: u64, number: u64, share: u64) -> Counts {
     counts
 }
 
-/// One more connection, which goes on until each kind of operation was done.
+/// Runs operations until each kind has succeeded.
 fn until_all_were_done(scene: &Scene, seed: u64, number: u64, counts: &mut Counts) {
     let mut caller = Caller::new(scene, seed, number);
     for _ in 0..MORE_MAX {
@@ -149,7 +148,7 @@ fn audit_accepts_every_random_history() {
     until_all_were_done(&scene, seed, connections, &mut counts);
     assert_eq!(never_done(&counts), None, "{counts:?}");
     is_right(&file);
-    // Everything that is still to come, comes.
+    // Lets all deadlines and deliveries pass.
     scene.shop.advance("30d");
     is_right(&file);
     drop(scene);

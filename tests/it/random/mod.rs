@@ -1,4 +1,4 @@
-//! Random histories: compared with a model, or audited while many write at once.
+//! Random histories: compared with a model, or audited during concurrent writes.
 
 mod audited;
 mod model;

@@ -1,7 +1,7 @@
-//! Long random histories over the real service and a real file, each step compared with a model that is kept in
-//! plain lists; at the end the whole ledger, every event and the file itself.
+//! Random histories of the real service on a real file. Each step is compared with a model, and in the end the
+//! ledger, the events and the file.
 //!
-//! What always holds: a history depends on its seed alone, and a failure prints both.
+//! Invariant: a history depends only on its seed, and a failure prints both.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -27,12 +27,11 @@ const STEPS: usize = 150;
 /// Invoices of one history.
 const INVOICES: usize = 5;
 
-/// Any coin.
 fn coin(dice: &mut Dice) -> &'static Coin {
     &COINS[dice.roll(COINS.len())]
 }
 
-/// A shop, what it should be like, and how it came there.
+/// A shop, its model, and the steps so far.
 struct History {
     seed: u64,
     dice: Dice,
@@ -54,7 +53,7 @@ fn key(live: bool) -> Option<&'static str> {
     Some(if live { LIVE } else { TEST })
 }
 
-/// The answer is the expected one: this status, or that refusal.
+/// Asserts that a response has this status, or is this error.
 #[track_caller]
 fn expected(answer: &Response, status: u16, outcome: Result<(), Refused>) {
     match outcome {
@@ -90,7 +89,7 @@ impl History {
         self.steps.push(format!("{:>4} {step}", self.steps.len()));
     }
 
-    /// One step, and the invoices that it may have changed compared.
+    /// Runs one step and compares the invoices that it may have changed.
     fn step(&mut self) {
         let count = self.world.invoices.len();
         if count == 0 || count < INVOICES && self.dice.roll(12) == 0 {
@@ -218,7 +217,7 @@ impl History {
         self.compare_balances();
     }
 
-    /// How much is paid: around what matters of the price, in the coin.
+    /// Chooses an amount near a threshold of the price.
     fn units(&mut self, coin: &Coin, at: usize) -> i128 {
         let invoice = &self.world.invoices[at];
         let price = coin.units_for(invoice.amount, invoice.currency);
@@ -267,14 +266,14 @@ impl History {
         self.name_last(at, &answer, outcome);
     }
 
-    /// The same transaction is seen once more: nothing happens.
+    /// Sends a known payment again, which changes nothing.
     fn pay_again(&mut self, at: usize, which: usize) {
         let (invoice, known) = (
             &self.world.invoices[at],
             &self.world.invoices[at].payments[which],
         );
         let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });
-        // Of several outputs of one transaction it is the first.
+        // A transaction with several outputs returns the first one.
         let is_it = |payment: &&reference::Payment| {
             payment.txid == known.txid && payment.coin.id == known.coin.id
         };
@@ -285,7 +284,7 @@ impl History {
         assert_eq!(answer.json()["id"], json!(id));
     }
 
-    /// The ids of what was just seen; what was too little for a payment is none of the invoice's.
+    /// Stores the ids of the last payment, unless it was too small for one.
     fn name_last(&mut self, at: usize, answer: &Response, seen: Result<bool, Refused>) {
         let Ok(is_payment) = seen else {
             return;
@@ -304,7 +303,7 @@ impl History {
         if payments.is_empty() {
             return;
         }
-        // The last ones are moved most, so that old ones do not pile up.
+        // Recent payments are moved most, so that older ones stay in place.
         let which = payments.len() - 1 - self.dice.roll(payments.len().min(3));
         let (id, coin, old) = (
             payments[which].id.clone(),
@@ -339,7 +338,7 @@ impl History {
         }
     }
 
-    /// The whole of it; how often each event came, and each kind of entry.
+    /// Runs a history and counts its events and ledger entries by type.
     fn run(seed: u64, counts: &mut BTreeMap<String, usize>) {
         let mut history = History::begin(seed);
         (0..STEPS).for_each(|_| history.step());

@@ -1,4 +1,4 @@
-//! What happens on the chains and with the time: payments to invoices, customers and nobody, their steps, the clock.
+//! Operations on the chains and the clock: payments to invoices, customers and foreign addresses, and their steps.
 
 use super::merchant::ASSETS;
 use super::scene::{Caller, id};
@@ -7,7 +7,6 @@ use crate::support::Response;
 use crate::support::dice::Dice;
 use serde_json::{Value, json};
 
-/// An address of nobody's.
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 pub(super) static OPERATIONS: [Operation; 11] = [
@@ -35,7 +34,7 @@ fn pay(caller: &mut Caller) -> Option<Response> {
     put(caller, side, &body)
 }
 
-/// An id of 32 bytes, one of few, however it may be written.
+/// Returns one of 40 transaction ids of 32 bytes, in one of four spellings.
 fn hexadecimal(dice: &mut Dice) -> String {
     let id = format!("{:0>64}", format!("ab{}", dice.roll(40)));
     match dice.roll(4) {
@@ -46,7 +45,8 @@ fn hexadecimal(dice: &mut Dice) -> String {
     }
 }
 
-/// One transaction: two outputs to one invoice, and perhaps others to another, to a customer and to nobody.
+/// Creates a transaction with two outputs to one invoice, and perhaps others to another invoice, a customer and a
+/// foreign address.
 fn transaction(caller: &mut Caller) -> Option<Response> {
     let (side, first) = caller.scene.invoices.any(&mut caller.dice)?;
     let (_, second) = caller.scene.invoices.any(&mut caller.dice)?;
@@ -81,7 +81,7 @@ fn transaction(caller: &mut Caller) -> Option<Response> {
     Some(put_outputs(caller, side, &body))
 }
 
-/// Puts a transaction of several outputs on a chain.
+/// Creates a transaction with several outputs.
 fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
     let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if answer.status < 300 {
@@ -93,7 +93,7 @@ fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
     answer
 }
 
-/// What was paid to an address of ours goes on to another of ours.
+/// Moves a payment from one own address to another.
 fn move_own(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let (_, spent) = caller.scene.payments.any(&mut caller.dice)?;
@@ -106,7 +106,7 @@ fn move_own(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["data"][0]["state"] == "own").then_some(answer)
 }
 
-/// What is worth less than a cent pays no invoice.
+/// Pays less than a cent, which pays no invoice.
 fn pay_dust(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let answer = put(
@@ -117,7 +117,7 @@ fn pay_dust(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
-/// Another coin than the one that was asked for, at the address where that was asked for.
+/// Pays another coin than the selected one to the deposit address.
 fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let path = format!("/v1/invoices/{invoice}");
@@ -139,7 +139,7 @@ fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
-/// A payment is seen while its chain lags, and then turns out to have been made when that began.
+/// Sees a payment while its chain lags, and then reports a time before the lag.
 fn made_earlier(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let lagging = json!({ "lagging": true });
@@ -173,7 +173,7 @@ fn pay_nobody(caller: &mut Caller) -> Option<Response> {
     put(caller, 0, &body)
 }
 
-/// Puts a payment on a chain; now and then in a transaction that others are in, too.
+/// Creates a payment, now and then in a transaction with others.
 fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
     let mut body = body.clone();
     if caller.dice.once_in(10) {
@@ -182,7 +182,7 @@ fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
     Some(put_as_it_is(caller, side, &body))
 }
 
-/// Puts a payment on a chain.
+/// Creates a payment.
 fn put_as_it_is(caller: &mut Caller, side: usize, body: &Value) -> Response {
     let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if let Some(id) = id(&answer) {

@@ -1,11 +1,11 @@
-//! What a shop does with its secret key.
+//! Operations of a shop with its secret key.
 
 use super::scene::{Caller, id};
 use super::{Operation, operation};
 use crate::support::Response;
 use serde_json::{Value, json};
 
-/// Coins, most of them in one pool with another.
+/// Coins, most of which share a pool.
 pub(super) const ASSETS: [&str; 13] = [
     "BTC",
     "LTC",
@@ -55,7 +55,7 @@ fn create(caller: &mut Caller) -> Option<Response> {
     Some(answer)
 }
 
-/// The same order or the same Idempotency-Key from several connections.
+/// Repeats an order id or idempotency key from several connections.
 fn create_again(caller: &mut Caller) -> Option<Response> {
     let side = caller.side();
     let number = caller.dice.roll(500);
@@ -90,7 +90,7 @@ fn simulate(caller: &mut Caller) -> Option<Response> {
     Some(caller.merchant(side, "POST", &path, &body))
 }
 
-/// One of the few who come often, or anybody.
+/// Returns one of a few regular customers, or a new one.
 pub(super) fn customer_name(caller: &mut Caller) -> String {
     let of = if caller.dice.once_in(2) { 10 } else { 200 };
     format!("customer-{}", caller.dice.roll(of))

@@ -1,4 +1,4 @@
-//! Where everything is done: a shop with two accounts, what there is in it so far, and those who do it.
+//! A shop with two accounts, the objects created in it, and the connections.
 
 use crate::support::audit_log::record_direct_writes;
 use crate::support::dice::Dice;
@@ -11,35 +11,34 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// How many things of a kind are remembered: they are done something to, by whoever picks them.
+/// Number of remembered objects of a kind, from which operations choose.
 const REMEMBERED: usize = 300;
-/// Payouts and refunds come to an end, and there is nothing to do to them any more: only few are remembered.
+/// Number of remembered transfers. It is small, because ended transfers accept no operation.
 const TRANSFERS_REMEMBERED: usize = 8;
 
 /// An account in a mode.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
-    /// The account's id.
+    /// Id of the account.
     pub(super) account: String,
-    /// A secret key of it.
+    /// Secret key of the account.
     pub(super) key: String,
     pub(super) mode: &'static str,
 }
 
-/// Things that were made, of one kind: whose they are, and an id or an address.
+/// Created objects of one kind, each with the index of its [`Side`] and an id or address.
 pub(super) struct Things {
     most: usize,
     known: Mutex<Vec<(usize, String)>>,
 }
 
 impl Things {
-    /// None yet, and never more than this.
     const fn new(most: usize) -> Things {
         let known = Mutex::new(Vec::new());
         Things { most, known }
     }
 
-    /// Remembers one more, and forgets an old one where there are too many.
+    /// Remembers an object, in place of a random one if there are too many.
     pub(super) fn add(&self, side: usize, thing: &str, dice: &mut Dice) {
         let mut things = self.known.lock().unwrap();
         if things.len() < self.most {
@@ -49,14 +48,14 @@ impl Things {
         }
     }
 
-    /// Any of them.
+    /// Returns a random object.
     pub(super) fn any(&self, dice: &mut Dice) -> Option<(usize, String)> {
         let things = self.known.lock().unwrap();
         (!things.is_empty()).then(|| things[dice.roll(things.len())].clone())
     }
 }
 
-/// The shop, and what everybody knows of.
+/// The shop and the objects shared by all connections.
 pub(super) struct Scene {
     pub(super) shop: Shop,
     pub(super) sides: Vec<Side>,
@@ -68,7 +67,7 @@ pub(super) struct Scene {
     pub(super) refunds: Things,
 }
 
-/// What a command prints beside the running server.
+/// Runs a command beside the server and returns its output.
 #[track_caller]
 fn printed(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -78,7 +77,7 @@ fn printed(file: &Path, args: &[&str]) -> Value {
 }
 
 impl Scene {
-    /// A shop whose two accounts have everything switched on.
+    /// Opens a shop with two accounts that have all features.
     #[track_caller]
     pub(super) fn open(file: &Path) -> Scene {
         let shop = Shop::with_config(Config {
@@ -137,7 +136,7 @@ impl Scene {
     }
 }
 
-/// Whoever does something: a connection of its own, and dice.
+/// A connection with its own random numbers.
 pub(super) struct Caller<'a> {
     pub(super) scene: &'a Scene,
     pub(super) dice: Dice,
@@ -163,17 +162,17 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// This is what comes now.
+    /// Sets the name of the present operation for failure messages.
     pub(super) fn begin(&mut self, doing: &'static str) {
         (self.doing, self.last) = (doing, String::new());
     }
 
-    /// Any account in any mode.
+    /// Chooses an account and mode.
     pub(super) fn side(&mut self) -> usize {
         self.dice.roll(self.scene.sides.len())
     }
 
-    /// Sends JSON, or nothing for null.
+    /// Sends JSON, or an empty body for null.
     pub(super) fn send(
         &mut self,
         method: &str,
@@ -191,7 +190,7 @@ impl<'a> Caller<'a> {
         send(&self.agent, method, &url, headers, &text)
     }
 
-    /// With the key of an account in a mode.
+    /// Sends a request with the key of an account in a mode.
     pub(super) fn merchant(
         &mut self,
         side: usize,
@@ -203,12 +202,12 @@ impl<'a> Caller<'a> {
         self.send(method, path, &[("X-API-Key", key)], body)
     }
 
-    /// In the sandbox, without a key.
+    /// Sends a sandbox request without a key.
     pub(super) fn sandbox(&mut self, method: &str, path: &str, body: &Value) -> Response {
         self.send(method, path, &[], body)
     }
 
-    /// As the operator, who signs in again where the session has ended.
+    /// Sends a request as the operator, who signs in again after the session has ended.
     pub(super) fn operator(&mut self, method: &str, path: &str, body: &Value) -> Response {
         let cookie = self.scene.cookie.lock().unwrap().clone();
         let answer = self.send(method, path, &[("cookie", &cookie)], body);
@@ -224,7 +223,7 @@ impl<'a> Caller<'a> {
         self.send(method, path, &[("cookie", &cookie)], body)
     }
 
-    /// As the operator, to something of an account in a mode.
+    /// Sends an operator request about an account in a mode.
     pub(super) fn interface(
         &mut self,
         side: usize,
@@ -248,7 +247,7 @@ impl Drop for Caller<'_> {
     }
 }
 
-/// The field `id`, where something was made.
+/// Returns the field `id` of a created object.
 pub(super) fn id(answer: &Response) -> Option<String> {
     let made = (answer.status < 300).then(|| answer.json())?;
     made["id"].as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! Money on its way out: refunds requested, payouts and refunds moved, by the sandbox and by the operator.
+//! Operations on payouts and refunds: requests, and steps by the sandbox and the operator.
 
 use super::scene::{Caller, Things, id};
 use super::{Operation, operation};
@@ -48,7 +48,7 @@ fn request_as_operator(caller: &mut Caller) -> Option<Response> {
     remember(caller, side, answer)
 }
 
-/// One step of a transfer: most often the next one on its way.
+/// Moves a transfer by one step, usually the next one on its path.
 fn moved(caller: &mut Caller, kind: &str, things: &Things) -> Option<Response> {
     let (_, transfer) = things.any(&mut caller.dice)?;
     let actions = [

@@ -1,4 +1,4 @@
-//! The service beside the model: an invoice, the balances, the whole ledger, every event.
+//! Comparison of the service with the model: invoices, balances, the ledger and the events.
 
 use super::paper::cents;
 use super::{History, key};
@@ -6,7 +6,7 @@ use coffer::domain::time::Time;
 use serde_json::{Value, json};
 
 impl History {
-    /// The invoice is as the model says.
+    /// Asserts that an invoice is as in the model.
     pub(super) fn compare(&mut self, at: usize) {
         let invoice = &mut self.world.invoices[at];
         let path = format!("/v1/invoices/{}", invoice.id);
@@ -51,7 +51,7 @@ impl History {
         }
     }
 
-    /// Every page of a list, oldest first.
+    /// Returns all pages of a list, oldest first.
     pub(super) fn all(&self, path: &str, live: bool) -> Vec<Value> {
         let (mut found, mut before) = (Vec::new(), String::new());
         loop {

@@ -1,4 +1,4 @@
-//! What must always hold in a file (`coffer audit`, 1 to 5), as far as invoices go, read with SQLite alone.
+//! Invariants of a file about invoices (`coffer audit`, rules 1 to 5), read by SQLite alone.
 
 use coffer::domain::money::{Bps, Cents};
 use coffer::domain::status::{InvoiceStatus, InvoiceTerms, JudgedPayment, judge};
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::path::Path;
 
-/// What is wrong where one of these finds a row.
+/// Problems, each with a query that must return no row.
 const NONE: [(&str, &str); 13] = [
     (
         "a balance that is not the sum of its ledger",
@@ -94,19 +94,19 @@ const NONE: [(&str, &str); 13] = [
     ),
 ];
 
-/// Opens the file beside its server.
+/// Opens the file read-only, beside its server.
 fn open(file: &Path) -> Connection {
     Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
-/// Id and transaction of the payment recorded last, which a simulation does not tell.
+/// Id and transaction of the last payment, which a simulation does not return.
 pub fn last_payment(file: &Path) -> (String, String) {
     let sql = "select p.id, o.txid from payments p join observations o on o.seq = p.observation order by p.seq desc limit 1";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     open(file).query_row(sql, [], read).unwrap()
 }
 
-/// Checks everything.
+/// Checks all invariants.
 #[track_caller]
 pub fn hold(file: &Path, now: Time) {
     let conn = open(file);
@@ -124,7 +124,7 @@ pub fn hold(file: &Path, now: Time) {
     events(&conn);
 }
 
-/// The payments of an invoice.
+/// Returns the payments of an invoice.
 fn payments(conn: &Connection, invoice: i64) -> Vec<JudgedPayment> {
     let sql =
         "select o.state, p.on_time, p.was_confirmed, p.value from payments p join observations o on o.seq = p.observation
@@ -141,7 +141,7 @@ fn payments(conn: &Connection, invoice: i64) -> Vec<JudgedPayment> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Every stored status is what the function says, now and at the last tick.
+/// Checks that each stored status is the computed one, now and at the last tick.
 fn statuses(conn: &Connection, now: Time, tick: Time) {
     let sql = "select seq, status, amount, under_bps, over_bps, expires_at, cancelled_at, picked_quote is not null,
         confirmed_at is not null from invoices";
@@ -171,8 +171,8 @@ fn statuses(conn: &Connection, now: Time, tick: Time) {
     }
 }
 
-/// Each event's body parses as what its row says; the last of an invoice shows the status it has, where that has an
-/// event, and no status follows itself but by a payment confirmed.
+/// Checks that each event body agrees with its row, and that the last event of an invoice shows its status. A status
+/// repeats only after a confirmed payment.
 fn events(conn: &Connection) {
     let sql = "select e.id, e.type, e.mode, e.object_id, e.body, i.status,
           not exists (select 1 from events n where n.object_id = e.object_id and n.seq > e.seq)

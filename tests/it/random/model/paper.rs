@@ -1,14 +1,14 @@
-//! Coins, rates and amounts as the model counts them: whole numbers of 128 bits, divided once.
+//! Coins, rates and amounts of the model: 128-bit integers with a single division.
 
 /// A coin of the currencies list.
 #[derive(Debug)]
 pub struct Coin {
     pub id: &'static str,
     pub decimals: u32,
-    /// Coins of one pool share an invoice's address.
+    /// Pool of the coin: coins of one pool share the address of an invoice.
     pub pool: &'static str,
     min: i128,
-    /// Hundredths of a euro for one coin.
+    /// Price of one coin, in EUR cents.
     eur: i128,
 }
 
@@ -22,7 +22,7 @@ const fn coin(id: &'static str, pool: &'static str, decimals: u32, min: i128, eu
     }
 }
 
-/// Every coin, in the order in which they are offered.
+/// Every coin, in the order of the offer.
 pub static COINS: [Coin; 13] = [
     coin("BTC", "bitcoin", 8, 2_000, 6_000_000),
     coin("LTC", "litecoin", 8, 1_000_000, 8_000),
@@ -39,12 +39,12 @@ pub static COINS: [Coin; 13] = [
     coin("USDT-SPL", "solana", 6, 1_000_000, 92),
 ];
 
-/// Ten to this power.
+/// 10 to a power.
 fn ten(power: u32) -> i128 {
     10_i128.pow(power)
 }
 
-/// The quotient, rounded to the even neighbour where it lies in the middle.
+/// Divides and rounds half to even.
 pub fn half_even(number: i128, by: i128) -> i128 {
     let (whole, rest) = (number / by, number % by);
     match (rest * 2).cmp(&by) {
@@ -54,13 +54,13 @@ pub fn half_even(number: i128, by: i128) -> i128 {
     }
 }
 
-/// A fee in cents.
+/// Fee in cents.
 pub fn fee(value: i128, bps: i128) -> i128 {
     half_even(value * bps, 10_000)
 }
 
 impl Coin {
-    /// The rate, times ten to the power of the second number.
+    /// Returns the rate as an integer, and its number of decimals.
     fn rate(&self, currency: &str) -> (i128, u32) {
         match currency {
             "EUR" => (self.eur, 2),
@@ -73,19 +73,19 @@ impl Coin {
         decimal(rate, places)
     }
 
-    /// What so much of it is worth, in cents.
+    /// Returns the value of an amount, in cents.
     pub fn value(&self, units: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         half_even(units * rate * 100, ten(self.decimals + places))
     }
 
-    /// Is so much of it worth a cent, without rounding?
+    /// Returns `true` if an amount is worth a cent without rounding.
     pub fn is_worth_a_cent(&self, units: i128, currency: &str) -> bool {
         let (rate, places) = self.rate(currency);
         units * rate * 100 >= ten(self.decimals + places)
     }
 
-    /// What must be paid for so many cents.
+    /// Returns the amount for a price in cents.
     pub fn units_for(&self, cents: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         let shown = self.decimals.min(8);
@@ -94,7 +94,7 @@ impl Coin {
         steps * ten(self.decimals - shown)
     }
 
-    /// Can so many cents be paid in it?
+    /// Returns `true` if a price in cents reaches the minimum of the coin.
     pub fn takes(&self, cents: i128, currency: &str) -> bool {
         self.units_for(cents, currency) >= self.min
     }
@@ -104,7 +104,7 @@ impl Coin {
     }
 }
 
-/// A plain decimal without zeros at its end.
+/// Formats a decimal without trailing zeros.
 fn decimal(number: i128, places: u32) -> String {
     let (whole, rest) = (number / ten(places), number % ten(places));
     let width = usize::try_from(places).unwrap();
@@ -116,7 +116,7 @@ fn decimal(number: i128, places: u32) -> String {
     }
 }
 
-/// Cents with two decimals.
+/// Formats cents with two decimals.
 pub fn cents(number: i128) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let size = number.abs();

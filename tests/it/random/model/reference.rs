@@ -1,11 +1,10 @@
-//! What the service should be like after each step, kept in plain lists.
+//! The expected state of the service after each step.
 //!
-//! What does not live here: how the service is asked. What always holds: nothing below is taken from an answer but
-//! ids, addresses and the moment of creation.
+//! Invariant: only ids, addresses and the creation time are taken from responses.
 
 use super::paper::{COINS, Coin, fee};
 
-/// Where a payment stands.
+/// State of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Seen,
@@ -24,11 +23,11 @@ pub struct Payment {
     pub state: State,
     pub was_confirmed: bool,
     pub seen_at: i64,
-    /// What it has in the ledger that nothing has taken back.
+    /// Ledger entries of the payment that are not reversed, in cents.
     unreversed: Vec<i128>,
 }
 
-/// An event: its type, the status its object shows, when.
+/// Type, status of the object, and time of an event.
 pub type Event = (String, String, i64);
 
 #[derive(Debug)]
@@ -42,12 +41,12 @@ pub struct Invoice {
     pub cancelled_at: Option<i64>,
     pub status: &'static str,
     pub confirmed_at: Option<i64>,
-    /// The coins quoted, in that order; the one picked last.
+    /// Quoted coins, in order.
     pub quotes: Vec<&'static Coin>,
     pub picked: Option<&'static Coin>,
     pub payments: Vec<Payment>,
     pub events: Vec<Event>,
-    /// Its address in each pool, once it was told.
+    /// Address of the invoice in each pool, when known.
     pub addresses: std::collections::BTreeMap<&'static str, String>,
 }
 
@@ -62,7 +61,7 @@ pub struct Entry {
     pub at: i64,
 }
 
-/// Everything.
+/// The expected state of all accounts and invoices.
 #[derive(Debug, Default)]
 pub struct World {
     pub now: i64,
@@ -71,12 +70,12 @@ pub struct World {
     pub ledger: Vec<Entry>,
 }
 
-/// A refusal's status and code.
+/// Status and code of an error.
 pub type Refused = (u16, &'static str);
 
 pub const UNAVAILABLE: Refused = (400, "coin_unavailable");
 const IN_FLIGHT: Refused = (400, "payment_in_flight");
-/// What is sent has to be something.
+/// The error for a zero amount.
 const NOTHING: Refused = (400, "invalid_request");
 const CLOSED: Refused = (400, "invoice_closed");
 const NO_SUCH_STEP: Refused = (409, "invalid_transition");
@@ -93,7 +92,7 @@ impl Invoice {
             .filter(|payment| payment.state != State::Dropped)
     }
 
-    /// The coin that speaks for it.
+    /// Returns the coin of the first counted payment, otherwise the selected coin.
     pub fn coin(&self) -> Option<&'static Coin> {
         self.counted()
             .next()
@@ -101,7 +100,7 @@ impl Invoice {
             .or(self.picked)
     }
 
-    /// All seen or confirmed in its coin.
+    /// Returns the amount that is seen or confirmed in the coin of the invoice.
     pub fn received(&self) -> Option<i128> {
         let coin = self.coin()?;
         let in_coin = self.counted().filter(|payment| payment.coin.id == coin.id);
@@ -110,7 +109,7 @@ impl Invoice {
             .reduce(|sum, units| sum + units)
     }
 
-    /// What is still to be paid, in cents.
+    /// Returns the amount still to be paid, in cents.
     pub fn due(&self) -> i128 {
         let paid: i128 = self.counted().map(|payment| payment.value).sum();
         if paid < self.amount {
@@ -120,7 +119,7 @@ impl Invoice {
         }
     }
 
-    /// The rules of the document; the tolerances are half a per cent.
+    /// Returns the documented status. Both tolerances are 0.5 percent.
     fn judged(&self, now: i64) -> &'static str {
         let any = |wanted: &dyn Fn(&Payment) -> bool| self.payments.iter().any(wanted);
         let money = |late_too: bool| -> i128 {
@@ -156,7 +155,7 @@ impl Invoice {
         }
     }
 
-    /// Recomputes; a change is told, and a confirmation also where it changes nothing.
+    /// Computes the status again. A change sends an event, and so does a confirmed payment without a change.
     fn settle(&mut self, now: i64, confirmed: bool) {
         let after = self.judged(now);
         let before = std::mem::replace(&mut self.status, after);
@@ -187,7 +186,7 @@ impl Invoice {
         Ok(())
     }
 
-    /// The coin that a simulated payment is made in, and whether it must be picked first.
+    /// Returns the coin of a simulated payment.
     pub fn coin_to_pay(&self, wanted: Option<&'static Coin>) -> Result<&'static Coin, Refused> {
         let first = COINS
             .iter()
@@ -205,7 +204,7 @@ impl Invoice {
 impl World {
     pub fn create(&mut self, mut invoice: Invoice, coin: Option<&'static Coin>) {
         if let Some(coin) = coin {
-            // A coin that does not go is a warning.
+            // A coin that cannot be selected causes only a warning.
             let _ = invoice.pick(coin);
         }
         invoice.status = invoice.judged(self.now);
@@ -238,7 +237,7 @@ impl World {
         Ok(())
     }
 
-    /// A payment is seen, and ids are told later; or it is too little to be one.
+    /// Adds a seen payment, whose ids are set later. Returns `false` if it is too small for a payment.
     pub fn pay(
         &mut self,
         at: usize,
@@ -273,13 +272,13 @@ impl World {
         Ok(true)
     }
 
-    /// What the payment seen last is called.
+    /// Sets the ids of the last payment.
     pub fn name_last(&mut self, at: usize, id: String, txid: String) {
         let last = self.invoices[at].payments.last_mut().unwrap();
         (last.id, last.txid) = (id, txid);
     }
 
-    /// Another takes the place of one that is seen, and was seen when that was unless it is worth more.
+    /// Replaces a seen payment. The seen time stays, unless the new value is larger.
     pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<bool, Refused> {
         let now = self.now;
         let old = &mut self.invoices[at].payments[which];
@@ -295,7 +294,7 @@ impl World {
         self.pay(at, coin, units, seen_at)
     }
 
-    /// `seen`, `confirmed`, `dropped` or `orphaned`.
+    /// Applies a step: `seen`, `confirmed`, `dropped` or `orphaned`.
     pub fn step(&mut self, at: usize, which: usize, step: &str) -> Result<(), Refused> {
         let payment = &self.invoices[at].payments[which];
         let next = match (step, payment.state) {
@@ -344,7 +343,7 @@ impl World {
         }
     }
 
-    /// Time passes; what falls due on the way does so at its own moment.
+    /// Moves the clock. Invoices expire at their own deadline.
     pub fn advance(&mut self, to: i64) {
         for invoice in &mut self.invoices {
             let open = ["created", "awaiting_payment"].contains(&invoice.status);
@@ -355,7 +354,7 @@ impl World {
         self.now = to;
     }
 
-    /// Sum of one kind's entries, or of all, in a mode and currency.
+    /// Returns the sum of the ledger entries of one kind, or of all, in a mode and currency.
     pub fn booked(&self, live: bool, currency: &str, kind: Option<&str>) -> i128 {
         let of_both = self
             .ledger
@@ -367,7 +366,7 @@ impl World {
             .sum()
     }
 
-    /// Expected net of what is seen, of detected invoices.
+    /// Returns the expected net amount of seen payments to detected invoices.
     pub fn pending(&self, live: bool, currency: &str) -> i128 {
         let detected = self.invoices.iter().filter(|invoice| {
             invoice.live == live && invoice.currency == currency && invoice.status == "detected"

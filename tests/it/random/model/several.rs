@@ -1,11 +1,11 @@
-//! Transactions of several outputs, and money of our own that moves: beside the model.
+//! Transactions with several outputs, and transfers between own addresses, beside the model.
 
 use super::paper::Coin;
 use super::{History, expected};
 use serde_json::{Value, json};
 
 impl History {
-    /// Two outputs of one transaction, in a coin that was quoted: each is a payment of its own.
+    /// Pays two outputs of one transaction in a quoted coin. Each output is a payment.
     pub(super) fn pay_several(&mut self, at: usize) {
         let Some(coin) = self.quoted(at) else {
             return;
@@ -39,7 +39,7 @@ impl History {
         }
     }
 
-    /// What was paid goes on to the very address that it came to, as change does: nothing happens.
+    /// Moves a payment to its own address, as change, which has no effect.
     pub(super) fn move_own(&mut self, at: usize) {
         let invoice = &self.world.invoices[at];
         if invoice.payments.is_empty() {
@@ -54,7 +54,7 @@ impl History {
         assert_eq!(answer.json()["data"][0]["state"], "own");
     }
 
-    /// A coin that the invoice was quoted in.
+    /// Chooses a coin quoted for the invoice.
     fn quoted(&mut self, at: usize) -> Option<&'static Coin> {
         let quotes = &self.world.invoices[at].quotes;
         (!quotes.is_empty()).then(|| self.dice.pick(quotes))
