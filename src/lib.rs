@@ -32,7 +32,7 @@
 //!
 //! # Five shapes that carry it
 //!
-//! 1. The status of an invoice is computed, never set: [`domain::status::status`]. Every path ends in the same step:
+//! 1. The status of an invoice is computed, never set: [`domain::status::judge`]. Every path ends in the same step:
 //!    load, recompute, save what changed, record the event.
 //! 2. One writer, group commit: [`store::Store::write`] answers after the commit, never before.
 //! 3. Tables drive: [`http::routes`] feeds the router, the key check, the document, the metrics and the tests.

@@ -1,15 +1,9 @@
-//! Events for webhook endpoints: their types, their body and the legacy body.
-//!
-//! Invariant: the body of an event is rendered once.
+//! Types of events, and of the webhooks that deliver them.
 
-use super::fields::view::Sometimes;
-use super::render::event::{EventDataView, EventView, LegacyEventView, LegacyInvoiceView};
+pub mod body;
+
 use super::status::InvoiceStatus;
 use super::text_enum::text_enum;
-use super::time::Time;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 text_enum! {
     /// Type of an event.
@@ -118,171 +112,9 @@ impl EventType {
     }
 }
 
-/// Renders an event whose `data.object` is this JSON text.
-pub fn render_event(
-    id: &str,
-    kind: EventType,
-    livemode: bool,
-    created: Time,
-    object: &RawValue,
-) -> serde_json::Result<String> {
-    serde_json::to_string(&EventView {
-        id,
-        object: "event",
-        r#type: kind,
-        livemode,
-        created,
-        data: EventDataView { object },
-    })
-}
-
-/// The parts of a stored body that the legacy body needs.
-#[derive(Deserialize)]
-struct StoredEvent {
-    id: String,
-    #[serde(rename = "type")]
-    kind: String,
-    livemode: bool,
-    created: String,
-    data: StoredEventData,
-}
-
-/// `data` of a stored body.
-#[derive(Deserialize)]
-struct StoredEventData {
-    object: Map<String, Value>,
-}
-
-/// Returns the legacy body of a stored event; `None` for types that it leaves out.
-///
-/// `invoice` is the JSON of the refunded invoice, for an event whose object is a refund.
-///
-/// `invoice.overpaid` becomes `invoice.confirmed`, with `overpaid: true` and `status: confirmed` in its invoice.
-///
-/// # Errors
-/// The error of serde_json if a stored text is not an event or not an object.
-pub fn legacy_body(stored: &str, invoice: Option<&str>) -> serde_json::Result<Option<String>> {
-    let event: StoredEvent = serde_json::from_str(stored)?;
-    let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_type) else {
-        return Ok(None);
-    };
-    let object = event.data.object;
-    let (invoice, object) = if object.get("object").and_then(Value::as_str) == Some("invoice") {
-        (Some(object), None)
-    } else {
-        (invoice.map(serde_json::from_str).transpose()?, Some(object))
-    };
-    let body = LegacyEventView {
-        id: &event.id,
-        event: name,
-        livemode: event.livemode,
-        created_at: &event.created,
-        invoice: invoice.map(legacy_invoice),
-        object: Sometimes(object),
-    };
-    serde_json::to_string(&body).map(Some)
-}
-
-/// Returns the legacy form of an invoice.
-fn legacy_invoice(mut invoice: Map<String, Value>) -> LegacyInvoiceView {
-    let status = invoice.get("status").and_then(Value::as_str);
-    let is = |of: InvoiceStatus| status == Some(of.as_str());
-    let (overpaid, underpaid) = (is(InvoiceStatus::Overpaid), is(InvoiceStatus::Underpaid));
-    if overpaid {
-        let confirmed = Value::from(InvoiceStatus::Confirmed.as_str());
-        invoice.insert("status".to_owned(), confirmed);
-    }
-    let copy = |name: &str| invoice.get(name).cloned().unwrap_or_default();
-    LegacyInvoiceView {
-        price_amount: copy("amount"),
-        price_currency: copy("currency"),
-        overpaid,
-        underpaid,
-        invoice,
-    }
-}
-
 #[cfg(test)]
-#[expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
 mod tests {
-    use super::{EventType, InvoiceStatus, Time, legacy_body, render_event};
-    use serde_json::value::RawValue;
-    use serde_json::{Value, json};
-
-    fn event(kind: EventType, object: &str) -> String {
-        render_event(
-            "evt_1",
-            kind,
-            false,
-            Time(0),
-            &RawValue::from_string(object.to_owned()).unwrap(),
-        )
-        .unwrap()
-    }
-
-    #[test]
-    fn event_contains_its_object_byte_for_byte() {
-        let text = event(
-            EventType::InvoiceCreated,
-            r#"{"object":"invoice","metadata":{"n":1.10}}"#,
-        );
-        assert_eq!(
-            text,
-            r#"{"id":"evt_1","object":"event","type":"invoice.created","livemode":false,"created":"1970-01-01T00:00:00.000Z","data":{"object":{"object":"invoice","metadata":{"n":1.10}}}}"#
-        );
-    }
-
-    #[test]
-    fn legacy_body_calls_overpaid_confirmed() {
-        let text = event(
-            EventType::InvoiceOverpaid,
-            r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#,
-        );
-        let legacy: Value =
-            serde_json::from_str(&legacy_body(&text, None).unwrap().unwrap()).unwrap();
-        assert_eq!(legacy["event"], "invoice.confirmed");
-        assert_eq!(legacy["invoice"]["status"], "confirmed");
-        assert_eq!(legacy["invoice"]["overpaid"], true);
-        assert_eq!(legacy["invoice"]["underpaid"], false);
-        assert_eq!(legacy["invoice"]["priceAmount"], "1.00");
-        assert_eq!(legacy["invoice"]["priceCurrency"], "EUR");
-    }
-
-    #[test]
-    fn legacy_body_has_the_invoice_of_a_refund_but_none_of_a_payout() {
-        let refund = event(EventType::RefundPaid, r#"{"object":"refund","id":"r"}"#);
-        let invoice =
-            r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#;
-        let legacy = legacy_body(&refund, Some(invoice)).unwrap().unwrap();
-        let legacy: Value = serde_json::from_str(&legacy).unwrap();
-        assert_eq!(legacy["event"], "refund.paid");
-        assert_eq!(legacy["invoice"]["priceAmount"], "1.00");
-        assert_eq!(legacy["invoice"]["overpaid"], true);
-        assert_eq!(legacy["object"]["id"], "r");
-        let payout = event(EventType::PayoutFailed, r#"{"id":"p"}"#);
-        let legacy = legacy_body(&payout, None).unwrap().unwrap();
-        let legacy: Value = serde_json::from_str(&legacy).unwrap();
-        assert_eq!(
-            (&legacy["invoice"], &legacy["object"]["id"]),
-            (&Value::Null, &json!("p"))
-        );
-    }
-
-    #[test]
-    fn account_events_have_no_legacy_body() {
-        assert_eq!(
-            legacy_body(
-                &event(EventType::AccountApproved, r#"{"object":"account"}"#),
-                None
-            )
-            .unwrap(),
-            None
-        );
-    }
+    use super::{EventType, InvoiceStatus};
 
     #[test]
     fn every_status_except_awaiting_payment_has_its_event() {

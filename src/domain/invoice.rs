@@ -8,8 +8,9 @@ pub mod search;
 use super::asset::{Asset, Mode};
 use super::money::coin::{Rate, Units};
 use super::money::{Bps, Cents, Currency};
+use super::payment::Payment;
 use super::quote::Quote;
-use super::status::{InvoiceStatus, InvoiceTerms};
+use super::status::{InvoiceStatus, InvoiceTerms, JudgedPayment, judge};
 use super::time::Time;
 use serde_json::value::RawValue;
 
@@ -105,5 +106,11 @@ impl Invoice {
             cancelled_at: self.cancelled_at,
             quoted: self.picked_quote.is_some(),
         }
+    }
+
+    /// Returns the status of the invoice with these payments at this time.
+    pub fn status_at(&self, payments: &[Payment], now: Time) -> InvoiceStatus {
+        let judged: Vec<JudgedPayment> = payments.iter().map(JudgedPayment::from).collect();
+        judge(&self.terms(), &judged, now)
     }
 }

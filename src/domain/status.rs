@@ -2,7 +2,6 @@
 //!
 //! Invariant: no other code decides a status.
 
-use super::invoice::Invoice;
 use super::money::{Bps, Cents, Total, exceeds, reaches};
 use super::payment::{Payment, PaymentState};
 use super::text_enum::text_enum;
@@ -114,12 +113,6 @@ impl From<&Payment> for JudgedPayment {
             value: payment.value,
         }
     }
-}
-
-/// Returns the status of an invoice with these payments at this moment.
-pub fn status(invoice: &Invoice, payments: &[Payment], now: Time) -> InvoiceStatus {
-    let judged: Vec<JudgedPayment> = payments.iter().map(JudgedPayment::from).collect();
-    judge(&invoice.terms(), &judged, now)
 }
 
 /// Returns the status from the parts that determine it.

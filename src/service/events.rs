@@ -46,7 +46,7 @@ pub(super) fn record_with(
 ) -> Result<(), Error> {
     let number = u64::try_from(events::last_seq(tx)?).unwrap_or(0);
     let event_id = id::new_event(now, number.saturating_add(1));
-    let body = event::render_event(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
+    let body = event::body::render(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
     let (account, mode) = (subject.account, subject.mode);
     let new = events::NewEvent {
         id: &event_id,

@@ -14,7 +14,7 @@ use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::status::{InvoiceStatus, status};
+use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::{Reader, Tx, chains, invoices, payments};
@@ -170,7 +170,7 @@ impl Service {
     ) -> Result<Json, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let at = judged_at(&invoice, &chains::scanned(tx)?, now);
-        let open = status(&invoice, &payments, at).is_open();
+        let open = invoice.status_at(&payments, at).is_open();
         if !open || payments.iter().any(|payment| payment.counts()) {
             let message = "only an invoice that is open and has no payment can be cancelled";
             return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());

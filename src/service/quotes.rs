@@ -16,7 +16,6 @@ use crate::domain::rate::RateQuote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::scanned::LaggingChains;
-use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::wallets::Taken;
@@ -300,7 +299,7 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
             Code::PaymentInFlight,
             "a payment is already under way on this invoice",
         )
-    } else if is_paid || !status(invoice, &payments, now).is_open() {
+    } else if is_paid || !invoice.status_at(&payments, now).is_open() {
         Refusal::new(
             Code::InvoiceClosed,
             "no coin can be picked for this invoice any more",

@@ -11,7 +11,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::quote::Quote;
 use crate::domain::scanned::{LaggingChains, waits_for};
-use crate::domain::status::{InvoiceStatus, status};
+use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
 use crate::store::{Reader, Touched, Tx, chains, file, invoice_steps, invoices, payments, quotes};
@@ -168,7 +168,7 @@ pub(super) fn judge(
     let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
     // What was picked stays so.
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
-    invoice.status = status(invoice, payments, at);
+    invoice.status = invoice.status_at(payments, at);
     let picked = quotes
         .iter()
         .find(|quote| Some(quote.seq) == invoice.picked_quote);

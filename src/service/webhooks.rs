@@ -5,7 +5,8 @@
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Service};
-use crate::domain::event::{WebhookFormat, legacy_body};
+use crate::domain::event::WebhookFormat;
+use crate::domain::event::body::render_legacy;
 use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
@@ -93,7 +94,7 @@ pub(super) fn body(
 ) -> Result<Option<String>, Error> {
     Ok(match format {
         WebhookFormat::Event => Some(stored.to_owned()),
-        WebhookFormat::Legacy => legacy_body(stored, invoice)?,
+        WebhookFormat::Legacy => render_legacy(stored, invoice)?,
     })
 }
 
