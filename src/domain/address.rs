@@ -8,14 +8,16 @@ use std::fmt;
 use bech32::primitives::decode::{
     CharError, SegwitHrpstring, SegwitHrpstringError, UncheckedHrpstringError,
 };
-use bech32::{Bech32, ByteIterExt, Fe32, Fe32IterExt, Hrp, hrp};
+use bech32::{Bech32, ByteIterExt, Fe32, Fe32IterExt, Hrp};
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
 use super::asset::Mode;
 use super::chain::Chain;
+use encoding::{Encoding, TestEncoding, UtxoEncoding, UtxoPrefixes};
 
 mod account;
+pub(super) mod encoding;
 mod network;
 mod pay_to;
 mod script;
@@ -36,9 +38,6 @@ const BASE58CHECK_BYTES_MAX: usize = 35;
 
 /// First byte of every account on Tron (<https://developers.tron.network/docs/account>).
 const TRON_VERSION: u8 = 0x41;
-
-const DOGECOIN_TEST_VERSION: u8 = 0x71;
-const LITECOIN_TEST_PREFIX: Hrp = Hrp::parse_unchecked("tltc");
 
 /// Encoding of a utxo chain's addresses. EVM, Tron and Solana addresses look the same on all networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,112 +78,6 @@ impl fmt::Display for AddressError {
 }
 
 impl std::error::Error for AddressError {}
-
-/// Encoding of a chain's addresses.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
-    /// Base58check and segwit, with different prefixes on each network.
-    Utxo(UtxoEncoding),
-    /// Twenty bytes in hexadecimal.
-    Evm,
-    /// Base58check of twenty bytes.
-    Tron,
-    /// Base58 of 32 bytes.
-    Solana,
-}
-
-/// Encoding of a utxo chain's addresses, by network.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct UtxoEncoding {
-    main: &'static UtxoPrefixes,
-    test: &'static UtxoPrefixes,
-    /// Encoding in test mode.
-    simulated: TestEncoding,
-}
-
-/// Encoding of a test mode address.
-#[derive(Debug, PartialEq, Eq)]
-enum TestEncoding {
-    /// Segwit with this prefix.
-    Segwit(Hrp),
-    /// Base58check with this version.
-    Hash(u8),
-}
-
-/// Encoding of Bitcoin's addresses.
-pub(super) const BITCOIN: Encoding = Encoding::Utxo(UtxoEncoding {
-    main: &BITCOIN_MAIN,
-    test: &BITCOIN_TEST,
-    simulated: TestEncoding::Segwit(hrp::TB),
-});
-
-/// Encoding of Litecoin's addresses.
-pub(super) const LITECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
-    main: &LITECOIN_MAIN,
-    test: &LITECOIN_TEST,
-    simulated: TestEncoding::Segwit(LITECOIN_TEST_PREFIX),
-});
-
-/// Encoding of Dogecoin's addresses.
-pub(super) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
-    main: &DOGECOIN_MAIN,
-    test: &DOGECOIN_TEST,
-    simulated: TestEncoding::Hash(DOGECOIN_TEST_VERSION),
-});
-
-/// Address prefixes of a utxo chain on one of its networks.
-#[derive(Debug, PartialEq, Eq)]
-struct UtxoPrefixes {
-    /// Accepted base58check versions, each with the canonical version.
-    versions: &'static [(u8, u8)],
-    /// Human-readable parts of its segwit addresses.
-    prefixes: &'static [Hrp],
-    /// Message for any other text.
-    expected: Reason,
-}
-
-/// Versions and prefixes of `src/kernel/chainparams.cpp` in Bitcoin Core.
-const BITCOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
-    versions: &[(0x00, 0x00), (0x05, 0x05)],
-    prefixes: &[hrp::BC],
-    expected: "expected a complete address that starts with 1, 3, bc1q or bc1p",
-};
-
-const BITCOIN_TEST: UtxoPrefixes = UtxoPrefixes {
-    versions: &[(0x6f, 0x6f), (0xc4, 0xc4)],
-    prefixes: &[hrp::TB, hrp::BCRT],
-    expected: "expected a complete test address that starts with m, n, 2, tb1q, tb1p, bcrt1q or bcrt1p",
-};
-
-/// Versions and prefixes of `src/chainparams.cpp` in Litecoin Core.
-///
-/// As in its `src/key_io.cpp`, a script address in the old version, which looks like bitcoin's, is read and written
-/// back in the new one.
-/// Extension block addresses (`ltcmweb1…`) are refused: payments to them cannot be seen from outside.
-const LITECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
-    versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
-    prefixes: &[Hrp::parse_unchecked("ltc")],
-    expected: "expected a complete address that starts with L, M, ltc1q or ltc1p",
-};
-
-const LITECOIN_TEST: UtxoPrefixes = UtxoPrefixes {
-    versions: &[(0x6f, 0x6f), (0x3a, 0x3a), (0xc4, 0x3a)],
-    prefixes: &[LITECOIN_TEST_PREFIX, Hrp::parse_unchecked("rltc")],
-    expected: "expected a complete test address that starts with m, n, Q, tltc1q, tltc1p, rltc1q or rltc1p",
-};
-
-/// Versions of `src/chainparams.cpp` in Dogecoin Core; the chain has no segwit.
-const DOGECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
-    versions: &[(0x1e, 0x1e), (0x16, 0x16)],
-    prefixes: &[],
-    expected: "expected a complete address that starts with D, 9 or A",
-};
-
-const DOGECOIN_TEST: UtxoPrefixes = UtxoPrefixes {
-    versions: &[(DOGECOIN_TEST_VERSION, DOGECOIN_TEST_VERSION), (0xc4, 0xc4)],
-    prefixes: &[],
-    expected: "expected a complete test address that starts with n or 2",
-};
 
 /// Returns a deposit address without a private key, for test mode.
 ///

@@ -2,8 +2,7 @@
 //!
 //! Invariant: the row of a chain in CHAINS holds everything that the program knows of it. A new chain is one row.
 
-use super::address::{self, Encoding};
-use super::customer::Family;
+use super::address::encoding::{self, Encoding};
 use super::money::coin::Units;
 use super::text_enum::text_enum;
 use crate::domain::fields::{Schema, Shown, schema};
@@ -33,6 +32,20 @@ impl Serialize for Depth {
     }
 }
 
+text_enum! {
+    /// A family: chains that share one address of a customer.
+    pub enum Family {
+        /// Solana.
+        Solana = "solana",
+        /// All EVM chains together.
+        Evm = "evm",
+        /// Tron.
+        Tron = "tron",
+        /// Bitcoin only. Every utxo chain would need its own address, and a customer has one for each family.
+        Utxo = "utxo",
+    }
+}
+
 /// Properties of a chain.
 #[derive(Debug)]
 pub struct ChainRow {
@@ -43,7 +56,7 @@ pub struct ChainRow {
     /// Encoding of its addresses.
     pub(super) encoding: Encoding,
     /// Family under which customers have an address on it; `None` if they have none.
-    pub customers: Option<Family>,
+    pub customer_family: Option<Family>,
     /// `true` if the operator imports its addresses, because no public key can derive them.
     pub imported: bool,
     /// Main network and test networks, by the names that its nodes use.
@@ -97,8 +110,8 @@ chains! {
     /// Bitcoin.
     Bitcoin = "bitcoin" {
         pool: "bitcoin",
-        encoding: address::BITCOIN,
-        customers: Some(Family::Utxo),
+        encoding: encoding::BITCOIN,
+        customer_family: Some(Family::Utxo),
         imported: false,
         networks: ("main", &["test", "testnet4", "signet", "regtest"]),
         horizon: Depth::Blocks(100),
@@ -114,8 +127,8 @@ chains! {
     /// Litecoin.
     Litecoin = "litecoin" {
         pool: "litecoin",
-        encoding: address::LITECOIN,
-        customers: None,
+        encoding: encoding::LITECOIN,
+        customer_family: None,
         imported: false,
         networks: ("main", &["test", "signet", "regtest"]),
         horizon: Depth::Blocks(200),
@@ -131,8 +144,8 @@ chains! {
     /// Dogecoin.
     Dogecoin = "dogecoin" {
         pool: "dogecoin",
-        encoding: address::DOGECOIN,
-        customers: None,
+        encoding: encoding::DOGECOIN,
+        customer_family: None,
         imported: false,
         networks: ("main", &["test", "regtest"]),
         horizon: Depth::Blocks(400),
@@ -149,7 +162,7 @@ chains! {
     Ethereum = "ethereum" {
         pool: "evm",
         encoding: Encoding::Evm,
-        customers: Some(Family::Evm),
+        customer_family: Some(Family::Evm),
         imported: false,
         networks: ("1", &["11155111", "560048"]),
         horizon: Depth::Final,
@@ -166,7 +179,7 @@ chains! {
     Base = "base" {
         pool: "evm",
         encoding: Encoding::Evm,
-        customers: Some(Family::Evm),
+        customer_family: Some(Family::Evm),
         imported: false,
         networks: ("8453", &["84532"]),
         horizon: Depth::Final,
@@ -183,7 +196,7 @@ chains! {
     Polygon = "polygon" {
         pool: "evm",
         encoding: Encoding::Evm,
-        customers: Some(Family::Evm),
+        customer_family: Some(Family::Evm),
         imported: false,
         networks: ("137", &["80002"]),
         horizon: Depth::Final,
@@ -200,7 +213,7 @@ chains! {
     Tron = "tron" {
         pool: "tron",
         encoding: Encoding::Tron,
-        customers: Some(Family::Tron),
+        customer_family: Some(Family::Tron),
         imported: false,
         networks: ("mainnet", &["shasta", "nile"]),
         horizon: Depth::Final,
@@ -217,7 +230,7 @@ chains! {
     Solana = "solana" {
         pool: "solana",
         encoding: Encoding::Solana,
-        customers: Some(Family::Solana),
+        customer_family: Some(Family::Solana),
         imported: true,
         networks: ("mainnet-beta", &["testnet", "devnet", "localnet"]),
         horizon: Depth::Final,

@@ -3,9 +3,8 @@
 //! Invariant: an address that belongs to a customer belongs to that customer forever.
 
 use super::asset::{ASSETS, Asset, Mode};
-use super::chain::{CHAINS, Chain, ChainRow};
+use super::chain::{CHAINS, Chain, ChainRow, Family};
 use super::refusal::Refusal;
-use super::text_enum::text_enum;
 use super::time::Time;
 
 /// Pattern of a reference, for the API description.
@@ -14,24 +13,10 @@ pub const REF_PATTERN: &str = "^[A-Za-z0-9._:-]{1,120}$";
 /// Longest reference, in characters.
 pub const REF_CHARS_MAX: usize = 120;
 
-text_enum! {
-    /// A family: chains that share one address of a customer.
-    pub enum Family {
-        /// Solana.
-        Solana = "solana",
-        /// All EVM chains together.
-        Evm = "evm",
-        /// Tron.
-        Tron = "tron",
-        /// Bitcoin only. Every utxo chain would need its own address, and a customer has one for each family.
-        Utxo = "utxo",
-    }
-}
-
 impl Family {
     /// Returns the chains of the family. They share one pool.
     pub fn chains(self) -> impl Iterator<Item = Chain> {
-        let takes = move |row: &&&ChainRow| row.customers == Some(self);
+        let takes = move |row: &&&ChainRow| row.customer_family == Some(self);
         CHAINS.iter().filter(takes).map(|row| row.chain)
     }
 
@@ -45,16 +30,11 @@ impl Family {
         }
     }
 
-    /// Returns the family of a chain; `None` if customers have no address on it.
-    pub const fn for_chain(chain: Chain) -> Option<Family> {
-        chain.row().customers
-    }
-
     /// Returns the coins that the address accepts.
     pub fn assets(self) -> impl Iterator<Item = &'static Asset> {
         ASSETS
             .iter()
-            .filter(move |asset| Family::for_chain(asset.chain) == Some(self))
+            .filter(move |asset| asset.chain.row().customer_family == Some(self))
     }
 }
 

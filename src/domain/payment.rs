@@ -4,7 +4,7 @@
 
 pub mod inputs;
 
-use super::address::Encoding;
+use super::address::encoding::Encoding;
 use super::asset::{Asset, Mode};
 use super::chain::Chain;
 use super::money::Cents;

@@ -5,7 +5,8 @@
 
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::customer::{Customer, Family, check_ref};
+use crate::domain::chain::Family;
+use crate::domain::customer::{Customer, check_ref};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::time::Time;

@@ -8,7 +8,7 @@ use super::customers::known;
 use super::intake::Owned;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
-use crate::domain::customer::{Customer, Family, check_ref};
+use crate::domain::customer::{Customer, check_ref};
 use crate::domain::deposit::Deposit;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
@@ -127,7 +127,7 @@ fn taken_at(
             asset.id
         ))
     };
-    let family = Family::for_chain(asset.chain).ok_or_else(none)?;
+    let family = asset.chain.row().customer_family.ok_or_else(none)?;
     let address = addresses::of_owner(tx, Owner::Customer(customer.seq), family.chain())?;
     Ok((asset, address.ok_or_else(none)?))
 }

@@ -5,8 +5,8 @@
 use super::Rendered;
 use crate::domain::asset::{Asset, AssetKind, Chain};
 use crate::domain::chain::Depth;
+use crate::domain::chain::Family;
 use crate::domain::confirmations::OnChain;
-use crate::domain::customer::Family;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::{Cents, Currency};
@@ -161,7 +161,7 @@ pub fn deposit(deposit: &Deposit, net: Cents, on_chain: &OnChain) -> Rendered {
         customer: &deposit.customer_ref,
         livemode: deposit.mode.is_live(),
         status: deposit.status,
-        family: Family::for_chain(deposit.asset.chain),
+        family: deposit.asset.chain.row().customer_family,
         chain: deposit.asset.chain,
         asset: deposit.asset.id,
         asset_symbol: deposit.asset.symbol,

@@ -5,7 +5,7 @@
 
 use super::on_chain::{AttachedTransaction, OnChainState, Review, SentOutput, SentState};
 use super::{Sending, SettledBy, Transfer, TransferStatus};
-use crate::domain::customer::Family;
+use crate::domain::chain::Family;
 use crate::domain::money::coin::Units;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
@@ -207,7 +207,7 @@ fn unseen_finding(
     let what = match transaction.state {
         SentState::Absent => "was in the mempool and is gone",
         SentState::Unseen | SentState::Mempool | SentState::Mined
-            if of.asset.chain.row().customers == Some(Family::Evm) =>
+            if of.asset.chain.row().customer_family == Some(Family::Evm) =>
         {
             "was not seen for 6 hours. It may be the hash of a Safe or of a user operation: then enter the transaction that \
              carried it out"

@@ -3,7 +3,7 @@
 use super::approval::ApprovalRequest;
 use super::inputs::{MoveTransfer, SandboxMoveTransfer, TXID_CHARS_MAX};
 use super::step::{ChainCase, TransferAction};
-use crate::domain::address::Encoding;
+use crate::domain::address::encoding::Encoding;
 use crate::domain::chain::Chain;
 use crate::domain::refusal::Refusal;
 

@@ -5,7 +5,6 @@
 //! treated like any other payment or deposit.
 
 use super::Owned;
-use crate::domain::customer::Family;
 use crate::domain::id;
 use crate::domain::observation::Observed;
 use crate::domain::payment::PaymentState;
@@ -129,7 +128,7 @@ impl Service {
         let account = found.ok_or_else(|| Refusal::not_found("account"))?;
         let customer = customers::by_ref(tx, account.seq, seen.mode, reference)?
             .ok_or_else(|| Refusal::not_found("customer"))?;
-        if Family::for_chain(seen.asset.chain).is_none() {
+        if seen.asset.chain.row().customer_family.is_none() {
             let problem = format!(
                 "takes no {}: customers have no address there",
                 seen.asset.id

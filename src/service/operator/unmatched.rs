@@ -3,7 +3,6 @@
 //!
 //! What does not live here: recording them, giving them to somebody and undoing that (`intake`).
 
-use crate::domain::customer::Family;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
@@ -176,7 +175,7 @@ fn candidate(db: &Reader<'_>, payment: &Unmatched) -> Result<Option<Candidate>, 
         Some(Owner::Invoice(seq)) => Some(Candidate::Invoice {
             invoice: invoices::by_seq(db, seq)?.id,
         }),
-        Some(Owner::Customer(seq)) if Family::for_chain(chain).is_some() => {
+        Some(Owner::Customer(seq)) if chain.row().customer_family.is_some() => {
             let customer = customers::by_seq(db, seq)?;
             Some(Candidate::Customer {
                 account: accounts::by_seq(db, customer.account)?.id,

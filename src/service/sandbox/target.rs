@@ -6,7 +6,7 @@
 use super::payments::by_id;
 use crate::domain::address::{Network, parse_on};
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::customer::Family;
+use crate::domain::chain::Family;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;

@@ -140,7 +140,7 @@ impl<'a> Counter<'a> {
     /// Returns the address of a customer; `None` on chains without customer addresses.
     #[track_caller]
     pub fn customer(&self, name: &str) -> Option<String> {
-        self.node.chain.row().customers?;
+        self.node.chain.row().customer_family?;
         let running = self.begin();
         let path = format!("/v1/customers/{name}/addresses");
         let customer = self.till.call(&running, "POST", &path, "{}");
