@@ -1,33 +1,33 @@
-//! Fetches headers up to the newest one, from a block that is trusted on.
+//! Fetches headers from a trusted block up to the newest one.
 
-use super::headers::{Header, Headers, Refusal, is_linked};
+use super::headers::{HeaderChain, HeaderError, RawHeader, is_linked};
 use super::hex::hash_text;
-use super::work::{PERIOD, Rules};
+use super::work::{PERIOD, PowRules};
 use super::{Electrum, NodeError};
 use crate::domain::observation::Block;
 
-/// The most headers that one call answers.
+/// Most headers in one response.
 const CHUNK: u32 = 2016;
-/// The most headers below those that are held that one question goes back.
+/// Most headers to fetch below the ones in memory for one lookup.
 const OLDER_MAX: u32 = 200 * CHUNK;
-/// A long fetch says how far it is after so many headers.
+/// HeaderChain between two progress messages of a long fetch.
 const SAY_EVERY: u32 = 20 * CHUNK;
-/// The most forks that are followed in one step.
+/// Most forks followed in one step.
 const FORKS_MAX: u32 = 8;
 
 impl Electrum {
-    /// Brings the headers to the one that the server told of as its newest.
+    /// Fetches headers up to the newest one that the server reported.
     pub(super) fn sync(&mut self) -> Result<(), NodeError> {
-        let (height, newest) = match self.claimed {
-            Some(claimed) => claimed,
+        let (height, newest) = match self.server_tip {
+            Some(server_tip) => server_tip,
             None => self.server(0)?.head()?,
         };
-        self.claimed = Some((height, newest));
+        self.server_tip = Some((height, newest));
         let mut forks = 0_u32;
         loop {
             let headers = match self.headers.take() {
                 Some(headers) => headers,
-                None => self.begun(height)?,
+                None => self.start(height)?,
             };
             let tip = headers.tip();
             let is_there = headers
@@ -50,11 +50,11 @@ impl Electrum {
             if forks > FORKS_MAX {
                 return Err(NodeError::Behind);
             }
-            self.go_back(height)?;
+            self.rewind(height)?;
         }
     }
 
-    /// Takes the next headers; `false` where they are of another branch.
+    /// Appends the next headers; `false` if they are on another branch.
     fn extend(&mut self, from: u32, count: u32) -> Result<bool, NodeError> {
         let new = self.server(0)?.headers(from, count)?;
         if new.is_empty() {
@@ -63,8 +63,8 @@ impl Electrum {
         let headers = self.headers.as_mut().ok_or(NodeError::Behind)?;
         match headers.extend(&new) {
             Ok(()) => Ok(true),
-            Err(Refusal::Elsewhere) => Ok(false),
-            Err(Refusal::Broken(what)) => Err(self.lied(0, what)),
+            Err(HeaderError::NotLinked) => Ok(false),
+            Err(HeaderError::Invalid(what)) => Err(self.lied(0, what)),
         }
     }
 
@@ -76,8 +76,8 @@ impl Electrum {
         }
     }
 
-    /// Cuts the headers where the branch of the server leaves them.
-    fn go_back(&mut self, height: u32) -> Result<(), NodeError> {
+    /// Removes headers down to the fork point with the branch of the server.
+    fn rewind(&mut self, height: u32) -> Result<(), NodeError> {
         let mut distance = 8_u32;
         loop {
             let headers = self.headers.as_ref().ok_or(NodeError::Behind)?;
@@ -96,7 +96,7 @@ impl Electrum {
                 return Ok(());
             }
             if from == headers.low() {
-                // It forks below what is held: begin anew from what the file holds.
+                // The fork is below the headers in memory. Start again from the blocks in the database.
                 self.headers = None;
                 self.older.clear();
                 return Ok(());
@@ -105,14 +105,14 @@ impl Electrum {
         }
     }
 
-    /// Begins with a block that is trusted: one of the file's, else the checkpoint of the main network.
-    fn begun(&mut self, newest: u32) -> Result<Headers, NodeError> {
-        let network = self.identified()?;
-        let Some(rules) = Rules::of(self.chain, network) else {
+    /// Starts from a trusted block: one from the database, or the checkpoint of the main network.
+    fn start(&mut self, newest: u32) -> Result<HeaderChain, NodeError> {
+        let network = self.verify_network()?;
+        let Some(rules) = PowRules::for_network(self.chain, network) else {
             let low = newest.saturating_sub(PERIOD.saturating_sub(1));
             let headers = self.range(low, newest)?;
-            let begun = Headers::begin(None, low, headers);
-            return begun.ok_or_else(|| self.lied(0, "its headers do not link".to_owned()));
+            let start = HeaderChain::begin(None, low, headers);
+            return start.ok_or_else(|| self.lied(0, "its headers do not link".to_owned()));
         };
         let (height, hash) = rules.checkpoint;
         let checkpoint = Block {
@@ -121,11 +121,11 @@ impl Electrum {
         };
         let kept = std::mem::take(&mut self.kept);
         let mut found = Ok(None);
-        // Of a long list ever fewer: it may have been reorganised.
+        // Older blocks are tried at growing distances, because a deep reorg may have removed them.
         let mut places = (0..kept.len()).filter(|place| place.saturating_add(1).is_power_of_two());
         while let (Ok(None), Some(place)) = (&found, places.next()) {
             if let Some(block) = kept.get(place) {
-                found = self.begun_at(rules, block, newest);
+                found = self.start_at(rules, block, newest);
             }
         }
         self.kept = kept;
@@ -133,7 +133,7 @@ impl Electrum {
             Some(headers) => return Ok(headers),
             None => log::info!("{}: checks headers from {height} on", self.chain),
         }
-        match self.begun_at(rules, &checkpoint, newest)? {
+        match self.start_at(rules, &checkpoint, newest)? {
             Some(headers) => Ok(headers),
             None => Err(self.lied(
                 0,
@@ -142,13 +142,13 @@ impl Electrum {
         }
     }
 
-    /// Begins with a trusted block; `None` where the server does not have it at its height.
-    fn begun_at(
+    /// Starts from a trusted block; `None` if the server does not have it at its height.
+    fn start_at(
         &mut self,
-        rules: Rules,
+        rules: PowRules,
         block: &Block,
         newest: u32,
-    ) -> Result<Option<Headers>, NodeError> {
+    ) -> Result<Option<HeaderChain>, NodeError> {
         if block.height > newest {
             return Ok(None);
         }
@@ -156,18 +156,18 @@ impl Electrum {
         if there.first().map(|header| hash_text(&header.hash)).as_ref() != Some(&block.hash) {
             return Ok(None);
         }
-        let low = Headers::first_needed(block.height);
+        let low = HeaderChain::first_needed(block.height);
         let headers = self.range(low, block.height)?;
         let is_that = headers.last().map(|header| header.hash) == there.first().map(|one| one.hash);
-        match Headers::begin(Some(rules), low, headers) {
+        match HeaderChain::begin(Some(rules), low, headers) {
             Some(headers) if is_that => Ok(Some(headers)),
             _ => Err(self.lied(0, "its headers do not link".to_owned())),
         }
     }
 
     /// Fetches all headers of a range, unchecked.
-    fn range(&mut self, from: u32, to: u32) -> Result<Vec<Header>, NodeError> {
-        let mut headers: Vec<Header> = Vec::new();
+    fn range(&mut self, from: u32, to: u32) -> Result<Vec<RawHeader>, NodeError> {
+        let mut headers: Vec<RawHeader> = Vec::new();
         let mut next = from;
         while next <= to {
             let count = to.saturating_sub(next).saturating_add(1).min(CHUNK);
@@ -181,8 +181,8 @@ impl Electrum {
         Ok(headers)
     }
 
-    /// Returns the header at a height; `None` above the newest one, and too far below those that are held.
-    pub(super) fn header_at(&mut self, height: u32) -> Result<Option<Header>, NodeError> {
+    /// Returns the header at a height; `None` above the newest one, and too far below the ones in memory.
+    pub(super) fn header_at(&mut self, height: u32) -> Result<Option<RawHeader>, NodeError> {
         if self.headers.is_none() {
             self.sync()?;
         }

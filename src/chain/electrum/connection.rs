@@ -1,7 +1,7 @@
-//! One connection to an Electrum server: JSON-RPC, one object a line (Electrum protocol 1.4 to 1.6).
+//! One connection to an Electrum server: JSON-RPC, one object per line (Electrum protocol 1.4 to 1.6).
 //!
-//! Invariant: a line is bounded, each exchange ends in time, and an answer is that of its own call. After an error the
-//! connection is of no use: the caller closes it.
+//! Invariant: lines have a maximum length, each exchange has a deadline, and a response belongs to its call. After an
+//! error the caller closes the connection.
 
 use super::stream::{Stream, failed};
 use super::url::ServerUrl;
@@ -14,61 +14,61 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read, Write};
 
-/// Versions of the protocol that are understood.
+/// Supported versions of the protocol.
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
-/// The most calls that wait for their answers at a time.
+/// Most calls without a response at one time.
 const PIPELINE_MAX: usize = 500;
-/// Silence after which an exchange asks for [`FILLER`], in milliseconds. It asks at once where somebody waits, and where the
+/// Milliseconds of silence before an exchange sends a [`FILLER`] call. It sends one at once if somebody waits, or the
 /// server was silent before.
 const SILENCE_MS: u64 = 250;
-/// Headers whose text has more than 1 024 bytes. A server that pads its answers against listeners holds back what is shorter
-/// for up to a second, in case that more comes (`PaddedRSTransport` of ElectrumX 2).
+/// RawHeader range whose response has more than 1 024 bytes. A server that pads traffic delays shorter responses by up to
+/// a second, to fill the packet (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
-/// The most of them in one exchange, and the most without an answer. One that is answered before the others pushes nothing.
+/// Most filler calls in one exchange, and most without a response. A filler whose response overtakes the others does
+/// not help.
 const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
-/// The most notices that wait to be looked at: a server has no reason to send more.
+/// Most unread notifications. A server has no reason to send more.
 const NOTICES_MAX: usize = 100_000;
-/// The most characters of what a server says of an error.
+/// Most characters kept of a server's error message.
 const TEXT_CHARS_MAX: usize = 200;
-/// Codes of aiorpcX, which ElectrumX is built on.
+/// Error codes of aiorpcX, the library under ElectrumX.
 const EXCESSIVE_RESOURCE_USAGE: i64 = -101;
 const SERVER_BUSY: i64 = -102;
-/// Time in which what has arrived is read, in milliseconds.
-const GLANCE_MS: u64 = 1;
+/// Deadline of a poll for received lines, in milliseconds.
+const POLL_MS: u64 = 1;
 
-/// The result of a call, or the error of its method.
-pub(super) type Outcome = Result<Box<RawValue>, MethodError>;
+/// Result of a call, or the error of its method.
+pub(super) type CallResult = Result<Box<RawValue>, MethodError>;
 
-/// A connection.
 pub(super) struct Connection {
     stream: Stream,
     limits: Limits,
-    /// What has arrived.
+    /// Received bytes that are not parsed yet.
     buffer: Vec<u8>,
-    /// Bytes at its beginning that are known to have no end of a line.
+    /// Number of leading buffer bytes without a line end.
     scanned: usize,
     next_id: u64,
-    /// Bytes that were read and written.
+    /// TxReader read and written.
     bytes: u64,
-    /// Script hashes whose histories have changed, with their new status.
+    /// Status of each script hash whose history changed, since the last read.
     changed: HashMap<String, Option<String>>,
-    /// `true`: it told of a new block since the newest header was asked for.
+    /// `true` if a new block was reported since the newest header was requested.
     pub has_new_block: bool,
-    /// `true`: it told of something new, and somebody waits for what that is.
+    /// `true` if there is news, and somebody waits for it.
     pub is_urgent: bool,
-    /// `true`: the server was silent before, and was asked for [`FILLER`].
+    /// `true` if the server was silent before, until a [`FILLER`] call.
     holds_back: bool,
-    /// Ids of the calls for [`FILLER`] that have no answer yet. Nobody waits for it.
+    /// Ids of [`FILLER`] calls without a response. No caller waits for them.
     fillers: HashSet<u64>,
     /// SHA-256 of the server's certificate.
     pub fingerprint: Option<[u8; 32]>,
-    /// Name and version of the server's program, and the protocol.
+    /// Name and version of the server software, and the protocol version.
     pub software: String,
 }
 
-/// A line that a server sent.
+/// A line from the server: a response or a notification.
 #[derive(Deserialize)]
 struct Line<'a> {
     id: Option<u64>,
@@ -82,13 +82,13 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Problem {
+struct ElectrumError {
     code: Option<i64>,
     message: Option<String>,
 }
 
 impl Connection {
-    /// Connects, and agrees on a version of the protocol.
+    /// Connects and negotiates the version of the protocol.
     pub(super) fn open(url: &ServerUrl, limits: Limits) -> Result<Connection, NodeError> {
         let (stream, fingerprint) = Stream::connect(url, limits.connect_timeout_ms)?;
         let mut connection = Connection {
@@ -111,7 +111,7 @@ impl Connection {
         let read = serde_json::from_str::<(String, String)>(answer.get());
         let (software, protocol) =
             read.map_err(|_| NodeError::Lied("it names no version of its protocol".to_owned()))?;
-        connection.software = plain(&format!("{software}, protocol {protocol}"));
+        connection.software = one_line(&format!("{software}, protocol {protocol}"));
         Ok(connection)
     }
 
@@ -120,38 +120,38 @@ impl Connection {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Returns how many bytes were read and written, without those of TLS.
+    /// Returns the bytes read and written, without TLS overhead.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns how many calls were made.
+    /// Returns the number of calls made.
     pub(super) fn calls(&self) -> u64 {
         self.next_id
     }
 
-    /// Returns the script hashes whose histories have changed, with their status.
+    /// Returns the changed script hashes with their status.
     pub(super) fn changed(&self) -> &HashMap<String, Option<String>> {
         &self.changed
     }
 
-    /// Takes the script hashes whose histories have changed since the last time.
+    /// Takes the script hashes that changed since the last call.
     pub(super) fn take_changed(&mut self) -> HashMap<String, Option<String>> {
         std::mem::take(&mut self.changed)
     }
 
     /// Makes one call.
-    pub(super) fn call(&mut self, method: &str, params: Value) -> Result<Outcome, NodeError> {
+    pub(super) fn call(&mut self, method: &str, params: Value) -> Result<CallResult, NodeError> {
         let outcome = self.call_all(method, &[params])?.pop();
         outcome.ok_or_else(|| NodeError::Lied("it left out an answer".to_owned()))
     }
 
-    /// Makes the same call with each of these parameters. The outcomes are in the same order.
+    /// Makes one call for each set of parameters. The results are in the same order.
     pub(super) fn call_all(
         &mut self,
         method: &str,
         params: &[Value],
-    ) -> Result<Vec<Outcome>, NodeError> {
+    ) -> Result<Vec<CallResult>, NodeError> {
         let mut outcomes = Vec::with_capacity(params.len());
         for part in params.chunks(PIPELINE_MAX) {
             outcomes.extend(self.exchange(method, part)?);
@@ -159,7 +159,7 @@ impl Connection {
         Ok(outcomes)
     }
 
-    fn exchange(&mut self, method: &str, params: &[Value]) -> Result<Vec<Outcome>, NodeError> {
+    fn exchange(&mut self, method: &str, params: &[Value]) -> Result<Vec<CallResult>, NodeError> {
         let since = Stopwatch::start();
         let first = self.next_id;
         let mut lines = String::new();
@@ -168,7 +168,7 @@ impl Connection {
         }
         self.stream.begin(self.limits.timeout_ms);
         self.send(&lines)?;
-        let mut outcomes: Vec<Option<Outcome>> = Vec::new();
+        let mut outcomes: Vec<Option<CallResult>> = Vec::new();
         outcomes.resize_with(params.len(), || None);
         let (mut missing, mut sent) = (params.len(), 0_usize);
         let mut silence = if self.is_urgent || self.holds_back {
@@ -194,7 +194,7 @@ impl Connection {
                 continue;
             };
             let waiting = self.fillers.len();
-            let Some((id, outcome)) = self.heard(&line)? else {
+            let Some((id, outcome)) = self.handle_line(&line)? else {
                 if self.is_urgent && self.fillers.len() < waiting {
                     silence = 0;
                 }
@@ -235,18 +235,18 @@ impl Connection {
         self.next_id = self.next_id.saturating_add(1);
     }
 
-    /// Reads what has arrived without being asked for. Half a line waits for the rest of it.
-    pub(super) fn glance(&mut self) -> Result<(), NodeError> {
-        self.stream.begin(GLANCE_MS);
+    /// Handles received notifications without waiting. An incomplete line stays in the buffer.
+    pub(super) fn poll(&mut self) -> Result<(), NodeError> {
+        self.stream.begin(POLL_MS);
         while let Some(line) = self.line()? {
-            if self.heard(&line)?.is_some() {
+            if self.handle_line(&line)?.is_some() {
                 return Err(NodeError::Lied("an answer to no call".to_owned()));
             }
         }
         Ok(())
     }
 
-    /// Returns the next line; `None` where it is not complete in time.
+    /// Returns the next line; `None` if it is not complete before the deadline.
     fn line(&mut self) -> Result<Option<Vec<u8>>, NodeError> {
         loop {
             if let Some(line) = self.buffered_line() {
@@ -271,7 +271,7 @@ impl Connection {
         Some(std::mem::replace(&mut self.buffer, rest))
     }
 
-    /// Reads some more; [`NodeError::Behind`] where nothing arrives in time.
+    /// Reads more bytes; [`NodeError::Behind`] if none arrive before the deadline.
     fn fill(&mut self) -> Result<(), NodeError> {
         let most = usize::try_from(self.limits.answer_bytes_max).unwrap_or(usize::MAX);
         if self.buffer.len() >= most {
@@ -296,8 +296,9 @@ impl Connection {
         }
     }
 
-    /// Reads a line: the answer to a call. `None` for a notice, which is kept, and for the answer to a filler.
-    fn heard(&mut self, line: &[u8]) -> Result<Option<(u64, Outcome)>, NodeError> {
+    /// Handles one line and returns a response to a call. `None` for a notification, which is stored, and for the
+    /// response to a filler.
+    fn handle_line(&mut self, line: &[u8]) -> Result<Option<(u64, CallResult)>, NodeError> {
         let unread = |_| NodeError::Lied("its answer is not what was asked".to_owned());
         let line: Line<'_> = serde_json::from_slice(line).map_err(unread)?;
         if let Some(method) = &line.method {
@@ -319,7 +320,7 @@ impl Connection {
         }
         let id = match (line.id, &error) {
             (Some(id), _) => id,
-            // It could not read a call, and closes the connection.
+            // The server could not parse a call, and closes the connection.
             (None, Some(error)) => return Err(unexpected("a call", error)),
             (None, None) => return Err(NodeError::Lied("an answer to no call".to_owned())),
         };
@@ -338,20 +339,20 @@ impl Connection {
     }
 }
 
-/// Reads the error of a method, which some servers write as a text alone.
+/// Parses the error of a method. Some servers send only a string.
 fn method_error(text: &str) -> MethodError {
-    let problem = serde_json::from_str::<Problem>(text);
+    let problem = serde_json::from_str::<ElectrumError>(text);
     let (code, message) = match problem {
         Ok(problem) => (problem.code, problem.message),
         Err(_) => (None, serde_json::from_str::<String>(text).ok()),
     };
     MethodError {
         code: code.unwrap_or(0),
-        message: plain(&message.unwrap_or_default()),
+        message: one_line(&message.unwrap_or_default()),
     }
 }
 
-/// Returns `true` if a server asks for less, or later.
+/// Returns `true` if the server asks for fewer calls, or for later ones.
 fn is_limit(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
     matches!(error.code, EXCESSIVE_RESOURCE_USAGE | SERVER_BUSY)
@@ -359,17 +360,17 @@ fn is_limit(error: &MethodError) -> bool {
         || text.contains("server busy")
 }
 
-/// Returns the failure for an error that no caller has a use for.
+/// Converts a method error that no caller handles.
 pub(super) fn unexpected(method: &str, error: &MethodError) -> NodeError {
     NodeError::Unreachable(format!("{method}: {} ({})", error.message, error.code))
 }
 
-/// Returns a text of a server as one short line.
-fn plain(text: &str) -> String {
-    let plain = text
+/// Returns a message of the server as one short line.
+fn one_line(text: &str) -> String {
+    let one_line = text
         .chars()
         .map(|one| if one.is_control() { ' ' } else { one });
-    plain.take(TEXT_CHARS_MAX).collect()
+    one_line.take(TEXT_CHARS_MAX).collect()
 }
 
 #[cfg(test)]

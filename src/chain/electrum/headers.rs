@@ -1,27 +1,27 @@
-//! The headers of a chain: each links to the one before, and on main networks has the work that the rules ask for.
+//! A chain of block headers. Each links to its parent. On main networks each has the required proof of work.
 //!
-//! Invariant: what is held links to a block that was trusted, or on test networks to the first header that was read.
+//! Invariant: all headers descend from a trusted block, or on test networks from the first header read.
 
-use super::hex::{Hash, double_sha256, hash_text};
-use super::work::{PERIOD, Rules};
+use super::hex::{Hash256, double_sha256, hash_text};
+use super::work::{PERIOD, PowRules};
 use std::collections::VecDeque;
 
-/// Headers that are held: more than the deepest reorganisation that is followed, and than a period.
+/// Most headers in memory: more than a difficulty period, and more than the deepest reorg followed.
 const HELD_MAX: usize = 6_100;
 
-/// A header of 80 bytes.
+/// A block header of 80 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct RawHeader {
     bytes: [u8; 80],
-    pub hash: Hash,
+    pub hash: Hash256,
 }
 
-impl Header {
-    /// Reads a header; `None` for other than 80 bytes.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Header> {
+impl RawHeader {
+    /// Parses a header; `None` if it does not have 80 bytes.
+    pub(super) fn parse(bytes: &[u8]) -> Option<RawHeader> {
         let bytes = <[u8; 80]>::try_from(bytes).ok()?;
         let hash = double_sha256(&bytes);
-        Some(Header { bytes, hash })
+        Some(RawHeader { bytes, hash })
     }
 
     fn part<const N: usize>(&self, at: usize) -> [u8; N] {
@@ -29,17 +29,17 @@ impl Header {
         part.copied().unwrap_or([0; N])
     }
 
-    /// Returns the hash of the header before.
-    pub(super) fn parent(&self) -> Hash {
+    /// Returns the hash of the parent.
+    pub(super) fn parent(&self) -> Hash256 {
         self.part(4)
     }
 
-    /// Returns the root of the Merkle tree of the transactions.
-    pub(super) fn root(&self) -> Hash {
+    /// Returns the Merkle root of the transactions.
+    pub(super) fn root(&self) -> Hash256 {
         self.part(36)
     }
 
-    /// Returns the time of the block, in seconds.
+    /// Returns the Unix time of the block, in seconds.
     pub(super) fn time(&self) -> u32 {
         u32::from_le_bytes(self.part(68))
     }
@@ -49,60 +49,67 @@ impl Header {
     }
 }
 
-/// Reads headers that stand one behind the other; `None` for a part of a header.
-pub(super) fn parse_all(bytes: &[u8]) -> Option<Vec<Header>> {
+/// Parses concatenated headers; `None` if the last one is incomplete.
+pub(super) fn parse_all(bytes: &[u8]) -> Option<Vec<RawHeader>> {
     let (headers, rest) = bytes.as_chunks::<80>();
     if !rest.is_empty() {
         return None;
     }
-    headers.iter().map(|header| Header::parse(header)).collect()
+    headers
+        .iter()
+        .map(|header| RawHeader::parse(header))
+        .collect()
 }
 
-/// Returns `true` if each of these headers is the child of the one before it.
-pub(super) fn is_linked(headers: &[Header]) -> bool {
+/// Returns `true` if each header is the child of the one before.
+pub(super) fn is_linked(headers: &[RawHeader]) -> bool {
     headers
         .iter()
         .zip(headers.iter().skip(1))
         .all(|(before, after)| after.parent() == before.hash)
 }
 
-/// Why headers were not taken.
+/// Reason why headers were rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// The first one is not the child of the newest one that is held.
-    Elsewhere,
-    /// One of them breaks a rule.
-    Broken(String),
+pub(super) enum HeaderError {
+    /// The first header is not a child of the newest one.
+    NotLinked,
+    /// A header breaks a consensus rule.
+    Invalid(String),
 }
 
 /// The newest headers of a chain.
-pub(super) struct Headers {
-    /// Rules of the work; `None` on test networks.
-    rules: Option<Rules>,
-    /// Height of the first one that is held.
+pub(super) struct HeaderChain {
+    /// Proof-of-work rules; `None` on test networks.
+    rules: Option<PowRules>,
+    /// Height of the lowest header in memory.
     low: u32,
-    held: VecDeque<Header>,
+    held: VecDeque<RawHeader>,
 }
 
-impl Headers {
-    /// Begins with these headers, the first of which is at this height. Of main networks the last is a trusted block, and the
-    /// first is [`Headers::first_needed`] by it or lower.
-    pub(super) fn begin(rules: Option<Rules>, low: u32, headers: Vec<Header>) -> Option<Headers> {
-        (!headers.is_empty() && is_linked(&headers)).then(|| Headers {
+impl HeaderChain {
+    /// Starts a chain at height `low`. On main networks the last header is a trusted block, and `low` is at most
+    /// [`HeaderChain::first_needed`] of it.
+    pub(super) fn begin(
+        rules: Option<PowRules>,
+        low: u32,
+        headers: Vec<RawHeader>,
+    ) -> Option<HeaderChain> {
+        (!headers.is_empty() && is_linked(&headers)).then(|| HeaderChain {
             rules,
             low,
             held: VecDeque::from(headers),
         })
     }
 
-    /// Returns the height from which headers are needed to go on behind this one: the block before its period, by which the
-    /// next change of difficulty may be counted.
+    /// Returns the lowest height needed to continue above this one: the block before its difficulty period. The next
+    /// difficulty may be computed from it.
     pub(super) fn first_needed(height: u32) -> u32 {
         let into = height.checked_rem(PERIOD).unwrap_or(0);
         height.saturating_sub(into).saturating_sub(1)
     }
 
-    /// Returns the height of the first header that is held.
+    /// Returns the height of the lowest header in memory.
     pub(super) fn low(&self) -> u32 {
         self.low
     }
@@ -113,20 +120,20 @@ impl Headers {
         self.low.saturating_add(above.saturating_sub(1))
     }
 
-    /// Returns a header that is held.
-    pub(super) fn at(&self, height: u32) -> Option<&Header> {
+    /// Returns the header at a height, if it is in memory.
+    pub(super) fn at(&self, height: u32) -> Option<&RawHeader> {
         let place = usize::try_from(height.checked_sub(self.low)?).ok()?;
         self.held.get(place)
     }
 
-    /// Takes the headers behind the newest one.
-    pub(super) fn extend(&mut self, new: &[Header]) -> Result<(), Refusal> {
+    /// Appends headers after checks of links and proof of work.
+    pub(super) fn extend(&mut self, new: &[RawHeader]) -> Result<(), HeaderError> {
         for header in new {
             let Some(before) = self.held.back() else {
-                return Err(Refusal::Elsewhere);
+                return Err(HeaderError::NotLinked);
             };
             if header.parent() != before.hash {
-                return Err(Refusal::Elsewhere);
+                return Err(HeaderError::NotLinked);
             }
             let height = self.tip().saturating_add(1);
             self.check_work(height, before, header)?;
@@ -139,13 +146,18 @@ impl Headers {
         Ok(())
     }
 
-    fn check_work(&self, height: u32, before: &Header, header: &Header) -> Result<(), Refusal> {
+    fn check_work(
+        &self,
+        height: u32,
+        before: &RawHeader,
+        header: &RawHeader,
+    ) -> Result<(), HeaderError> {
         let Some(rules) = &self.rules else {
             return Ok(());
         };
         let broken = |what: &str| {
             let hash = hash_text(&header.hash);
-            Refusal::Broken(format!("the header {hash} at height {height} {what}"))
+            HeaderError::Invalid(format!("the header {hash} at height {height} {what}"))
         };
         let needed = if height.is_multiple_of(PERIOD) {
             // The first period of a chain has no block before it.
@@ -165,7 +177,7 @@ impl Headers {
         Ok(())
     }
 
-    /// Forgets the headers above a height that is held.
+    /// Removes all headers above a height.
     pub(super) fn cut(&mut self, height: u32) {
         let kept = height
             .checked_sub(self.low)

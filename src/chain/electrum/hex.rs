@@ -1,11 +1,11 @@
-//! Hexadecimal text, and hashes, which are written with their bytes reversed.
+//! Converts bytes to and from hexadecimal text. Text of a hash has the reverse byte order.
 
 use sha2::{Digest, Sha256};
 
-/// A double SHA-256 in the order of its bytes: the id of a block or of a transaction.
-pub(super) type Hash = [u8; 32];
+/// Double SHA-256, in internal byte order. The id of a block or a transaction.
+pub(super) type Hash256 = [u8; 32];
 
-/// Reads small hexadecimal digits.
+/// Parses lower-case digits.
 pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     pairs.iter().map(byte).collect()
 }
 
-/// Writes small hexadecimal digits.
+/// Writes lower-case digits.
 pub(super) fn text(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
@@ -30,22 +30,22 @@ pub(super) fn text(bytes: &[u8]) -> String {
     bytes.iter().flat_map(digits).flatten().collect()
 }
 
-/// Reads a hash as it is written.
-pub(super) fn hash(text: &str) -> Option<Hash> {
-    let mut hash = Hash::try_from(bytes(text)?).ok()?;
+/// Parses a hash from its text.
+pub(super) fn hash(text: &str) -> Option<Hash256> {
+    let mut hash = Hash256::try_from(bytes(text)?).ok()?;
     hash.reverse();
     Some(hash)
 }
 
-/// Writes a hash.
-pub(super) fn hash_text(hash: &Hash) -> String {
+/// Writes a hash as text.
+pub(super) fn hash_text(hash: &Hash256) -> String {
     let mut hash = *hash;
     hash.reverse();
     text(&hash)
 }
 
 /// Returns the double SHA-256 of these bytes.
-pub(super) fn double_sha256(bytes: &[u8]) -> Hash {
+pub(super) fn double_sha256(bytes: &[u8]) -> Hash256 {
     Sha256::digest(Sha256::digest(bytes)).into()
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::{bytes, double_sha256, hash, hash_text, text};
 
     #[test]
-    fn digits_are_read_and_written() {
+    fn hex_round_trips() {
         assert_eq!(bytes("00ff1a"), Some(vec![0, 255, 26]));
         assert_eq!(text(&[0, 255, 26]), "00ff1a");
         for wrong in ["0", "0g", "FF", "é"] {

@@ -1,25 +1,25 @@
-//! Looks transactions up by their ids.
+//! Looks up transactions by id.
 
-use super::hex::{self, Hash};
-use super::sighted::script_hash;
-use super::{Electrum, NodeError, Transaction, time_of};
+use super::hex::{self, Hash256};
+use super::reports::script_hash;
+use super::{Electrum, NodeError, ParsedTransaction, time_of};
 use crate::chain::{FoundTransaction, Lookup, Watched};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 
-/// Outputs whose histories are looked at for the block of a transaction.
+/// Outputs whose histories are searched for the block of a transaction.
 const OUTPUTS_TRIED: usize = 4;
 
-/// A transaction that is in the mempool, or in a block of the chain.
+/// Location of a transaction: in the mempool, or in a block of the chain.
 pub(super) struct TransactionPlace {
-    pub transaction: Transaction,
-    /// Its block, and the time of it; `None` for the mempool.
+    pub transaction: ParsedTransaction,
+    /// Block and its time; `None` for the mempool.
     pub block: Option<(Block, Time)>,
 }
 
 impl Electrum {
-    /// Finds a transaction; `None` for one that is in no mempool and no block. That a server has it is not enough: it may be
-    /// of a block that was reorganised away. It has to be in the history of a script that it pays.
+    /// Finds a transaction; `None` if it is in no mempool and no block. A server may have a transaction of a block that
+    /// was reorganized away. So the history of a script that it pays must contain it.
     pub(super) fn place_of(&mut self, txid: &str) -> Result<Option<TransactionPlace>, NodeError> {
         let Some(id) = hex::hash(txid) else {
             return Ok(None);
@@ -42,7 +42,7 @@ impl Electrum {
             }));
         };
         self.sync()?;
-        if self.claimed.is_none_or(|(newest, _)| newest < height) {
+        if self.server_tip.is_none_or(|(newest, _)| newest < height) {
             return Err(NodeError::Behind);
         }
         let Some(proven) = self.prove(&id, height, server)? else {
@@ -59,14 +59,14 @@ impl Electrum {
         }))
     }
 
-    /// Returns the height of a transaction and the server that tells it; the outer `None` where no history has it.
+    /// Returns the height of a transaction, and the server that reports it. The outer `None` if no history has it.
     fn height_of(
         &mut self,
-        id: &Hash,
-        transaction: &Transaction,
+        id: &Hash256,
+        transaction: &ParsedTransaction,
     ) -> Result<Option<(Option<u32>, usize)>, NodeError> {
-        if let Some(sighting) = self.sightings.get(id) {
-            return Ok(Some((sighting.height, sighting.server)));
+        if let Some(report) = self.reports.get(id) {
+            return Ok(Some((report.height, report.server)));
         }
         for output in transaction.outputs.iter().take(OUTPUTS_TRIED) {
             let history = self.server(0)?.history(&script_hash(&output.script))?;
@@ -84,7 +84,7 @@ impl Electrum {
         txid: &str,
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let Some(place) = self.place_of(txid)? else {
             return Ok(Lookup::Absent);
         };

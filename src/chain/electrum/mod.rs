@@ -1,7 +1,7 @@
-//! Bitcoin and litecoin by the Electrum protocol: no node of one's own.
+//! Client of Electrum servers, for bitcoin and litecoin without an own node.
 //!
-//! Invariant: a transaction counts by bytes that hash to its id, and a confirmation by a Merkle proof against headers that
-//! were checked. What a server does not tell cannot be known: a second server is asked about every address, too.
+//! Invariant: a transaction counts only if its bytes hash to its id. A confirmation needs a Merkle proof against
+//! checked headers. A server can hide payments, so a second server is asked about each address, too.
 
 mod chain_tip;
 mod connection;
@@ -10,8 +10,8 @@ mod hex;
 mod lookup;
 mod proof;
 mod reading;
+mod reports;
 mod server;
-mod sighted;
 mod stream;
 mod target;
 mod transaction;
@@ -29,53 +29,53 @@ use crate::domain::following::Known;
 use crate::domain::network_fee::{NodeFees, WITHIN_BLOCKS};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
-use headers::{Header, Headers};
-use hex::{Hash, hash_text};
+use headers::{HeaderChain, RawHeader};
+use hex::{Hash256, hash_text};
+use reports::{ProvenPlace, ReportedPlace};
 use server::Server;
-use sighted::{Proven, Sighting};
 use std::collections::{BTreeMap, HashMap};
-use transaction::Transaction;
+use transaction::ParsedTransaction;
 
-/// The most transactions that are known to have been told of. What is told twice is written once.
-const TOLD_MAX: usize = 200_000;
+/// Most remembered transactions that were reported. One that is reported twice is stored once.
+const RETURNED_MAX: usize = 200_000;
 
-/// A chain, by one server or more.
+/// A chain read from Electrum servers.
 pub struct Electrum {
     chain: Chain,
     asset: &'static Asset,
-    /// The first tells of the chain; all tell of addresses.
+    /// The first server provides blocks and headers. All provide address histories.
     servers: Vec<Server>,
-    /// Network of the first server, and the connection over which it was asked.
+    /// Network of the first server, and the connection on which it was checked.
     network: Option<&'static str>,
-    asked_in: Option<u64>,
-    /// Newest header that the first server told of.
-    claimed: Option<(u32, Header)>,
-    /// The headers that were checked; `None` before the first question that needs them.
-    headers: Option<Headers>,
-    /// Headers below those, each linked to by the next one.
-    older: BTreeMap<u32, Header>,
-    /// Blocks of the file that were on the chain, the newest first.
+    checked_on: Option<u64>,
+    /// Height and header of the tip that the first server reported.
+    server_tip: Option<(u32, RawHeader)>,
+    /// Checked headers; `None` until they are needed.
+    headers: Option<HeaderChain>,
+    /// HeaderChain below those, each linked from the next one.
+    older: BTreeMap<u32, RawHeader>,
+    /// Blocks from the database that were on the chain, newest first.
     kept: Vec<Block>,
-    /// Transactions of the addresses that are watched.
-    transactions: HashMap<Hash, Transaction>,
-    /// Where they are.
-    sightings: HashMap<Hash, Sighting>,
-    /// Blocks that they were proved to be in.
-    proven: HashMap<Hash, Proven>,
-    /// Hashes of the scripts of the addresses that are watched.
+    /// Transactions of watched addresses.
+    transactions: HashMap<Hash256, ParsedTransaction>,
+    /// Location of each transaction, as servers report it.
+    reports: HashMap<Hash256, ReportedPlace>,
+    /// ProvenPlace location of each transaction.
+    proven: HashMap<Hash256, ProvenPlace>,
+    /// Script hash of each watched address.
     scripts: HashMap<String, String>,
-    /// Times of old blocks, as the first server tells them.
+    /// Times of old blocks by height, from the first server.
     times: HashMap<u32, Time>,
-    /// Hashes of the scripts that outputs of other transactions are of, by transaction and position.
+    /// Script hash of each output whose spending is watched, by transaction and position.
     parents: HashMap<(String, u32), Option<String>>,
-    /// Transactions that were told of, with the heights and hashes of their blocks: what the file has.
-    told: HashMap<Hash, (u32, Hash)>,
-    /// The same of the present step.
-    telling: Vec<(Hash, (u32, Hash))>,
+    /// Height and block hash of each transaction that the database already has.
+    returned: HashMap<Hash256, (u32, Hash256)>,
+    /// The same for transactions returned in the current step.
+    pending_returned: Vec<(Hash256, (u32, Hash256))>,
 }
 
 impl Electrum {
-    /// Returns the node of a chain behind these servers; `None` for a chain without outputs.
+    /// Creates a client; `None` for a chain without outputs.
     pub fn new(chain: Chain, urls: Vec<ServerUrl>, limits: Limits) -> Option<Electrum> {
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let asset = asset.filter(|_| chain.has_outputs() && !urls.is_empty())?;
@@ -85,29 +85,29 @@ impl Electrum {
             asset,
             servers: servers.collect(),
             network: None,
-            asked_in: None,
-            claimed: None,
+            checked_on: None,
+            server_tip: None,
             headers: None,
             older: BTreeMap::new(),
             kept: Vec::new(),
             transactions: HashMap::new(),
-            sightings: HashMap::new(),
+            reports: HashMap::new(),
             proven: HashMap::new(),
             scripts: HashMap::new(),
             times: HashMap::new(),
             parents: HashMap::new(),
-            told: HashMap::new(),
-            telling: Vec::new(),
+            returned: HashMap::new(),
+            pending_returned: Vec::new(),
         })
     }
 
-    /// Returns how many bytes were read from the servers and written to them, without those of TLS.
+    /// Returns the bytes read from and written to all servers, without TLS overhead.
     pub fn bytes(&self) -> u64 {
         let bytes = self.servers.iter().map(Server::bytes);
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Returns the server at this place.
+    /// Returns the server with this index.
     fn server(&mut self, place: usize) -> Result<&mut Server, NodeError> {
         let server = self.servers.get_mut(place);
         server.ok_or_else(|| NodeError::Wrong("it has no url".to_owned()))
@@ -120,10 +120,10 @@ impl Electrum {
         }
     }
 
-    /// Returns the network of the first server, asked anew over each connection.
-    fn identified(&mut self) -> Result<&'static str, NodeError> {
+    /// Returns the network of the first server. Checks it again on each new connection.
+    fn verify_network(&mut self) -> Result<&'static str, NodeError> {
         let connection = self.server(0)?.connected()?;
-        if let Some(network) = self.network.filter(|_| self.asked_in == Some(connection)) {
+        if let Some(network) = self.network.filter(|_| self.checked_on == Some(connection)) {
             return Ok(network);
         }
         let network = self.network_at(0)?;
@@ -132,11 +132,11 @@ impl Electrum {
             return Err(NodeError::Wrong(what));
         }
         self.network = Some(network);
-        self.asked_in = Some(connection);
+        self.checked_on = Some(connection);
         Ok(network)
     }
 
-    /// Returns the network of a server, by its first block.
+    /// Returns the network of a server, by its genesis block.
     fn network_at(&mut self, place: usize) -> Result<&'static str, NodeError> {
         let chain = self.chain;
         let first = self.server(place)?.headers(0, 1)?;
@@ -154,24 +154,24 @@ impl Node for Electrum {
 
     fn begin_step(&mut self, known: &Known) {
         self.kept.clone_from(&known.kept);
-        self.telling.clear();
+        self.pending_returned.clear();
     }
 
     fn taken(&mut self) {
-        if self.told.len() > TOLD_MAX {
-            self.told.clear();
+        if self.returned.len() > RETURNED_MAX {
+            self.returned.clear();
         }
-        self.told.extend(self.telling.drain(..));
+        self.returned.extend(self.pending_returned.drain(..));
     }
 
     fn network(&mut self) -> Result<String, NodeError> {
-        self.identified().map(str::to_owned)
+        self.verify_network().map(str::to_owned)
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let (height, header) = self.server(0)?.head()?;
-        self.claimed = Some((height, header));
+        self.server_tip = Some((height, header));
         if self.headers.is_some() {
             self.sync()?;
         }
@@ -181,14 +181,15 @@ impl Node for Electrum {
                 hash: hash_text(&header.hash),
             },
             time: time_of(&header)?,
-            // A server does not tell whether it is in its first download. How old its head is, is watched for every node.
+            // A server does not say whether it is still in its initial download. The age of the head is monitored for
+            // every node.
             is_complete: true,
             finalized: None,
         })
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let header = self.header_at(height)?;
         Ok(header.map(|header| hash_text(&header.hash)))
     }
@@ -215,7 +216,7 @@ impl Node for Electrum {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let place = self.place_of(txid)?;
         Ok(place.and_then(|place| place.block).map(|(block, _)| block))
     }
@@ -230,17 +231,17 @@ impl Node for Electrum {
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         if let Some(header) = self.headers.as_ref().and_then(|headers| headers.at(height)) {
             return time_of(header).map(Some);
         }
-        // It tells only where to begin, so no proof is needed.
+        // The time only decides where to begin, so it needs no proof.
         let header = self.server(0)?.headers(height, 1)?;
         header.first().map(time_of).transpose()
     }
 
     fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let rate = self.server(0)?.fee_rate(WITHIN_BLOCKS)?;
         Ok(rate.as_ref().and_then(fee_of_rate))
     }
@@ -276,7 +277,7 @@ impl Node for Electrum {
 }
 
 /// Returns the time of a block.
-fn time_of(header: &Header) -> Result<Time, NodeError> {
+fn time_of(header: &RawHeader) -> Result<Time, NodeError> {
     let none = || NodeError::Lied("a block has no time that there is".to_owned());
     moment(u64::from(header.time())).ok_or_else(none)
 }

@@ -1,12 +1,12 @@
-//! Merkle proofs: that a transaction is in a block.
+//! Merkle proofs that a transaction is in a block.
 
-use super::hex::{Hash, double_sha256};
+use super::hex::{Hash256, double_sha256};
 
-/// Deepest tree: a block has fewer than 2^32 transactions.
+/// Deepest Merkle tree: a block has fewer than 2^32 transactions.
 const DEPTH_MAX: usize = 32;
 
-/// Returns the root of the tree that has this transaction at this position; `None` where the branch cannot be of it.
-pub(super) fn root(id: Hash, position: u32, branch: &[Hash]) -> Option<Hash> {
+/// Returns the Merkle root for a transaction at this position; `None` if the branch cannot fit.
+pub(super) fn root(id: Hash256, position: u32, branch: &[Hash256]) -> Option<Hash256> {
     let depth = u32::try_from(branch.len()).ok()?;
     let is_inside = position.checked_shr(depth).is_none_or(|above| above == 0);
     if branch.len() > DEPTH_MAX || !is_inside {
@@ -33,9 +33,9 @@ pub(super) fn root(id: Hash, position: u32, branch: &[Hash]) -> Option<Hash> {
 )]
 mod tests {
     use super::super::hex;
-    use super::{Hash, root};
+    use super::{Hash256, root};
 
-    /// The transactions of bitcoin's block 100 000, and its Merkle root.
+    /// Transactions of bitcoin block 100 000, and its Merkle root.
     const IDS: [&str; 4] = [
         "8c14f0db3df150123e6f3dbbf30f8b955a8249b62ac1d1ff16284aefa3d06d87",
         "fff2525b8931402dd09222c50775608f75787bd2b87e56995a7bdd30f79702c4",
@@ -44,12 +44,12 @@ mod tests {
     ];
     const ROOT: &str = "f3e94742aca4b5ef85488dc37c06c3282295ffec960994b2c0d5ac2a25a95766";
 
-    fn hash(text: &str) -> Hash {
+    fn hash(text: &str) -> Hash256 {
         hex::hash(text).unwrap()
     }
 
     #[test]
-    fn real_block_is_proved_and_nothing_else() {
+    fn merkle_proof_fits_only_its_transaction() {
         for (position, id) in IDS.iter().enumerate() {
             let place = u32::try_from(position).unwrap();
             let first = (position & 2) ^ 2;
@@ -57,7 +57,7 @@ mod tests {
             let above = hex::double_sha256(pair.as_flattened());
             let proof = [hash(IDS[position ^ 1]), above];
             assert_eq!(root(hash(id), place, &proof), Some(hash(ROOT)));
-            // Another position, another transaction, a shorter, longer or other branch.
+            // Wrong position, wrong transaction, and a shorter, longer or different branch.
             assert_ne!(root(hash(id), place ^ 1, &proof), Some(hash(ROOT)));
             assert_ne!(
                 root(hash(IDS[position ^ 1]), place, &proof),

@@ -1,9 +1,9 @@
-//! What of the chain and of the mempools concerns us.
+//! Reads blocks and mempools for payments.
 
-use super::headers::Header;
-use super::hex::{self, Hash, hash_text};
-use super::sighted::Proven;
-use super::{Electrum, Transaction, time_of};
+use super::headers::RawHeader;
+use super::hex::{self, Hash256, hash_text};
+use super::reports::ProvenPlace;
+use super::{Electrum, ParsedTransaction, time_of};
 use crate::chain::utxo::{Found, Looking, PaidOutput};
 use crate::chain::{BlockRead, MempoolRead, Node, NodeError, Watched};
 use crate::domain::address::script_address;
@@ -12,15 +12,15 @@ use crate::domain::observation::Block;
 use crate::domain::time::HOUR_MS;
 use std::collections::{BTreeMap, HashSet};
 
-/// The most blocks in one answer.
+/// Most blocks in one result.
 const BLOCKS_MAX: u32 = 2_000;
-/// The most transactions of one answer that were not told of before.
+/// Most late transactions in one result.
 const LATE_MAX: usize = 50;
-/// The most transactions of the mempools that are looked at in one step.
+/// Most mempool transactions examined in one step.
 const WAITING_MAX: usize = 2_000;
-/// How much earlier than it was found a block may say that it was.
+/// Milliseconds by which the time of a block may be earlier than the real time.
 const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
-/// The most transactions that are looked up in one step because no history has them any more.
+/// Most lookups in one step for transactions that are in no history any more.
 const LOOKUPS_MAX: usize = 20;
 
 impl Electrum {
@@ -33,7 +33,7 @@ impl Electrum {
     ) -> Result<Vec<BlockRead>, NodeError> {
         self.sync()?;
         self.refresh(watched)?;
-        let tip = self.claimed.map_or(0, |(height, _)| height);
+        let tip = self.server_tip.map_or(0, |(height, _)| height);
         let last = from.saturating_add(BLOCKS_MAX.saturating_sub(1));
         let last = last.min(to).min(tip);
         if from > last {
@@ -54,7 +54,7 @@ impl Electrum {
         }
         let in_range = |height: u32| (from..=last).contains(&height);
         let wanted = self.confirmed(|_, height| in_range(height));
-        for (proven, read) in self.proved(&wanted, watched)? {
+        for (proven, read) in self.fetch_proven(&wanted, watched)? {
             let place = proven.height.checked_sub(from);
             let place = place.and_then(|place| usize::try_from(place).ok());
             if let Some(block) = place.and_then(|place| blocks.get_mut(place)) {
@@ -65,7 +65,7 @@ impl Electrum {
         Ok(blocks)
     }
 
-    /// [`Node::late`](crate::chain::Node::late): the newest of those that were never told of.
+    /// [`Node::late`](crate::chain::Node::late): the newest transactions that were never reported.
     pub(super) fn read_late(
         &mut self,
         to: u32,
@@ -73,15 +73,11 @@ impl Electrum {
     ) -> Result<Vec<BlockRead>, NodeError> {
         self.sync()?;
         self.refresh(watched)?;
-        let mut untold = self.confirmed(|id, height| height <= to && !self.is_told(id, height));
+        let mut untold = self.confirmed(|id, height| height <= to && !self.is_returned(id, height));
         untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
         let times_max = self.times.len().saturating_add(LATE_MAX);
-        let is_ours = |id: &Hash| {
-            self.sightings
-                .get(id)
-                .is_some_and(|one| one.since.is_some())
-        };
-        // What may spend a watched output is looked at in every step, which costs nothing the second time.
+        let is_ours = |id: &Hash256| self.reports.get(id).is_some_and(|one| one.since.is_some());
+        // Possible spenders of watched outputs are examined in every step. The second time costs nothing.
         let (untold, mut wanted): (Vec<_>, Vec<_>) =
             untold.into_iter().partition(|(id, ..)| is_ours(id));
         let wanted_max = wanted.len().saturating_add(LATE_MAX);
@@ -89,12 +85,12 @@ impl Electrum {
             if wanted.len() >= wanted_max || self.times.len() >= times_max {
                 break;
             }
-            if self.is_since(&id, height)? {
+            if self.may_pay_since(&id, height)? {
                 wanted.push((id, height, server));
             }
         }
         let mut blocks: BTreeMap<u32, BlockRead> = BTreeMap::new();
-        for (proven, read) in self.proved(&wanted, watched)? {
+        for (proven, read) in self.fetch_proven(&wanted, watched)? {
             let header = self.header_at(proven.height)?.ok_or(NodeError::Behind)?;
             let block = match blocks.entry(proven.height) {
                 std::collections::btree_map::Entry::Occupied(there) => there.into_mut(),
@@ -108,14 +104,14 @@ impl Electrum {
         Ok(blocks.into_values().collect())
     }
 
-    /// Returns `true` if a transaction was told of in the block of this height, as far as headers are held.
-    fn is_told(&self, id: &Hash, height: u32) -> bool {
+    /// Returns `true` if a transaction was reported in the block of this height, as far as headers are in memory.
+    fn is_returned(&self, id: &Hash256, height: u32) -> bool {
         let headers = self.headers.as_ref();
         let there = headers.and_then(|headers| headers.at(height));
-        let is_there = |block: &Hash| there.is_none_or(|there| there.hash == *block);
-        let told = self.told.get(id).into_iter();
+        let is_there = |block: &Hash256| there.is_none_or(|there| there.hash == *block);
+        let told = self.returned.get(id).into_iter();
         let mut told = told.chain(
-            self.telling
+            self.pending_returned
                 .iter()
                 .filter(|(of, _)| of == id)
                 .map(|(_, at)| at),
@@ -123,9 +119,9 @@ impl Electrum {
         told.any(|(at, block)| *at == height && is_there(block))
     }
 
-    /// Returns `true` if a block may be younger than the time since when somebody has an address that a transaction pays.
-    fn is_since(&mut self, id: &Hash, height: u32) -> Result<bool, NodeError> {
-        let Some(since) = self.sightings.get(id).and_then(|one| one.since) else {
+    /// Returns `true` if the block may be newer than the assignment of an address that the transaction pays.
+    fn may_pay_since(&mut self, id: &Hash256, height: u32) -> Result<bool, NodeError> {
+        let Some(since) = self.reports.get(id).and_then(|one| one.since) else {
             return Ok(false);
         };
         let earliest = since.plus_ms(MINED_MARGIN_MS.saturating_neg());
@@ -140,29 +136,29 @@ impl Electrum {
         Ok(time >= earliest)
     }
 
-    /// Returns the transactions that servers say are in blocks, each with its height and the server's place.
-    fn confirmed(&self, is_wanted: impl Fn(&Hash, u32) -> bool) -> Vec<(Hash, u32, usize)> {
-        let in_block = self.sightings.iter().filter_map(|(id, sighting)| {
-            let height = sighting.height.filter(|height| is_wanted(id, *height))?;
-            Some((*id, height, sighting.server))
+    /// Returns the transactions that servers report in blocks, each with its height and the server's index.
+    fn confirmed(&self, is_wanted: impl Fn(&Hash256, u32) -> bool) -> Vec<(Hash256, u32, usize)> {
+        let in_block = self.reports.iter().filter_map(|(id, report)| {
+            let height = report.height.filter(|height| is_wanted(id, *height))?;
+            Some((*id, height, report.server))
         });
         in_block.collect()
     }
 
-    /// Fetches and proves these transactions, by their places in the chain, and notes that they are told of.
-    fn proved(
+    /// Fetches and proves these transactions, in chain order, and marks them as reported.
+    fn fetch_proven(
         &mut self,
-        wanted: &[(Hash, u32, usize)],
+        wanted: &[(Hash256, u32, usize)],
         watched: &dyn Watched,
-    ) -> Result<Vec<(Proven, Found)>, NodeError> {
-        let ids: Vec<Hash> = wanted.iter().map(|(id, ..)| *id).collect();
+    ) -> Result<Vec<(ProvenPlace, Found)>, NodeError> {
+        let ids: Vec<Hash256> = wanted.iter().map(|(id, ..)| *id).collect();
         self.fetch(&ids)?;
         let mut found = Vec::new();
         for (id, height, server) in wanted {
             let Some(transaction) = self.fetched(id) else {
                 match *server {
-                    // The server that says where it is must have it, too.
-                    0 => return Err(self.doubted(id)),
+                    // The server that reports a transaction must have it.
+                    0 => return Err(self.distrust_histories(id)),
                     _ => continue,
                 }
             };
@@ -171,7 +167,7 @@ impl Electrum {
                 continue;
             }
             if let Some(proven) = self.prove(id, *height, *server)? {
-                self.telling.push((*id, (*height, proven.block)));
+                self.pending_returned.push((*id, (*height, proven.block)));
                 found.push((proven, of_it));
             }
         }
@@ -179,10 +175,10 @@ impl Electrum {
         Ok(found)
     }
 
-    /// Returns what of a transaction concerns us.
+    /// Returns the payments and watched spends of a transaction.
     pub(super) fn found(
         &self,
-        transaction: &Transaction,
+        transaction: &ParsedTransaction,
         watched: &dyn Watched,
     ) -> Result<Found, NodeError> {
         let looking = Looking {
@@ -210,10 +206,10 @@ impl Electrum {
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError> {
         self.refresh(watched)?;
-        let unproved = self.sightings.iter().filter(|(id, sighting)| {
-            sighting.height.is_none() || sighting.is_in_mempool && !self.proven.contains_key(*id)
+        let unproved = self.reports.iter().filter(|(id, report)| {
+            report.height.is_none() || report.is_in_mempool && !self.proven.contains_key(*id)
         });
-        let mut waiting: Vec<Hash> = unproved.map(|(id, _)| *id).collect();
+        let mut waiting: Vec<Hash256> = unproved.map(|(id, _)| *id).collect();
         waiting.sort_unstable();
         waiting.truncate(WAITING_MAX);
         self.fetch(&waiting)?;
@@ -232,10 +228,10 @@ impl Electrum {
         let mut lookups = 0_usize;
         for txid in unconfirmed {
             let id = hex::hash(txid);
-            if id.is_some_and(|id| self.sightings.contains_key(&id)) {
+            if id.is_some_and(|id| self.reports.contains_key(&id)) {
                 continue;
             }
-            // Its address may not be asked about in this step.
+            // The address of the transaction may not be watched in this step.
             lookups = lookups.saturating_add(1);
             if lookups <= LOOKUPS_MAX && self.place_of(txid)?.is_none() {
                 read.vanished.push(txid.clone());
@@ -245,8 +241,8 @@ impl Electrum {
     }
 }
 
-/// A block without what concerns us.
-fn empty(height: u32, header: &Header) -> Result<BlockRead, NodeError> {
+/// Returns a block without payments.
+fn empty(height: u32, header: &RawHeader) -> Result<BlockRead, NodeError> {
     Ok(BlockRead {
         block: Block {
             height,

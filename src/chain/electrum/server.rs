@@ -1,13 +1,13 @@
-//! One Electrum server: its connections, and the histories of the scripts that are watched at it.
+//! One Electrum server: its connections, and the histories of watched scripts.
 //!
-//! Invariant: a history is that of the status that the server told last. A new connection compares every status.
+//! Invariant: a history belongs to the last status of its script. A new connection compares every status.
 
 mod subscriptions;
 
-use super::connection::{Connection, Outcome, unexpected};
-use super::headers::{Header, parse_all};
-use super::hex::{self, Hash, hash_text};
-use super::transaction::Transaction;
+use super::connection::{CallResult, Connection, unexpected};
+use super::headers::{RawHeader, parse_all};
+use super::hex::{self, Hash256, hash_text};
+use super::transaction::ParsedTransaction;
 use super::url::ServerUrl;
 use crate::chain::NodeError;
 use crate::chain::rpc::{Limits, MethodError};
@@ -16,74 +16,73 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The most steps in which a further server that fails is not asked: 2 to this power.
-const RESTS_MAX_LOG: u32 = 6;
+/// Most steps without a request to a failing secondary server: 2 to this power.
+const BACKOFF_MAX_LOG2: u32 = 6;
 
-/// A server.
 pub(super) struct Server {
     pub url: ServerUrl,
     limits: Limits,
-    /// The first one answers what is no subscription.
+    /// The first connection makes all calls that are not subscriptions.
     connections: Vec<Connection>,
-    /// By script hash.
-    histories: HashMap<String, History>,
-    /// Calls and bytes over connections that are closed.
+    /// Histories by script hash.
+    histories: HashMap<String, ScriptHistory>,
+    /// Calls and bytes of closed connections.
     calls_before: u64,
     bytes_before: u64,
-    /// Changes with each new connection.
+    /// Number of the first connection. Increases with each new one.
     epoch: u64,
-    /// Connection over which the network was checked.
-    checked_in: Option<u64>,
-    /// Failures in a row, and steps in which it is not asked after them.
+    /// Connection on which the network was checked.
+    checked_on: Option<u64>,
+    /// Failures in a row, and remaining backoff steps.
     failures: u32,
-    rests_for: u32,
-    /// Subscriptions that one connection takes, where the server limits them.
+    backoff_steps: u32,
+    /// Most subscriptions per connection; `None` if the server has no limit.
     pub subscriptions_max: Option<usize>,
-    /// SHA-256 of its certificate, and its program, as it told them last.
+    /// SHA-256 of the certificate and software name, from the last connection.
     pub fingerprint: Option<[u8; 32]>,
     pub software: String,
 }
 
-/// The history of a script.
+/// ScriptHistory of a script.
 #[derive(Default)]
-struct History {
-    /// Place of the connection that is told of changes.
+struct ScriptHistory {
+    /// Index of the connection that is subscribed to changes.
     connection: Option<usize>,
-    /// Status that was told last.
-    told: Option<String>,
-    /// Status of the entries; the outer `None` before they were asked for.
-    read: Option<Option<String>>,
-    entries: Vec<Entry>,
+    /// Last status from the server.
+    last_status: Option<String>,
+    /// Status of the entries; the outer `None` before they were read.
+    entries_status: Option<Option<String>>,
+    entries: Vec<HistoryEntry>,
 }
 
 /// A transaction in the history of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub id: Hash,
-    /// Height of its block; `None` while it is in the mempool.
+pub(super) struct HistoryEntry {
+    pub id: Hash256,
+    /// Height of the block; `None` while the transaction is in the mempool.
     pub height: Option<u32>,
 }
 
 #[derive(Deserialize)]
-struct ToldEntry {
+struct HistoryItem {
     tx_hash: String,
     height: i64,
 }
 
 #[derive(Deserialize)]
-struct ToldHead {
+struct TipResponse {
     height: u32,
     hex: String,
 }
 
 #[derive(Deserialize)]
-struct ToldHeaders {
+struct HeadersResponse {
     hex: Option<String>,
     headers: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
-struct ToldProof {
+struct MerkleResponse {
     pos: u32,
     merkle: Vec<String>,
 }
@@ -98,28 +97,28 @@ impl Server {
             calls_before: 0,
             bytes_before: 0,
             epoch: 0,
-            checked_in: None,
+            checked_on: None,
             failures: 0,
-            rests_for: 0,
+            backoff_steps: 0,
             subscriptions_max: None,
             fingerprint: None,
             software: String::new(),
         }
     }
 
-    /// Returns how many calls were made.
+    /// Returns the number of calls made.
     pub(super) fn calls(&self) -> u64 {
         let open = self.connections.iter().map(Connection::calls);
         open.fold(self.calls_before, u64::saturating_add)
     }
 
-    /// Returns how many bytes were read and written.
+    /// Returns the bytes read and written.
     pub(super) fn bytes(&self) -> u64 {
         let open = self.connections.iter().map(Connection::bytes);
         open.fold(self.bytes_before, u64::saturating_add)
     }
 
-    /// Returns the number of the connection that is open, after connecting where none is.
+    /// Connects if there is no connection. Returns its number.
     pub(super) fn connected(&mut self) -> Result<u64, NodeError> {
         if self.connections.is_empty() {
             self.connect()?;
@@ -127,25 +126,25 @@ impl Server {
         Ok(self.epoch)
     }
 
-    /// Returns `true` once for each connection.
+    /// Returns `true` once for each new connection.
     pub(super) fn is_new(&mut self) -> Result<bool, NodeError> {
         let epoch = self.connected()?;
-        Ok(self.checked_in.replace(epoch) != Some(epoch))
+        Ok(self.checked_on.replace(epoch) != Some(epoch))
     }
 
-    /// Returns `true` in steps in which it is not asked.
-    pub(super) fn is_resting(&mut self) -> bool {
-        let is_resting = self.rests_for > 0;
-        self.rests_for = self.rests_for.saturating_sub(1);
-        is_resting
+    /// Returns `true` during backoff, and uses up one step of it.
+    pub(super) fn take_backoff_step(&mut self) -> bool {
+        let take_backoff_step = self.backoff_steps > 0;
+        self.backoff_steps = self.backoff_steps.saturating_sub(1);
+        take_backoff_step
     }
 
-    /// Forgets what it told, and asks it again some steps later, ever more after each failure.
-    pub(super) fn rest(&mut self) {
+    /// Closes the connections and forgets all histories. Starts a backoff that doubles with each failure.
+    pub(super) fn back_off(&mut self) {
         self.close();
         self.histories.clear();
-        self.failures = self.failures.saturating_add(1).min(RESTS_MAX_LOG);
-        self.rests_for = 1_u32.checked_shl(self.failures).unwrap_or(1);
+        self.failures = self.failures.saturating_add(1).min(BACKOFF_MAX_LOG2);
+        self.backoff_steps = 1_u32.checked_shl(self.failures).unwrap_or(1);
     }
 
     fn connect(&mut self) -> Result<(), NodeError> {
@@ -159,7 +158,7 @@ impl Server {
         Ok(())
     }
 
-    /// Closes all connections. Histories are kept, and compared by the next ones.
+    /// Closes all connections. Histories stay, and new connections compare them.
     pub(super) fn close(&mut self) {
         self.calls_before = self.calls();
         self.bytes_before = self.bytes();
@@ -169,7 +168,7 @@ impl Server {
         }
     }
 
-    /// Makes the same call with each of these parameters.
+    /// Makes one call for each set of parameters.
     fn call_all<T: DeserializeOwned>(
         &mut self,
         place: usize,
@@ -189,13 +188,13 @@ impl Server {
         Ok(read)
     }
 
-    /// The same, with the answers as they came. Not generic, so that there is one of it in the program.
+    /// The same with unparsed results. Not generic, so that it is compiled once.
     fn outcomes(
         &mut self,
         place: usize,
         method: &str,
         params: Vec<Value>,
-    ) -> Result<Vec<Outcome>, NodeError> {
+    ) -> Result<Vec<CallResult>, NodeError> {
         self.connected()?;
         let connection = self.connections.get_mut(place);
         let connection = connection.ok_or_else(|| NodeError::Unreachable("closed".to_owned()))?;
@@ -215,38 +214,38 @@ impl Server {
         outcome.ok_or_else(|| NodeError::Lied("it left out an answer".to_owned()))
     }
 
-    /// Returns an error for what cannot be believed, and closes the connections.
+    /// Closes the connections. Returns the error for an answer that cannot be believed.
     pub(super) fn lied(&mut self, text: String) -> NodeError {
         self.close();
         NodeError::Lied(text)
     }
 
-    /// Returns the newest header that the server tells of.
-    pub(super) fn head(&mut self) -> Result<(u32, Header), NodeError> {
+    /// Returns height and header of the server's tip.
+    pub(super) fn head(&mut self) -> Result<(u32, RawHeader), NodeError> {
         let method = "blockchain.headers.subscribe";
         for connection in &mut self.connections {
             connection.has_new_block = false;
         }
-        let head = self.call::<ToldHead>(method, json!([]))?;
+        let head = self.call::<TipResponse>(method, json!([]))?;
         let head = head.map_err(|error| unexpected(method, &error))?;
-        let header = hex::bytes(&head.hex).and_then(|bytes| Header::parse(&bytes));
+        let header = hex::bytes(&head.hex).and_then(|bytes| RawHeader::parse(&bytes));
         match header {
             Some(header) => Ok((head.height, header)),
             None => Err(self.lied("its newest header is none".to_owned())),
         }
     }
 
-    /// Returns headers from a height on; fewer than asked for where there are no more, or the server gives no more at once.
-    pub(super) fn headers(&mut self, from: u32, count: u32) -> Result<Vec<Header>, NodeError> {
+    /// Returns headers from a height on. Fewer than requested at the tip, or if the server limits them.
+    pub(super) fn headers(&mut self, from: u32, count: u32) -> Result<Vec<RawHeader>, NodeError> {
         let method = "blockchain.block.headers";
-        let told = match self.call::<ToldHeaders>(method, json!([from, count]))? {
-            Ok(told) => told,
-            // A height that it does not have.
+        let response = match self.call::<HeadersResponse>(method, json!([from, count]))? {
+            Ok(response) => response,
+            // The server does not have this height.
             Err(_) => return Ok(Vec::new()),
         };
-        let text = told
+        let text = response
             .hex
-            .or_else(|| told.headers.map(|headers| headers.concat()));
+            .or_else(|| response.headers.map(|headers| headers.concat()));
         let headers = text.and_then(|text| parse_all(&hex::bytes(&text)?));
         let most = usize::try_from(count).unwrap_or(usize::MAX);
         match headers.filter(|headers| headers.len() <= most) {
@@ -255,16 +254,16 @@ impl Server {
         }
     }
 
-    /// Returns these transactions, whose bytes hash to their ids. `None` for one that it does not have.
+    /// Returns these transactions, after a check that their bytes hash to their ids. `None` for an unknown one.
     pub(super) fn transactions(
         &mut self,
-        ids: &[Hash],
-    ) -> Result<Vec<Option<Transaction>>, NodeError> {
+        ids: &[Hash256],
+    ) -> Result<Vec<Option<ParsedTransaction>>, NodeError> {
         let params = ids.iter().map(|id| json!([hash_text(id)])).collect();
         let method = "blockchain.transaction.get";
         let mut found = Vec::with_capacity(ids.len());
-        for (id, told) in ids.iter().zip(self.call_all::<String>(0, method, params)?) {
-            let raw = match told {
+        for (id, response) in ids.iter().zip(self.call_all::<String>(0, method, params)?) {
+            let raw = match response {
                 Ok(raw) => raw,
                 Err(error) if is_absent(&error) => {
                     found.push(None);
@@ -272,7 +271,7 @@ impl Server {
                 }
                 Err(error) => return Err(unexpected(method, &error)),
             };
-            let read = hex::bytes(&raw).and_then(|bytes| Transaction::parse(&bytes));
+            let read = hex::bytes(&raw).and_then(|bytes| ParsedTransaction::parse(&bytes));
             match read.filter(|read| read.id == *id) {
                 Some(read) => found.push(Some(read)),
                 None => {
@@ -284,54 +283,60 @@ impl Server {
         Ok(found)
     }
 
-    /// Returns the position of a transaction in a block, and the branch that should prove it. `None` where it says that the
-    /// block does not have it.
+    /// Returns the position and the Merkle branch of a transaction; `None` if the server says that it is not in the
+    /// block.
     pub(super) fn proof(
         &mut self,
-        id: &Hash,
+        id: &Hash256,
         height: u32,
-    ) -> Result<Option<(u32, Vec<Hash>)>, NodeError> {
+    ) -> Result<Option<(u32, Vec<Hash256>)>, NodeError> {
         let params = json!([hash_text(id), height]);
         let method = "blockchain.transaction.get_merkle";
-        let Ok(told) = self.call::<ToldProof>(method, params)? else {
+        let Ok(response) = self.call::<MerkleResponse>(method, params)? else {
             return Ok(None);
         };
-        let branch: Option<Vec<Hash>> = told.merkle.iter().map(|hash| hex::hash(hash)).collect();
+        let branch: Option<Vec<Hash256>> =
+            response.merkle.iter().map(|hash| hex::hash(hash)).collect();
         match branch {
-            Some(branch) => Ok(Some((told.pos, branch))),
+            Some(branch) => Ok(Some((response.pos, branch))),
             None => Err(self.lied("a Merkle branch has hashes that are none".to_owned())),
         }
     }
 
-    /// Returns the coins per 1 000 virtual bytes for a block within so many, as the server writes them.
+    /// Returns the fee rate for confirmation within `blocks`, in coins per 1 000 virtual bytes.
     pub(super) fn fee_rate(
         &mut self,
         blocks: u32,
     ) -> Result<Option<serde_json::Number>, NodeError> {
-        let told = self.call("blockchain.estimatefee", json!([blocks]))?;
-        Ok(told.ok())
+        let response = self.call("blockchain.estimatefee", json!([blocks]))?;
+        Ok(response.ok())
     }
 
-    /// Returns the history of a script by its hash, without watching it; `None` where it is too long for the server.
-    pub(super) fn history(&mut self, script: &str) -> Result<Option<Vec<Entry>>, NodeError> {
+    /// Returns the history of a script hash without a subscription; `None` if it is too long for the server.
+    pub(super) fn history(&mut self, script: &str) -> Result<Option<Vec<HistoryEntry>>, NodeError> {
         let method = "blockchain.scripthash.get_history";
-        let told = self.call::<Vec<ToldEntry>>(method, json!([script]))?;
-        told.ok().map(|told| self.entries(told)).transpose()
+        let response = self.call::<Vec<HistoryItem>>(method, json!([script]))?;
+        response
+            .ok()
+            .map(|response| self.entries(response))
+            .transpose()
     }
 
-    fn entries(&mut self, told: Vec<ToldEntry>) -> Result<Vec<Entry>, NodeError> {
-        let entry = |told: ToldEntry| {
-            Some(Entry {
-                id: hex::hash(&told.tx_hash)?,
-                height: u32::try_from(told.height).ok().filter(|height| *height > 0),
+    fn entries(&mut self, response: Vec<HistoryItem>) -> Result<Vec<HistoryEntry>, NodeError> {
+        let entry = |response: HistoryItem| {
+            Some(HistoryEntry {
+                id: hex::hash(&response.tx_hash)?,
+                height: u32::try_from(response.height)
+                    .ok()
+                    .filter(|height| *height > 0),
             })
         };
-        let entries: Option<Vec<Entry>> = told.into_iter().map(entry).collect();
+        let entries: Option<Vec<HistoryEntry>> = response.into_iter().map(entry).collect();
         entries.ok_or_else(|| self.lied("a history has ids that are none".to_owned()))
     }
 }
 
-/// Returns `true` if an error says that there is no such transaction.
+/// Returns `true` if the error says that there is no such transaction.
 fn is_absent(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
     ["no such", "not found", "missing", "unknown"]

@@ -1,4 +1,4 @@
-//! The stream to a server, over TCP or TLS, each of whose operations ends in time.
+//! A TCP or TLS stream to a server. Every operation has a deadline.
 
 use super::hex;
 use super::url::ServerUrl;
@@ -18,20 +18,19 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A stream to a server.
 pub(super) enum Stream {
-    Plain(Timed),
-    Tls(Box<StreamOwned<ClientConnection, Timed>>),
+    Plain(DeadlineSocket),
+    Tls(Box<StreamOwned<ClientConnection, DeadlineSocket>>),
 }
 
-/// A socket whose reads and writes together have a deadline.
-pub(super) struct Timed {
+/// A socket whose reads and writes share one deadline.
+pub(super) struct DeadlineSocket {
     socket: TcpStream,
     since: Stopwatch,
     ms_max: u64,
 }
 
-impl Timed {
+impl DeadlineSocket {
     fn left(&self) -> std::io::Result<Duration> {
         let passed = u64::try_from(self.since.ms()).unwrap_or(u64::MAX);
         match self.ms_max.checked_sub(passed) {
@@ -41,14 +40,14 @@ impl Timed {
     }
 }
 
-impl Read for Timed {
+impl Read for DeadlineSocket {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.socket.set_read_timeout(Some(self.left()?))?;
         self.socket.read(into)
     }
 }
 
-impl Write for Timed {
+impl Write for DeadlineSocket {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.socket.set_write_timeout(Some(self.left()?))?;
         self.socket.write(bytes)
@@ -60,13 +59,14 @@ impl Write for Timed {
 }
 
 impl Stream {
-    /// Connects, and returns the SHA-256 of the certificate where the connection has one.
+    /// Connects. Returns the SHA-256 of the certificate for TLS.
     pub(super) fn connect(
         url: &ServerUrl,
         ms_max: u64,
     ) -> Result<(Stream, Option<[u8; 32]>), NodeError> {
-        let socket = reached(url, Duration::from_millis(ms_max)).map_err(|error| failed(&error))?;
-        let mut timed = Timed {
+        let socket =
+            connect_any(url, Duration::from_millis(ms_max)).map_err(|error| failed(&error))?;
+        let mut timed = DeadlineSocket {
             socket,
             since: Stopwatch::start(),
             ms_max,
@@ -95,7 +95,7 @@ impl Stream {
         Ok((Stream::Tls(Box::new(stream)), seen))
     }
 
-    /// Lets the reads and writes from now on take so long together, in milliseconds.
+    /// Sets the deadline of the following reads and writes, in milliseconds from now.
     pub(super) fn begin(&mut self, ms_max: u64) {
         let timed = match self {
             Stream::Plain(timed) => timed,
@@ -131,8 +131,8 @@ impl Write for Stream {
     }
 }
 
-/// Connects to the first address of a host that answers.
-fn reached(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
+/// Connects to the first address of the host that accepts.
+fn connect_any(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
     let addresses = (url.host.as_str(), url.port).to_socket_addrs();
     let mut last = Error::new(ErrorKind::NotFound, "its name has no address");
     for address in addresses.map_err(|_| Error::other("its name has no address"))? {
@@ -147,7 +147,7 @@ fn reached(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
     Err(last)
 }
 
-/// Returns the failure of a read or write.
+/// Converts the error of a read or write.
 pub(super) fn failed(error: &Error) -> NodeError {
     NodeError::Unreachable(match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer in time".to_owned(),
@@ -157,7 +157,7 @@ pub(super) fn failed(error: &Error) -> NodeError {
     })
 }
 
-/// Returns the authorities that the system trusts; those that are built in where it names none, as in a container.
+/// Returns the certificate authorities of the system. If it has none, as in a container, the built-in ones.
 fn roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -167,13 +167,13 @@ fn roots() -> RootCertStore {
     roots
 }
 
-/// Accepts the certificate that is pinned; without a pin, those that an authority signed.
+/// Accepts only the pinned certificate. Without a pin, accepts certificates that an authority signed.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
     authorities: Arc<WebPkiServerVerifier>,
     pin: Option<[u8; 32]>,
-    /// SHA-256 of the certificate that was shown, and why it was refused.
+    /// SHA-256 of the server's certificate, and the reason if it was rejected.
     shown: Mutex<Option<([u8; 32], Option<String>)>>,
 }
 
@@ -196,7 +196,7 @@ impl Verifier {
         shown.as_ref().map(|(seen, _)| *seen)
     }
 
-    /// Returns what to say of a certificate that was refused.
+    /// Returns the message for a rejected certificate.
     fn refused(&self) -> Option<NodeError> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (seen, why) = shown.as_ref()?;

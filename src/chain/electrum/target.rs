@@ -1,14 +1,14 @@
-//! Targets of proof of work: the number that the work of a header must not exceed, and how it changes.
+//! Proof-of-work targets: the number that the hash of a header must not exceed.
 
-/// Bytes of a target and of its product with a time span.
+/// TxReader of a target, and of its product with a time span.
 const WIDTH: usize = 36;
 
-/// A target: an unsigned number, the highest byte first.
+/// A target: an unsigned big-endian number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Target([u8; WIDTH]);
 
 impl Target {
-    /// Reads the compact form of a header; `None` for a number that is negative, zero or larger than 256 bits.
+    /// Decodes the compact form; `None` if the number is negative, zero or larger than 256 bits.
     pub(super) fn from_compact(bits: u32) -> Option<Target> {
         let [size, mantissa @ ..] = bits.to_be_bytes();
         let size = usize::from(size);
@@ -28,7 +28,7 @@ impl Target {
         (target != Target([0; WIDTH])).then_some(target)
     }
 
-    /// Returns the compact form, which keeps the first digits.
+    /// Encodes the compact form, which keeps the first digits.
     pub(super) fn to_compact(self) -> u32 {
         let zeros = self.0.iter().take_while(|byte| **byte == 0).count();
         let mut size = u32::try_from(WIDTH.saturating_sub(zeros)).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Target {
         for _ in 0..3 {
             mantissa = mantissa << 8 | u32::from(digits.next().unwrap_or(0));
         }
-        // The highest bit stands for a sign.
+        // The highest bit is a sign.
         if mantissa & 0x0080_0000 != 0 {
             mantissa >>= 8;
             size = size.saturating_add(1);
@@ -45,7 +45,7 @@ impl Target {
         size << 24 | mantissa
     }
 
-    /// Returns this target times `by`, divided by `of`.
+    /// Returns the target times `by`, divided by `of`.
     pub(super) fn scaled(mut self, by: u32, of: u32) -> Target {
         let mut carry = 0_u64;
         for byte in self.0.iter_mut().rev() {
@@ -63,7 +63,7 @@ impl Target {
         self
     }
 
-    /// Returns `true` if this work, its lowest byte first, does not exceed the target.
+    /// Returns `true` if this little-endian work does not exceed the target.
     pub(super) fn allows(&self, work: &[u8; 32]) -> bool {
         let mut bytes = [0; WIDTH];
         for (place, byte) in bytes.iter_mut().rev().zip(work) {
@@ -84,7 +84,7 @@ mod tests {
     use super::Target;
 
     #[test]
-    fn compact_form_is_read_and_written() {
+    fn compact_form_round_trips() {
         for bits in [
             0x1d00_ffff,
             0x1e0f_ffff,
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_compared_as_a_number() {
+    fn target_compares_work_as_a_number() {
         let target = Target::from_compact(0x1d00_ffff).unwrap();
         let mut work = [0; 32];
         assert!(target.allows(&work));

@@ -1,4 +1,4 @@
-//! Headers of the main network from a server of ours, which has the first three blocks of bitcoin.
+//! HeaderChain from a mock server that has the first three blocks of bitcoin.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ const HEADERS: [&str; 3] = [
 const FIRST: &str = "00000000839a8e6886ab5951d76f411475428afc90947ee320161bbf18eb6048";
 const SECOND: &str = "000000006a625f06636b8bb6ac7b960a8d03705d1ace08b1a19da3fdcc99ddbd";
 
-/// A node that asks a server of these headers; it was at the first block before.
+/// Returns a client of a server with these headers. `kept` is the first block in its database.
 fn node(headers: [String; 3], kept: &str) -> Electrum {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("electrum://{}", listener.local_addr().unwrap());
@@ -64,13 +64,13 @@ fn answers(client: TcpStream, headers: &[String; 3]) {
     }
 }
 
-fn true_ones() -> [String; 3] {
+fn valid_headers() -> [String; 3] {
     HEADERS.map(str::to_owned)
 }
 
 #[test]
-fn headers_are_checked_from_a_block_of_the_file_on() {
-    let mut node = node(true_ones(), FIRST);
+fn headers_are_checked_from_a_stored_block() {
+    let mut node = node(valid_headers(), FIRST);
     assert_eq!(node.network().unwrap(), "main");
     assert_eq!(node.head().unwrap().block.hash, SECOND);
     assert_eq!(node.hash_at(2).unwrap().as_deref(), Some(SECOND));
@@ -81,9 +81,9 @@ fn headers_are_checked_from_a_block_of_the_file_on() {
 }
 
 #[test]
-fn header_without_its_work_is_refused_on_the_main_network() {
-    let mut headers = true_ones();
-    // Another nonce: it links, and has no work.
+fn main_network_rejects_header_without_work() {
+    let mut headers = valid_headers();
+    // A different nonce: the header links but has no work.
     headers[2].replace_range(152.., "00000000");
     let mut node = node(headers, FIRST);
     node.head().unwrap();
@@ -95,10 +95,10 @@ fn header_without_its_work_is_refused_on_the_main_network() {
 }
 
 #[test]
-fn main_network_without_a_trusted_block_is_refused() {
-    // The block of the file is on another branch, and the checkpoint is far above.
+fn main_network_without_trusted_block_is_rejected() {
+    // The block in the database is on another branch, and the checkpoint is far above.
     for kept in ["", SECOND] {
-        let mut node = node(true_ones(), kept);
+        let mut node = node(valid_headers(), kept);
         node.head().unwrap();
         let refused = node.hash_at(2).unwrap_err();
         let says = matches!(&refused, NodeError::Lied(why) if why.contains("block 938343"));

@@ -1,39 +1,38 @@
-//! Transactions, read from their bytes (BIP 144; litecoin's extension block, LIP 3).
+//! Parses serialized transactions (BIP 144, and the extension block of litecoin, LIP 3).
 //!
-//! Invariant: the id is the hash of the very bytes that inputs and outputs were read from.
+//! Invariant: the id is the hash of the same bytes that inputs and outputs were parsed from.
 
-use super::hex::{Hash, double_sha256, hash_text};
+use super::hex::{Hash256, double_sha256, hash_text};
 use crate::domain::observation::Spent;
 
-/// Longest script that is kept; that of an address has at most 34 bytes.
+/// Longest script kept. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
-/// A transaction of so many bytes can be taken for two hashes of a Merkle tree (CVE-2017-12842).
+/// Size of a transaction that can be mistaken for two hashes of a Merkle tree (CVE-2017-12842).
 const AMBIGUOUS_BYTES: usize = 64;
 const HAS_WITNESS: u8 = 1;
 const HAS_EXTENSION: u8 = 8;
 
-/// A transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Transaction {
-    pub id: Hash,
+pub(super) struct ParsedTransaction {
+    pub id: Hash256,
     pub inputs: Vec<Spent>,
-    /// Outputs with a script that may be of an address.
+    /// Outputs whose script is short enough for an address.
     pub outputs: Vec<TxOutput>,
 }
 
-/// An output.
+/// An output of a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct TxOutput {
     pub position: u32,
-    /// In the smallest units.
+    /// In the smallest unit.
     pub amount: u64,
     pub script: Vec<u8>,
 }
 
-impl Transaction {
-    /// Reads a transaction; `None` for bytes that are none, and for one of 64 bytes without its witness.
-    pub(super) fn parse(raw: &[u8]) -> Option<Transaction> {
-        let mut rest = Bytes(raw);
+impl ParsedTransaction {
+    /// Parses a transaction; `None` if it is malformed, or has 64 bytes without its witness.
+    pub(super) fn parse(raw: &[u8]) -> Option<ParsedTransaction> {
+        let mut rest = TxReader(raw);
         let version = rest.take(4)?;
         let flags = match rest.0 {
             [0, flags, ..] => {
@@ -60,7 +59,7 @@ impl Transaction {
         }
         let lock_time = rest.0.last_chunk::<4>()?;
         let stripped = [version, body, lock_time].concat();
-        (stripped.len() != AMBIGUOUS_BYTES).then(|| Transaction {
+        (stripped.len() != AMBIGUOUS_BYTES).then(|| ParsedTransaction {
             id: double_sha256(&stripped),
             inputs,
             outputs,
@@ -68,10 +67,10 @@ impl Transaction {
     }
 }
 
-/// Bytes that are still to be read.
-struct Bytes<'a>(&'a [u8]);
+/// Reads values from serialized bytes.
+struct TxReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> TxReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -82,7 +81,7 @@ impl<'a> Bytes<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    /// Reads a number of a variable length.
+    /// Reads a variable-length integer.
     fn count(&mut self) -> Option<u64> {
         let [first] = self.array()?;
         Some(match first {
@@ -101,7 +100,7 @@ impl<'a> Bytes<'a> {
     fn inputs(&mut self) -> Option<Vec<Spent>> {
         let mut inputs = Vec::new();
         for _ in 0..self.count()? {
-            let id: Hash = self.array()?;
+            let id: Hash256 = self.array()?;
             let position = u32::from_le_bytes(self.array()?);
             self.script()?;
             self.take(4)?;
@@ -139,12 +138,12 @@ impl<'a> Bytes<'a> {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::super::hex;
-    use super::{Spent, Transaction};
+    use super::{ParsedTransaction, Spent};
 
-    /// The first payment of bitcoin, in block 170: f4184fc5….
+    /// First payment of bitcoin, in block 170: f4184fc5….
     const FIRST: &str = "0100000001c997a5e56e104102fa209c6a852dd90660a20b2d9c352423edce25857fcd3704000000004847304402204e45e16932b8af514961a1d3a1a25fdf3f4f7732e9d624c6c61548ab5fb8cd410220181522ec8eca07de4860a4acdd12909d831cc56cbbac4622082221a8768d1d0901ffffffff0200ca9a3b00000000434104ae1a62fe09c5f51b13905f07f06b99a2f7159b2225f374cd378d71302fa28414e7aab37397f554a7df5f142c21c1b7303b8a0626f1baded5c72a704f7e6cd84cac00286bee0000000043410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac00000000";
     const FIRST_ID: &str = "f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16";
-    /// The signed transaction of the example "Native P2WPKH" of BIP 143.
+    /// Signed transaction of the example "Native P2WPKH" of BIP 143.
     const SEGWIT: &str = "01000000000102fff7f7881a8099afa6940d42d1e7f6362bec38171ea3edf433541db4e4ad969f00000000494830450221008b9d1dc26ba6a9cb62127b02742fa9d754cd3bebf337f7a55d114c8e5cdd30be022040529b194ba3f9281a99f2b1c0a19c0489bc22ede944ccf4ecbab4cc618ef3ed01eeffffffef51e1b804cc89d182d279655c3aa89e815b1b309fe287d9b2b55d57b90ec68a0100000000ffffffff02202cb206000000001976a9148280b37df378db99f66f85c95a783a76ac7a6d5988ac9093510d000000001976a9143bde42dbee7e4dbe6a21b2d50ce2f0167faa815988ac000247304402203609e17b84f6a7d30c80bfa610b5b4542f32a8a0d5447a12fb1366d7f01cc44a0220573a954c4518331561406f90300e8f3358f51928d43c212a8caed02de67eebee0121025476c2e83188368da1ff3e292e7acafcdb3566bb0ad253f62fc70f07aeee635711000000";
 
     fn raw(text: &str) -> Vec<u8> {
@@ -152,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn real_transactions_have_their_ids() {
-        let first = Transaction::parse(&raw(FIRST)).unwrap();
+    fn real_transactions_hash_to_their_ids() {
+        let first = ParsedTransaction::parse(&raw(FIRST)).unwrap();
         assert_eq!(hex::hash_text(&first.id), FIRST_ID);
         let parent = "0437cd7f8525ceed2324359c2d0ba26006d92d856a9c20fa0241106ee5a597c9";
         assert_eq!(first.inputs, [Spent::Output(parent.to_owned(), 0)]);
-        // Both pay a bare key, which no address stands for.
+        // Both outputs pay a bare public key, which has no address.
         assert!(first.outputs.is_empty());
-        let segwit = Transaction::parse(&raw(SEGWIT)).unwrap();
+        let segwit = ParsedTransaction::parse(&raw(SEGWIT)).unwrap();
         let id = "e8151a2af31c368a35053ddd4bdb285a8595c769a3ad83e0fa02314a602d4609";
         let amounts: Vec<_> = segwit
             .outputs
@@ -172,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn extension_of_litecoin_changes_nothing_of_the_id() {
-        let plain = Transaction::parse(&raw(FIRST)).unwrap();
+    fn litecoin_extension_does_not_change_the_id() {
+        let one_line = ParsedTransaction::parse(&raw(FIRST)).unwrap();
         // Flag 8, then the marker of an integrating transaction before the lock time.
         let extended = format!(
             "{}0008{}00{}",
@@ -181,12 +180,12 @@ mod tests {
             &FIRST[8..FIRST.len() - 8],
             "00000000"
         );
-        let extended = Transaction::parse(&raw(&extended)).unwrap();
-        assert_eq!(plain.id, extended.id);
+        let extended = ParsedTransaction::parse(&raw(&extended)).unwrap();
+        assert_eq!(one_line.id, extended.id);
     }
 
     #[test]
-    fn other_bytes_are_refused() {
+    fn malformed_transaction_is_rejected() {
         for wrong in [
             String::new(),
             FIRST[..FIRST.len() - 2].to_owned(),
@@ -195,15 +194,15 @@ mod tests {
             // An unknown flag, and more inputs than bytes.
             format!("{}0002{}", &FIRST[..8], &FIRST[8..]),
             format!("{}ffffffffffffffffff{}", &FIRST[..8], &FIRST[10..]),
-            // More money than there can be.
+            // An amount above the maximum.
             FIRST.replace("00ca9a3b00000000", "00ca9a3b000000ff"),
         ] {
-            assert!(Transaction::parse(&raw(&wrong)).is_none(), "{wrong}");
+            assert!(ParsedTransaction::parse(&raw(&wrong)).is_none(), "{wrong}");
         }
     }
 
     #[test]
-    fn transaction_of_sixty_four_bytes_is_refused() {
+    fn transaction_of_64_bytes_is_rejected() {
         let of_script = |script: &str| {
             let length = script.len() / 2;
             let hash = "11".repeat(32);
@@ -213,7 +212,7 @@ mod tests {
         };
         let ambiguous = of_script("51515151");
         assert_eq!(ambiguous.len(), 64);
-        assert!(Transaction::parse(&ambiguous).is_none());
-        assert!(Transaction::parse(&of_script("5151515151")).is_some());
+        assert!(ParsedTransaction::parse(&ambiguous).is_none());
+        assert!(ParsedTransaction::parse(&of_script("5151515151")).is_some());
     }
 }

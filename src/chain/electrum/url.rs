@@ -1,30 +1,30 @@
-//! The url of an Electrum server, like `electrums://host:50002#sha256=…`.
+//! Url of an Electrum server, such as `electrums://host:50002#sha256=…`.
 //!
-//! Invariant: an error repeats nothing of what was read.
+//! Invariant: an error message repeats no part of the url.
 
 use super::hex;
 use std::fmt;
 
-/// Schemes of the urls: over TCP, and over TLS.
+/// Url schemes for TCP and TLS.
 pub const SCHEMES: [&str; 2] = ["electrum", "electrums"];
 const SAMPLE: &str = "must be a url like electrum://127.0.0.1:50001 or electrums://host:50002";
 
-/// Address of a server.
+/// Address of an Electrum server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl {
-    /// Name or IP address, without brackets.
+    /// Host name or IP address, without brackets.
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) is_tls: bool,
-    /// SHA-256 of the only certificate that is accepted; `None` where an authority has to have signed it.
+    /// SHA-256 of the only accepted certificate; `None` if an authority must have signed it.
     pub(super) pin: Option<[u8; 32]>,
 }
 
 impl ServerUrl {
-    /// Reads a url.
+    /// Parses a url.
     ///
     /// # Errors
-    /// A text that says what would be right.
+    /// A message that says what would be valid.
     pub fn parse(text: &str) -> Result<ServerUrl, String> {
         let (scheme, rest) = text.trim().split_once("://").ok_or(SAMPLE)?;
         let is_tls = match SCHEMES
@@ -64,7 +64,7 @@ impl ServerUrl {
         })
     }
 
-    /// Returns the scheme, the host and the port.
+    /// Returns scheme, host and port.
     pub fn shown(&self) -> String {
         let scheme = if self.is_tls { "electrums" } else { "electrum" };
         if self.host.contains(':') {
@@ -95,7 +95,7 @@ mod tests {
     use super::ServerUrl;
 
     #[test]
-    fn url_has_scheme_host_port_and_perhaps_a_pin() {
+    fn url_has_scheme_host_port_and_optional_pin() {
         let pin = "0f".repeat(32);
         for (text, shown, is_pinned) in [
             ("electrum://127.0.0.1:1", "electrum://127.0.0.1:1", false),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_url_is_refused_without_being_repeated() {
+    fn invalid_url_is_rejected_without_repeating_it() {
         for wrong in [
             "secret",
             "electrum://secret",

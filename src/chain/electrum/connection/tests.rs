@@ -1,4 +1,4 @@
-//! Lines that servers send: in other orders, padded, late, too long, none.
+//! Server lines that are out of order, padded, late, too long or invalid.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ const LIMITS: Limits = Limits {
     failures_max: 3,
 };
 
-/// A server that agrees on a version, and then does this with its connection.
+/// Starts a server that negotiates a version, then runs this function on its connection.
 fn server(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> (ServerUrl, JoinHandle<()>) {
@@ -29,9 +29,9 @@ fn server(
     let thread = std::thread::spawn(move || {
         let (mut write, _) = listener.accept().unwrap();
         let mut read = BufReader::new(write.try_clone().unwrap());
-        let call = heard(&mut read);
+        let call = read_call(&mut read);
         assert_eq!(call["method"], "server.version");
-        says(
+        send(
             &mut write,
             &json!({"id": call["id"], "result": ["Fake 1", "1.4"]}),
         );
@@ -41,18 +41,18 @@ fn server(
     (url.unwrap(), thread)
 }
 
-fn heard(read: &mut BufReader<TcpStream>) -> Value {
+fn read_call(read: &mut BufReader<TcpStream>) -> Value {
     let mut line = String::new();
     read.read_line(&mut line).unwrap();
     serde_json::from_str(&line).unwrap()
 }
 
-fn says(write: &mut TcpStream, line: &Value) {
-    // The other side may have gone.
+fn send(write: &mut TcpStream, line: &Value) {
+    // The client may have closed the connection.
     let _ = write.write_all(format!("   {line}{}\n", " ".repeat(300)).as_bytes());
 }
 
-/// What three calls come to, at a server that does this.
+/// Returns the results of three calls to a server with this behaviour.
 fn three(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> Result<Vec<Value>, NodeError> {
@@ -60,7 +60,7 @@ fn three(
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     assert_eq!(connection.software, "Fake 1, protocol 1.4");
     let outcomes = connection.call_all("echo", &[json!([0]), json!([1]), json!([2])]);
-    let text = |outcome: super::Outcome| match outcome {
+    let text = |outcome: super::CallResult| match outcome {
         Ok(value) => serde_json::from_str(value.get()).unwrap(),
         Err(error) => json!([error.code, error.message]),
     };
@@ -70,19 +70,19 @@ fn three(
 }
 
 #[test]
-fn answers_come_in_any_order_between_notices() {
+fn responses_match_calls_in_any_order() {
     let outcomes = three(|read, write| {
-        let calls: Vec<Value> = (0..3).map(|_| heard(read)).collect();
+        let calls: Vec<Value> = (0..3).map(|_| read_call(read)).collect();
         let notice = json!({"method": "blockchain.scripthash.subscribe", "params": ["aa", "bb"]});
-        says(write, &json!({"id": calls[2]["id"], "result": null}));
-        says(write, &notice);
-        says(
+        send(write, &json!({"id": calls[2]["id"], "result": null}));
+        send(write, &notice);
+        send(
             write,
             &json!({"id": calls[0]["id"], "result": calls[0]["params"][0]}),
         );
-        says(write, &json!({"method": "unknown", "params": {}}));
+        send(write, &json!({"method": "unknown", "params": {}}));
         let error = json!({"code": 2, "message": "no\nsuch thing"});
-        says(write, &json!({"id": calls[1]["id"], "error": error}));
+        send(write, &json!({"id": calls[1]["id"], "error": error}));
     });
     assert_eq!(
         outcomes.unwrap(),
@@ -91,13 +91,13 @@ fn answers_come_in_any_order_between_notices() {
 }
 
 #[test]
-fn answers_that_are_held_back_are_asked_out() {
+fn filler_flushes_delayed_responses() {
     let outcomes = three(|read, write| {
-        let calls: Vec<Value> = (0..3).map(|_| heard(read)).collect();
-        let filler = heard(read);
+        let calls: Vec<Value> = (0..3).map(|_| read_call(read)).collect();
+        let filler = read_call(read);
         assert_eq!(filler["method"], "blockchain.block.headers");
         for call in calls.iter().chain([&filler]) {
-            says(
+            send(
                 write,
                 &json!({"id": call["id"], "result": call["params"][0]}),
             );
@@ -107,16 +107,16 @@ fn answers_that_are_held_back_are_asked_out() {
 }
 
 #[test]
-fn nobody_waits_for_the_answer_that_asks_others_out() {
+fn filler_response_is_not_awaited() {
     let (url, thread) = server(|read, write| {
         let answers = |write: &mut TcpStream, call: &Value| {
-            says(write, &json!({"id": call["id"], "result": 1}));
+            send(write, &json!({"id": call["id"], "result": 1}));
         };
-        let (call, filler) = (heard(read), heard(read));
+        let (call, filler) = (read_call(read), read_call(read));
         answers(write, &call);
         for is_filler_answered in [true, false] {
-            // There may be more fillers, which are never answered.
-            let mut calls = std::iter::repeat_with(|| heard(read));
+            // There may be more fillers, which get no response.
+            let mut calls = std::iter::repeat_with(|| read_call(read));
             let call = calls.find(|call| call["method"] == "echo").unwrap();
             if is_filler_answered {
                 answers(write, &filler);
@@ -133,20 +133,20 @@ fn nobody_waits_for_the_answer_that_asks_others_out() {
 }
 
 #[test]
-fn server_that_never_answers_what_asks_others_out_is_not_asked_for_ever() {
+fn unanswered_fillers_are_limited() {
     let (url, thread) = server(|read, write| {
         let mut fillers = 0;
         for place in 0..1_000 {
-            let mut call = heard(read);
+            let mut call = read_call(read);
             while call["method"] != "echo" {
                 fillers += 1;
-                call = heard(read);
+                call = read_call(read);
             }
             if fillers < 20 {
-                assert_eq!(heard(read)["method"], "blockchain.block.headers");
+                assert_eq!(read_call(read)["method"], "blockchain.block.headers");
                 fillers += 1;
             }
-            says(write, &json!({"id": call["id"], "result": place}));
+            send(write, &json!({"id": call["id"], "result": place}));
         }
         assert_eq!(fillers, 20);
     });
@@ -159,27 +159,27 @@ fn server_that_never_answers_what_asks_others_out_is_not_asked_for_ever() {
 }
 
 #[test]
-fn what_asks_others_out_may_be_refused_and_is_answered_once() {
+fn filler_may_fail_and_is_answered_once() {
     let (url, thread) = server(|read, write| {
-        let (call, filler) = (heard(read), heard(read));
+        let (call, filler) = (read_call(read), read_call(read));
         let refused =
             json!({"id": filler["id"], "error": {"code": -32601, "message": "no such method"}});
         for line in [&refused, &json!({"id": call["id"], "result": 1}), &refused] {
-            says(write, line);
+            send(write, line);
         }
     });
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     let outcome = connection.call("echo", json!([])).unwrap().unwrap();
     assert_eq!(outcome.get(), "1");
     thread.join().unwrap();
-    let lied = connection.glance();
+    let lied = connection.poll();
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
 }
 
 #[test]
-fn notices_are_heard_without_a_call_and_half_a_line_waits() {
+fn poll_stores_notifications_and_keeps_incomplete_lines() {
     let (url, thread) = server(|read, write| {
-        let call = heard(read);
+        let call = read_call(read);
         let notice = |hash: &str| {
             json!({"method": "blockchain.scripthash.subscribe", "params": [hash, "s"]}).to_string()
         };
@@ -188,12 +188,12 @@ fn notices_are_heard_without_a_call_and_half_a_line_waits() {
         write
             .write_all(format!("{first}\n{half}").as_bytes())
             .unwrap();
-        says(write, &json!({"id": 99, "result": rest}));
+        send(write, &json!({"id": 99, "result": rest}));
         drop(call);
     });
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     assert_eq!(connection.take_changed().len(), 0);
-    // Half of the second notice and the answer to no call make no line that there is.
+    // The rest of the second notification and a response without a call make an invalid line.
     let lied = connection.call("echo", json!([]));
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
     let changed = connection.take_changed();
@@ -203,11 +203,11 @@ fn notices_are_heard_without_a_call_and_half_a_line_waits() {
 }
 
 #[test]
-fn server_that_breaks_the_rules_ends_the_connection() {
+fn invalid_response_is_rejected() {
     let lied = three(|read, write| {
-        let call = heard(read);
-        says(write, &json!({"id": call["id"], "result": 1}));
-        says(write, &json!({"id": call["id"], "result": 1}));
+        let call = read_call(read);
+        send(write, &json!({"id": call["id"], "result": 1}));
+        send(write, &json!({"id": call["id"], "result": 1}));
     });
     assert_eq!(
         lied,
@@ -215,15 +215,15 @@ fn server_that_breaks_the_rules_ends_the_connection() {
     );
     let lied = three(|_, write| write.write_all(b"HTTP/1.1 400 Bad Request\n").unwrap());
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
-    let closed = three(|read, _| drop(heard(read)));
+    let closed = three(|read, _| drop(read_call(read)));
     assert!(
         matches!(closed, Err(NodeError::Unreachable(_))),
         "{closed:?}"
     );
     let busy = three(|read, write| {
-        let call = heard(read);
+        let call = read_call(read);
         let error = json!({"code": -101, "message": "excessive resource usage"});
-        says(write, &json!({"id": call["id"], "error": error}));
+        send(write, &json!({"id": call["id"], "error": error}));
     });
     assert_eq!(
         busy,
@@ -234,7 +234,7 @@ fn server_that_breaks_the_rules_ends_the_connection() {
 }
 
 #[test]
-fn line_that_is_too_long_or_never_ends_is_given_up() {
+fn long_or_endless_line_is_rejected() {
     let long = three(|_, write| {
         let chunk = vec![b'a'; 100_000];
         while write.write_all(&chunk).is_ok() {}
@@ -242,7 +242,7 @@ fn line_that_is_too_long_or_never_ends_is_given_up() {
     assert!(matches!(long, Err(NodeError::Limited(_))), "{long:?}");
     let stalled = three(|read, write| {
         write.write_all(b"{\"id\": 1, \"res").unwrap();
-        // Until the client has given up.
+        // Reads until the client closes the connection.
         let _ = std::io::copy(read, &mut std::io::sink());
     });
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Headers that are true, and every kind of false one.
+//! Valid headers, and every kind of invalid one.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,7 +8,7 @@
 
 use super::super::hex;
 use super::super::work::{EASY, PERIOD};
-use super::{Header, Headers, Refusal, is_linked, parse_all};
+use super::{HeaderChain, HeaderError, RawHeader, is_linked, parse_all};
 
 /// Blocks 0, 1 and 2 of bitcoin.
 const REAL: [&str; 3] = [
@@ -17,12 +17,12 @@ const REAL: [&str; 3] = [
     "010000004860eb18bf1b1620e37e9490fc8a427514416fd75159ab86688e9a8300000000d5fdcc541e25de1c7a5addedf24858b8bb665c9f36ef744ee42c316022c90f9bb0bc6649ffff001d08d2bd61",
 ];
 
-fn real() -> Vec<Header> {
+fn real() -> Vec<RawHeader> {
     parse_all(&hex::bytes(&REAL.concat()).unwrap()).unwrap()
 }
 
-/// A header behind another one, with the work that these bits ask for.
-fn mined(parent: &Header, time: u32, bits: u32) -> Header {
+/// Mines a child header with these compact target bits.
+fn mined(parent: &RawHeader, time: u32, bits: u32) -> RawHeader {
     let mut bytes = [0; 80];
     bytes[4..36].copy_from_slice(&parent.hash);
     bytes[68..72].copy_from_slice(&time.to_le_bytes());
@@ -30,17 +30,17 @@ fn mined(parent: &Header, time: u32, bits: u32) -> Header {
     for nonce in 0_u32.. {
         bytes[76..].copy_from_slice(&nonce.to_le_bytes());
         if EASY.has_work(&bytes, bits) {
-            return Header::parse(&bytes).unwrap();
+            return RawHeader::parse(&bytes).unwrap();
         }
     }
     unreachable!();
 }
 
-/// The first block of a chain of an easy network, and its children at these times.
-fn chain(times: impl Iterator<Item = u32>) -> Vec<Header> {
+/// Returns the first block of an easy network, and its children at these times.
+fn chain(times: impl Iterator<Item = u32>) -> Vec<RawHeader> {
     let mut first = [0; 80];
     first[72..76].copy_from_slice(&0x207f_ffff_u32.to_le_bytes());
-    let mut headers = vec![Header::parse(&first).unwrap()];
+    let mut headers = vec![RawHeader::parse(&first).unwrap()];
     for time in times {
         let header = mined(headers.last().unwrap(), time, 0x207f_ffff);
         headers.push(header);
@@ -49,13 +49,14 @@ fn chain(times: impl Iterator<Item = u32>) -> Vec<Header> {
 }
 
 #[test]
-fn real_headers_are_taken() {
+fn real_headers_are_accepted() {
     let real = real();
     let hash = "000000006a625f06636b8bb6ac7b960a8d03705d1ace08b1a19da3fdcc99ddbd";
     assert_eq!(hex::hash_text(&real[2].hash), hash);
     assert_eq!(real[1].time(), 1_231_469_665);
-    let rules = super::super::work::Rules::of(crate::domain::chain::Chain::Bitcoin, "main");
-    let mut headers = Headers::begin(rules, 0, real[..1].to_vec()).unwrap();
+    let rules =
+        super::super::work::PowRules::for_network(crate::domain::chain::Chain::Bitcoin, "main");
+    let mut headers = HeaderChain::begin(rules, 0, real[..1].to_vec()).unwrap();
     assert_eq!(headers.extend(&real[1..]), Ok(()));
     assert_eq!((headers.tip(), headers.at(2)), (2, Some(&real[2])));
     headers.cut(1);
@@ -65,41 +66,47 @@ fn real_headers_are_taken() {
 }
 
 #[test]
-fn false_headers_are_refused() {
-    let true_ones = chain([600, 1_200, 1_800].into_iter());
-    let begin = || Headers::begin(Some(EASY), 0, true_ones[..2].to_vec()).unwrap();
-    let broken = |of: &[Header]| match begin().extend(of) {
-        Err(Refusal::Broken(what)) => what,
+fn invalid_headers_are_rejected() {
+    let valid_headers = chain([600, 1_200, 1_800].into_iter());
+    let begin = || HeaderChain::begin(Some(EASY), 0, valid_headers[..2].to_vec()).unwrap();
+    let broken = |of: &[RawHeader]| match begin().extend(of) {
+        Err(HeaderError::Invalid(what)) => what,
         other => format!("{other:?}"),
     };
-    assert_eq!(begin().extend(&true_ones[2..]), Ok(()));
-    // It does not link, or one in between does not.
-    assert_eq!(begin().extend(&true_ones[3..]), Err(Refusal::Elsewhere));
-    assert_eq!(begin().extend(&true_ones[1..2]), Err(Refusal::Elsewhere));
-    assert!(!is_linked(&[true_ones[0], true_ones[2]]));
-    assert!(Headers::begin(None, 0, vec![true_ones[0], true_ones[2]]).is_none());
-    assert!(Headers::begin(None, 0, Vec::new()).is_none());
-    // Another difficulty inside a period.
-    let easier = mined(&true_ones[1], 1_200, 0x2070_0000);
+    assert_eq!(begin().extend(&valid_headers[2..]), Ok(()));
+    // The first header does not link, or one in between does not.
+    assert_eq!(
+        begin().extend(&valid_headers[3..]),
+        Err(HeaderError::NotLinked)
+    );
+    assert_eq!(
+        begin().extend(&valid_headers[1..2]),
+        Err(HeaderError::NotLinked)
+    );
+    assert!(!is_linked(&[valid_headers[0], valid_headers[2]]));
+    assert!(HeaderChain::begin(None, 0, vec![valid_headers[0], valid_headers[2]]).is_none());
+    assert!(HeaderChain::begin(None, 0, Vec::new()).is_none());
+    // A different difficulty inside a period.
+    let easier = mined(&valid_headers[1], 1_200, 0x2070_0000);
     assert!(broken(&[easier]).contains("another difficulty"));
-    // No work: the highest nonce that does not do.
-    let mut lazy = true_ones[2].bytes;
+    // No work: the highest nonce that does not meet the target.
+    let mut lazy = valid_headers[2].bytes;
     let lazy = (0..=u32::MAX).find_map(|nonce| {
         lazy[76..].copy_from_slice(&nonce.to_le_bytes());
-        (!EASY.has_work(&lazy, 0x207f_ffff)).then(|| Header::parse(&lazy).unwrap())
+        (!EASY.has_work(&lazy, 0x207f_ffff)).then(|| RawHeader::parse(&lazy).unwrap())
     });
     let lazy = lazy.unwrap();
     assert!(broken(&[lazy]).contains("lacks its proof of work"));
-    // A test network has only links.
-    let mut test = Headers::begin(None, 0, true_ones[..2].to_vec()).unwrap();
+    // A test network checks only links.
+    let mut test = HeaderChain::begin(None, 0, valid_headers[..2].to_vec()).unwrap();
     assert_eq!(test.extend(&[lazy]), Ok(()));
 }
 
 #[test]
-fn difficulty_changes_with_each_period() {
-    // Twice as fast as it should be.
+fn difficulty_changes_after_each_period() {
+    // Blocks twice as fast as intended.
     let times = (1..PERIOD).map(|height| height * 300);
-    let mut headers = Headers::begin(Some(EASY), 0, chain(std::iter::empty())).unwrap();
+    let mut headers = HeaderChain::begin(Some(EASY), 0, chain(std::iter::empty())).unwrap();
     headers.extend(&chain(times)[1..]).unwrap();
     assert_eq!(headers.tip(), PERIOD - 1);
     let last = *headers.at(PERIOD - 1).unwrap();
@@ -107,9 +114,12 @@ fn difficulty_changes_with_each_period() {
     assert_ne!(bits, 0x207f_ffff);
     let time = last.time() + 300;
     let same = mined(&last, time, 0x207f_ffff);
-    assert!(matches!(headers.extend(&[same]), Err(Refusal::Broken(_))));
+    assert!(matches!(
+        headers.extend(&[same]),
+        Err(HeaderError::Invalid(_))
+    ));
     assert_eq!(headers.extend(&[mined(&last, time, bits)]), Ok(()));
-    assert_eq!(Headers::first_needed(PERIOD), PERIOD - 1);
-    assert_eq!(Headers::first_needed(2 * PERIOD - 1), PERIOD - 1);
-    assert_eq!(Headers::first_needed(PERIOD - 1), 0);
+    assert_eq!(HeaderChain::first_needed(PERIOD), PERIOD - 1);
+    assert_eq!(HeaderChain::first_needed(2 * PERIOD - 1), PERIOD - 1);
+    assert_eq!(HeaderChain::first_needed(PERIOD - 1), 0);
 }

@@ -1,40 +1,40 @@
-//! What a server is asked to watch, and what it tells of that.
+//! Subscriptions to script hashes, and their histories.
 
 use super::super::connection::unexpected;
-use super::super::hex::Hash;
-use super::{Entry, History, Server, ToldEntry};
+use super::super::hex::Hash256;
+use super::{HistoryEntry, HistoryItem, ScriptHistory, Server};
 use crate::chain::NodeError;
 use crate::chain::rpc::MethodError;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// The most connections to one server.
+/// Most connections to one server.
 const CONNECTIONS_MAX: usize = 8;
-/// Scripts that are subscribed to before histories are asked for.
+/// Scripts subscribed to in one batch, before their histories are read.
 const SUBSCRIBE_GROUP: usize = 500;
-/// How often what has changed meanwhile is asked for again in one step.
+/// Most rounds in one step that read what changed in the meantime.
 const ROUNDS_MAX: usize = 3;
 
 impl Server {
-    /// Returns what it says of a script that is watched.
-    pub(in super::super) fn watched(&self, script: &str) -> &[Entry] {
+    /// Returns the history of a watched script.
+    pub(in super::super) fn watched(&self, script: &str) -> &[HistoryEntry] {
         let history = self.histories.get(script);
         history.map_or(&[], |history| history.entries.as_slice())
     }
 
-    /// Asks for the histories with this transaction again.
-    pub(in super::super) fn doubt(&mut self, id: &Hash) {
+    /// Marks the histories with this transaction for a reload.
+    pub(in super::super) fn reload_histories_with(&mut self, id: &Hash256) {
         for history in self.histories.values_mut() {
             if history.entries.iter().any(|entry| entry.id == *id) {
-                history.read = None;
+                history.entries_status = None;
             }
         }
     }
 
-    /// Watches exactly these scripts from now on, and brings their histories up to date.
+    /// Subscribes to exactly these scripts, and updates their histories.
     pub(in super::super) fn watch(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
         self.connected()?;
-        self.hear()?;
+        self.take_notifications()?;
         self.forget(wanted)?;
         for script in wanted {
             self.histories.entry((*script).to_owned()).or_default();
@@ -44,23 +44,23 @@ impl Server {
             if !self.read_changed()? {
                 break;
             }
-            self.hear()?;
+            self.take_notifications()?;
         }
         self.failures = 0;
         Ok(())
     }
 
-    /// Returns `true` if it has told of a block, or of a script that is watched, since the last step.
+    /// Returns `true` if the server reported a block or a changed script since the last step.
     pub(in super::super) fn has_news(&mut self) -> bool {
         let histories = &self.histories;
         let (mut has_news, mut is_open) = (false, true);
         for connection in &mut self.connections {
-            is_open &= connection.glance().is_ok();
+            is_open &= connection.poll().is_ok();
             let mut changed = connection.changed().iter();
             has_news |= connection.has_new_block
                 || changed.any(|(script, status)| {
                     let history = histories.get(script);
-                    history.is_some_and(|history| history.told != *status)
+                    history.is_some_and(|history| history.last_status != *status)
                 });
         }
         if !is_open {
@@ -72,24 +72,24 @@ impl Server {
         has_news
     }
 
-    /// Notes the scripts whose histories have changed. Those that are not watched are passed over.
-    fn hear(&mut self) -> Result<(), NodeError> {
-        let mut heard = Ok(());
+    /// Stores the status of changed scripts. Ignores scripts that are not watched.
+    fn take_notifications(&mut self) -> Result<(), NodeError> {
+        let mut outcome = Ok(());
         for connection in &mut self.connections {
-            heard = heard.and_then(|()| connection.glance());
+            outcome = outcome.and_then(|()| connection.poll());
             for (script, status) in connection.take_changed() {
                 if let Some(history) = self.histories.get_mut(&script) {
-                    history.told = status;
+                    history.last_status = status;
                 }
             }
         }
-        if heard.is_err() {
+        if outcome.is_err() {
             self.close();
         }
-        heard
+        outcome
     }
 
-    /// Ends the subscriptions to all other scripts.
+    /// Unsubscribes from all other scripts.
     fn forget(&mut self, wanted: &HashSet<&str>) -> Result<(), NodeError> {
         let mut ended: Vec<Vec<Value>> = vec![Vec::new(); self.connections.len()];
         self.histories.retain(|script, history| {
@@ -101,7 +101,7 @@ impl Server {
             is_wanted
         });
         for (place, params) in ended.into_iter().enumerate() {
-            // Servers of protocol 1.4.0 know no such method, and go on telling.
+            // Servers of protocol 1.4.0 do not have this method, and continue to notify.
             let method = "blockchain.scripthash.unsubscribe";
             self.call_all::<serde::de::IgnoredAny>(place, method, params)?;
         }
@@ -109,7 +109,7 @@ impl Server {
     }
 
     fn subscribe(&mut self) -> Result<(), NodeError> {
-        let is_new = |(script, history): (&String, &History)| {
+        let is_new = |(script, history): (&String, &ScriptHistory)| {
             history.connection.is_none().then(|| script.clone())
         };
         let mut new: Vec<String> = self.histories.iter().filter_map(is_new).collect();
@@ -120,12 +120,12 @@ impl Server {
             let (now, later) = rest.split_at(rest.len().min(room).min(SUBSCRIBE_GROUP));
             let params = now.iter().map(|script| json!([script])).collect();
             let method = "blockchain.scripthash.subscribe";
-            let told = self.call_all::<Option<String>>(place, method, params)?;
+            let response = self.call_all::<Option<String>>(place, method, params)?;
             let mut refused = None;
-            for (script, told) in now.iter().zip(told) {
-                match (told, self.histories.get_mut(script)) {
+            for (script, response) in now.iter().zip(response) {
+                match (response, self.histories.get_mut(script)) {
                     (Ok(status), Some(history)) => {
-                        history.told = status;
+                        history.last_status = status;
                         history.connection = Some(place);
                     }
                     (Err(error), _) => refused = Some(error),
@@ -143,7 +143,7 @@ impl Server {
         Ok(())
     }
 
-    /// Returns the place of a connection, and how many scripts more it may be asked to watch.
+    /// Returns the index of a connection, and how many more subscriptions it accepts.
     fn connection_with_room(&mut self) -> Result<(usize, usize), NodeError> {
         let Some(most) = self.subscriptions_max else {
             return Ok((0, usize::MAX));
@@ -168,7 +168,7 @@ impl Server {
         Ok((self.connections.len().saturating_sub(1), most))
     }
 
-    /// Notes how many subscriptions a connection has, after it refused another one.
+    /// Stores the number of subscriptions of a connection as its limit, after it refused another one.
     fn limit(&mut self, place: usize, error: &MethodError) -> Result<(), NodeError> {
         let mut histories = self.histories.values();
         let taken = histories
@@ -183,35 +183,35 @@ impl Server {
         Ok(())
     }
 
-    /// Asks for the histories that have changed; `false` where none has.
+    /// Reads the histories that changed; `false` if none did.
     fn read_changed(&mut self) -> Result<bool, NodeError> {
         let mut changed = Vec::new();
         for (script, history) in &mut self.histories {
-            if history.read.as_ref() == Some(&history.told) {
+            if history.entries_status.as_ref() == Some(&history.last_status) {
                 continue;
             }
-            if history.told.is_none() {
-                // There is nothing to ask for.
+            if history.last_status.is_none() {
+                // The script has no history.
                 history.entries.clear();
-                history.read = Some(None);
+                history.entries_status = Some(None);
                 continue;
             }
-            changed.push((script.clone(), history.told.clone()));
+            changed.push((script.clone(), history.last_status.clone()));
         }
         let params = changed.iter().map(|(script, _)| json!([script])).collect();
         let method = "blockchain.scripthash.get_history";
-        let told = self.call_all::<Vec<ToldEntry>>(0, method, params)?;
-        for ((script, status), told) in changed.iter().zip(told) {
-            let entries = match told {
-                Ok(told) => Some(self.entries(told)?),
+        let response = self.call_all::<Vec<HistoryItem>>(0, method, params)?;
+        for ((script, status), response) in changed.iter().zip(response) {
+            let entries = match response {
+                Ok(response) => Some(self.entries(response)?),
                 Err(error) => {
                     log::warn!("{}: no history: {}", self.url.shown(), error.message);
                     None
                 }
             };
             if let Some(history) = self.histories.get_mut(script) {
-                history.read = Some(status.clone());
-                // One that became too long for the server stays as it was.
+                history.entries_status = Some(status.clone());
+                // A history that became too long for the server stays unchanged.
                 history.entries = entries.unwrap_or_else(|| std::mem::take(&mut history.entries));
             }
         }

@@ -1,8 +1,8 @@
-//! Where the transactions of watched addresses are, as the servers say, and the proof of it.
+//! Tracks where servers report the transactions of watched addresses, and proves it.
 
-use super::hex::{Hash, hash_text};
+use super::hex::{Hash256, hash_text};
 use super::server::Server;
-use super::{Electrum, Transaction, hex, proof};
+use super::{Electrum, ParsedTransaction, hex, proof};
 use crate::chain::{NodeError, Watched};
 use crate::domain::address;
 use crate::domain::following::Named;
@@ -10,57 +10,57 @@ use crate::domain::time::Time;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// The most spent outputs whose scripts are found out in one step.
+/// Most spent outputs whose scripts are looked up in one step.
 const PARENTS_MAX: usize = 50;
-/// Of the script of a spent output so many blocks are looked at, and so many transactions.
+/// Blocks and transactions examined in the history of a spent output's script.
 const SPENDERS_DEPTH: u32 = 400;
 const SPENDERS_MAX: usize = 100;
 
-/// A transaction that a server tells of.
+/// Location of a transaction, as servers report it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sighting {
-    /// Height of its block, as the server says; `None` while all have it in their mempools.
+pub(super) struct ReportedPlace {
+    /// Height of the block; `None` while all servers have it in their mempools.
     pub height: Option<u32>,
-    /// Place of the server that says so.
+    /// Index of the server that reports this height.
     pub server: usize,
-    /// `true`: a server has it in its mempool.
+    /// `true` if a server has it in its mempool.
     pub is_in_mempool: bool,
-    /// Time before which nobody had the addresses of ours that it concerns; `None` where it concerns none, and perhaps
-    /// spends an output that is watched.
+    /// Earliest assignment of a watched address that it pays. `None` if it pays none, and perhaps spends a watched
+    /// output.
     pub since: Option<Time>,
 }
 
-/// The place of a transaction in a block.
+/// ProvenPlace location of a transaction in a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Proven {
+pub(super) struct ProvenPlace {
     pub height: u32,
-    pub block: Hash,
+    pub block: Hash256,
     pub position: u32,
 }
 
-/// Returns the hash by which servers know a script.
+/// Returns the script hash of the Electrum protocol.
 pub(super) fn script_hash(script: &[u8]) -> String {
     hash_text(&Sha256::digest(script).into())
 }
 
 impl Electrum {
-    /// Asks all servers about the addresses that are watched, and notes what has changed.
+    /// Updates the histories of watched addresses from all servers.
     pub(super) fn refresh(&mut self, watched: &dyn Watched) -> Result<(), NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let ours = self.named_scripts(watched);
         let spent = self.spent_scripts(watched)?;
         let wanted: HashSet<&str> = ours.keys().chain(&spent).map(String::as_str).collect();
         self.server(0)?.watch(&wanted)?;
         for place in 1..self.servers.len() {
-            self.watch_besides(place, &wanted);
+            self.watch_secondary(place, &wanted);
         }
-        let lowest = self.claimed.map_or(0, |(height, _)| height);
+        let lowest = self.server_tip.map_or(0, |(height, _)| height);
         let lowest = lowest.saturating_sub(SPENDERS_DEPTH);
-        let mut sightings = HashMap::new();
+        let mut reports = HashMap::new();
         for (place, server) in self.servers.iter().enumerate() {
             for (script, since) in &ours {
                 for entry in server.watched(script) {
-                    note(&mut sightings, entry.id, entry.height, place, Some(*since));
+                    add_report(&mut reports, entry.id, entry.height, place, Some(*since));
                 }
             }
             for script in spent.iter().filter(|script| !ours.contains_key(*script)) {
@@ -68,18 +68,18 @@ impl Electrum {
                 let new = |height: Option<u32>| height.is_none_or(|height| height >= lowest);
                 let entries = entries.filter(|entry| new(entry.height));
                 for entry in entries.take(SPENDERS_MAX) {
-                    note(&mut sightings, entry.id, entry.height, place, None);
+                    add_report(&mut reports, entry.id, entry.height, place, None);
                 }
             }
         }
-        self.sightings = sightings;
-        let sightings = &self.sightings;
-        self.transactions.retain(|id, _| sightings.contains_key(id));
-        self.proven.retain(|id, _| sightings.contains_key(id));
+        self.reports = reports;
+        let reports = &self.reports;
+        self.transactions.retain(|id, _| reports.contains_key(id));
+        self.proven.retain(|id, _| reports.contains_key(id));
         Ok(())
     }
 
-    /// Returns the hashes of the scripts of the addresses that are asked about, and since when somebody may have them.
+    /// Returns the script hashes of watched addresses, with the time of assignment.
     fn named_scripts(&mut self, watched: &dyn Watched) -> HashMap<String, Time> {
         let chain = self.chain;
         let mut before = std::mem::take(&mut self.scripts);
@@ -96,17 +96,17 @@ impl Electrum {
         ours
     }
 
-    /// Asks a further server, whose failures stop nothing.
-    fn watch_besides(&mut self, place: usize, wanted: &HashSet<&str>) {
+    /// Updates from a secondary server. Its failure does not stop the chain.
+    fn watch_secondary(&mut self, place: usize, wanted: &HashSet<&str>) {
         let (chain, network) = (self.chain, self.network);
-        let is_resting = self.server(place).map(Server::is_resting);
-        if is_resting.unwrap_or(true) {
+        let take_backoff_step = self.server(place).map(Server::take_backoff_step);
+        if take_backoff_step.unwrap_or(true) {
             return;
         }
         let asked = self.watch_at(place, network, wanted);
         if let (Err(error), Ok(server)) = (asked, self.server(place)) {
             log::warn!("{chain}: {}: the server {error}", server.url.shown());
-            server.rest();
+            server.back_off();
         }
     }
 
@@ -125,17 +125,17 @@ impl Electrum {
         self.server(place)?.watch(wanted)
     }
 
-    /// Returns the hashes of the scripts of the outputs whose spending is watched.
+    /// Returns the script hashes of outputs whose spending is watched.
     fn spent_scripts(&mut self, watched: &dyn Watched) -> Result<HashSet<String>, NodeError> {
         let outputs = watched.outputs();
         self.parents.retain(|output, _| outputs.contains(output));
-        let new: HashSet<Hash> = outputs
+        let new: HashSet<Hash256> = outputs
             .iter()
             .filter(|output| !self.parents.contains_key(*output))
             .filter_map(|(txid, _)| hex::hash(txid))
             .take(PARENTS_MAX)
             .collect();
-        let new: Vec<Hash> = new.into_iter().collect();
+        let new: Vec<Hash256> = new.into_iter().collect();
         let found = self.server(0)?.transactions(&new)?;
         for (id, found) in new.iter().zip(found) {
             let txid = hash_text(id);
@@ -149,16 +149,16 @@ impl Electrum {
         Ok(self.parents.values().flatten().cloned().collect())
     }
 
-    /// Fetches those of these transactions that are not there yet, each from the server that tells of it. One that the first
-    /// server does not have any more is left out.
-    pub(super) fn fetch(&mut self, ids: &[Hash]) -> Result<(), NodeError> {
+    /// Fetches missing transactions, each from the server that reports it. Leaves out those that the first server no
+    /// longer has.
+    pub(super) fn fetch(&mut self, ids: &[Hash256]) -> Result<(), NodeError> {
         for place in 0..self.servers.len() {
-            let is_its = |id: &&Hash| {
-                let sighting = self.sightings.get(*id);
+            let is_its = |id: &&Hash256| {
+                let report = self.reports.get(*id);
                 !self.transactions.contains_key(*id)
-                    && sighting.is_some_and(|sighting| sighting.server == place)
+                    && report.is_some_and(|report| report.server == place)
             };
-            let new: Vec<Hash> = ids.iter().filter(is_its).copied().collect();
+            let new: Vec<Hash256> = ids.iter().filter(is_its).copied().collect();
             let found = match self.server(place)?.transactions(&new) {
                 Err(error) if place > 0 => {
                     log::warn!("{}: a further server {error}", self.chain);
@@ -172,14 +172,13 @@ impl Electrum {
         Ok(())
     }
 
-    /// Returns the place of a transaction in the block that a server says it is in. `None` where a further server cannot
-    /// prove it.
+    /// Proves the reported location of a transaction. `None` if a secondary server has no valid proof.
     pub(super) fn prove(
         &mut self,
-        id: &Hash,
+        id: &Hash256,
         height: u32,
         server: usize,
-    ) -> Result<Option<Proven>, NodeError> {
+    ) -> Result<Option<ProvenPlace>, NodeError> {
         let Some(header) = self.header_at(height)? else {
             return Ok(None);
         };
@@ -188,19 +187,19 @@ impl Electrum {
         {
             return Ok(Some(*known));
         }
-        let told = match self.server(server)?.proof(id, height) {
+        let response = match self.server(server)?.proof(id, height) {
             Err(error) if server > 0 => {
                 log::warn!("{}: a further server {error}", self.chain);
                 return Ok(None);
             }
-            told => told?,
+            response => response?,
         };
-        let Some((position, branch)) = told else {
-            // Its block was reorganised away meanwhile, or never was.
+        let Some((position, branch)) = response else {
+            // A reorg removed the block, or the report was wrong.
             return if server > 0 {
                 Ok(None)
             } else {
-                Err(self.doubted(id))
+                Err(self.distrust_histories(id))
             };
         };
         if proof::root(*id, position, &branch) != Some(header.root()) {
@@ -212,7 +211,7 @@ impl Electrum {
             log::warn!("{}: a server {error}", self.chain);
             return if server > 0 { Ok(None) } else { Err(error) };
         }
-        let proven = Proven {
+        let proven = ProvenPlace {
             height,
             block: header.hash,
             position,
@@ -221,39 +220,40 @@ impl Electrum {
         Ok(Some(proven))
     }
 
-    /// Has the histories with a transaction read again: the first server says more than it has.
-    pub(super) fn doubted(&mut self, id: &Hash) -> NodeError {
+    /// Marks the histories with this transaction for a reload: the first server reported a transaction that it does not
+    /// have.
+    pub(super) fn distrust_histories(&mut self, id: &Hash256) -> NodeError {
         match self.server(0) {
-            Ok(server) => server.doubt(id),
+            Ok(server) => server.reload_histories_with(id),
             Err(error) => return error,
         }
         NodeError::Behind
     }
 
     /// Returns a transaction that was fetched.
-    pub(super) fn fetched(&self, id: &Hash) -> Option<&Transaction> {
+    pub(super) fn fetched(&self, id: &Hash256) -> Option<&ParsedTransaction> {
         self.transactions.get(id)
     }
 }
 
-/// Notes what one server says of a transaction. A block counts more than a mempool: it has to be proved.
-fn note(
-    sightings: &mut HashMap<Hash, Sighting>,
-    id: Hash,
+/// Adds the report of one server. A block takes precedence over a mempool, because it must be proven.
+fn add_report(
+    reports: &mut HashMap<Hash256, ReportedPlace>,
+    id: Hash256,
     height: Option<u32>,
     server: usize,
     since: Option<Time>,
 ) {
-    let sighting = sightings.entry(id).or_insert(Sighting {
+    let report = reports.entry(id).or_insert(ReportedPlace {
         height,
         server,
         is_in_mempool: false,
         since,
     });
-    sighting.since = sighting.since.into_iter().chain(since).min();
-    sighting.is_in_mempool |= height.is_none();
-    if sighting.height.is_none() && height.is_some() {
-        sighting.height = height;
-        sighting.server = server;
+    report.since = report.since.into_iter().chain(since).min();
+    report.is_in_mempool |= height.is_none();
+    if report.height.is_none() && height.is_some() {
+        report.height = height;
+        report.server = server;
     }
 }
