@@ -28,7 +28,7 @@ use serde_json::json;
 
 /// Genesis blocks and their networks. The last four bytes are the chain ids of Tron in
 /// <https://github.com/ethereum-lists/chains>: 728126428, 2494104990 and 3448148188.
-const FIRST_BLOCKS: [(&str, &str); 3] = [
+const GENESIS_BLOCKS: [(&str, &str); 3] = [
     (
         "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
         "mainnet",
@@ -125,7 +125,7 @@ impl Tron {
         let first: HeaderResponse =
             self.ask((NodeApi::Head, "getblockbynum"), &json!({ "num": 0 }))?;
         let id = first.id.ok_or(NodeError::Behind)?.to_string();
-        let mut networks = FIRST_BLOCKS.iter();
+        let mut networks = GENESIS_BLOCKS.iter();
         let network = networks.find(|(first, _)| *first == id);
         let network = network.map_or_else(
             || format!("that of the first block {id}"),
@@ -303,15 +303,15 @@ fn block_of(height: u32, id: Id) -> Block {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIRST_BLOCKS, Id};
+    use super::{GENESIS_BLOCKS, Id};
     use crate::domain::asset::Chain;
 
     #[test]
-    fn first_block_of_each_network_ends_in_its_chain_id() {
+    fn genesis_block_ends_in_the_chain_id() {
         let (main, tests) = Chain::Tron.row().networks;
         let names = std::iter::once(&main).chain(tests);
         let ids = [728_126_428_u32, 2_494_104_990, 3_448_148_188];
-        for ((id, network), (name, chain_id)) in FIRST_BLOCKS.iter().zip(names.zip(ids)) {
+        for ((id, network), (name, chain_id)) in GENESIS_BLOCKS.iter().zip(names.zip(ids)) {
             assert_eq!(network, name);
             assert_eq!(Id::parse(id).map(Id::height), Some(0));
             assert!(id.ends_with(&format!("{chain_id:08x}")), "{network}");

@@ -1,9 +1,7 @@
-//! Chains whose money lies in outputs of transactions, by the own JSON-RPC of their nodes: bitcoin, litecoin, dogecoin.
+//! Client of bitcoin, litecoin and dogecoin nodes over JSON-RPC.
 //!
-//! What lives here: what a node is asked, and which of its answers fit together. What does not: how an answer is read
-//! (`read`), and what a block does to money that was seen before. What always holds: a block is the one that was asked
-//! for, on the active chain, and the child of the one before it; a transaction counts only by such a block or by the
-//! mempool, for a node also finds those that are in neither.
+//! Invariant: a block has the requested height, is on the active chain, and is the child of the block before. A
+//! transaction counts only by such a block or by the mempool, because a node also returns others.
 
 mod blocks;
 mod fees;
@@ -14,10 +12,10 @@ mod place;
 mod read;
 mod values;
 
-pub(super) use fees::of_rate as fee_of_rate;
-pub(super) use network::{network as network_of, stranger};
-pub(super) use read::{Looking, Output as PaidOutput, TxRead as Found};
-pub(super) use values::moment;
+pub(super) use fees::fee_at_rate;
+pub(super) use network::{describe_genesis, network_of_genesis};
+pub(super) use read::{OutputScanner, PaidOutput, ScannedTx};
+pub(super) use values::unix_time;
 
 use super::rpc::{Failure, Rpc};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
@@ -30,13 +28,13 @@ use mempool::Mempool;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use values::Hash;
+use values::HashText;
 
-/// The most blocks in one answer of [`Node::blocks`].
+/// Most blocks in one result of [`Node::blocks`].
 const BLOCKS_MAX: u32 = 100;
-/// After so many transactions a step has done enough.
+/// Transactions after which a step stops.
 const TRANSACTIONS_MAX: usize = 20_000;
-/// Codes of the methods' own errors (`src/rpc/protocol.h` of Bitcoin Core).
+/// Error codes of bitcoind (`src/rpc/protocol.h` of Bitcoin Core).
 const MISC_ERROR: i64 = -1;
 const TYPE_ERROR: i64 = -3;
 const NOT_FOUND: i64 = -5;
@@ -44,17 +42,17 @@ const INVALID_PARAMETER: i64 = -8;
 const IN_WARMUP: i64 = -28;
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// A node of such a chain.
+/// A node of a chain with transaction outputs.
 pub struct Utxo {
     rpc: Rpc,
     chain: Chain,
     asset: &'static Asset,
     network: Option<&'static str>,
-    /// Of which [`Rpc::epoch`] the network was asked.
-    asked_in: Option<u64>,
-    /// Does it show whole transactions in a block? Dogecoin's nodes show their ids.
-    shows_transactions: bool,
-    /// Height of the lowest block that it still has whole.
+    /// [`Rpc::epoch`] in which the network was checked.
+    network_epoch: Option<u64>,
+    /// `true` if blocks contain whole transactions. Dogecoin nodes return only their ids.
+    has_full_blocks: bool,
+    /// Height of the lowest block that is not pruned.
     pruned_below: u32,
     mempool: Mempool,
 }
@@ -63,11 +61,11 @@ pub struct Utxo {
 struct ChainInfo {
     blocks: u32,
     headers: u32,
-    bestblockhash: Hash,
-    /// Nodes of dogecoin before 1.14.6 do not say it.
+    bestblockhash: HashText,
+    /// Missing in dogecoin nodes before 1.14.6.
     initialblockdownload: Option<bool>,
     verificationprogress: Option<serde_json::Number>,
-    /// Only pruned nodes say it.
+    /// Set only by pruned nodes.
     pruneheight: Option<u32>,
 }
 
@@ -77,7 +75,7 @@ struct NetworkInfo {
 }
 
 impl Utxo {
-    /// The node of this chain that the client leads to; none where the chain has no outputs.
+    /// Creates a client; `None` for a chain without outputs.
     pub fn new(chain: Chain, rpc: Rpc) -> Option<Utxo> {
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let asset = asset.filter(|_| chain.has_outputs())?;
@@ -86,38 +84,38 @@ impl Utxo {
             chain,
             asset,
             network: None,
-            asked_in: None,
-            shows_transactions: true,
+            network_epoch: None,
+            has_full_blocks: true,
             pruned_below: 0,
             mempool: Mempool::default(),
         })
     }
 
-    /// The client, which knows how often it asked and whom.
+    /// Returns the JSON-RPC client.
     pub fn rpc(&self) -> &Rpc {
         &self.rpc
     }
 
-    /// Before anything is believed: is this still a node of the network that it was of?
-    fn identified(&mut self) -> Result<&'static str, NodeError> {
+    /// Returns the network. After a failure, checks again that it is the same.
+    fn verify_network(&mut self) -> Result<&'static str, NodeError> {
         let epoch = self.rpc.epoch();
-        if let Some(network) = self.network.filter(|_| self.asked_in == Some(epoch)) {
+        if let Some(network) = self.network.filter(|_| self.network_epoch == Some(epoch)) {
             return Ok(network);
         }
-        let first = self.asked::<Hash>("getblockhash", &json!([0]))?;
-        self.is_of(&first)?;
-        self.asked_in = Some(epoch);
-        // Another node may stand behind the url by now.
-        self.shows_transactions = true;
+        let first = self.call_required::<HashText>("getblockhash", &json!([0]))?;
+        self.check_genesis(&first)?;
+        self.network_epoch = Some(epoch);
+        // The url may lead to another node now.
+        self.has_full_blocks = true;
         self.network
-            .ok_or_else(|| NodeError::Wrong(stranger(&first.0)))
+            .ok_or_else(|| NodeError::Wrong(describe_genesis(&first.0)))
     }
 
-    /// Checks its first block.
-    fn is_of(&mut self, first: &Hash) -> Result<(), NodeError> {
-        let found = network::network(self.chain, &first.0);
+    /// Checks the network by the genesis block.
+    fn check_genesis(&mut self, first: &HashText) -> Result<(), NodeError> {
+        let found = network_of_genesis(self.chain, &first.0);
         let text = match (found, self.network) {
-            (None, _) => stranger(&first.0),
+            (None, _) => describe_genesis(&first.0),
             (Some(found), Some(before)) if before != found => {
                 format!("it is a node of {found}, and was one of {before}")
             }
@@ -130,14 +128,23 @@ impl Utxo {
         Err(NodeError::Wrong(text))
     }
 
-    /// A call whose method has no error of its own that means anything here.
-    fn asked<T: serde::de::DeserializeOwned>(
+    /// Makes a call whose method must succeed.
+    fn call_required<T: serde::de::DeserializeOwned>(
         &mut self,
         method: &str,
         params: &Value,
     ) -> Result<T, NodeError> {
         let answer = self.rpc.call(method, params);
         answer.map_err(|failure| unexpected(method, failure))
+    }
+
+    /// Returns the scanner for watched outputs.
+    fn scanner<'a>(&mut self, watched: &'a dyn Watched) -> Result<OutputScanner<'a>, NodeError> {
+        Ok(OutputScanner {
+            asset: self.asset,
+            network: self.verify_network()?,
+            watched,
+        })
     }
 
     fn lied(&mut self, text: String) -> NodeError {
@@ -148,11 +155,11 @@ impl Utxo {
 
 impl Node for Utxo {
     fn network(&mut self) -> Result<String, NodeError> {
-        self.identified().map(str::to_owned)
+        self.verify_network().map(str::to_owned)
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
-        let network = self.identified()?;
+        let network = self.verify_network()?;
         let calls = [
             ("getblockchaininfo", Vec::new()),
             ("getnetworkinfo", Vec::new()),
@@ -169,20 +176,20 @@ impl Node for Utxo {
         let read = || {
             let info: ChainInfo = serde_json::from_str(info.get()).ok()?;
             let connected: NetworkInfo = serde_json::from_str(connected.get()).ok()?;
-            let first: Hash = serde_json::from_str(first.get()).ok()?;
+            let first: HashText = serde_json::from_str(first.get()).ok()?;
             Some((info, connected, first))
         };
         let Some((info, connected, first)) = read() else {
             return Err(self.lied("what it says of its chain is not what was asked".to_owned()));
         };
-        // The same url may lead to another node today.
-        self.is_of(&first)?;
+        // The url may lead to another node now.
+        self.check_genesis(&first)?;
         self.pruned_below = info.pruneheight.unwrap_or(0);
         let Some(header) = self.on_active_chain(&info.bestblockhash)? else {
-            // Another block has come since.
+            // A new block arrived in the meantime.
             return Err(NodeError::Behind);
         };
-        let Some(time) = moment(header.time).filter(|_| header.height == info.blocks) else {
+        let Some(time) = unix_time(header.time).filter(|_| header.height == info.blocks) else {
             return Err(self.lied("the head has another height or no time".to_owned()));
         };
         let is_first_download = info.initialblockdownload.unwrap_or_else(|| {
@@ -197,16 +204,16 @@ impl Node for Utxo {
                 hash: info.bestblockhash.0,
             },
             time,
-            // Nodes that were told to take back a block may count fewer headers than blocks for a while.
+            // After `invalidateblock` a node may count fewer headers than blocks for a while.
             is_complete: !is_first_download && info.headers <= info.blocks && is_connected,
             finalized: None,
         })
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let hash = self.hashes(height, height)?.into_iter().next();
-        Ok(hash.map(|Hash(hash)| hash))
+        Ok(hash.map(|HashText(hash)| hash))
     }
 
     fn blocks(
@@ -215,28 +222,27 @@ impl Node for Utxo {
         to: u32,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let looking = Looking {
-            asset: self.asset,
-            network: self.identified()?,
-            watched,
-        };
+        let scanner = self.scanner(watched)?;
         let last = from.saturating_add(BLOCKS_MAX.saturating_sub(1)).min(to);
         let mut blocks: Vec<BlockRead> = Vec::new();
         let mut transactions = 0_usize;
         for (height, hash) in (from..=last).zip(self.hashes(from, last)?) {
-            let Some(block) = self.block(height, &hash, looking)? else {
+            let Some(block) = self.block(height, &hash, scanner)? else {
                 break;
             };
             let parent = block.parent.unwrap_or_default();
             if let Some(before) = blocks.last().filter(|before| before.block.hash != parent) {
                 let before = before.block.clone();
                 let still = self.hashes(before.height, before.height)?;
-                if still.first().is_some_and(|Hash(hash)| *hash == before.hash) {
+                if still
+                    .first()
+                    .is_some_and(|HashText(hash)| *hash == before.hash)
+                {
                     return Err(
                         self.lied(format!("the block at height {height} has a wrong parent"))
                     );
                 }
-                // The chain was reorganised while it was read.
+                // A reorg happened inside the range.
                 break;
             }
             transactions = transactions.saturating_add(block.counted);
@@ -271,17 +277,13 @@ impl Node for Utxo {
         unconfirmed: &[String],
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError> {
-        let looking = Looking {
-            asset: self.asset,
-            network: self.identified()?,
-            watched,
-        };
-        self.mempool.read(&mut self.rpc, unconfirmed, looking)
+        let scanner = self.scanner(watched)?;
+        self.mempool.read(&mut self.rpc, unconfirmed, scanner)
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        self.identified()?;
-        self.place_of(txid)
+        self.verify_network()?;
+        self.find_block(txid)
     }
 
     fn transaction(
@@ -306,7 +308,7 @@ impl Node for Utxo {
     }
 }
 
-/// An error that no caller has a use for.
+/// Converts a failure that no caller handles.
 fn unexpected(method: &str, failure: Failure) -> NodeError {
     let error = match failure {
         Failure::Node(error) => return error,

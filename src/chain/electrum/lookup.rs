@@ -88,7 +88,7 @@ impl Electrum {
         let Some(place) = self.place_of(txid)? else {
             return Ok(Lookup::Absent);
         };
-        let found = self.found(&place.transaction, watched)?;
+        let found = self.scan(&place.transaction, watched)?;
         Ok(Lookup::Found(Box::new(FoundTransaction {
             block: place.block,
             first_seen: None,

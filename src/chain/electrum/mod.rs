@@ -21,7 +21,7 @@ mod work;
 pub use url::{SCHEMES, ServerUrl};
 
 use super::rpc::Limits;
-use super::utxo::{fee_of_rate, moment, network_of, stranger};
+use super::utxo::{describe_genesis, fee_at_rate, network_of_genesis, unix_time};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
@@ -143,7 +143,7 @@ impl Electrum {
         let Some(first) = first.first().map(|first| hash_text(&first.hash)) else {
             return Err(self.lied(place, "it does not have the first block".to_owned()));
         };
-        network_of(chain, &first).ok_or_else(|| NodeError::Wrong(stranger(&first)))
+        network_of_genesis(chain, &first).ok_or_else(|| NodeError::Wrong(describe_genesis(&first)))
     }
 }
 
@@ -243,7 +243,7 @@ impl Node for Electrum {
     fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.verify_network()?;
         let rate = self.server(0)?.fee_rate(WITHIN_BLOCKS)?;
-        Ok(rate.as_ref().and_then(fee_of_rate))
+        Ok(rate.as_ref().and_then(fee_at_rate))
     }
 
     fn tells_news(&self) -> bool {
@@ -279,7 +279,7 @@ impl Node for Electrum {
 /// Returns the time of a block.
 fn time_of(header: &RawHeader) -> Result<Time, NodeError> {
     let none = || NodeError::Lied("a block has no time that there is".to_owned());
-    moment(u64::from(header.time())).ok_or_else(none)
+    unix_time(u64::from(header.time())).ok_or_else(none)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::headers::RawHeader;
 use super::hex::{self, Hash256, hash_text};
 use super::reports::ProvenPlace;
 use super::{Electrum, ParsedTransaction, time_of};
-use crate::chain::utxo::{Found, Looking, PaidOutput};
+use crate::chain::utxo::{OutputScanner, PaidOutput, ScannedTx};
 use crate::chain::{BlockRead, MempoolRead, Node, NodeError, Watched};
 use crate::domain::address::script_address;
 use crate::domain::money::coin::Units;
@@ -150,7 +150,7 @@ impl Electrum {
         &mut self,
         wanted: &[(Hash256, u32, usize)],
         watched: &dyn Watched,
-    ) -> Result<Vec<(ProvenPlace, Found)>, NodeError> {
+    ) -> Result<Vec<(ProvenPlace, ScannedTx)>, NodeError> {
         let ids: Vec<Hash256> = wanted.iter().map(|(id, ..)| *id).collect();
         self.fetch(&ids)?;
         let mut found = Vec::new();
@@ -162,13 +162,13 @@ impl Electrum {
                     _ => continue,
                 }
             };
-            let of_it = self.found(transaction, watched)?;
-            if of_it.received.is_empty() && of_it.spent.is_empty() {
+            let scanned = self.scan(transaction, watched)?;
+            if scanned.received.is_empty() && scanned.spent.is_empty() {
                 continue;
             }
             if let Some(proven) = self.prove(id, *height, *server)? {
                 self.pending_returned.push((*id, (*height, proven.block)));
-                found.push((proven, of_it));
+                found.push((proven, scanned));
             }
         }
         found.sort_unstable_by_key(|(proven, _)| (proven.height, proven.position));
@@ -176,19 +176,19 @@ impl Electrum {
     }
 
     /// Returns the payments and watched spends of a transaction.
-    pub(super) fn found(
+    pub(super) fn scan(
         &self,
         transaction: &ParsedTransaction,
         watched: &dyn Watched,
-    ) -> Result<Found, NodeError> {
-        let looking = Looking {
+    ) -> Result<ScannedTx, NodeError> {
+        let scanner = OutputScanner {
             asset: self.asset,
             network: self.network.ok_or(NodeError::Behind)?,
             watched,
         };
         let outputs = transaction.outputs.iter().filter_map(|output| {
             let is_ours = output.amount > 0 && watched.has_script(&output.script);
-            let address = script_address(self.chain, looking.network, &output.script);
+            let address = script_address(self.chain, scanner.network, &output.script);
             Some(PaidOutput {
                 position: output.position,
                 address: address.filter(|_| is_ours)?,
@@ -196,7 +196,7 @@ impl Electrum {
             })
         });
         let txid = hash_text(&transaction.id);
-        Ok(looking.found(txid, transaction.inputs.clone(), outputs.collect()))
+        Ok(scanner.scan(txid, transaction.inputs.clone(), outputs.collect()))
     }
 
     /// [`Node::mempool`](crate::chain::Node::mempool).
@@ -219,7 +219,7 @@ impl Electrum {
             let Some(transaction) = self.fetched(id) else {
                 continue;
             };
-            let found = self.found(transaction, watched)?;
+            let found = self.scan(transaction, watched)?;
             if !asked.contains(found.txid.as_str()) {
                 read.received.extend(found.received);
             }

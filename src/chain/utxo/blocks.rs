@@ -1,12 +1,11 @@
-//! The blocks of a node's active chain, each checked against what was asked for.
+//! Fetches blocks of the active chain.
 //!
-//! What does not live here: whether one is the child of the one before it, which whoever reads a range knows. What always
-//! holds: a block has the hash and the height that it was asked by, is on the active chain, and lacks no transaction that
-//! the node says it has.
+//! Invariant: a block has the requested hash and height, is on the active chain, and contains as many transactions as
+//! the node declares.
 
 use super::mempool::GROUP;
-use super::read::{BlockAnswer, BlockSeed, Looking, TxRead, TxSeed};
-use super::values::Hash;
+use super::read::{BlockSeed, OutputScanner, ScannedBlock, ScannedTx, TxSeed};
+use super::values::HashText;
 use super::{INVALID_PARAMETER, MISC_ERROR, NOT_FOUND, TYPE_ERROR, Utxo, unexpected};
 use crate::chain::NodeError;
 use crate::chain::rpc::{Failure, MethodError};
@@ -14,13 +13,13 @@ use serde_json::json;
 use std::collections::HashSet;
 
 impl Utxo {
-    /// The hashes of the blocks of a range, as far as there are such blocks.
-    pub(super) fn hashes(&mut self, from: u32, to: u32) -> Result<Vec<Hash>, NodeError> {
+    /// Returns the block hashes of a range, up to the tip.
+    pub(super) fn hashes(&mut self, from: u32, to: u32) -> Result<Vec<HashText>, NodeError> {
         let calls: Vec<_> = (from..=to)
             .map(|height| ("getblockhash", [height]))
             .collect();
         let mut hashes = Vec::with_capacity(calls.len());
-        for answer in self.rpc.batch::<Hash>(&calls)? {
+        for answer in self.rpc.batch::<HashText>(&calls)? {
             match answer {
                 Ok(hash) => hashes.push(hash),
                 Err(error) if error.code == INVALID_PARAMETER => break,
@@ -30,21 +29,22 @@ impl Utxo {
         Ok(hashes)
     }
 
-    /// A block, whole where the node shows it so; none where it has none of this hash on its active chain.
+    /// Returns a block; `None` if the active chain has none with this hash. Only ids of transactions if the node does
+    /// not return them.
     pub(super) fn block(
         &mut self,
         height: u32,
-        hash: &Hash,
-        looking: Looking<'_>,
-    ) -> Result<Option<BlockAnswer>, NodeError> {
+        hash: &HashText,
+        scanner: OutputScanner<'_>,
+    ) -> Result<Option<ScannedBlock>, NodeError> {
         let mut answer = None;
-        if self.shows_transactions {
+        if self.has_full_blocks {
             match self
                 .rpc
-                .call_seed("getblock", &json!([hash.0, 2]), BlockSeed(looking))
+                .call_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner))
             {
                 Err(Failure::Method(error)) if wants_boolean(&error) => {
-                    self.shows_transactions = false;
+                    self.has_full_blocks = false;
                 }
                 other => answer = Some(other),
             }
@@ -53,7 +53,7 @@ impl Utxo {
             Some(answer) => answer,
             None => self
                 .rpc
-                .call_seed("getblock", &json!([hash.0, true]), BlockSeed(looking)),
+                .call_seed("getblock", &json!([hash.0, true]), BlockSeed(scanner)),
         };
         let mut block = match answer {
             Ok(block) => block,
@@ -83,12 +83,12 @@ impl Utxo {
         if block.confirmations < 1 {
             return Ok(None);
         }
-        // The very first transaction of a chain pays nobody, and nodes do not show it.
+        // The transaction of the genesis block pays nobody, and nodes do not return it.
         if height > 0 && !block.ids.is_empty() {
             let ids = std::mem::take(&mut block.ids);
             block
                 .shown
-                .extend(self.transactions(height, &ids, looking)?);
+                .extend(self.transactions(height, &ids, scanner)?);
         }
         let mut seen = HashSet::new();
         if !block.shown.iter().all(|read| seen.insert(&read.txid)) {
@@ -99,21 +99,21 @@ impl Utxo {
         Ok(Some(block))
     }
 
-    /// What of these transactions of a block concerns us.
+    /// Scans these transactions of a block.
     fn transactions(
         &mut self,
         height: u32,
         ids: &[String],
-        looking: Looking<'_>,
-    ) -> Result<Vec<TxRead>, NodeError> {
+        scanner: OutputScanner<'_>,
+    ) -> Result<Vec<ScannedTx>, NodeError> {
         let mut found = Vec::new();
-        // In groups: a node that names more than it has is found out early.
+        // Fetched in groups, so that a node that lists more than it has is detected early.
         for group in ids.chunks(GROUP) {
             let calls: Vec<_> = group
                 .iter()
                 .map(|txid| ("getrawtransaction", (txid, 1)))
                 .collect();
-            let answers = self.rpc.batch_seed(&calls, TxSeed(looking))?;
+            let answers = self.rpc.batch_seed(&calls, TxSeed(scanner))?;
             for (txid, answer) in group.iter().zip(answers) {
                 match answer {
                     Ok(read) if read.txid != *txid => {
@@ -121,7 +121,8 @@ impl Utxo {
                     }
                     Ok(read) if read.received.is_empty() && read.spent.is_empty() => {}
                     Ok(read) => found.push(read),
-                    // Without an index it finds only what has unspent outputs: payments would be overlooked.
+                    // A node without an index finds only transactions with unspent outputs, so payments would be
+                    // missed.
                     Err(error) if error.code == NOT_FOUND => {
                         return Err(NodeError::Wrong(format!(
                             "it does not find transaction {txid} of the block at height {height}: \
@@ -138,7 +139,7 @@ impl Utxo {
     }
 }
 
-/// Does it know only whether a block is to be shown, and not how far?
+/// Returns `true` if the node accepts only a boolean as verbosity.
 fn wants_boolean(error: &MethodError) -> bool {
     matches!(error.code, MISC_ERROR | TYPE_ERROR) && error.message.contains("bool")
 }

@@ -1,7 +1,7 @@
-//! Fee of a transaction, as the node estimates it.
+//! Network fees, as the node estimates them.
 
 use super::Utxo;
-use super::values::units;
+use super::values::parse_amount;
 use crate::chain::NodeError;
 use crate::chain::rpc::Failure;
 use crate::domain::money::coin::Units;
@@ -13,28 +13,28 @@ use serde_json::{Number, json};
 const RATE_BYTES: u128 = 1000;
 
 #[derive(Deserialize)]
-struct Estimate {
-    /// Coins per 1 000 virtual bytes; left out, or negative, where the node has seen too few blocks.
+struct FeeEstimate {
+    /// Coins per 1 000 virtual bytes. Missing or negative if the node has seen too few blocks.
     feerate: Option<Number>,
 }
 
 impl Utxo {
-    /// Fee of a transaction of 250 virtual bytes; `None` where the node has no estimate.
+    /// Returns the fee of a transaction of 250 virtual bytes; `None` if the node has no estimate.
     pub(super) fn estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         let answer = self.rpc.call("estimatesmartfee", &json!([WITHIN_BLOCKS]));
-        let estimate: Estimate = match answer {
+        let estimate: FeeEstimate = match answer {
             Ok(estimate) => estimate,
             Err(Failure::Method(_)) => return Ok(None),
             Err(Failure::Node(error)) => return Err(error),
         };
-        Ok(estimate.feerate.as_ref().and_then(of_rate))
+        Ok(estimate.feerate.as_ref().and_then(fee_at_rate))
     }
 }
 
-/// The fee at a rate, rounded up; `None` for a rate that is none.
-pub(in crate::chain) fn of_rate(rate: &Number) -> Option<NodeFees> {
-    let of_bytes = units(rate)?.0.checked_mul(VIRTUAL_BYTES)?;
+/// Returns the fee at a rate, rounded up; `None` for an invalid rate.
+pub(in crate::chain) fn fee_at_rate(rate: &Number) -> Option<NodeFees> {
+    let of_bytes = parse_amount(rate)?.0.checked_mul(VIRTUAL_BYTES)?;
     let fee = Units(of_bytes.div_ceil(RATE_BYTES));
     (fee > Units::ZERO).then_some(NodeFees {
         own_coin: fee,
@@ -45,10 +45,10 @@ pub(in crate::chain) fn of_rate(rate: &Number) -> Option<NodeFees> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Units, of_rate};
+    use super::{Units, fee_at_rate};
 
     #[test]
-    fn a_fee_follows_from_the_digits_of_the_rate() {
+    fn fee_is_computed_from_rate_digits() {
         for (rate, fee) in [
             ("0.00010000", Some(2_500)),
             ("0.00001001", Some(251)),
@@ -60,7 +60,7 @@ mod tests {
             ("0.000000001", None),
             ("1e60", None),
         ] {
-            let found = of_rate(&serde_json::from_str(rate).unwrap());
+            let found = fee_at_rate(&serde_json::from_str(rate).unwrap());
             assert_eq!(found.map(|fees| fees.own_coin), fee.map(Units), "{rate}");
         }
     }

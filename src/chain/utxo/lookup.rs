@@ -1,11 +1,11 @@
 //! Looks up one transaction by its id, and the time of one block.
 //!
-//! Invariant: a transaction is found by the mempool or by a block of the active chain. An index also knows those of blocks
-//! that were reorganised away, which count as absent.
+//! Invariant: a transaction is found only in the mempool or in a block of the active chain. One in a block that was
+//! reorganized away counts as absent.
 
-use super::mempool::Entry;
-use super::read::{Looking, TxRead, TxSeed};
-use super::values::{Hash, HashBytes, moment};
+use super::mempool::MempoolEntry;
+use super::read::{OutputScanner, ScannedTx, TxSeed};
+use super::values::{HashBytes, HashText, unix_time};
 use super::{NOT_FOUND, Utxo, unexpected};
 use crate::chain::rpc::{Failure, MethodError};
 use crate::chain::{FoundTransaction, Lookup, NodeError, Watched};
@@ -13,7 +13,7 @@ use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use serde_json::{Value, json};
 
-/// Part of the error of a node with an index. Without one, or while it is being built, the text names the mempool alone
+/// Part of the error message of a node with a complete index. Otherwise the message names only the mempool
 /// (`src/rpc/rawtransaction.cpp` of Bitcoin Core, since 0.10).
 const IN_NEITHER: &str = "or blockchain transaction";
 
@@ -24,15 +24,11 @@ impl Utxo {
         txid: &str,
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        let looking = Looking {
-            asset: self.asset,
-            network: self.identified()?,
-            watched,
-        };
+        let scanner = self.scanner(watched)?;
         if HashBytes::parse(txid).is_none() {
             return Ok(Lookup::Absent);
         }
-        match self.raw_transaction(txid, &json!([txid, 1]), looking)? {
+        match self.raw_transaction(txid, &json!([txid, 1]), scanner)? {
             Ok(read) => match read.block.clone() {
                 Some(hash) => self.found_in_block(read, &hash),
                 None => self.found_in_mempool(read),
@@ -41,18 +37,18 @@ impl Utxo {
                 Err(unexpected("getrawtransaction", Failure::Method(error)))
             }
             Err(error) if error.message.contains(IN_NEITHER) => Ok(Lookup::Absent),
-            Err(_) => self.found_unspent(txid, looking),
+            Err(_) => self.found_unspent(txid, scanner),
         }
     }
 
-    /// Reads a transaction. The inner error is the method's own.
+    /// Fetches and scans a transaction. The inner error comes from the method.
     fn raw_transaction(
         &mut self,
         txid: &str,
         params: &Value,
-        looking: Looking<'_>,
-    ) -> Result<Result<TxRead, MethodError>, NodeError> {
-        let seed = TxSeed(looking);
+        scanner: OutputScanner<'_>,
+    ) -> Result<Result<ScannedTx, MethodError>, NodeError> {
+        let seed = TxSeed(scanner);
         match self.rpc.call_seed("getrawtransaction", params, seed) {
             Ok(read) if read.txid != txid => {
                 Err(self.lied(format!("transaction {txid} is another one")))
@@ -63,23 +59,23 @@ impl Utxo {
         }
     }
 
-    fn found_in_mempool(&mut self, mut read: TxRead) -> Result<Lookup, NodeError> {
-        let entry: Entry = match self.rpc.call("getmempoolentry", &json!([read.txid])) {
+    fn found_in_mempool(&mut self, mut read: ScannedTx) -> Result<Lookup, NodeError> {
+        let entry: MempoolEntry = match self.rpc.call("getmempoolentry", &json!([read.txid])) {
             Ok(entry) => entry,
-            // A block took it meanwhile, or another transaction its place.
+            // A block included the transaction in the meantime, or another transaction replaced it.
             Err(Failure::Method(error)) if error.code == NOT_FOUND => {
                 return Err(NodeError::Behind);
             }
             Err(failure) => return Err(unexpected("getmempoolentry", failure)),
         };
-        let first_seen = moment(entry.time);
+        let first_seen = unix_time(entry.time);
         for one in &mut read.received {
             one.first_seen = first_seen;
         }
-        Ok(found(read, None, first_seen))
+        Ok(found_transaction(read, None, first_seen))
     }
 
-    fn found_in_block(&mut self, read: TxRead, hash: &Hash) -> Result<Lookup, NodeError> {
+    fn found_in_block(&mut self, read: ScannedTx, hash: &HashText) -> Result<Lookup, NodeError> {
         let Some(header) = self.on_active_chain(hash)? else {
             return Ok(Lookup::Absent);
         };
@@ -88,25 +84,29 @@ impl Utxo {
             height: header.height,
             hash: header.hash.0,
         };
-        Ok(found(read, Some((block, time)), None))
+        Ok(found_transaction(read, Some((block, time)), None))
     }
 
     /// Finds a transaction without an index, by the block of its unspent outputs.
-    fn found_unspent(&mut self, txid: &str, looking: Looking<'_>) -> Result<Lookup, NodeError> {
+    fn found_unspent(
+        &mut self,
+        txid: &str,
+        scanner: OutputScanner<'_>,
+    ) -> Result<Lookup, NodeError> {
         let Some(block) = self.block_of_unspent(txid)? else {
             return Ok(Lookup::NoIndex);
         };
         let params = json!([txid, 1, block.hash]);
-        match self.raw_transaction(txid, &params, looking)? {
-            Ok(read) => self.found_in_block(read, &Hash(block.hash)),
-            // It has pruned the block, or takes no block here as dogecoin's nodes do not.
+        match self.raw_transaction(txid, &params, scanner)? {
+            Ok(read) => self.found_in_block(read, &HashText(block.hash)),
+            // The block is pruned, or the method takes no block hash, as on dogecoin nodes.
             Err(_) => Ok(Lookup::NoIndex),
         }
     }
 
     /// [`Node::time_at`](crate::chain::Node::time_at).
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        self.identified()?;
+        self.verify_network()?;
         if height < self.pruned_below {
             return Ok(None);
         }
@@ -123,11 +123,15 @@ impl Utxo {
     }
 
     fn time_of(&mut self, seconds: u64) -> Result<Time, NodeError> {
-        moment(seconds).ok_or_else(|| self.lied("a block has no time that there is".to_owned()))
+        unix_time(seconds).ok_or_else(|| self.lied("a block has no time that there is".to_owned()))
     }
 }
 
-fn found(read: TxRead, block: Option<(Block, Time)>, first_seen: Option<Time>) -> Lookup {
+fn found_transaction(
+    read: ScannedTx,
+    block: Option<(Block, Time)>,
+    first_seen: Option<Time>,
+) -> Lookup {
     Lookup::Found(Box::new(FoundTransaction {
         block,
         first_seen,

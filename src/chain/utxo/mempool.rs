@@ -1,10 +1,10 @@
-//! The mempool of a node: only what is new in it is fetched, and what concerns us is told until the caller knows it.
+//! Scans the mempool of a node. Only new transactions are fetched.
 //!
-//! What does not live here: what becomes of a payment that left it. What always holds: what was found in it and did not
-//! reach the file, because the step failed after, is told again.
+//! Invariant: a payment is returned again in each step until the caller lists it as unconfirmed, so a failed step loses
+//! none.
 
-use super::read::{Looking, TxRead, TxSeed};
-use super::values::{HashBytes, moment};
+use super::read::{OutputScanner, ScannedTx, TxSeed};
+use super::values::{HashBytes, unix_time};
 use super::{NOT_FOUND, unexpected};
 use crate::chain::rpc::{Failure, Rpc};
 use crate::chain::{MempoolRead, NodeError};
@@ -12,47 +12,47 @@ use serde::Deserialize;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-/// Transactions are fetched in groups of so many; of the mempool each is noted when it is read.
+/// Transactions fetched in one batch. Those of the mempool are marked as scanned batch by batch.
 pub(super) const GROUP: usize = 1_000;
-/// The most groups in one step: a mempool that is larger is read in several.
+/// Most batches in one step. A larger mempool is read in several steps.
 const GROUPS_MAX: usize = 50;
 
-/// What is known of a node's mempool.
+/// Scanned transactions of the mempool.
 #[derive(Default)]
 pub(super) struct Mempool {
-    /// All that were looked at and are still there.
-    known: HashSet<HashBytes>,
-    /// Those of them that concern us.
-    ours: HashMap<HashBytes, TxRead>,
+    /// All scanned transactions that are still in the mempool.
+    scanned: HashSet<HashBytes>,
+    /// Those with payments or watched spends.
+    paying: HashMap<HashBytes, ScannedTx>,
 }
 
-/// A transaction's entry in the mempool.
+/// Entry of a transaction in the mempool.
 #[derive(Deserialize)]
-pub(super) struct Entry {
-    /// Time of its arrival, in seconds since 1970.
+pub(super) struct MempoolEntry {
+    /// Unix time of arrival, in seconds.
     pub time: u64,
 }
 
 impl Mempool {
-    /// Looks at what is new.
+    /// Scans new transactions, and returns all payments.
     pub(super) fn read(
         &mut self,
         rpc: &mut Rpc,
         unconfirmed: &[String],
-        looking: Looking<'_>,
+        scanner: OutputScanner<'_>,
     ) -> Result<MempoolRead, NodeError> {
         let there: HashSet<HashBytes> = rpc
             .call("getrawmempool", &json!([]))
             .map_err(|failure| unexpected("getrawmempool", failure))?;
-        self.known.retain(|txid| there.contains(txid));
-        self.ours.retain(|txid, _| there.contains(txid));
-        let new: Vec<HashBytes> = there.difference(&self.known).copied().collect();
-        let before = self.known.len();
+        self.scanned.retain(|txid| there.contains(txid));
+        self.paying.retain(|txid, _| there.contains(txid));
+        let new: Vec<HashBytes> = there.difference(&self.scanned).copied().collect();
+        let before = self.scanned.len();
         for group in new.chunks(GROUP).take(GROUPS_MAX) {
-            self.fetch(rpc, group, looking)?;
+            self.fetch(rpc, group, scanner)?;
         }
         let is_partial = new.chunks(GROUP).nth(GROUPS_MAX).is_some();
-        if is_partial && self.known.len() == before {
+        if is_partial && self.scanned.len() == before {
             let all = there.len();
             let text = format!("of the {all} transactions in its mempool none can be had");
             return Err(NodeError::Limited(text));
@@ -69,7 +69,7 @@ impl Mempool {
             is_partial,
             ..MempoolRead::default()
         };
-        for one in self.ours.values() {
+        for one in self.paying.values() {
             if !asked.contains(one.txid.as_str()) {
                 read.received.extend(one.received.iter().cloned());
             }
@@ -78,19 +78,19 @@ impl Mempool {
         Ok(read)
     }
 
-    /// Reads these transactions, and notes them.
+    /// Fetches and scans these transactions.
     fn fetch(
         &mut self,
         rpc: &mut Rpc,
         new: &[HashBytes],
-        looking: Looking<'_>,
+        scanner: OutputScanner<'_>,
     ) -> Result<(), NodeError> {
         let texts: Vec<String> = new.iter().map(HashBytes::text).collect();
         let calls: Vec<_> = texts
             .iter()
             .map(|txid| ("getrawtransaction", (txid, 1)))
             .collect();
-        let answers = rpc.batch_seed(&calls, TxSeed(looking))?;
+        let answers = rpc.batch_seed(&calls, TxSeed(scanner))?;
         let (mut looked_at, mut found) = (Vec::new(), Vec::new());
         for ((txid, text), answer) in new.iter().zip(&texts).zip(answers) {
             match answer {
@@ -104,7 +104,7 @@ impl Mempool {
                     looked_at.push(*txid);
                 }
                 Ok(read) => found.push((*txid, read)),
-                // It has gone meanwhile.
+                // The transaction has left the mempool.
                 Err(error) if error.code == NOT_FOUND => {}
                 Err(error) => return Err(unexpected("getrawtransaction", Failure::Method(error))),
             }
@@ -113,23 +113,23 @@ impl Mempool {
             .iter()
             .map(|(_, read)| ("getmempoolentry", [&read.txid]))
             .collect();
-        let entries = rpc.batch::<Entry>(&calls)?;
+        let entries = rpc.batch::<MempoolEntry>(&calls)?;
         for ((txid, mut read), entry) in found.into_iter().zip(entries) {
             match entry {
                 Ok(entry) => {
-                    let first_seen = moment(entry.time);
+                    let first_seen = unix_time(entry.time);
                     for one in &mut read.received {
                         one.first_seen = first_seen;
                     }
-                    self.ours.insert(txid, read);
+                    self.paying.insert(txid, read);
                     looked_at.push(txid);
                 }
-                // Found is not valid: it is not in the mempool any more.
+                // A block may have included it: it has left the mempool.
                 Err(error) if error.code == NOT_FOUND => {}
                 Err(error) => return Err(unexpected("getmempoolentry", Failure::Method(error))),
             }
         }
-        self.known.extend(looked_at);
+        self.scanned.extend(looked_at);
         Ok(())
     }
 }

@@ -1,13 +1,10 @@
-//! Which network a node is of: its first block tells.
-//!
-//! What does not live here: which networks are taken. What always holds: a first block that is not in the table is of no
-//! network that is known.
+//! Identifies the network of a node by its genesis block.
 
 use crate::domain::chain::Chain;
 
-/// The first blocks, each with its chain and network, as the nodes' own sources have them (`src/kernel/chainparams.cpp` of
-/// Bitcoin Core, `src/chainparams.cpp` of Litecoin Core and of Dogecoin Core).
-const FIRST_BLOCKS: &[(Chain, &str, &str)] = &[
+/// Genesis blocks by chain and network. Source: `src/kernel/chainparams.cpp` of Bitcoin Core, `src/chainparams.cpp` of
+/// Litecoin Core and of Dogecoin Core.
+const GENESIS_BLOCKS: &[(Chain, &str, &str)] = &[
     (
         Chain::Bitcoin,
         "main",
@@ -65,16 +62,19 @@ const FIRST_BLOCKS: &[(Chain, &str, &str)] = &[
     ),
 ];
 
-/// The network whose first block this is.
-pub(in crate::chain) fn network(chain: Chain, first_block: &str) -> Option<&'static str> {
-    let mut rows = FIRST_BLOCKS.iter();
+/// Returns the network with this genesis block.
+pub(in crate::chain) fn network_of_genesis(
+    chain: Chain,
+    first_block: &str,
+) -> Option<&'static str> {
+    let mut rows = GENESIS_BLOCKS.iter();
     let row = rows.find(|(of, _, hash)| *of == chain && *hash == first_block)?;
     Some(row.1)
 }
 
-/// What a first block is of, for whoever named the wrong node: another chain's, or nobody's.
-pub(in crate::chain) fn stranger(first_block: &str) -> String {
-    let mut rows = FIRST_BLOCKS.iter();
+/// Describes a genesis block of a wrong node: the chain that it belongs to, if known.
+pub(in crate::chain) fn describe_genesis(first_block: &str) -> String {
+    let mut rows = GENESIS_BLOCKS.iter();
     match rows.find(|(_, _, hash)| *hash == first_block) {
         Some((chain, network, _)) => format!("it is a node of {chain} ({network})"),
         None => "its first block is of no network that is known".to_owned(),
@@ -83,20 +83,23 @@ pub(in crate::chain) fn stranger(first_block: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::FIRST_BLOCKS;
-    use super::{network, stranger};
+    use super::GENESIS_BLOCKS;
+    use super::{describe_genesis, network_of_genesis};
     use crate::domain::chain::Chain;
 
     #[test]
-    fn every_network_in_the_table_is_one_of_its_chain() {
-        for (chain, name, hash) in FIRST_BLOCKS {
+    fn genesis_blocks_name_networks_of_their_chain() {
+        for (chain, name, hash) in GENESIS_BLOCKS {
             let (main, tests) = chain.row().networks;
             assert!(*name == main || tests.contains(name), "{chain} {name}");
-            assert_eq!(network(*chain, hash), Some(*name));
+            assert_eq!(network_of_genesis(*chain, hash), Some(*name));
             assert_eq!(hash.len(), 64);
         }
         let litecoin = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
-        assert_eq!(network(Chain::Bitcoin, litecoin), None);
-        assert_eq!(stranger(litecoin), "it is a node of litecoin (main)");
+        assert_eq!(network_of_genesis(Chain::Bitcoin, litecoin), None);
+        assert_eq!(
+            describe_genesis(litecoin),
+            "it is a node of litecoin (main)"
+        );
     }
 }

@@ -1,9 +1,8 @@
-//! Where a transaction is: in which block of the active chain.
+//! Finds the block of a transaction.
 //!
-//! What does not live here: what it pays. What always holds: a block counts only while the active chain has it at its
-//! height.
+//! Invariant: a block counts only while the active chain has it at its height.
 
-use super::values::Hash;
+use super::values::HashText;
 use super::{NOT_FOUND, Utxo, unexpected};
 use crate::chain::NodeError;
 use crate::chain::rpc::Failure;
@@ -11,33 +10,33 @@ use crate::domain::observation::Block;
 use serde::Deserialize;
 use serde_json::json;
 
-/// The outputs of a transaction that are looked for among those that are unspent.
+/// Outputs of a transaction that are looked up in the set of unspent outputs.
 const OUTPUTS_TRIED: u32 = 20;
 
 #[derive(Deserialize)]
-pub(super) struct Header {
-    pub hash: Hash,
+pub(super) struct VerboseHeader {
+    pub hash: HashText,
     pub height: u32,
     pub time: u64,
     pub confirmations: i64,
 }
 
 #[derive(Deserialize)]
-struct Found {
-    txid: Hash,
-    blockhash: Option<Hash>,
+struct TxPlace {
+    txid: HashText,
+    blockhash: Option<HashText>,
 }
 
 #[derive(Deserialize)]
-struct Unspent {
-    bestblock: Hash,
+struct UnspentOutput {
+    bestblock: HashText,
     confirmations: u32,
 }
 
 impl Utxo {
-    /// The header of the block with this hash, unless the node says that it is on no active chain.
-    pub(super) fn header(&mut self, hash: &Hash) -> Result<Option<Header>, NodeError> {
-        let header: Header = match self.rpc.call("getblockheader", &json!([hash.0, true])) {
+    /// Returns the header with this hash; `None` if it is not on the active chain.
+    pub(super) fn header(&mut self, hash: &HashText) -> Result<Option<VerboseHeader>, NodeError> {
+        let header: VerboseHeader = match self.rpc.call("getblockheader", &json!([hash.0, true])) {
             Ok(header) => header,
             Err(Failure::Method(error)) if error.code == NOT_FOUND => return Ok(None),
             Err(failure) => return Err(unexpected("getblockheader", failure)),
@@ -48,8 +47,11 @@ impl Utxo {
         Ok(Some(header).filter(|header| header.confirmations >= 1))
     }
 
-    /// A block by its hash, where it is on the active chain.
-    pub(super) fn on_active_chain(&mut self, hash: &Hash) -> Result<Option<Header>, NodeError> {
+    /// Returns the header of a block; `None` if the active chain has another block at its height.
+    pub(super) fn on_active_chain(
+        &mut self,
+        hash: &HashText,
+    ) -> Result<Option<VerboseHeader>, NodeError> {
         let Some(header) = self.header(hash)? else {
             return Ok(None);
         };
@@ -57,12 +59,12 @@ impl Utxo {
         Ok(Some(header).filter(|_| there.first() == Some(hash)))
     }
 
-    /// The block of a transaction that has unspent outputs: a node without an index knows that much.
+    /// Returns the block of a transaction with unspent outputs. Needs no index.
     pub(super) fn block_of_unspent(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let calls: Vec<_> = (0..OUTPUTS_TRIED)
             .map(|position| ("gettxout", (txid, position, false)))
             .collect();
-        let answers = self.rpc.batch::<Option<Unspent>>(&calls)?;
+        let answers = self.rpc.batch::<Option<UnspentOutput>>(&calls)?;
         let Some(unspent) = answers.into_iter().flatten().flatten().next() else {
             return Ok(None);
         };
@@ -74,12 +76,13 @@ impl Utxo {
         let height =
             height.ok_or_else(|| self.lied("an output is below the first block".to_owned()))?;
         let hash = self.hashes(height, height)?.into_iter().next();
-        Ok(hash.map(|Hash(hash)| Block { height, hash }))
+        Ok(hash.map(|HashText(hash)| Block { height, hash }))
     }
 
-    /// The block of a transaction on the active chain. Found is not valid: an index still knows what was reorganised away.
-    pub(super) fn place_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let found: Found = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
+    /// Returns the block of a transaction on the active chain. An index also contains transactions of blocks that were
+    /// reorganized away.
+    pub(super) fn find_block(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        let found: TxPlace = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
             Ok(found) => found,
             Err(Failure::Method(error)) if error.code == NOT_FOUND => {
                 return self.block_of_unspent(txid);

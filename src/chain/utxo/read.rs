@@ -1,9 +1,9 @@
-//! Blocks and transactions as nodes answer them, read as a stream: what does not concern us is dropped as it passes.
+//! Scans blocks and transactions while the response arrives, and drops what is not watched.
 //!
-//! What does not live here: the calls. What always holds: what is kept grows with what is ours, not with the block; a
-//! transaction is told by the script of its outputs, never by the address that the node writes beside it.
+//! Invariant: memory grows with the number of payments, not with the block. An address comes from the script of its
+//! output, never from the address in the response.
 
-use super::values::{Hash, Script, moment, units};
+use super::values::{HashText, ShortScript, parse_amount, unix_time};
 use crate::chain::{Received, Watched};
 use crate::domain::address::script_address;
 use crate::domain::asset::Asset;
@@ -13,54 +13,53 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// How many inputs are kept with all outputs of one transaction together: what is ours of them comes first. Only somebody
-/// who means harm pays one shop in so many outputs by so many inputs.
+/// Most inputs kept for all outputs of one transaction together; watched ones come first. Only an attack needs more.
 const SPENDS_MAX: usize = 100_000;
 
-/// What is looked for, and how its addresses are written.
+/// Finds payments to watched addresses in outputs.
 #[derive(Clone, Copy)]
-pub(in crate::chain) struct Looking<'a> {
+pub(in crate::chain) struct OutputScanner<'a> {
     pub asset: &'static Asset,
     pub network: &'a str,
     pub watched: &'a dyn Watched,
 }
 
-/// What of a transaction concerns us.
-pub(in crate::chain) struct TxRead {
+/// Payments and watched spends of a transaction.
+pub(in crate::chain) struct ScannedTx {
     pub txid: String,
-    /// Hash of its block, where the answer has it.
-    pub(super) block: Option<Hash>,
-    /// Its inputs, those that are watched first.
+    /// HashText of its block, if the response has it.
+    pub(super) block: Option<HashText>,
+    /// Inputs, watched ones first.
     pub spends: Vec<Spent>,
     pub received: Vec<Received>,
     pub spent: Vec<(Spent, String)>,
 }
 
-/// What of a block concerns us, or the ids of its transactions where the node does not show them.
-pub(super) struct BlockAnswer {
+/// Payments and watched spends of a block. Ids of its transactions if the node does not return them.
+pub(super) struct ScannedBlock {
     pub hash: String,
     pub height: u32,
-    /// None in the first block.
+    /// `None` for the genesis block.
     pub parent: Option<String>,
     pub time: Time,
-    /// How many blocks the active chain has from this one on; less than one where it is on no active chain.
+    /// Blocks of the active chain from this one on. Below 1 if it is not on the active chain.
     pub confirmations: i64,
-    /// How many transactions the node says that there are.
+    /// Number of transactions that the node declares.
     pub declared: Option<usize>,
-    /// How many there were.
+    /// Number of transactions in the response.
     pub counted: usize,
-    pub shown: Vec<TxRead>,
-    /// Those of which only the id is shown.
+    pub shown: Vec<ScannedTx>,
+    /// Transactions of which the node returned only the id.
     pub ids: Vec<String>,
 }
 
 /// Reads a block.
 #[derive(Clone, Copy)]
-pub(super) struct BlockSeed<'a>(pub Looking<'a>);
+pub(super) struct BlockSeed<'a>(pub OutputScanner<'a>);
 
 /// Reads a transaction.
 #[derive(Clone, Copy)]
-pub(super) struct TxSeed<'a>(pub Looking<'a>);
+pub(super) struct TxSeed<'a>(pub OutputScanner<'a>);
 
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "lowercase")]
@@ -78,44 +77,44 @@ enum BlockKey {
 }
 
 impl<'de> DeserializeSeed<'de> for BlockSeed<'_> {
-    type Value = BlockAnswer;
+    type Value = ScannedBlock;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<BlockAnswer, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<ScannedBlock, D::Error> {
         from.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for BlockSeed<'_> {
-    type Value = BlockAnswer;
+    type Value = ScannedBlock;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("a block")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BlockAnswer, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ScannedBlock, A::Error> {
         let (mut hash, mut height, mut parent, mut time) = (None, None, None, None);
         let (mut confirmations, mut declared, mut list) = (None, None, None);
         while let Some(key) = map.next_key()? {
             match key {
-                BlockKey::Hash => hash = Some(map.next_value::<Hash>()?),
+                BlockKey::Hash => hash = Some(map.next_value::<HashText>()?),
                 BlockKey::Height => height = Some(map.next_value()?),
-                BlockKey::PreviousBlockHash => parent = Some(map.next_value::<Hash>()?),
-                BlockKey::Time => time = moment(map.next_value()?),
+                BlockKey::PreviousBlockHash => parent = Some(map.next_value::<HashText>()?),
+                BlockKey::Time => time = unix_time(map.next_value()?),
                 BlockKey::Confirmations => confirmations = Some(map.next_value()?),
                 BlockKey::NTx => declared = Some(map.next_value()?),
                 BlockKey::Tx if list.is_some() => {
                     return Err(A::Error::duplicate_field("tx"));
                 }
-                BlockKey::Tx => list = Some(map.next_value_seed(ListSeed(self.0))?),
+                BlockKey::Tx => list = Some(map.next_value_seed(TxListSeed(self.0))?),
                 BlockKey::Other => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         let missing = A::Error::missing_field;
         let list = list.ok_or_else(|| missing("tx"))?;
-        Ok(BlockAnswer {
+        Ok(ScannedBlock {
             hash: hash.ok_or_else(|| missing("hash"))?.0,
             height: height.ok_or_else(|| missing("height"))?,
-            parent: parent.map(|Hash(parent)| parent),
+            parent: parent.map(|HashText(parent)| parent),
             time: time.ok_or_else(|| missing("time"))?,
             confirmations: confirmations.ok_or_else(|| missing("confirmations"))?,
             declared,
@@ -126,79 +125,79 @@ impl<'de> Visitor<'de> for BlockSeed<'_> {
     }
 }
 
-/// The transactions of a block.
-struct List {
+/// Transactions of a block.
+struct TxList {
     counted: usize,
-    shown: Vec<TxRead>,
+    shown: Vec<ScannedTx>,
     ids: Vec<String>,
 }
 
-struct ListSeed<'a>(Looking<'a>);
+struct TxListSeed<'a>(OutputScanner<'a>);
 
-impl<'de> DeserializeSeed<'de> for ListSeed<'_> {
-    type Value = List;
+impl<'de> DeserializeSeed<'de> for TxListSeed<'_> {
+    type Value = TxList;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<List, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<TxList, D::Error> {
         from.deserialize_seq(self)
     }
 }
 
-impl<'de> Visitor<'de> for ListSeed<'_> {
-    type Value = List;
+impl<'de> Visitor<'de> for TxListSeed<'_> {
+    type Value = TxList;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("the transactions of a block")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<List, A::Error> {
-        let mut list = List {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<TxList, A::Error> {
+        let mut list = TxList {
             counted: 0,
             shown: Vec::new(),
             ids: Vec::new(),
         };
-        while let Some(element) = from.next_element_seed(ElementSeed(self.0))? {
+        while let Some(element) = from.next_element_seed(TxElementSeed(self.0))? {
             list.counted = list.counted.saturating_add(1);
             match element {
-                Element::Id(id) => list.ids.push(id),
-                Element::Shown(read) if read.received.is_empty() && read.spent.is_empty() => {}
-                Element::Shown(read) => list.shown.push(read),
+                TxElement::Id(id) => list.ids.push(id),
+                TxElement::Shown(read) if read.received.is_empty() && read.spent.is_empty() => {}
+                TxElement::Shown(read) => list.shown.push(read),
             }
         }
         Ok(list)
     }
 }
 
-/// A transaction in a block: the whole of it, or its id.
-enum Element {
+/// A transaction of a block, or its id.
+enum TxElement {
     Id(String),
-    Shown(TxRead),
+    Shown(ScannedTx),
 }
 
-struct ElementSeed<'a>(Looking<'a>);
+struct TxElementSeed<'a>(OutputScanner<'a>);
 
-impl<'de> DeserializeSeed<'de> for ElementSeed<'_> {
-    type Value = Element;
+impl<'de> DeserializeSeed<'de> for TxElementSeed<'_> {
+    type Value = TxElement;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Element, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<TxElement, D::Error> {
         from.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for ElementSeed<'_> {
-    type Value = Element;
+impl<'de> Visitor<'de> for TxElementSeed<'_> {
+    type Value = TxElement;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("a transaction or its id")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Element, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<TxElement, E> {
         let hash: serde::de::value::StrDeserializer<'_, E> =
             serde::de::IntoDeserializer::into_deserializer(text);
-        Hash::deserialize(hash).map(|Hash(id)| Element::Id(id))
+        HashText::deserialize(hash).map(|HashText(id)| TxElement::Id(id))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Element, A::Error> {
-        TxSeed(self.0).visit_map(map).map(Element::Shown)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TxElement, A::Error> {
+        TxSeed(self.0).visit_map(map).map(TxElement::Shown)
     }
 }
 
@@ -214,27 +213,27 @@ enum TxKey {
 }
 
 impl<'de> DeserializeSeed<'de> for TxSeed<'_> {
-    type Value = TxRead;
+    type Value = ScannedTx;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<TxRead, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<ScannedTx, D::Error> {
         from.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for TxSeed<'_> {
-    type Value = TxRead;
+    type Value = ScannedTx;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("a transaction")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TxRead, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ScannedTx, A::Error> {
         let (mut txid, mut block, mut spends, mut outputs) = (None, None, None, None);
         while let Some(key) = map.next_key()? {
             match key {
-                TxKey::Txid => txid = Some(map.next_value::<Hash>()?),
-                TxKey::BlockHash => block = map.next_value::<Option<Hash>>()?,
-                TxKey::Vin => spends = Some(map.next_value::<Vec<Input>>()?),
+                TxKey::Txid => txid = Some(map.next_value::<HashText>()?),
+                TxKey::BlockHash => block = map.next_value::<Option<HashText>>()?,
+                TxKey::Vin => spends = Some(map.next_value::<Vec<InputJson>>()?),
                 TxKey::Vout if outputs.is_some() => {
                     return Err(A::Error::duplicate_field("vout"));
                 }
@@ -243,23 +242,23 @@ impl<'de> Visitor<'de> for TxSeed<'_> {
             }
         }
         let missing = A::Error::missing_field;
-        let Hash(txid) = txid.ok_or_else(|| missing("txid"))?;
+        let HashText(txid) = txid.ok_or_else(|| missing("txid"))?;
         let spends = spends.ok_or_else(|| missing("vin"))?;
         let outputs = outputs.ok_or_else(|| missing("vout"))?;
-        let spends: Vec<Spent> = spends.into_iter().filter_map(Input::spent).collect();
-        let read = self.0.found(txid, spends, outputs);
-        Ok(TxRead { block, ..read })
+        let spends: Vec<Spent> = spends.into_iter().filter_map(InputJson::spent).collect();
+        let read = self.0.scan(txid, spends, outputs);
+        Ok(ScannedTx { block, ..read })
     }
 }
 
-impl Looking<'_> {
-    /// What of a transaction concerns us.
-    pub(in crate::chain) fn found(
+impl OutputScanner<'_> {
+    /// Returns payments and watched spends of a transaction.
+    pub(in crate::chain) fn scan(
         &self,
         txid: String,
         spends: Vec<Spent>,
-        outputs: Vec<Output>,
-    ) -> TxRead {
+        outputs: Vec<PaidOutput>,
+    ) -> ScannedTx {
         let is_ours = |spent: &Spent| match spent {
             Spent::Output(txid, position) => self.watched.has_output(txid, *position),
             Spent::Address(_) | Spent::Coinbase => false,
@@ -279,7 +278,7 @@ impl Looking<'_> {
             spends: spends.clone(),
         });
         let received = received.collect();
-        TxRead {
+        ScannedTx {
             txid,
             block: None,
             spends,
@@ -289,49 +288,49 @@ impl Looking<'_> {
     }
 }
 
-/// An input: of an earlier output, newly made, or of an extension block, where it has neither.
+/// Input: of an earlier output, a coinbase, or of an extension block with neither.
 #[derive(Deserialize)]
-struct Input {
-    txid: Option<Hash>,
+struct InputJson {
+    txid: Option<HashText>,
     vout: Option<u32>,
     coinbase: Option<IgnoredAny>,
 }
 
-impl Input {
+impl InputJson {
     fn spent(self) -> Option<Spent> {
         match (self.coinbase, self.txid, self.vout) {
             (Some(_), ..) => Some(Spent::Coinbase),
-            (None, Some(Hash(txid)), Some(position)) => Some(Spent::Output(txid, position)),
+            (None, Some(HashText(txid)), Some(position)) => Some(Spent::Output(txid, position)),
             (None, ..) => None,
         }
     }
 }
 
-/// An output that is watched.
-pub(in crate::chain) struct Output {
+/// Output to a watched address.
+pub(in crate::chain) struct PaidOutput {
     pub position: u32,
     pub address: String,
     pub amount: crate::domain::money::coin::Units,
 }
 
-/// Any output.
+/// An output as the node returns it.
 #[derive(Deserialize)]
-struct AnyOutput {
+struct OutputJson {
     n: Option<u32>,
     value: Option<serde_json::Number>,
     #[serde(rename = "scriptPubKey")]
-    script: Option<ScriptObject>,
+    script: Option<ScriptJson>,
 }
 
 #[derive(Deserialize)]
-struct ScriptObject {
-    hex: Option<Script>,
+struct ScriptJson {
+    hex: Option<ShortScript>,
 }
 
-struct OutputsSeed<'a>(Looking<'a>);
+struct OutputsSeed<'a>(OutputScanner<'a>);
 
 impl<'de> DeserializeSeed<'de> for OutputsSeed<'_> {
-    type Value = Vec<Output>;
+    type Value = Vec<PaidOutput>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         from.deserialize_seq(self)
@@ -339,7 +338,7 @@ impl<'de> DeserializeSeed<'de> for OutputsSeed<'_> {
 }
 
 impl<'de> Visitor<'de> for OutputsSeed<'_> {
-    type Value = Vec<Output>;
+    type Value = Vec<PaidOutput>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("the outputs of a transaction")
@@ -347,9 +346,9 @@ impl<'de> Visitor<'de> for OutputsSeed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
         let (mut outputs, mut last) = (Vec::new(), None);
-        while let Some(output) = from.next_element::<AnyOutput>()? {
-            // One that has no value or no script is of an extension block.
-            let (Some(value), Some(ScriptObject { hex: Some(script) })) =
+        while let Some(output) = from.next_element::<OutputJson>()? {
+            // Outputs of an extension block have no value or no script.
+            let (Some(value), Some(ScriptJson { hex: Some(script) })) =
                 (output.value, output.script)
             else {
                 continue;
@@ -364,13 +363,13 @@ impl<'de> Visitor<'de> for OutputsSeed<'_> {
             else {
                 continue;
             };
-            let amount = units(&value)
+            let amount = parse_amount(&value)
                 .ok_or_else(|| A::Error::custom("the value of an output is no amount"))?;
             let address = script_address(self.0.asset.chain, self.0.network, script);
             let Some(address) = address.filter(|_| amount.0 > 0) else {
                 continue;
             };
-            outputs.push(Output {
+            outputs.push(PaidOutput {
                 position,
                 address,
                 amount,

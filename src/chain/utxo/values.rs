@@ -1,33 +1,32 @@
-//! The values in a node's answers: hashes, scripts, amounts and times, each checked while it is read.
+//! Hashes, scripts, amounts and times in responses, validated while they are parsed.
 //!
-//! What does not live here: the answers that they stand in. What always holds: a number is read from its digits, and what
-//! is no hash is refused.
+//! Invariant: an amount is parsed from its decimal digits, without rounding.
 
 use crate::chain::rpc::parse_str;
 use crate::domain::money::coin::Units;
 use crate::domain::time::{SECOND_MS, Time};
 use serde::{Deserialize, Deserializer};
 
-/// The places that every coin of this kind has.
+/// Decimal places of each coin of these chains.
 const DECIMALS: i64 = 8;
-/// The longest script that an address stands for has 34 bytes.
+/// Longest script kept. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
-/// Far more digits than an amount has.
+/// Most digits of a number: far more than an amount has.
 const DIGITS_MAX: usize = 64;
 
-/// A hash of 32 bytes in 64 small hexadecimal digits, as nodes write those of blocks and transactions.
+/// HashText of a block or a transaction, as 64 lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::chain) struct Hash(pub String);
+pub(in crate::chain) struct HashText(pub String);
 
-/// A hash as its bytes, where many are kept.
+/// A hash as bytes, which needs less memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct HashBytes(pub [u8; 32]);
 
-/// A script, where it is short enough to be one that an address stands for.
-pub(super) struct Script(pub Option<([u8; SCRIPT_BYTES_MAX], usize)>);
+/// A script; `None` if it is too long for an address.
+pub(super) struct ShortScript(pub Option<([u8; SCRIPT_BYTES_MAX], usize)>);
 
-impl Script {
-    /// Its bytes; none where it is too long for an address.
+impl ShortScript {
+    /// Returns the bytes; `None` if the script is too long for an address.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         let (bytes, length) = self.0.as_ref()?;
         bytes.get(..*length)
@@ -35,7 +34,7 @@ impl Script {
 }
 
 impl HashBytes {
-    /// Reads the 64 digits.
+    /// Parses 64 digits.
     pub(super) fn parse(text: &str) -> Option<HashBytes> {
         let mut bytes = [0; 32];
         is_hash(text).then_some(())?;
@@ -47,10 +46,10 @@ impl HashBytes {
     }
 }
 
-impl<'de> Deserialize<'de> for Hash {
+impl<'de> Deserialize<'de> for HashText {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         parse_str(from, "a hash of 64 hexadecimal digits", |text: &str| {
-            is_hash(text).then(|| Hash(text.to_owned()))
+            is_hash(text).then(|| HashText(text.to_owned()))
         })
     }
 }
@@ -61,14 +60,14 @@ impl<'de> Deserialize<'de> for HashBytes {
     }
 }
 
-impl<'de> Deserialize<'de> for Script {
+impl<'de> Deserialize<'de> for ShortScript {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         parse_str(from, "a script in hexadecimal", |text: &str| {
             let mut bytes = [0; SCRIPT_BYTES_MAX];
             if text.len() > SCRIPT_BYTES_MAX.saturating_mul(2) {
-                return Some(Script(None));
+                return Some(ShortScript(None));
             }
-            from_hex(text, &mut bytes).map(|length| Script(Some((bytes, length))))
+            from_hex(text, &mut bytes).map(|length| ShortScript(Some((bytes, length))))
         })
     }
 }
@@ -78,7 +77,7 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(is_digit)
 }
 
-/// Reads hexadecimal digits; how many bytes they were. None where they are none or too many.
+/// Parses hexadecimal digits into a buffer and returns the number of bytes. `None` if they are malformed or too many.
 fn from_hex(text: &str, into: &mut [u8]) -> Option<usize> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() || pairs.len() > into.len() {
@@ -92,9 +91,9 @@ fn from_hex(text: &str, into: &mut [u8]) -> Option<usize> {
     Some(pairs.len())
 }
 
-/// An amount of coin as nodes write it: a plain decimal, or one with an exponent. None for what is negative, has more than
-/// eight places, or is more than there can be.
-pub(super) fn units(number: &serde_json::Number) -> Option<Units> {
+/// Parses an amount in coins, with or without an exponent. `None` if it is negative, has more than eight decimal places
+/// or is too large.
+pub(super) fn parse_amount(number: &serde_json::Number) -> Option<Units> {
     let text = number.to_string();
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i16>().ok()?),
@@ -124,28 +123,28 @@ pub(super) fn units(number: &serde_json::Number) -> Option<Units> {
             .then(|| kept.to_owned())?
     };
     let units: u128 = units.parse().ok()?;
-    // No coin of this kind lets an output hold more.
+    // Nodes store amounts as signed 64-bit integers.
     (units <= u128::from(i64::MAX.unsigned_abs())).then_some(Units(units))
 }
 
-/// A moment that a node tells in seconds; none past what can be written.
-pub(in crate::chain) fn moment(seconds: u64) -> Option<Time> {
+/// Converts Unix seconds; `None` if the time is too large for [`Time`].
+pub(in crate::chain) fn unix_time(seconds: u64) -> Option<Time> {
     let ms = i64::try_from(seconds).ok()?.checked_mul(SECOND_MS)?;
     (ms <= Time::MAX.0).then_some(Time(ms))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Hash, HashBytes, Script, moment, units};
+    use super::{HashBytes, HashText, ShortScript, parse_amount, unix_time};
     use crate::domain::money::coin::Units;
 
     fn read(text: &str) -> Option<u128> {
         let number: serde_json::Number = serde_json::from_str(text).ok()?;
-        units(&number).map(|Units(units)| units)
+        parse_amount(&number).map(|Units(units)| units)
     }
 
     #[test]
-    fn amounts_are_read_from_their_digits() {
+    fn amount_is_parsed_without_rounding() {
         for (text, expected) in [
             ("0", 0),
             ("0.0", 0),
@@ -160,7 +159,7 @@ mod tests {
             ("0.1", 10_000_000),
             ("0.10000000000", 10_000_000),
             ("20999999.97690000", 2_099_999_997_690_000),
-            // what a double cannot hold
+            // a double cannot represent this
             ("90071992547.40993001", 9_007_199_254_740_993_001),
             ("92233720368.54775807", 9_223_372_036_854_775_807),
         ] {
@@ -185,10 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn hashes_and_scripts_are_checked_while_they_are_read() {
+    fn malformed_hashes_and_scripts_are_rejected() {
         let hash = "0f".repeat(32);
         let quoted = format!("\"{hash}\"");
-        assert!(serde_json::from_str::<Hash>(&quoted).is_ok());
+        assert!(serde_json::from_str::<HashText>(&quoted).is_ok());
         let bytes: Result<HashBytes, _> = serde_json::from_str(&quoted);
         assert_eq!(bytes.map(|bytes| bytes.text()).ok(), Some(hash.clone()));
         for wrong in [
@@ -200,14 +199,14 @@ mod tests {
             "7".to_owned(),
             "null".to_owned(),
         ] {
-            assert!(serde_json::from_str::<Hash>(&wrong).is_err(), "{wrong}");
+            assert!(serde_json::from_str::<HashText>(&wrong).is_err(), "{wrong}");
             assert!(
                 serde_json::from_str::<HashBytes>(&wrong).is_err(),
                 "{wrong}"
             );
         }
         let script = |text: &str| {
-            let script: Option<Script> = serde_json::from_str(&format!("\"{text}\"")).ok();
+            let script: Option<ShortScript> = serde_json::from_str(&format!("\"{text}\"")).ok();
             script.map(|script| script.bytes().map(<[u8]>::to_vec))
         };
         assert_eq!(script("00ff"), Some(Some(vec![0, 255])));
@@ -218,12 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_in_seconds() {
+    fn unix_time_is_in_seconds() {
         assert_eq!(
-            moment(1_300_000_000).map(|at| at.0),
+            unix_time(1_300_000_000).map(|at| at.0),
             Some(1_300_000_000_000)
         );
-        assert_eq!(moment(u64::MAX), None);
-        assert_eq!(moment(253_402_300_800), None);
+        assert_eq!(unix_time(u64::MAX), None);
+        assert_eq!(unix_time(253_402_300_800), None);
     }
 }

@@ -1,13 +1,13 @@
-//! Answers as nodes gave them: litecoind 0.21, and Bitcoin Core since 22, which writes addresses in another way.
+//! Recorded responses of litecoind 0.21 and of Bitcoin Core 22, which writes addresses in another way.
 
-use super::{BlockSeed, Looking, TxSeed};
+use super::{BlockSeed, OutputScanner, TxSeed};
 use crate::chain::Watched;
 use crate::domain::asset::Asset;
 use crate::domain::observation::Spent;
 use serde::de::DeserializeSeed;
 use serde_json::Deserializer;
 
-/// Looks for these scripts, and for the output that the transaction spends.
+/// Watches these scripts, and the output that the transaction spends.
 struct Watch(&'static [&'static str]);
 
 const SPENT: &str = "9fb5f52556717de87f91de7b51e9d5274f21fd5f5675f3045da559b7239f201b";
@@ -32,7 +32,7 @@ impl Watched for Watch {
     }
 }
 
-/// A transaction of litecoind 0.21 in regtest.
+/// Transaction of litecoind 0.21 on regtest.
 const OLD: &str = r#"{"txid":"3e629240a254aee2da1f9c2bd9b39b4f232296e7073f6cbe0db048ee4949aeab",
 "hash":"848840e67e177a417fff834ec35de52fadbb6b3b9431c0a1d7a6c2ee52c63e3a","version":2,"size":222,"vsize":141,"weight":561,
 "locktime":101,"vin":[{"ismweb":false,"txid":"9fb5f52556717de87f91de7b51e9d5274f21fd5f5675f3045da559b7239f201b","vout":0,
@@ -48,20 +48,20 @@ const OLD: &str = r#"{"txid":"3e629240a254aee2da1f9c2bd9b39b4f232296e7073f6cbe0d
 
 const OURS: &str = "0014b017a9b2fd0afd2a57b6effb17bd955b5eeff902";
 
-fn looking<'a>(asset: &str, network: &'a str, watched: &'a Watch) -> Option<Looking<'a>> {
-    Asset::find(asset).map(|asset| Looking {
+fn scanner<'a>(asset: &str, network: &'a str, watched: &'a Watch) -> Option<OutputScanner<'a>> {
+    Asset::find(asset).map(|asset| OutputScanner {
         asset,
         network,
         watched,
     })
 }
 
-/// What a transaction pays to us: position, address, amount.
+/// Returns the payments of a transaction: position, address, amount.
 fn paid(text: &str, asset: &str, network: &str, scripts: &'static [&'static str]) -> Vec<String> {
     let watch = Watch(scripts);
-    let read = looking(asset, network, &watch).map(|looking| {
+    let read = scanner(asset, network, &watch).map(|scanner| {
         let mut json = Deserializer::from_str(text);
-        TxSeed(looking).deserialize(&mut json)
+        TxSeed(scanner).deserialize(&mut json)
     });
     let Some(Ok(read)) = read else {
         return vec!["unread".to_owned()];
@@ -73,10 +73,10 @@ fn paid(text: &str, asset: &str, network: &str, scripts: &'static [&'static str]
 }
 
 #[test]
-fn a_transaction_is_told_by_its_scripts_in_the_shape_of_every_version() {
+fn address_comes_from_script_in_every_node_version() {
     let expected = ["1 rltc1qkqt6nvhapt7j54akala300v4td0wl7gzrnwyhj 150000000"];
     assert_eq!(paid(OLD, "LTC", "regtest", &[OURS]), expected);
-    // Bitcoin Core since 22: `address` and `desc` in place of `addresses`. The one beside the script is never believed.
+    // Bitcoin Core since 22 has `address` and `desc` in place of `addresses`. The address in the response is ignored.
     let new = OLD.replace(
         r#""addresses":["rltc1qkqt6nvhapt7j54akala300v4td0wl7gzrnwyhj"]"#,
         r#""address":"bc1qsomebodyelse","desc":"addr(x)#y""#,
@@ -92,7 +92,7 @@ fn a_transaction_is_told_by_its_scripts_in_the_shape_of_every_version() {
     assert_eq!(paid(OLD, "LTC", "regtest", &[]), Vec::<String>::new());
     let both: &[&str] = &["001426be5b76172d2ba366ffea2f8500f38cb5a0306b", OURS];
     assert_eq!(paid(OLD, "LTC", "regtest", both).len(), 2);
-    // Nothing is recorded of nothing.
+    // A zero amount is no payment.
     let nothing = OLD.replace("1.50000000", "0.00000000");
     assert_eq!(
         paid(&nothing, "LTC", "regtest", &[OURS]),
@@ -101,11 +101,11 @@ fn a_transaction_is_told_by_its_scripts_in_the_shape_of_every_version() {
 }
 
 #[test]
-fn what_is_spent_is_told_with_who_spends_it() {
+fn watched_spend_names_the_spending_transaction() {
     let watch = Watch(&[OURS]);
-    let read = looking("LTC", "regtest", &watch).map(|looking| {
+    let read = scanner("LTC", "regtest", &watch).map(|scanner| {
         let mut json = Deserializer::from_str(OLD);
-        TxSeed(looking).deserialize(&mut json)
+        TxSeed(scanner).deserialize(&mut json)
     });
     let Some(Ok(read)) = read else {
         unreachable!("it is a transaction")
@@ -121,16 +121,16 @@ fn what_is_spent_is_told_with_who_spends_it() {
 }
 
 #[test]
-fn a_block_shows_transactions_or_their_ids() {
+fn block_contains_transactions_or_their_ids() {
     let head = r#"{"hash":"569e441acbd62632ff907c9068a3f246e8355256c42b97debfa79cbc869b52d5","confirmations":1,
 "height":102,"time":1795335269,"nTx":1,"difficulty":4.656542373906925e-10,
 "previousblockhash":"f121cf5af9267da5e40a81bdadd374f510d888e666fe3ad39ee4ea9d2b5c9390","tx":["#;
     let watch = Watch(&[OURS]);
     let read = |tx: &str| {
         let text = format!("{head}{tx}]}}");
-        let looking = looking("LTC", "regtest", &watch)?;
+        let scanner = scanner("LTC", "regtest", &watch)?;
         let mut json = Deserializer::from_reader(text.as_bytes());
-        BlockSeed(looking).deserialize(&mut json).ok()
+        BlockSeed(scanner).deserialize(&mut json).ok()
     };
     let whole = read(OLD);
     let told = whole.map(|block| {
