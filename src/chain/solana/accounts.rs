@@ -1,7 +1,7 @@
-//! Accounts that are asked about: of each address itself, and that of each listed token.
+//! Accounts to poll: for each watched address itself, and for its token accounts.
 
 use super::Solana;
-use super::answers::{AccountAnswer, Commitment, InContext};
+use super::answers::{AccountJson, Commitment, InContext};
 use super::lied;
 use crate::chain::{NodeError, Watched};
 use crate::domain::address::token_account;
@@ -10,29 +10,29 @@ use crate::domain::time::Time;
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Accounts in one request, the most that public nodes take.
-pub(super) const AT_ONCE: usize = 100;
-/// The fewest after limits.
-const AT_ONCE_MIN: usize = 5;
-/// Bytes of the data of an account: those of an account of tokens up to the amount.
+/// Accounts in one request, the most that public nodes accept.
+pub(super) const ACCOUNTS_PER_REQUEST: usize = 100;
+/// Fewest accounts in one request after rate limits.
+const ACCOUNTS_PER_REQUEST_MIN: usize = 5;
+/// Bytes of account data to fetch: those of a token account up to the amount.
 const DATA_BYTES: usize = 72;
 
-/// An account that is asked about.
+/// An account to poll.
 #[derive(Clone, Debug)]
 pub(super) struct NamedAccount {
-    /// Its address in base58.
+    /// Address of the account, in base58.
     pub account: String,
-    /// The watched address: the account's own, or that of the owner of its tokens.
+    /// Watched address: the account itself, or the owner of the token account.
     pub owner: String,
-    /// The token; `None` for the address itself.
+    /// Token of the account; `None` for the address itself.
     pub asset: Option<&'static Asset>,
-    /// Time before which nobody had the address.
+    /// Time at which the address was assigned.
     pub since: Time,
-    /// `true`: it is asked about once a day.
+    /// `true` if the account is polled once a day.
     pub is_daily: bool,
 }
 
-/// The accounts of one step. Those of one address follow one another, and begin with its own.
+/// Accounts of one step. Those of one address are adjacent, with its own account first.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     pub list: Vec<NamedAccount>,
@@ -40,25 +40,25 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Returns the account of this address in base58.
-    pub(super) fn of(&self, account: &str) -> Option<&NamedAccount> {
+    /// Returns the account with this address in base58.
+    pub(super) fn get(&self, account: &str) -> Option<&NamedAccount> {
         self.list.get(*self.by_account.get(account)?)
     }
 
-    /// Returns the same without those that are asked about once a day, or those alone.
+    /// Returns only the accounts polled daily, or only the others.
     pub(super) fn filtered(&self, is_daily: bool) -> Vec<NamedAccount> {
         let of_kind = self.list.iter().filter(|one| one.is_daily == is_daily);
         of_kind.cloned().collect()
     }
 }
 
-/// State of an account: lamports, owner and the beginning of its data; `None` where there is no such account.
+/// Lamports, owner, and start of the data of an account; `None` if the account does not exist.
 pub(super) type AccountState = Option<(u64, String, String)>;
 
 impl Solana {
-    /// Returns the accounts of the addresses that are watched now.
+    /// Returns the accounts of the watched addresses.
     pub(super) fn accounts(&mut self, watched: &dyn Watched) -> Result<Accounts, NodeError> {
-        let mints = self.identified()?.mints;
+        let mints = self.verify_identity()?.mints;
         let mut before = std::mem::take(&mut self.derived);
         let mut accounts = Accounts::default();
         for named in watched.named() {
@@ -74,7 +74,7 @@ impl Solana {
                 .zip(mints.iter().map(|(_, asset)| Some(*asset)));
             for (account, asset) in own.chain(of_tokens) {
                 let place = accounts.list.len();
-                // Somebody may name an account of tokens besides its owner: what comes there is the owner's.
+                // A token account may be watched besides its owner. Its payments belong to the owner.
                 if asset.is_some() || !accounts.by_account.contains_key(account) {
                     accounts.by_account.insert(account.clone(), place);
                 }
@@ -91,7 +91,7 @@ impl Solana {
         Ok(accounts)
     }
 
-    /// Returns the states of accounts in their order, of a slot not below this one.
+    /// Returns the states of accounts, in order, at this slot or later.
     pub(super) fn states(
         &mut self,
         accounts: &[NamedAccount],
@@ -101,7 +101,7 @@ impl Solana {
         let mut states = Vec::with_capacity(accounts.len());
         let mut rest = accounts;
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(self.at_once.min(rest.len()));
+            let (now, later) = rest.split_at(self.accounts_per_request.min(rest.len()));
             let names: Vec<&str> = now.iter().map(|one| one.account.as_str()).collect();
             let params = json!([names, {
                 "commitment": commitment, "encoding": "base64", "minContextSlot": slot,
@@ -109,11 +109,11 @@ impl Solana {
             }]);
             let answer = self.ask("getMultipleAccounts", &params);
             if let Err(NodeError::Limited(_)) = &answer {
-                self.at_once = now.len().div_euclid(2).max(AT_ONCE_MIN);
+                self.accounts_per_request = now.len().div_euclid(2).max(ACCOUNTS_PER_REQUEST_MIN);
             }
-            let answer: InContext<Vec<Option<AccountAnswer>>> = answer?;
+            let answer: InContext<Vec<Option<AccountJson>>> = answer?;
             if answer.context.slot < slot {
-                // Another node behind the same url, which has not come so far.
+                // Another node behind the same url lags behind.
                 return Err(NodeError::Behind);
             }
             if answer.value.len() != now.len() {
@@ -121,7 +121,7 @@ impl Solana {
                     "it answers for more or fewer accounts than it was asked for",
                 ));
             }
-            let state = |one: AccountAnswer| (one.lamports, one.owner, one.data.0);
+            let state = |one: AccountJson| (one.lamports, one.owner, one.data.0);
             states.extend(answer.value.into_iter().map(|one| one.map(state)));
             rest = later;
         }

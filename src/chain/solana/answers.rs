@@ -1,22 +1,19 @@
-//! Answers of Solana's JSON-RPC, as far as they are used.
-//!
-//! Source: <https://solana.com/docs/rpc/http>. Slots and amounts are read as whole numbers, and whatever is not asked for
-//! is passed over without being kept.
+//! Responses of Solana JSON-RPC. Unused fields are skipped. Source: <https://solana.com/docs/rpc/http>.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-/// Certainty of what is asked for.
+/// Commitment level of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Commitment {
     /// Two thirds of the stake have voted for the block.
     Confirmed,
-    /// The block stays for ever.
+    /// The block cannot be removed.
     Finalized,
 }
 
-/// A value, and the slot of the state that it is of.
+/// A value with the slot of its state.
 #[derive(Debug, Deserialize)]
 pub struct InContext<T> {
     pub context: Context,
@@ -28,53 +25,52 @@ pub struct Context {
     pub slot: u32,
 }
 
-/// Header of a block.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BlockAnswer {
+pub struct BlockHeaderJson {
     pub blockhash: String,
     pub previous_blockhash: String,
     pub parent_slot: u32,
-    /// Seconds since 1970.
+    /// Unix time, in seconds.
     #[serde(default)]
     pub block_time: Option<i64>,
 }
 
-/// An account; its data are cut.
+/// An account with the start of its data.
 #[derive(Debug, Deserialize)]
-pub struct AccountAnswer {
+pub struct AccountJson {
     pub lamports: u64,
-    /// The program that it belongs to.
+    /// Program that owns the account.
     pub owner: String,
-    /// Base64, and the name of that.
+    /// Data and their encoding, `base64`.
     pub data: (String, String),
 }
 
-/// A transaction that names an account.
+/// A transaction in the history of an account.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SignatureAnswer {
+pub struct SignatureInfo {
     pub signature: String,
     pub slot: u32,
-    /// `None`: it did what it should.
+    /// `None` if the transaction succeeded.
     #[serde(default)]
     pub err: Option<IgnoredAny>,
-    /// Seconds since 1970.
+    /// Unix time, in seconds.
     #[serde(default)]
     pub block_time: Option<i64>,
 }
 
 /// A transaction in a block.
 #[derive(Debug, Deserialize)]
-pub struct TransactionAnswer {
+pub struct TransactionJson {
     pub slot: u32,
-    /// `None` where the node did not keep what came of it.
+    /// `None` if the node did not store the result.
     pub meta: Option<Meta>,
-    pub transaction: Signed,
+    pub transaction: SignedMessage,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Signed {
+pub struct SignedMessage {
     pub signatures: Vec<String>,
     pub message: Message,
 }
@@ -89,47 +85,47 @@ pub struct Message {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageHeader {
-    /// The first so many of the accounts have signed.
+    /// Number of leading accounts that signed.
     pub num_required_signatures: usize,
 }
 
-/// Outcome of a transaction.
+/// Result of a transaction.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
-    /// `None`: it did what it should.
+    /// `None` if the transaction succeeded.
     pub err: Option<IgnoredAny>,
-    /// In lamports, paid by the first account.
+    /// Fee in lamports, paid by the first account.
     pub fee: u64,
-    /// In lamports, by the place of the account.
+    /// Balances in lamports, by account index.
     pub pre_balances: Vec<u64>,
     pub post_balances: Vec<u64>,
-    /// `None` where the node did not keep them.
+    /// `None` if the node did not store them.
     #[serde(default)]
     pub pre_token_balances: Option<Vec<TokenBalance>>,
     #[serde(default)]
     pub post_token_balances: Option<Vec<TokenBalance>>,
-    /// Accounts that were named by tables; `None` in old transactions, which have no tables.
+    /// Accounts from address lookup tables; `None` in legacy transactions.
     #[serde(default)]
-    pub loaded_addresses: Option<Loaded>,
+    pub loaded_addresses: Option<LoadedAddresses>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub struct Loaded {
+pub struct LoadedAddresses {
     pub writable: Vec<String>,
     pub readonly: Vec<String>,
 }
 
-/// Tokens in an account.
+/// Token balance of an account.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenBalance {
-    /// Place of the account in the transaction.
+    /// Index of the account in the transaction.
     pub account_index: usize,
     pub mint: String,
     #[serde(default)]
     pub owner: Option<String>,
-    /// The token program that keeps the account.
+    /// Token program that owns the account.
     #[serde(default)]
     pub program_id: Option<String>,
     pub ui_token_amount: TokenAmount,
@@ -137,6 +133,6 @@ pub struct TokenBalance {
 
 #[derive(Debug, Deserialize)]
 pub struct TokenAmount {
-    /// In base units.
+    /// Amount in base units.
     pub amount: String,
 }

@@ -1,10 +1,10 @@
-//! Payments in a transaction of Solana: what it changed of the balances of its accounts.
+//! Payments in a transaction of Solana, from the change of account balances.
 //!
-//! Invariant: an account is credited once in a transaction, at its place there; tokens count for the owner that the account
-//! has behind it, and for a listed mint of the token program only.
+//! Invariant: a transaction credits an account at most once, at its account index. Tokens belong to the owner after the
+//! transaction, and count only for a listed mint of the classic token program.
 
 use super::accounts::Accounts;
-use super::answers::{Meta, TokenBalance, TransactionAnswer};
+use super::answers::{Meta, TokenBalance, TransactionJson};
 use super::lied;
 use crate::chain::{NodeError, Received};
 use crate::domain::address::TOKEN_PROGRAM;
@@ -13,70 +13,70 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::Spent;
 use std::collections::BTreeMap;
 
-/// More accounts than a transaction can name.
+/// More accounts than a transaction can contain.
 const ACCOUNTS_MAX: usize = 256;
 
-/// A transaction in a block, and what came of it.
+/// Result of a transaction in a block.
 #[derive(Clone, Debug)]
-pub(super) struct Carried {
+pub(super) struct TransactionCredits {
     pub slot: u32,
-    /// `false`: it failed and moved nothing.
+    /// `false` if it failed and moved nothing.
     pub is_done: bool,
-    /// Accounts that paid lamports, the fee apart; the payer of the fee where there are none.
+    /// Accounts that lost lamports apart from the fee. The fee payer if there are none.
     pub senders: Vec<String>,
     credits: Vec<Credit>,
 }
 
-/// An account that has more than before.
+/// An account whose balance increased.
 #[derive(Clone, Debug)]
 struct Credit {
-    /// Place of the account in the transaction.
+    /// Index of the account in the transaction.
     position: u32,
     account: String,
-    /// Owner of the tokens; `None` for lamports, and where the node does not tell.
+    /// Owner of the tokens; `None` for lamports, and if the node does not return it.
     holder: Option<String>,
     asset: &'static Asset,
     amount: u64,
-    /// Accounts that have less of it than before, or their owners.
+    /// Accounts whose balance decreased, or their owners.
     from: Vec<String>,
-    /// `true`: whoever holds the account has signed.
+    /// `true` if the owner of the account signed.
     is_signed: bool,
 }
 
-/// Coins that are looked for.
-pub(super) struct Coins<'a> {
+/// Coins whose payments are read.
+pub(super) struct ListedCoins<'a> {
     pub native: &'static Asset,
     /// Mints of the listed tokens.
     pub mints: &'a [(String, &'static Asset)],
 }
 
-/// Tokens of an account before and behind a transaction.
+/// Token balances of an account before and after a transaction.
 #[derive(Default)]
-struct Tokens<'a> {
+struct TokenChange<'a> {
     before: Option<(&'a TokenBalance, u64)>,
     behind: Option<(&'a TokenBalance, u64)>,
 }
 
-impl Tokens<'_> {
+impl TokenChange<'_> {
     fn known(&self) -> Option<&TokenBalance> {
         let known = self.behind.or(self.before);
         known.map(|(balance, _)| balance)
     }
 
-    /// Amounts before and behind; what is not told is nothing.
+    /// Returns the amounts before and after, with 0 for a missing balance.
     fn amounts(&self) -> (u64, u64) {
         let amount = |of: Option<(_, u64)>| of.map_or(0, |(_, amount)| amount);
         (amount(self.before), amount(self.behind))
     }
 }
 
-impl Carried {
-    /// Reads what came of the transaction of this signature.
-    pub(super) fn of(
-        answer: &TransactionAnswer,
+impl TransactionCredits {
+    /// Reads the result of the transaction with this signature.
+    pub(super) fn parse(
+        answer: &TransactionJson,
         signature: &str,
-        coins: &Coins<'_>,
-    ) -> Result<Carried, NodeError> {
+        coins: &ListedCoins<'_>,
+    ) -> Result<TransactionCredits, NodeError> {
         if answer.transaction.signatures.first().map(String::as_str) != Some(signature) {
             return Err(lied("it answers another transaction"));
         }
@@ -99,7 +99,7 @@ impl Carried {
         if is_done {
             let tokens = tokens(meta, keys.len())?;
             for one in paid.iter().filter(|one| one.behind > one.before) {
-                // What lies in an account of tokens is its rent.
+                // Lamports in a token account are its rent.
                 if !tokens.contains_key(&one.place) {
                     credits.push(Credit {
                         position: place(one.place)?,
@@ -124,7 +124,7 @@ impl Carried {
                 )?);
             }
         }
-        Ok(Carried {
+        Ok(TransactionCredits {
             slot: answer.slot,
             is_done,
             senders,
@@ -132,7 +132,7 @@ impl Carried {
         })
     }
 
-    /// Payments to these accounts that their owners did not sign, by position.
+    /// Returns the payments to these accounts that their owners did not sign, by position.
     pub(super) fn received(
         &self,
         signature: &str,
@@ -140,11 +140,11 @@ impl Carried {
     ) -> Result<Vec<Received>, NodeError> {
         let mut received = Vec::new();
         for credit in &self.credits {
-            let Some(named) = accounts.of(&credit.account) else {
+            let Some(named) = accounts.get(&credit.account) else {
                 continue;
             };
             let counts = match (named.asset, &credit.holder) {
-                // Lamports or tokens that came to the named account itself.
+                // Lamports or tokens sent to the account itself.
                 (None, _) => true,
                 (Some(asset), holder) if asset == credit.asset => match holder {
                     Some(holder) => *holder == named.owner,
@@ -169,8 +169,8 @@ impl Carried {
     }
 }
 
-/// Lamports of an account before and behind a transaction, its fee apart.
-struct Lamports<'a> {
+/// Lamports of an account before and after a transaction, and its fee.
+struct LamportChange<'a> {
     place: usize,
     key: &'a String,
     before: u64,
@@ -178,16 +178,16 @@ struct Lamports<'a> {
     fee: u64,
 }
 
-impl Lamports<'_> {
+impl LamportChange<'_> {
     fn is_less(&self) -> bool {
         self.behind.saturating_add(self.fee) < self.before
     }
 }
 
-fn lamports<'a>(keys: &[&'a String], meta: &Meta) -> Vec<Lamports<'a>> {
+fn lamports<'a>(keys: &[&'a String], meta: &Meta) -> Vec<LamportChange<'a>> {
     let balances = meta.pre_balances.iter().zip(&meta.post_balances);
     let each = keys.iter().zip(balances).enumerate();
-    let each = each.map(|(place, (key, (before, behind)))| Lamports {
+    let each = each.map(|(place, (key, (before, behind)))| LamportChange {
         place,
         key,
         before: *before,
@@ -197,8 +197,8 @@ fn lamports<'a>(keys: &[&'a String], meta: &Meta) -> Vec<Lamports<'a>> {
     each.collect()
 }
 
-/// The accounts of a transaction: those in it, and those that tables name.
-fn keys<'a>(answer: &'a TransactionAnswer, meta: &'a Meta) -> Result<Vec<&'a String>, NodeError> {
+/// Returns the accounts of a transaction, including those from lookup tables.
+fn keys<'a>(answer: &'a TransactionJson, meta: &'a Meta) -> Result<Vec<&'a String>, NodeError> {
     let mut keys: Vec<&String> = answer.transaction.message.account_keys.iter().collect();
     if let Some(loaded) = &meta.loaded_addresses {
         keys.extend(loaded.writable.iter().chain(&loaded.readonly));
@@ -210,13 +210,13 @@ fn keys<'a>(answer: &'a TransactionAnswer, meta: &'a Meta) -> Result<Vec<&'a Str
     Ok(keys)
 }
 
-/// Accounts of tokens, by place.
-fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, Tokens<'_>>, NodeError> {
+/// Returns the token balances, by account index.
+fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange<'_>>, NodeError> {
     let (Some(before), Some(behind)) = (&meta.pre_token_balances, &meta.post_token_balances) else {
         let text = "it does not keep the balances of tokens";
         return Err(NodeError::Wrong(text.to_owned()));
     };
-    let mut tokens: BTreeMap<usize, Tokens<'_>> = BTreeMap::new();
+    let mut tokens: BTreeMap<usize, TokenChange<'_>> = BTreeMap::new();
     for (balance, is_behind) in before
         .iter()
         .map(|one| (one, false))
@@ -242,11 +242,11 @@ fn tokens(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, Tokens<'_>>, NodeE
     Ok(tokens)
 }
 
-/// The credit of an account of tokens, where it has more than before.
+/// Returns the credit of a token account, if its balance increased.
 fn token_credit(
     (at, account): (usize, &str),
-    of_account: &Tokens<'_>,
-    (all, coins): (&BTreeMap<usize, Tokens<'_>>, &Coins<'_>),
+    of_account: &TokenChange<'_>,
+    (all, coins): (&BTreeMap<usize, TokenChange<'_>>, &ListedCoins<'_>),
     signers: &[&String],
 ) -> Result<Option<Credit>, NodeError> {
     let (before, behind) = of_account.amounts();
@@ -279,7 +279,7 @@ fn token_credit(
     }))
 }
 
-/// Those of these that have less, each once.
+/// Returns the keys whose balance decreased, without duplicates.
 fn less<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
     let mut less: Vec<String> = Vec::new();
     for (_, key) in of.filter(|(is_less, _)| *is_less) {

@@ -1,11 +1,11 @@
-//! Histories of accounts: which transactions name them, as far as that was asked.
+//! Histories of accounts: the transactions that contain them.
 //!
-//! A history is asked for where an account has changed since the last look. An equal balance may hide a payment that was
-//! sent on meanwhile, so it is also asked for at the first look, again after some hours, and where something is not final.
+//! A history is read when its account changed since the last poll. Equal balances may hide a payment that was
+//! forwarded, so it is also read at the first poll, every few hours, and while a transaction is not final.
 
 use super::accounts::{AccountState, NamedAccount};
-use super::answers::{Commitment, SignatureAnswer};
-use super::slots::{MARGIN, moment};
+use super::answers::{Commitment, SignatureInfo};
+use super::slots::{MARGIN, unix_time};
 use super::{Solana, lied};
 use crate::chain::NodeError;
 use crate::domain::address::is_signature;
@@ -13,61 +13,60 @@ use crate::domain::time::{HOUR_MS, Time};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A transaction: its slot and its signature.
-pub(super) type Entry = (u32, String);
+/// Slot and signature of a transaction.
+pub(super) type SlotSignature = (u32, String);
 
-/// Transactions in one answer, the most that nodes give.
+/// Transactions in one page, the most that nodes return.
 const PAGE: usize = 1000;
-/// More pages than a history can have between two looks.
+/// More pages than a history can have between two polls.
 const PAGES_MAX: usize = 1000;
-/// Histories that are asked for in one step.
+/// Histories read in one step.
 pub(super) const HISTORIES_MAX: usize = 300;
-/// Time after which the history of an account is asked for though it has not changed.
+/// Time after which a history is read again without a change.
 const AGAIN_MS: i64 = 6 * HOUR_MS;
-/// Slots below what is final from which on the history of an address begins that is asked about once a day: those of more
-/// than two days.
+/// Slots below the final one at which the history of a daily account begins: more than two days.
 const DAILY: u32 = 500_000;
-/// How often the history of an account is asked for that has changed by no transaction.
+/// Most reads of a history for a change without a new transaction.
 const MISSES_MAX: u8 = 10;
 
-/// What is known of an account's history.
+/// Progress of reading one account's history.
 #[derive(Debug)]
-struct History {
-    /// Slots from here on were asked for.
+struct AccountHistory {
+    /// Lowest slot that was read.
     low: u32,
-    /// Up to here.
+    /// Highest slot that was read.
     listed_to: Option<u32>,
-    /// Time of the newest block at that moment.
+    /// Time of the newest block at the last read.
     listed_at: Time,
-    /// State at the last look.
+    /// State at the last poll.
     state: Option<AccountState>,
     misses: u8,
 }
 
-/// Reason to ask for a history.
+/// Reason to read a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
+enum ReadReason {
     No,
-    /// It was not asked for so far down.
+    /// It was not read down to the wanted slot.
     New,
-    /// The account has changed since the last look.
+    /// The account changed since the last poll.
     Changed,
-    /// Something in it is not final.
+    /// A transaction in it is not final.
     Open,
-    /// It was not asked for during some hours.
+    /// It was not read for some hours.
     Old,
 }
 
-impl Due {
-    /// Returns `true` if an account that is not there and never was needs no question.
-    fn may_be_left_out(self) -> bool {
-        matches!(self, Due::New | Due::Old)
+impl ReadReason {
+    /// Returns `true` if an account that never existed may be skipped.
+    fn may_skip_absent(self) -> bool {
+        matches!(self, ReadReason::New | ReadReason::Old)
     }
 }
 
-impl History {
-    fn new(low: u32, now: Time) -> History {
-        History {
+impl AccountHistory {
+    fn new(low: u32, now: Time) -> AccountHistory {
+        AccountHistory {
             low,
             listed_to: None,
             listed_at: now,
@@ -76,17 +75,23 @@ impl History {
         }
     }
 
-    fn due(&self, state: &AccountState, now: Time, look: &Look<'_>, account: &str) -> Due {
+    fn due(
+        &self,
+        state: &AccountState,
+        now: Time,
+        look: &PollScope<'_>,
+        account: &str,
+    ) -> ReadReason {
         if self.listed_to.is_none() || look.from.is_some_and(|from| from < self.low) {
-            Due::New
+            ReadReason::New
         } else if self.state.as_ref().is_some_and(|before| before != state) {
-            Due::Changed
+            ReadReason::Changed
         } else if look.open.contains(account) {
-            Due::Open
+            ReadReason::Open
         } else if now.since_ms(self.listed_at) >= AGAIN_MS {
-            Due::Old
+            ReadReason::Old
         } else {
-            Due::No
+            ReadReason::No
         }
     }
 
@@ -98,62 +103,62 @@ impl History {
         self.misses = 0;
     }
 
-    /// Slot down to which it is asked for.
-    fn next_low(&self, due: Due, low: u32) -> u32 {
-        let before = self.listed_to.filter(|_| due != Due::New);
+    /// Returns the slot down to which to read.
+    fn next_low(&self, due: ReadReason, low: u32) -> u32 {
+        let before = self.listed_to.filter(|_| due != ReadReason::New);
         before.map_or(low, |to| to.saturating_sub(MARGIN))
     }
 }
 
-/// Histories at one commitment.
+/// Histories at one commitment level.
 #[derive(Debug, Default)]
-pub(super) struct Histories {
-    of: HashMap<String, History>,
-    /// Transactions that did what they should, by slot and signature: their times, and the accounts that they name.
-    pub found: BTreeMap<Entry, Named>,
-    /// Accounts without a history, of those that are asked about in every step.
+pub(super) struct AccountHistories {
+    of: HashMap<String, AccountHistory>,
+    /// Successful transactions by slot and signature, with their times and accounts.
+    pub found: BTreeMap<SlotSignature, NamedTransaction>,
+    /// Number of frequently polled accounts whose history was not read yet.
     pub pending: usize,
 }
 
-/// A transaction in the histories of accounts.
+/// Time and accounts of a transaction in the histories.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Named {
+pub(super) struct NamedTransaction {
     pub time: Option<Time>,
     pub accounts: Vec<String>,
 }
 
-/// A look at accounts.
-pub(super) struct Look<'a> {
+/// Parameters of a poll of accounts.
+pub(super) struct PollScope<'a> {
     pub commitment: Commitment,
-    /// Slot up to which the answers have to reach.
+    /// Slot up to which the responses must reach.
     pub to: u32,
-    /// Slot down to which histories have to reach; `None` for where the chain was read for good.
+    /// Slot down to which histories are read; `None` for the end of the finalized part.
     pub from: Option<u32>,
-    /// Accounts whose histories are asked for in any case.
+    /// Accounts whose histories are read in any case.
     pub open: &'a HashSet<String>,
 }
 
-/// Outcome of asking for a history.
-struct Listed {
-    /// `true`: there is a transaction in it.
+/// Outcome of reading a history.
+struct HistoryOutcome {
+    /// `true` if it has a transaction.
     has_any: bool,
-    /// `true`: one of them is new.
+    /// `true` if a transaction is new.
     has_news: bool,
 }
 
-impl Histories {
-    /// Forgets what was told and is final, and that it was asked for.
-    pub(super) fn forget(&mut self, complete: u32, is_told: impl Fn(&str, u32) -> bool) {
+impl AccountHistories {
+    /// Removes final transactions that were returned, and raises the lowest slots.
+    pub(super) fn forget(&mut self, complete: u32, is_returned: impl Fn(&str, u32) -> bool) {
         let low = complete.saturating_sub(MARGIN);
         self.found
-            .retain(|(slot, signature), _| *slot > low || !is_told(signature, *slot));
+            .retain(|(slot, signature), _| *slot > low || !is_returned(signature, *slot));
         for history in self.of.values_mut() {
             history.low = history.low.max(low);
         }
     }
 
-    /// Forgets a transaction, and has the histories that named it asked for again.
-    pub(super) fn doubt(&mut self, key: Entry) {
+    /// Removes a transaction, and marks the histories that contain it for a reload.
+    pub(super) fn invalidate(&mut self, key: SlotSignature) {
         let named = self.found.remove(&key).unwrap_or_default();
         for account in &named.accounts {
             if let Some(history) = self.of.get_mut(account) {
@@ -164,7 +169,7 @@ impl Histories {
     }
 
     /// Returns the transactions of these slots.
-    pub(super) fn between(&self, from: u32, to: u32) -> Vec<Entry> {
+    pub(super) fn between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
         let low = (from, String::new());
         let found = self.found.range(low..).map(|(key, _)| key);
         found.take_while(|(slot, _)| *slot <= to).cloned().collect()
@@ -172,30 +177,30 @@ impl Histories {
 }
 
 impl Solana {
-    /// Looks at accounts, and asks for the histories of those that may have new transactions.
-    pub(super) fn look(
+    /// Polls accounts, and reads the histories that may have new transactions.
+    pub(super) fn poll(
         &mut self,
-        histories: &mut Histories,
+        histories: &mut AccountHistories,
         accounts: &[NamedAccount],
-        look: &Look<'_>,
+        look: &PollScope<'_>,
     ) -> Result<(), NodeError> {
         let states = self.states(accounts, look.commitment, look.to)?;
         let looked: Vec<(&NamedAccount, AccountState)> = accounts.iter().zip(states).collect();
         histories.pending = 0;
         for of_address in looked.chunk_by(|(one, _), (other, _)| one.owner == other.owner) {
-            self.look_at(histories, of_address, look)?;
+            self.poll_address(histories, of_address, look)?;
         }
         Ok(())
     }
 
-    /// [`Solana::look`] of the accounts of one address, its own first.
-    fn look_at(
+    /// [`Solana::poll`] for the accounts of one address, its own first.
+    fn poll_address(
         &mut self,
-        histories: &mut Histories,
+        histories: &mut AccountHistories,
         of_address: &[(&NamedAccount, AccountState)],
-        look: &Look<'_>,
+        look: &PollScope<'_>,
     ) -> Result<(), NodeError> {
-        // An account of tokens is made and closed by transactions that name its owner.
+        // A token account is created and closed by transactions that contain its owner.
         let mut own_has_any = None;
         for (account, state) in of_address {
             let (name, now) = (&account.account, self.head_time);
@@ -203,22 +208,22 @@ impl Solana {
                 .from
                 .unwrap_or_else(|| self.default_low(account.is_daily));
             let known = histories.of.entry(name.clone());
-            let history = known.or_insert_with(|| History::new(default, now));
+            let history = known.or_insert_with(|| AccountHistory::new(default, now));
             let due = history.due(state, now, look, name);
-            if due == Due::No {
+            if due == ReadReason::No {
                 history.state = Some(state.clone());
                 continue;
             }
             let low = look.from.map_or(history.low, |from| from.min(history.low));
-            if due.may_be_left_out() && state.is_none() && own_has_any == Some(false) {
-                // There is no such account, and nobody made or closed one.
+            if due.may_skip_absent() && state.is_none() && own_has_any == Some(false) {
+                // The account does not exist, and its owner has no transaction that could have closed it.
                 history.listed(low, look.to, now, state);
                 continue;
             }
             let next_low = history.next_low(due, low);
             let listed = match self.histories_left {
                 0 => None,
-                _ => self.list_in_turn(histories, name, next_low, look)?,
+                _ => self.list_within_limit(histories, name, next_low, look)?,
             };
             let Some(history) = histories.of.get_mut(name) else {
                 continue;
@@ -226,14 +231,14 @@ impl Solana {
             let Some(listed) = listed else {
                 histories.pending = histories
                     .pending
-                    .saturating_add(usize::from(due == Due::New));
+                    .saturating_add(usize::from(due == ReadReason::New));
                 continue;
             };
             if account.asset.is_none() {
                 own_has_any = Some(listed.has_any);
             }
-            if due == Due::Changed && !listed.has_news && history.misses < MISSES_MAX {
-                // A node that has not come so far has told of none: it is asked again.
+            if due == ReadReason::Changed && !listed.has_news && history.misses < MISSES_MAX {
+                // A node that lags behind may not have the transaction. The history is read again.
                 history.misses = history.misses.saturating_add(1);
                 continue;
             }
@@ -242,14 +247,14 @@ impl Solana {
         Ok(())
     }
 
-    /// Asks for a history; `None` where the node lets no more be asked for in this step.
-    fn list_in_turn(
+    /// Reads a history; `None` if the limit of this step is reached.
+    fn list_within_limit(
         &mut self,
-        histories: &mut Histories,
+        histories: &mut AccountHistories,
         account: &str,
         low: u32,
-        look: &Look<'_>,
-    ) -> Result<Option<Listed>, NodeError> {
+        look: &PollScope<'_>,
+    ) -> Result<Option<HistoryOutcome>, NodeError> {
         match self.list(histories, account, low, look) {
             Err(NodeError::Limited(_)) if self.histories_left < HISTORIES_MAX => {
                 self.histories_left = 0;
@@ -262,21 +267,21 @@ impl Solana {
         }
     }
 
-    /// Slot from which on the history of an account begins.
+    /// Returns the slot from which the history of an account is read.
     fn default_low(&self, is_daily: bool) -> u32 {
         let complete = self.step.complete.unwrap_or(0);
         complete.saturating_sub(if is_daily { DAILY } else { MARGIN })
     }
 
-    /// Asks for the transactions that name an account, down to a slot, and notes them.
+    /// Reads the transactions of an account down to a slot, and stores them.
     fn list(
         &mut self,
-        histories: &mut Histories,
+        histories: &mut AccountHistories,
         account: &str,
         low: u32,
-        look: &Look<'_>,
-    ) -> Result<Listed, NodeError> {
-        let mut listed = Listed {
+        look: &PollScope<'_>,
+    ) -> Result<HistoryOutcome, NodeError> {
+        let mut listed = HistoryOutcome {
             has_any: false,
             has_news: false,
         };
@@ -289,20 +294,20 @@ impl Solana {
                 config.insert("before".to_owned(), before.as_str().into());
             }
             let params = json!([account, config]);
-            let page: Vec<SignatureAnswer> = self.ask("getSignaturesForAddress", &params)?;
+            let page: Vec<SignatureInfo> = self.ask("getSignaturesForAddress", &params)?;
             if page.len() > PAGE || page.iter().any(|one| !is_signature(&one.signature)) {
                 return Err(lied("it answers with a history that is none"));
             }
             let lowest = page.iter().map(|one| one.slot).min();
             for one in page.iter().filter(|one| one.slot >= low) {
                 listed.has_any = true;
-                listed.has_news |= note(histories, account, one)?;
+                listed.has_news |= record(histories, account, one)?;
             }
             let is_last = page.len() < PAGE || lowest.is_none_or(|lowest| lowest < low);
             if is_last {
                 return Ok(listed);
             }
-            // Inside a slot the order may be another one next time: the lowest is asked for as a whole.
+            // The order inside a slot may differ in the next response, so the lowest slot is read again in full.
             let higher = page.iter().rev().find(|one| Some(one.slot) > lowest);
             let next = higher.or(page.last()).map(|one| one.signature.clone());
             if next == before {
@@ -314,11 +319,11 @@ impl Solana {
     }
 }
 
-/// Notes a transaction of an account; `true` where it was not known. One that failed moved nothing.
-fn note(
-    histories: &mut Histories,
+/// Stores a transaction of an account; `true` if it is new. A failed one moved nothing, and is not stored.
+fn record(
+    histories: &mut AccountHistories,
     account: &str,
-    one: &SignatureAnswer,
+    one: &SignatureInfo,
 ) -> Result<bool, NodeError> {
     let newest = histories
         .of
@@ -328,7 +333,7 @@ fn note(
     if one.err.is_some() {
         return Ok(is_later);
     }
-    let time = one.block_time.map(moment).transpose()?;
+    let time = one.block_time.map(unix_time).transpose()?;
     let key = (one.slot, one.signature.clone());
     let is_new = !histories.found.contains_key(&key);
     let named = histories.found.entry(key).or_default();

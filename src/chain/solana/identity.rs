@@ -1,7 +1,7 @@
-//! Identity of a node: its network, and the mints of the listed tokens there.
+//! Network of a node, and the mints of the listed tokens there.
 
 use super::Solana;
-use super::answers::{AccountAnswer, Commitment, InContext};
+use super::answers::{AccountJson, Commitment, InContext};
 use crate::chain::NodeError;
 use crate::chain::tokens::contracts_on;
 use crate::domain::address::TOKEN_PROGRAM;
@@ -9,8 +9,8 @@ use crate::domain::asset::{Asset, Chain};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
 
-/// First blocks and their networks (<https://docs.anza.xyz/clusters/available>).
-const FIRST_BLOCKS: [(&str, &str); 3] = [
+/// Genesis hashes and their networks (<https://docs.anza.xyz/clusters/available>).
+const GENESIS_HASHES: [(&str, &str); 3] = [
     (
         "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
         "mainnet-beta",
@@ -18,13 +18,13 @@ const FIRST_BLOCKS: [(&str, &str); 3] = [
     ("4uhcVJyU9pJkvQyUS88uRDiswHScSCkY3XQawwTJpEhb", "testnet"),
     ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrfBG", "devnet"),
 ];
-/// Network of any other first block: each local validator makes its own.
+/// Network of any other genesis hash: each local validator makes its own.
 const LOCAL: &str = "localnet";
 
-/// Place of the decimals in the data of a mint.
+/// Offset of the decimals in the data of a mint.
 const DECIMALS_AT: usize = 44;
 
-/// Facts about the node that is asked. A request that fails makes them doubtful: another node may answer next.
+/// Network and mints of the node. Outdated after a failed request: another node may answer next.
 #[derive(Clone)]
 pub(super) struct Identity {
     epoch: u64,
@@ -34,15 +34,15 @@ pub(super) struct Identity {
 }
 
 impl Solana {
-    /// Makes sure that the node is of the network that it was of.
-    pub(super) fn identified(&mut self) -> Result<Identity, NodeError> {
+    /// Returns the identity. After a failure, requests it again and rejects another network.
+    pub(super) fn verify_identity(&mut self) -> Result<Identity, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.identity {
             Some(known) if known.epoch == epoch => return Ok(known.clone()),
             Some(known) => Some(known.network),
             None => None,
         };
-        let identity = self.identify()?;
+        let identity = self.fetch_identity()?;
         let now = identity.network;
         if let Some(before) = before.filter(|before| *before != now) {
             self.rpc.distrust();
@@ -54,10 +54,10 @@ impl Solana {
         Ok(identity)
     }
 
-    /// Asks for the first block, from which network and mints follow.
-    fn identify(&mut self) -> Result<Identity, NodeError> {
+    /// Requests the genesis hash and looks up the mints of its network.
+    fn fetch_identity(&mut self) -> Result<Identity, NodeError> {
         let first: String = self.ask("getGenesisHash", &json!([]))?;
-        let mut networks = FIRST_BLOCKS.iter();
+        let mut networks = GENESIS_HASHES.iter();
         let network = networks.find(|(of, _)| *of == first);
         let network = network.map_or(LOCAL, |(_, network)| *network);
         let mints = contracts_on(Chain::Solana, network, &self.overridden)?;
@@ -69,7 +69,7 @@ impl Solana {
         })
     }
 
-    /// Refuses a mint that a setting names, and that is none of the token program or counts in other units.
+    /// Rejects a mint from the settings if another program owns it, or its decimals differ.
     fn check_mints(&mut self, mints: &[(String, &'static Asset)]) -> Result<(), NodeError> {
         let overridden = &self.overridden;
         let named = mints
@@ -84,7 +84,7 @@ impl Solana {
             "commitment": Commitment::Confirmed, "encoding": "base64",
             "dataSlice": { "offset": DECIMALS_AT, "length": 1 },
         }]);
-        let answer: InContext<Vec<Option<AccountAnswer>>> =
+        let answer: InContext<Vec<Option<AccountJson>>> =
             self.ask("getMultipleAccounts", &params)?;
         let mut answers = answer.value.into_iter();
         for (mint, asset) in named {
@@ -112,14 +112,14 @@ impl Solana {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIRST_BLOCKS, LOCAL};
+    use super::{GENESIS_HASHES, LOCAL};
     use crate::domain::asset::Chain;
 
     #[test]
     fn each_network_of_the_chain_is_one_that_a_node_can_be_of() {
         let (main, tests) = Chain::Solana.row().networks;
         let mut named: Vec<&str> = std::iter::once(main).chain(tests.iter().copied()).collect();
-        let mut known: Vec<&str> = FIRST_BLOCKS.iter().map(|(_, network)| *network).collect();
+        let mut known: Vec<&str> = GENESIS_HASHES.iter().map(|(_, network)| *network).collect();
         known.push(LOCAL);
         named.sort_unstable();
         known.sort_unstable();

@@ -1,9 +1,10 @@
-//! Nodes of Solana, asked by their JSON-RPC about addresses by name: SOL, and the listed tokens of the token program.
+//! Client of a Solana node over JSON-RPC, for SOL and the listed tokens. It polls accounts and does not read whole
+//! blocks.
 //!
-//! Heights are slots, of which some have no block. Invariant: an answer counts only where it is of a slot not below the one
-//! that it was asked for, and payments only as the balances that a transaction changed.
+//! Heights are slots, and some slots have no block. Invariant: a response counts only if its slot is not below the
+//! requested one. Payments come only from balance changes of a transaction.
 //!
-//! Cost in requests: a poll 4, and one for each hundred accounts; what has become final 3, and the same again.
+//! Cost in requests: 4 for a poll, and 1 for each hundred accounts. Each final range costs 3, and the same again.
 
 mod accounts;
 mod answers;
@@ -24,60 +25,60 @@ use crate::domain::following::Known;
 use crate::domain::observation::{Block, Spent};
 use crate::domain::time::Time;
 use answers::Commitment;
-use credits::Carried;
-use histories::{Entry, HISTORIES_MAX, Histories};
+use credits::TransactionCredits;
+use histories::{AccountHistories, HISTORIES_MAX, SlotSignature};
 use identity::Identity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use slots::Header;
+use slots::SlotHeader;
 use std::collections::HashMap;
-use step::StepState;
+use step::StepContext;
 
-/// Slots by which what is final grows at once while nothing waits for it: those of some minutes.
+/// Slots by which the final height advances at once while nothing waits for it: a few minutes.
 const FINAL_STEP: u32 = 600;
 /// The same while a transfer waits for it.
 const SENT_STEP: u32 = 20;
-/// The most transactions that are known to have been told of. What is told twice is written once.
-const TOLD_MAX: usize = 200_000;
-/// Code of a node that has not come as far as was asked for.
+/// Most remembered transactions that were returned. One that is returned twice is stored once.
+const RETURNED_MAX: usize = 200_000;
+/// Error code of a node that has not reached the requested slot.
 const MIN_CONTEXT_SLOT: i64 = -32016;
-/// A node of Solana.
+/// A client of a Solana node.
 pub struct Solana {
     rpc: Rpc,
-    /// From the settings.
+    /// Mints from the settings, by coin.
     overridden: Tokens,
-    /// The chain's own coin.
+    /// Native coin of the chain.
     native: &'static Asset,
     identity: Option<Identity>,
     /// Slot and time of the newest block.
     head_slot: u32,
     head_time: Time,
-    /// The highest final slot that it told of, and the one that was told on.
+    /// Highest final slot that the node returned, and the one passed on.
     finalized_seen: u32,
     finalized: Option<u32>,
     /// Accounts in one request.
-    at_once: usize,
-    /// Accounts of tokens, by owner.
+    accounts_per_request: usize,
+    /// Token accounts, by owner.
     derived: HashMap<String, Vec<String>>,
-    /// Histories at the head, and of what is final.
-    head: Histories,
-    finals: Histories,
-    /// Histories that this step may still ask for.
+    /// Histories of confirmed and of finalized transactions.
+    head: AccountHistories,
+    finals: AccountHistories,
+    /// Histories that this step may still read.
     histories_left: usize,
-    /// Blocks that this step asked for.
-    headers: HashMap<(u32, Commitment), Header>,
-    /// Transactions that were read since the last step that was taken.
-    carried: HashMap<(String, Commitment), Carried>,
-    /// Slots of the transactions that were told of: what the file has.
-    told: HashMap<String, u32>,
-    /// The same of the present step.
-    telling: Vec<Entry>,
-    step: StepState,
+    /// Block headers read in this step.
+    headers: HashMap<(u32, Commitment), SlotHeader>,
+    /// Transactions read since the last completed step.
+    carried: HashMap<(String, Commitment), TransactionCredits>,
+    /// Slots of the transactions that the database already has, by signature.
+    returned: HashMap<String, u32>,
+    /// Transactions returned in the current step.
+    pending_returned: Vec<SlotSignature>,
+    step: StepContext,
 }
 
 impl Solana {
-    /// Returns a node at the url of this client; `None` where the chain has no coin. `overridden` is for test networks only.
+    /// Creates a client; `None` if Coffer lists no coin of the chain. `overridden` is for test networks only.
     pub fn new(rpc: Rpc, overridden: Tokens) -> Option<Solana> {
         let is_native =
             |asset: &&Asset| asset.chain == Chain::Solana && asset.kind == AssetKind::Native;
@@ -90,20 +91,20 @@ impl Solana {
             head_time: Time(0),
             finalized_seen: 0,
             finalized: None,
-            at_once: accounts::AT_ONCE,
+            accounts_per_request: accounts::ACCOUNTS_PER_REQUEST,
             derived: HashMap::new(),
-            head: Histories::default(),
-            finals: Histories::default(),
+            head: AccountHistories::default(),
+            finals: AccountHistories::default(),
             histories_left: HISTORIES_MAX,
             headers: HashMap::new(),
             carried: HashMap::new(),
-            told: HashMap::new(),
-            telling: Vec::new(),
-            step: StepState::default(),
+            returned: HashMap::new(),
+            pending_returned: Vec::new(),
+            step: StepContext::default(),
         })
     }
 
-    /// Asks a method that may refuse.
+    /// Calls a method that may return an error.
     fn try_ask<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -127,13 +128,13 @@ impl Solana {
     }
 
     fn read_head(&mut self) -> Result<Head, NodeError> {
-        self.identified()?;
+        self.verify_identity()?;
         self.headers.clear();
         let of = |commitment| json!([{ "commitment": commitment }]);
         let slot: u32 = self.ask("getSlot", &of(Commitment::Confirmed))?;
         let header = self.block(slot, Commitment::Confirmed)?;
         let finalized: u32 = self.ask("getSlot", &of(Commitment::Finalized))?;
-        // Two nodes behind one url may answer: what was final for one, is so for the other a moment later.
+        // Two nodes behind one url may answer. A slot that is final on one will soon be final on the other.
         self.finalized_seen = self.finalized_seen.max(finalized);
         let finalized = self.finalized_seen.min(slot);
         if self.is_final_due(finalized) {
@@ -145,13 +146,12 @@ impl Solana {
             block: header.block,
             time: header.time,
             is_complete: true,
-            // As long as some histories were not asked for, no range can be read for good.
+            // No range is complete while some histories were not read.
             finalized: self.finalized.filter(|_| self.finals.pending == 0),
         })
     }
 
-    /// Returns `true` if it is time to read again what is final by now: a payment or a transfer waits for that, or it was not
-    /// read for some minutes.
+    /// Returns `true` if the final height should advance: a payment or a transfer waits for it, or some minutes passed.
     fn is_final_due(&self, finalized: u32) -> bool {
         let Some(before) = self.finalized else {
             return true;
@@ -166,18 +166,20 @@ impl Solana {
             || finalized > before && self.step.is_open_between(complete, finalized)
     }
 
-    /// Counts an answer that was read and cannot be believed as a failure. What was read of a branch that is no more is
-    /// forgotten.
-    fn judged<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
+    /// Counts a failure if the answer cannot be believed. Forgets transactions that may be of an abandoned branch.
+    fn settle<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         if let Err(NodeError::Lied(_) | NodeError::Behind) = &outcome {
             self.carried.clear();
         }
         self.rpc.distrust_if_lied(outcome)
     }
 
-    /// Returns a transaction in a block, with its block and the time of it.
-    fn located(&mut self, txid: &str) -> Result<Option<(Carried, Header)>, NodeError> {
-        self.identified()?;
+    /// Returns a transaction in a block, and the header of the block.
+    fn locate(
+        &mut self,
+        txid: &str,
+    ) -> Result<Option<(TransactionCredits, SlotHeader)>, NodeError> {
+        self.verify_identity()?;
         let Some(carried) = self.carried(txid, Commitment::Confirmed)? else {
             return Ok(None);
         };
@@ -186,7 +188,7 @@ impl Solana {
     }
 
     fn look_up(&mut self, txid: &str, watched: &dyn Watched) -> Result<Lookup, NodeError> {
-        let Some((carried, header)) = self.located(txid)? else {
+        let Some((carried, header)) = self.locate(txid)? else {
             return Ok(Lookup::Absent);
         };
         let accounts = self.accounts(watched)?;
@@ -209,42 +211,42 @@ impl Node for Solana {
     }
 
     fn begin_step(&mut self, known: &Known) {
-        self.step = StepState::of(known);
+        self.step = StepContext::new(known);
         self.headers.clear();
-        self.telling.clear();
+        self.pending_returned.clear();
         self.histories_left = HISTORIES_MAX;
         let complete = self.step.complete.unwrap_or(0);
-        let told = &self.told;
-        let is_told = |signature: &str, slot| told.get(signature) == Some(&slot);
-        self.head.forget(complete, is_told);
+        let told = &self.returned;
+        let is_returned = |signature: &str, slot| told.get(signature) == Some(&slot);
+        self.head.forget(complete, is_returned);
         if !self.step.has_rescan {
             self.finals.forget(complete, |_, _| true);
         }
     }
 
     fn taken(&mut self) {
-        if self.told.len() > TOLD_MAX {
-            self.told.clear();
+        if self.returned.len() > RETURNED_MAX {
+            self.returned.clear();
         }
-        let told = self.telling.drain(..);
-        self.told
+        let told = self.pending_returned.drain(..);
+        self.returned
             .extend(told.map(|(slot, signature)| (signature, slot)));
         self.carried.clear();
     }
 
     fn network(&mut self) -> Result<String, NodeError> {
-        let identity = self.identified();
-        Ok(self.judged(identity)?.network.to_owned())
+        let identity = self.verify_identity();
+        Ok(self.settle(identity)?.network.to_owned())
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
         let head = self.read_head();
-        self.judged(head)
+        self.settle(head)
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        let hash = self.identified().and_then(|_| self.hash_of(height));
-        self.judged(hash)
+        let hash = self.verify_identity().and_then(|_| self.hash_of(height));
+        self.settle(hash)
     }
 
     fn blocks(
@@ -254,29 +256,29 @@ impl Node for Solana {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
-        self.judged(blocks)
+        self.settle(blocks)
     }
 
     fn late(&mut self, to: &Block, watched: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.read_late(to, watched);
-        self.judged(late)
+        self.settle(late)
     }
 
-    /// Money on this chain is watched once it is in a block.
+    /// Payments on Solana are watched only once they are in a block.
     fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let located = self.located(txid);
-        let located = self.judged(located)?;
-        Ok(located.map(|(_, header)| header.block))
+        let locate = self.locate(txid);
+        let locate = self.settle(locate)?;
+        Ok(locate.map(|(_, header)| header.block))
     }
 
     fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
-        let located = self.located(txid);
-        let located = self.judged(located)?;
-        Ok(located.map(|(carried, header)| CarriedOut {
+        let locate = self.locate(txid);
+        let locate = self.settle(locate)?;
+        Ok(locate.map(|(carried, header)| CarriedOut {
             block: header.block,
             time: header.time,
             is_done: carried.is_done,
@@ -290,12 +292,12 @@ impl Node for Solana {
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         let found = self.look_up(txid, watched);
-        self.judged(found)
+        self.settle(found)
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        let time = self.identified().and_then(|_| self.time_of(height));
-        self.judged(time)
+        let time = self.verify_identity().and_then(|_| self.time_of(height));
+        self.settle(time)
     }
 
     fn requests(&self) -> u64 {

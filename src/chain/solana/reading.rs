@@ -1,11 +1,11 @@
-//! Money in ranges of slots: at the head, in what has become final, and in what is read again.
+//! Reads payments in ranges of slots: at the head, in finalized slots, and in slots of a rescan.
 
 use super::Solana;
 use super::accounts::{Accounts, NamedAccount};
-use super::answers::{Commitment, TransactionAnswer};
-use super::credits::{Carried, Coins};
-use super::histories::{Entry, Histories, Look};
-use super::slots::Header;
+use super::answers::{Commitment, TransactionJson};
+use super::credits::{ListedCoins, TransactionCredits};
+use super::histories::{AccountHistories, PollScope, SlotSignature};
+use super::slots::SlotHeader;
 use crate::chain::{BlockRead, NodeError, Received, Watched};
 use crate::domain::address::is_signature;
 use crate::domain::observation::Block;
@@ -13,52 +13,53 @@ use crate::domain::time::HOUR_MS;
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 
-/// Transactions that one range reads; those of its last slot are always read together.
+/// Transactions after which a range ends. Its last slot is always read in full.
 const TRANSACTIONS_MAX: usize = 100;
-/// Transactions of one answer that were not told of before.
+/// Most late transactions in one result.
 const LATE_MAX: usize = 50;
-/// Transactions that are kept.
+/// Most transactions in the cache.
 const KEPT_MAX: usize = 2_000;
-/// How much earlier than an address was given out a payment to it may be, by the clocks of a chain and of this machine.
+/// Milliseconds by which a payment may be earlier than the assignment of its address: the clocks of the chain and of
+/// this machine differ.
 const SINCE_MARGIN_MS: i64 = HOUR_MS;
 
-/// Part of a step that a range is read for.
+/// Purpose for which a range is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
-    /// Slots that were not read before.
+enum RangePurpose {
+    /// New slots.
     Head,
     /// Slots that have become final.
     Final,
-    /// Slots that a person wants read again.
-    Again,
-    /// The last of these, which are not final.
-    AgainAtHead,
+    /// Slots of a rescan that an operator requested.
+    Rescan,
+    /// The newest slots of a rescan, which are not final.
+    RescanAtHead,
 }
 
 impl Solana {
-    fn pass(&mut self, from: u32, to: u32) -> Pass {
+    fn pass(&mut self, from: u32, to: u32) -> RangePurpose {
         let is_final = to <= self.finalized_seen;
         let step = &mut self.step;
         let is_behind = |height: Option<u32>| height.is_none_or(|height| from > height);
         if step.is_stopped || !is_behind(step.complete) {
             return if is_final {
-                Pass::Again
+                RangePurpose::Rescan
             } else {
-                Pass::AgainAtHead
+                RangePurpose::RescanAtHead
             };
         }
         if is_behind(step.cursor) && !step.has_read_head {
             step.has_read_head = true;
-            return Pass::Head;
+            return RangePurpose::Head;
         }
         if is_final {
-            Pass::Final
+            RangePurpose::Final
         } else {
-            Pass::AgainAtHead
+            RangePurpose::RescanAtHead
         }
     }
 
-    /// [`Node::blocks`](crate::chain::Node::blocks): those with money, and the last one.
+    /// [`Node::blocks`](crate::chain::Node::blocks): blocks with payments, and the last block.
     pub(super) fn read_range(
         &mut self,
         from: u32,
@@ -71,17 +72,19 @@ impl Solana {
         let accounts = self.accounts(watched)?;
         let pass = self.pass(from, to);
         let commitment = match pass {
-            Pass::Head | Pass::AgainAtHead => Commitment::Confirmed,
-            Pass::Final | Pass::Again => Commitment::Finalized,
+            RangePurpose::Head | RangePurpose::RescanAtHead => Commitment::Confirmed,
+            RangePurpose::Final | RangePurpose::Rescan => Commitment::Finalized,
         };
         let last = self.last_block((from, to), commitment)?;
         let range = (from, last.block.height);
         let entries = match pass {
-            Pass::Head | Pass::AgainAtHead => {
+            RangePurpose::Head | RangePurpose::RescanAtHead => {
                 self.refresh_head(&accounts)?;
                 self.head.between(range.0, range.1)
             }
-            Pass::Final | Pass::Again => self.refresh_final(&accounts, range, pass)?,
+            RangePurpose::Final | RangePurpose::Rescan => {
+                self.refresh_final(&accounts, range, pass)?
+            }
         };
         let (entries, end) = cut(entries);
         let range = (from, end.unwrap_or(range.1));
@@ -92,27 +95,27 @@ impl Solana {
         };
         let read_to = blocks.last().map(|read| read.block.height);
         if read_to.is_none_or(|height| height < end.block.height) {
-            blocks.push(block_read(end, Vec::new()));
+            blocks.push(to_block_read(end, Vec::new()));
         }
-        if pass == Pass::Head {
-            self.telling.extend(told);
+        if pass == RangePurpose::Head {
+            self.pending_returned.extend(told);
         }
         Ok(blocks)
     }
 
-    /// Looks at the accounts that are asked about in every step, once in a step.
+    /// Polls the frequently polled accounts, once per step.
     fn refresh_head(&mut self, accounts: &Accounts) -> Result<(), NodeError> {
-        if self.step.has_looked {
+        if self.step.has_polled {
             return Ok(());
         }
         let every_step = accounts.filtered(false);
-        let looked = self.look_to(Commitment::Confirmed, &every_step, self.head_slot);
-        self.step.has_looked = looked.is_ok();
+        let looked = self.poll_to(Commitment::Confirmed, &every_step, self.head_slot);
+        self.step.has_polled = looked.is_ok();
         looked
     }
 
-    /// Looks at accounts, up to a slot, as far down as their histories are wanted.
-    fn look_to(
+    /// Polls accounts up to a slot, with the default range of histories.
+    fn poll_to(
         &mut self,
         commitment: Commitment,
         accounts: &[NamedAccount],
@@ -122,13 +125,13 @@ impl Solana {
             Commitment::Confirmed => std::mem::take(&mut self.head),
             Commitment::Finalized => std::mem::take(&mut self.finals),
         };
-        let look = Look {
+        let look = PollScope {
             commitment,
             to,
             from: None,
             open: &HashSet::new(),
         };
-        let looked = self.look(&mut histories, accounts, &look);
+        let looked = self.poll(&mut histories, accounts, &look);
         match commitment {
             Commitment::Confirmed => self.head = histories,
             Commitment::Finalized => self.finals = histories,
@@ -136,38 +139,38 @@ impl Solana {
         looked
     }
 
-    /// Looks at accounts for what is final, and returns the transactions of a range: those of the histories, and those that
-    /// are known.
+    /// Polls accounts at the finalized level. Returns the transactions of a range, from the histories and from the
+    /// database.
     fn refresh_final(
         &mut self,
         accounts: &Accounts,
         (from, to): (u32, u32),
-        pass: Pass,
-    ) -> Result<Vec<Entry>, NodeError> {
+        pass: RangePurpose,
+    ) -> Result<Vec<SlotSignature>, NodeError> {
         let known = self.step.known_between(from, to);
         let open = match pass {
-            // What was seen at the head has to be in the histories by now.
-            Pass::Final => self.head.between(from, to),
-            Pass::Head | Pass::Again | Pass::AgainAtHead => Vec::new(),
+            // Transactions seen at the head must be in the final histories by now.
+            RangePurpose::Final => self.head.between(from, to),
+            RangePurpose::Head | RangePurpose::Rescan | RangePurpose::RescanAtHead => Vec::new(),
         };
         let named = open.iter().filter_map(|key| self.head.found.get(key));
         let named: HashSet<String> = named.flat_map(|one| one.accounts.iter().cloned()).collect();
         let mut of_pass = accounts.filtered(false);
-        if pass == Pass::Again {
+        if pass == RangePurpose::Rescan {
             of_pass.extend(accounts.filtered(true));
         }
-        let look = Look {
+        let look = PollScope {
             commitment: Commitment::Finalized,
             to,
-            from: (pass == Pass::Again).then_some(from),
+            from: (pass == RangePurpose::Rescan).then_some(from),
             open: &named,
         };
         let mut finals = std::mem::take(&mut self.finals);
-        let looked = self.look(&mut finals, &of_pass, &look);
+        let looked = self.poll(&mut finals, &of_pass, &look);
         self.finals = finals;
         looked?;
         if self.finals.pending > 0 {
-            // It goes on with the next attempt.
+            // The next attempt continues.
             return Err(NodeError::Behind);
         }
         let mut entries = self.finals.between(from, to);
@@ -186,54 +189,54 @@ impl Solana {
         let accounts = self.accounts(watched)?;
         self.refresh_head(&accounts)?;
         let daily = accounts.filtered(true);
-        // While blocks are read again, all are asked about there.
+        // A rescan polls all accounts itself.
         if !daily.is_empty() && !self.step.has_rescan {
             let pending = self.head.pending;
-            self.look_to(Commitment::Confirmed, &daily, self.head_slot)?;
+            self.poll_to(Commitment::Confirmed, &daily, self.head_slot)?;
             self.head.pending = pending;
         }
         if self.finals.pending > 0 && !self.step.has_rescan {
             let to = self.step.complete.unwrap_or(0);
-            self.look_to(Commitment::Finalized, &accounts.filtered(false), to)?;
+            self.poll_to(Commitment::Finalized, &accounts.filtered(false), to)?;
         }
         let mut entries = Vec::new();
-        // The newest first: somebody may wait for it.
+        // The newest first, because a customer may be waiting for it.
         for key in self.head.between(0, to.height).into_iter().rev() {
             if entries.len() >= LATE_MAX {
                 break;
             }
-            if self.is_told(&key) {
+            if self.is_returned(&key) {
                 continue;
             }
-            match is_since(&self.head, &key, &accounts) {
+            match may_pay_since(&self.head, &key, &accounts) {
                 Some(true) => entries.push(key),
-                Some(false) => self.telling.push(key),
+                Some(false) => self.pending_returned.push(key),
                 None => {}
             }
         }
         let range = (0, to.height);
         let (blocks, told) = self.read(&entries, range, Commitment::Confirmed, &accounts)?;
-        self.telling.extend(told);
+        self.pending_returned.extend(told);
         Ok(blocks)
     }
 
-    /// Returns `true` if a transaction was told of in this slot.
-    fn is_told(&self, (slot, signature): &Entry) -> bool {
-        self.told.get(signature) == Some(slot)
+    /// Returns `true` if a transaction was returned in this slot.
+    fn is_returned(&self, (slot, signature): &SlotSignature) -> bool {
+        self.returned.get(signature) == Some(slot)
             || self
-                .telling
+                .pending_returned
                 .iter()
                 .any(|(at, told)| at == slot && told == signature)
     }
 
-    /// Returns the blocks in a range that have payments by these transactions, and where the transactions are.
+    /// Returns the blocks of a range with payments by these transactions, and the slots of the transactions.
     fn read(
         &mut self,
-        entries: &[Entry],
+        entries: &[SlotSignature],
         (from, to): (u32, u32),
         commitment: Commitment,
         accounts: &Accounts,
-    ) -> Result<(Vec<BlockRead>, Vec<Entry>), NodeError> {
+    ) -> Result<(Vec<BlockRead>, Vec<SlotSignature>), NodeError> {
         let mut received: BTreeMap<u32, Vec<Received>> = BTreeMap::new();
         let (mut told, mut seen) = (Vec::new(), HashSet::new());
         for (slot, signature) in entries {
@@ -249,12 +252,12 @@ impl Solana {
                 carried = self.carried(signature, commitment)?;
             }
             let Some(carried) = carried else {
-                self.is_gone(*slot, signature, commitment)?;
+                self.drop_missing(*slot, signature, commitment)?;
                 continue;
             };
             let is = carried.slot;
             if is != *slot {
-                self.moved(*slot, signature, is);
+                self.move_slot(*slot, signature, is);
             }
             if (from..=to).contains(&is) {
                 let of_it = carried.received(signature, accounts)?;
@@ -265,13 +268,13 @@ impl Solana {
         received.retain(|_, received| !received.is_empty());
         let mut blocks = Vec::with_capacity(received.len());
         for (slot, received) in received {
-            blocks.push(block_read(self.block(slot, commitment)?, received));
+            blocks.push(to_block_read(self.block(slot, commitment)?, received));
         }
         Ok((blocks, told))
     }
 
-    /// Notes that a transaction is in another slot than its account's history said.
-    fn moved(&mut self, from: u32, signature: &str, to: u32) {
+    /// Moves a transaction to another slot than the history of its account said.
+    fn move_slot(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {
                 histories.found.insert((to, signature.to_owned()), named);
@@ -279,8 +282,8 @@ impl Solana {
         }
     }
 
-    /// Forgets a transaction that is in no block, or is no more.
-    fn is_gone(
+    /// Removes a transaction that is not in a block, or no longer.
+    fn drop_missing(
         &mut self,
         slot: u32,
         signature: &str,
@@ -291,7 +294,7 @@ impl Solana {
             return Err(NodeError::Behind);
         }
         for histories in [&mut self.head, &mut self.finals] {
-            histories.doubt((slot, signature.to_owned()));
+            histories.invalidate((slot, signature.to_owned()));
         }
         if is_final {
             return Ok(());
@@ -300,12 +303,12 @@ impl Solana {
         Err(NodeError::Unreachable(text))
     }
 
-    /// Returns a transaction in a block of the chain, with what came of it; `None` where it is in none.
+    /// Returns the result of a transaction; `None` if it is not in a block of the chain.
     pub(super) fn carried(
         &mut self,
         signature: &str,
         commitment: Commitment,
-    ) -> Result<Option<Carried>, NodeError> {
+    ) -> Result<Option<TransactionCredits>, NodeError> {
         if !is_signature(signature) {
             return Ok(None);
         }
@@ -316,16 +319,16 @@ impl Solana {
         let params = json!([signature, {
             "commitment": commitment, "encoding": "json", "maxSupportedTransactionVersion": 0,
         }]);
-        let answer: Option<TransactionAnswer> = self.ask("getTransaction", &params)?;
+        let answer: Option<TransactionJson> = self.ask("getTransaction", &params)?;
         let Some(answer) = answer else {
             return Ok(None);
         };
-        let mints = self.identified()?.mints;
-        let coins = Coins {
+        let mints = self.verify_identity()?.mints;
+        let coins = ListedCoins {
             native: self.native,
             mints: &mints,
         };
-        let carried = Carried::of(&answer, signature, &coins)?;
+        let carried = TransactionCredits::parse(&answer, signature, &coins)?;
         if self.carried.len() >= KEPT_MAX {
             self.carried.clear();
         }
@@ -334,21 +337,25 @@ impl Solana {
     }
 }
 
-/// Returns `true` if somebody may have had an address that a transaction names when it came; `None` where none of them is
-/// asked about now.
-fn is_since(histories: &Histories, key: &Entry, accounts: &Accounts) -> Option<bool> {
+/// Returns `true` if a watched address may have been assigned before the transaction. `None` if it has no watched
+/// account now.
+fn may_pay_since(
+    histories: &AccountHistories,
+    key: &SlotSignature,
+    accounts: &Accounts,
+) -> Option<bool> {
     let named = histories.found.get(key)?;
     let of_accounts = named
         .accounts
         .iter()
-        .filter_map(|account| accounts.of(account));
+        .filter_map(|account| accounts.get(account));
     let since = of_accounts.map(|account| account.since).min()?;
     let earliest = since.plus_ms(SINCE_MARGIN_MS.saturating_neg());
     Some(named.time.is_none_or(|time| time >= earliest))
 }
 
-/// Leaves out the slots behind so many transactions; the slot that is the last one then.
-fn cut(mut entries: Vec<Entry>) -> (Vec<Entry>, Option<u32>) {
+/// Cuts entries after [`TRANSACTIONS_MAX`] at the end of a slot. Returns the last slot if any were cut.
+fn cut(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
     let last = TRANSACTIONS_MAX
         .checked_sub(1)
         .and_then(|at| entries.get(at));
@@ -361,7 +368,7 @@ fn cut(mut entries: Vec<Entry>) -> (Vec<Entry>, Option<u32>) {
     (entries, end)
 }
 
-fn block_read(header: Header, received: Vec<Received>) -> BlockRead {
+fn to_block_read(header: SlotHeader, received: Vec<Received>) -> BlockRead {
     BlockRead {
         block: header.block,
         parent: header.parent,

@@ -1,8 +1,8 @@
-//! Slots and their blocks: what a node has at a slot, and which slots have blocks.
+//! Blocks by slot, and slots without a block.
 //!
-//! Invariant: a slot counts as empty for good only where the node says so of a slot that is final.
+//! Invariant: a slot counts as permanently empty only if the node says so of a final slot.
 
-use super::answers::{BlockAnswer, Commitment};
+use super::answers::{BlockHeaderJson, Commitment};
 use super::{Solana, lied, refused};
 use crate::chain::NodeError;
 use crate::chain::rpc::MethodError;
@@ -10,18 +10,18 @@ use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use serde_json::json;
 
-/// In place of the hash of a slot that never gets a block.
+/// Placeholder for the hash of a slot without a block.
 const SKIPPED: &str = "skipped";
-/// In place of the hash of a block that is older than those that the node keeps.
+/// Placeholder for the hash of a block that the node has deleted.
 const TOO_OLD: &str = "not kept";
 /// Slots by which two nodes behind one url may differ.
 pub(super) const MARGIN: u32 = 150;
-/// Slots below one among which the last block is looked for first.
+/// Slots below one in which the last block is searched first.
 const SEARCH: u32 = 64;
-/// Slots among which the next block is looked for: fewer than any outage left empty.
+/// Slots in which the next block is searched: more than any outage left empty.
 const NEXT_MAX: u32 = 5_000;
-/// Before this there was no block, in seconds since 1970: the main network began on 16 March 2020.
-const BEGAN: i64 = 1_584_316_800;
+/// Earliest time of a block, in Unix seconds: the main network started on 16 March 2020.
+const FIRST_BLOCK_TIME: i64 = 1_584_316_800;
 
 /// Codes of `rpc_custom_error` in <https://github.com/anza-xyz/agave>.
 const CLEANED_UP: i64 = -32001;
@@ -29,32 +29,32 @@ const NOT_AVAILABLE: i64 = -32004;
 const SLOT_SKIPPED: i64 = -32007;
 const LONG_TERM_SKIPPED: i64 = -32009;
 const NOT_YET: i64 = -32014;
-/// Code of a parameter that is refused.
+/// Error code for an invalid parameter.
 const INVALID_PARAMS: i64 = -32602;
 
-/// A block without its transactions.
+/// A block header.
 #[derive(Clone, Debug)]
-pub(super) struct Header {
+pub(super) struct SlotHeader {
     pub block: Block,
     pub parent: String,
     pub parent_height: u32,
     pub time: Time,
 }
 
-/// What a node has at a slot.
+/// State of a slot at the node.
 #[derive(Clone, Debug)]
 pub(super) enum SlotState {
-    Block(Header),
-    /// It says that there never will be a block.
+    Block(SlotHeader),
+    /// The node says that the slot will never have a block.
     Skipped,
-    /// It has none, and does not say why.
+    /// The node has no block, for an unknown reason.
     Missing,
-    /// It keeps blocks of later slots only.
+    /// The node has deleted the blocks up to this slot.
     TooOld,
 }
 
 impl Solana {
-    /// Returns what the node has at a slot; asked once in a step.
+    /// Returns the state of a slot. A block is cached for the step.
     pub(super) fn slot(
         &mut self,
         slot: u32,
@@ -67,7 +67,8 @@ impl Solana {
             "commitment": commitment, "encoding": "json", "transactionDetails": "none", "rewards": false,
             "maxSupportedTransactionVersion": 0,
         }]);
-        let answer: Result<Option<BlockAnswer>, MethodError> = self.try_ask("getBlock", &params)?;
+        let answer: Result<Option<BlockHeaderJson>, MethodError> =
+            self.try_ask("getBlock", &params)?;
         let answer = match answer {
             Ok(Some(answer)) => answer,
             Ok(None) => return Ok(SlotState::Missing),
@@ -88,7 +89,7 @@ impl Solana {
         Ok(SlotState::Block(header))
     }
 
-    fn header(&mut self, slot: u32, answer: BlockAnswer) -> Result<Header, NodeError> {
+    fn header(&mut self, slot: u32, answer: BlockHeaderJson) -> Result<SlotHeader, NodeError> {
         for hash in [&answer.blockhash, &answer.previous_blockhash] {
             let is_text = hash.bytes().all(|byte| byte.is_ascii_alphanumeric());
             if !is_text || !(32..=44).contains(&hash.len()) {
@@ -98,28 +99,35 @@ impl Solana {
         if answer.parent_slot > slot {
             return Err(lied("the parent of a block is of a later slot"));
         }
-        let seconds = match answer.block_time.filter(|seconds| *seconds >= BEGAN) {
+        let seconds = match answer
+            .block_time
+            .filter(|seconds| *seconds >= FIRST_BLOCK_TIME)
+        {
             Some(seconds) => Some(seconds),
-            // A block may have no time yet; and some nodes tell a wrong one here, and the right one there.
+            // A block may have no time yet. Some nodes return a wrong time here and the right one there.
             None => self.ask("getBlockTime", &json!([slot]))?,
         };
         let seconds: Option<i64> = seconds;
         let seconds = seconds.ok_or_else(|| {
             NodeError::Unreachable(format!("it does not tell the time of block {slot}"))
         })?;
-        Ok(Header {
+        Ok(SlotHeader {
             block: Block {
                 height: slot,
                 hash: answer.blockhash,
             },
             parent: answer.previous_blockhash,
             parent_height: answer.parent_slot,
-            time: moment(seconds)?,
+            time: unix_time(seconds)?,
         })
     }
 
-    /// Returns the block at a slot, where transactions of ours are.
-    pub(super) fn block(&mut self, slot: u32, commitment: Commitment) -> Result<Header, NodeError> {
+    /// Returns the header at a slot that must have a block.
+    pub(super) fn block(
+        &mut self,
+        slot: u32,
+        commitment: Commitment,
+    ) -> Result<SlotHeader, NodeError> {
         match self.slot(slot, commitment)? {
             SlotState::Block(header) => Ok(header),
             SlotState::Skipped | SlotState::Missing => Err(NodeError::Behind),
@@ -133,13 +141,13 @@ impl Solana {
         Ok(match self.slot(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => Some(header.block.hash),
             SlotState::Skipped => (slot <= finalized).then(|| SKIPPED.to_owned()),
-            // Another node behind the same url may just not have come so far.
+            // Another node behind the same url may lag behind.
             SlotState::Missing => {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())
             }
             SlotState::TooOld if self.step.has_read(slot) => return Err(too_old(slot)),
-            // What is read again from the oldest block on has none before it.
+            // A rescan from the oldest stored block has no block before it.
             SlotState::TooOld => Some(TOO_OLD.to_owned()),
         })
     }
@@ -149,7 +157,7 @@ impl Solana {
         &mut self,
         (from, to): (u32, u32),
         commitment: Commitment,
-    ) -> Result<Header, NodeError> {
+    ) -> Result<SlotHeader, NodeError> {
         if let SlotState::Block(header) = self.slot(to, commitment)? {
             return Ok(header);
         }
@@ -167,7 +175,7 @@ impl Solana {
         Err(NodeError::Behind)
     }
 
-    /// [`Node::time_at`](crate::chain::Node::time_at): of a slot without a block, the time of the next one.
+    /// [`Node::time_at`](crate::chain::Node::time_at). For a slot without a block, the time of the next block.
     pub(super) fn time_of(&mut self, slot: u32) -> Result<Option<Time>, NodeError> {
         match self.slot(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => return Ok(Some(header.time)),
@@ -194,8 +202,8 @@ fn too_old(slot: u32) -> NodeError {
     ))
 }
 
-/// A time that a node tells, in seconds since 1970.
-pub(super) fn moment(seconds: i64) -> Result<Time, NodeError> {
+/// Converts Unix seconds to a time.
+pub(super) fn unix_time(seconds: i64) -> Result<Time, NodeError> {
     let time = seconds.checked_mul(1000).map(Time);
     let time = time.filter(|time| (Time(0)..=Time::MAX).contains(time));
     time.ok_or_else(|| lied("a block is of no time that there is"))

@@ -1,39 +1,38 @@
-//! What the file knows when a step begins, as far as it decides what is asked.
+//! State of the database at the start of a step, as far as it affects requests.
 
-use super::histories::Entry;
+use super::histories::SlotSignature;
 use crate::domain::following::{Known, Open};
 
-/// State of a step.
 #[derive(Debug, Default)]
-pub(super) struct StepState {
-    /// Slot up to which the chain was read, and up to which it was read for good.
+pub(super) struct StepContext {
+    /// Highest slot read, and highest final slot read.
     pub cursor: Option<u32>,
     pub complete: Option<u32>,
-    /// Slots whose hashes the file has.
+    /// Slots whose block hashes are in the database.
     kept: Vec<u32>,
-    /// `true`: the chain is stopped, and read again from below.
+    /// `true` if the chain was stopped by a deep reorg and is read again from below.
     pub is_stopped: bool,
-    /// `true`: blocks are read again.
+    /// `true` during a rescan.
     pub has_rescan: bool,
-    /// `true`: a transfer waits for its transaction.
+    /// `true` if a transfer waits for its transaction.
     pub has_sent: bool,
-    /// Slots and signatures of what is known and not final, and of what is in the blocks that are read again.
-    open: Vec<Entry>,
-    again: Vec<Entry>,
-    /// `true`: the slots at the head were read in this step.
+    /// Transactions in the database that are not final, and those in the blocks of the rescan.
+    open: Vec<SlotSignature>,
+    again: Vec<SlotSignature>,
+    /// `true` if new slots were read in this step.
     pub has_read_head: bool,
-    /// `true`: the accounts were looked at for that.
-    pub has_looked: bool,
+    /// `true` if the accounts were polled for them.
+    pub has_polled: bool,
 }
 
-impl StepState {
-    pub(super) fn of(known: &Known) -> StepState {
+impl StepContext {
+    pub(super) fn new(known: &Known) -> StepContext {
         let places = |of: &[Open]| {
             let in_block = |one: &Open| Some((one.block.as_ref()?.height, one.txid.clone()));
             of.iter().filter_map(in_block).collect()
         };
         let rescan = known.rescan.as_ref();
-        StepState {
+        StepContext {
             cursor: known.cursor.as_ref().map(|cursor| cursor.block.height),
             complete: known.complete.as_ref().map(|complete| complete.height),
             kept: known.kept.iter().map(|block| block.height).collect(),
@@ -45,23 +44,23 @@ impl StepState {
                 .map(|rescan| places(&rescan.known))
                 .unwrap_or_default(),
             has_read_head: false,
-            has_looked: false,
+            has_polled: false,
         }
     }
 
-    /// Returns `true` if the file has the hash of the block at this slot.
+    /// Returns `true` if the database has the hash of the block at this slot.
     pub(super) fn has_read(&self, slot: u32) -> bool {
         self.cursor == Some(slot) || self.kept.contains(&slot)
     }
 
-    /// Returns `true` if something that is known is in the slots behind one, up to another.
+    /// Returns `true` if a transaction that is not final is above one slot, up to another.
     pub(super) fn is_open_between(&self, behind: u32, to: u32) -> bool {
         let mut open = self.open.iter();
         open.any(|(slot, _)| *slot > behind && *slot <= to)
     }
 
-    /// Returns the transactions that are known to be in these slots.
-    pub(super) fn known_between(&self, from: u32, to: u32) -> Vec<Entry> {
+    /// Returns the transactions in the database in these slots.
+    pub(super) fn known_between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
         let known = self.open.iter().chain(&self.again);
         let known = known.filter(|(slot, _)| (from..=to).contains(slot));
         known.cloned().collect()
