@@ -1,8 +1,8 @@
-//! What time it is: the only place that asks the system.
+//! The only place that reads the system clocks: wall clock, time since boot, stopwatches, and the adjustable time of a
+//! sandbox.
 //!
-//! What lives here: the wall clock, the time since the system was started, the sandbox's movable time, and
-//! stopwatches. What does not: how far the wall clock is believed (`steady`). What always holds: outside the
-//! sandbox the offset is zero, the clock never stops, and `now` does not follow a wall clock that jumps.
+//! Invariant: outside the sandbox the offset is zero, time never stops, and `now` does not follow jumps of the wall
+//! clock.
 
 mod steady;
 
@@ -15,26 +15,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steady::Steady;
 
-/// Stands for "not frozen".
+/// Value of `frozen_at` while time runs.
 const RUNNING: i64 = i64::MIN;
 
-/// Counts on while the system sleeps.
+/// Includes the time while the system is suspended.
 #[cfg(target_os = "linux")]
 const BOOT: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]
 const BOOT: ClockId = ClockId::Monotonic;
 
-/// Where the time comes from.
+/// Source of the time.
 #[derive(Clone, Debug, Default)]
 pub enum TimeSource {
-    /// The system.
+    /// System clocks.
     #[default]
     System,
-    /// A test.
+    /// Clocks of a test.
     Manual(Arc<ManualTime>),
 }
 
-/// A wall clock and a time since the start that stand still until a test moves them.
+/// A wall clock and a time since boot that change only when a test says so.
 #[derive(Debug)]
 pub struct ManualTime {
     wall_ms: AtomicI64,
@@ -42,7 +42,7 @@ pub struct ManualTime {
 }
 
 impl ManualTime {
-    /// A wall clock that shows this.
+    /// Creates clocks at this wall time.
     pub fn new(wall: Time) -> ManualTime {
         ManualTime {
             wall_ms: AtomicI64::new(wall.0),
@@ -50,20 +50,20 @@ impl ManualTime {
         }
     }
 
-    /// Time passes, by both clocks.
+    /// Advances both clocks.
     pub fn pass(&self, ms: i64) {
         self.boot_ms.fetch_add(ms, Ordering::SeqCst);
         self.jump(ms);
     }
 
-    /// Somebody sets the wall clock: forward, or where `ms` is less than nothing, back.
+    /// Changes the wall clock only. A negative `ms` sets it back.
     pub fn jump(&self, ms: i64) {
         self.wall_ms.fetch_add(ms, Ordering::SeqCst);
     }
 }
 
 impl TimeSource {
-    /// The wall clock, in microseconds since 1970.
+    /// Returns the wall clock, in microseconds since 1970.
     fn wall_us(&self) -> i64 {
         match self {
             TimeSource::System => {
@@ -79,7 +79,7 @@ impl TimeSource {
         }
     }
 
-    /// Microseconds since the system was started, those asleep too.
+    /// Returns the microseconds since boot, including suspended time.
     fn boot_us(&self) -> i64 {
         match self {
             TimeSource::System => {
@@ -95,39 +95,39 @@ impl TimeSource {
     }
 }
 
-/// Even time, or the wall clock's, plus an offset, or stopped.
+/// A clock that shows steady or wall time, with an offset, or stopped.
 #[derive(Debug)]
 pub struct Clock {
     source: TimeSource,
-    /// What is believed of the wall clock; nothing: everything.
+    /// Correction of the wall clock; `None` to trust it fully.
     steady: Option<Mutex<Steady>>,
     offset_ms: AtomicI64,
     frozen_at: AtomicI64,
 }
 
-/// Measures how long something takes, whatever the clock shows.
+/// Measures durations, independent of the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// One that starts now.
+    /// Starts a stopwatch.
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }
 
-    /// Microseconds since it was started.
+    /// Returns the microseconds since the start.
     pub fn us(self) -> i64 {
         i64::try_from(self.0.elapsed().as_micros()).unwrap_or(i64::MAX)
     }
 
-    /// Milliseconds since it was started.
+    /// Returns the milliseconds since the start.
     pub fn ms(self) -> i64 {
         i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 }
 
 impl Clock {
-    /// A clock that shows the wall clock's time plus an offset, or stands still: the sandbox's, and a command's.
+    /// Creates a clock with an offset, or a stopped one. For the sandbox and for commands.
     pub fn new(offset_ms: i64, frozen_at: Option<Time>) -> Clock {
         let frozen_at = frozen_at.map_or(RUNNING, |at| at.0);
         Clock {
@@ -138,7 +138,8 @@ impl Clock {
         }
     }
 
-    /// A clock that goes on evenly where the wall clock jumps, and begins no earlier than the file has `seen`.
+    /// Creates a clock that ignores jumps of the wall clock. It starts no earlier than `seen`, the latest time in the
+    /// database.
     pub fn steady(source: TimeSource, seen: Time) -> Clock {
         let (boot_us, wall_us) = (source.boot_us(), source.wall_us());
         let steady = Steady::start(boot_us, wall_us, seen.0.saturating_mul(1000));
@@ -149,7 +150,7 @@ impl Clock {
         }
     }
 
-    /// The time that everything but signatures goes by.
+    /// Returns the time for everything except signatures.
     pub fn now(&self) -> Time {
         match self.frozen_at() {
             Some(at) => at,
@@ -157,38 +158,39 @@ impl Clock {
         }
     }
 
-    /// The time without an offset.
+    /// Returns the time without the offset.
     fn base(&self) -> Time {
         self.believed(|steady, source| steady.now(source.boot_us(), || source.wall_us()))
             .map_or_else(|| self.real_now(), |us| Time(us.div_euclid(1000)))
     }
 
-    /// What the wall clock shows: for signatures, which receivers check against their own.
+    /// Returns the wall clock, for signatures that receivers compare with their own clock.
     pub fn real_now(&self) -> Time {
         Time(self.source.wall_us().div_euclid(1000))
     }
 
-    /// A count that only goes forward, evenly, also in a sandbox whose clock is moved: for throttles. It is no date.
+    /// Returns a monotonic time for throttles, also in a sandbox with changed time. It is not a date.
     pub fn uptime(&self) -> Time {
         Time(self.source.boot_us().div_euclid(1000))
     }
 
-    /// Why the wall clock is not believed, where it is not.
+    /// Returns why the wall clock is not trusted; `None` if it is.
     pub fn doubt(&self) -> Option<Doubt> {
         self.believed(|steady, source| steady.doubt(source.boot_us(), source.wall_us()))?
     }
 
-    /// A person says that the wall clock is right.
+    /// Accepts the wall clock, on request of an operator.
     pub fn accept(&self) {
         self.believed(|steady, source| steady.accept(source.boot_us(), source.wall_us()));
     }
 
-    /// How far time was moved in milliseconds, where the wall clock was adopted since this was last asked.
+    /// Returns by how many milliseconds time moved when the wall clock was adopted; `None` if it was not since the last
+    /// call.
     pub fn take_adopted_ms(&self) -> Option<i64> {
         self.believed(|steady, _| steady.take_adopted_ms())?
     }
 
-    /// Asks what is believed of the wall clock; nothing where it is believed whatever it shows.
+    /// Runs a function on the steady clock; `None` if the wall clock is always trusted.
     fn believed<T>(&self, ask: impl FnOnce(&mut Steady, &TimeSource) -> T) -> Option<T> {
         let steady = self.steady.as_ref()?;
         let mut steady = steady.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,18 +202,18 @@ impl Clock {
         Stopwatch::start()
     }
 
-    /// How long until a moment; nothing while the clock stands still before it.
+    /// Returns the duration until a time; `None` while the clock is stopped before it.
     pub fn until(&self, at: Time) -> Option<Duration> {
         let wait_ms = u64::try_from(at.since_ms(self.now())).unwrap_or(0);
         (wait_ms == 0 || self.frozen_at().is_none()).then(|| Duration::from_millis(wait_ms))
     }
 
-    /// Milliseconds ahead of real time, while it runs.
+    /// Returns the milliseconds by which the running clock is ahead of real time.
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::SeqCst)
     }
 
-    /// Where it stands still, if it does.
+    /// Returns the time at which the clock is stopped, if it is.
     pub fn frozen_at(&self) -> Option<Time> {
         match self.frozen_at.load(Ordering::SeqCst) {
             RUNNING => None,
@@ -219,19 +221,19 @@ impl Clock {
         }
     }
 
-    /// Stands still at this moment.
+    /// Stops the clock at this time.
     pub fn freeze(&self, at: Time) {
         self.frozen_at.store(at.0, Ordering::SeqCst);
     }
 
-    /// Runs on from this moment.
+    /// Lets the clock run from this time.
     pub fn run_from(&self, at: Time) {
         self.offset_ms
             .store(at.since_ms(self.base()), Ordering::SeqCst);
         self.frozen_at.store(RUNNING, Ordering::SeqCst);
     }
 
-    /// Shows real time again.
+    /// Returns to real time.
     pub fn reset(&self) {
         self.offset_ms.store(0, Ordering::SeqCst);
         self.frozen_at.store(RUNNING, Ordering::SeqCst);

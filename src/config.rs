@@ -1,7 +1,6 @@
-//! Settings, and where their values come from.
+//! Defines and reads settings.
 //!
-//! What lives here: what a setting is, and reading it. What does not: the table of settings (`settings`), and what a
-//! setting means to the program. What always holds: a flag beats the environment, the environment beats the default.
+//! Invariant: a flag takes precedence over the environment, and the environment over the default.
 
 mod keyed;
 mod settings;
@@ -15,19 +14,19 @@ use std::ffi::OsString;
 
 /// A setting.
 pub struct Setting {
-    /// The flag, without dashes; `COFFER_` and its upper case is its name in the environment.
+    /// Flag without dashes. In the environment, its upper case after `COFFER_`.
     pub flag: &'static str,
-    /// What its value is called in the help; nothing: a switch.
+    /// Name of the value in the help; `None` for a switch.
     pub value: Option<&'static str>,
-    /// What it is where nobody says.
+    /// Default value.
     pub default: Option<&'static str>,
     /// One line for the help.
     pub help: &'static str,
-    /// The commands that have it.
+    /// Commands with this setting.
     pub commands: &'static [&'static str],
 }
 
-/// The settings of one command.
+/// Returns the settings of a command.
 pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
     SETTINGS
         .iter()
@@ -35,9 +34,8 @@ pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
 }
 
 impl Setting {
-    /// The name in the environment; nothing where the environment is not asked: a sandbox that takes over the file of
-    /// a configured server would be a surprise, and so would a list that changes its form because a sandbox's ready line
-    /// is to be JSON.
+    /// Returns the name in the environment; `None` for settings that are only flags. An inherited variable must not
+    /// make a sandbox use the file of a server, or change the format of a list.
     pub fn env_name(&self) -> Option<String> {
         if self.is_keyed() {
             return self.keyed_env_name();
@@ -51,7 +49,7 @@ impl Setting {
         (!is_flag_only).then(|| format!("COFFER_{}", keyed::in_environment(self.flag)))
     }
 
-    /// The argument for the command line.
+    /// Returns the argument for the command line.
     pub fn arg(&self) -> Arg {
         let default = self
             .default
@@ -59,7 +57,7 @@ impl Setting {
         let env = self
             .env_name()
             .map_or(String::new(), |name| format!(" [env: {name}]"));
-        // Global, so that it may stand after the verb of a command that has verbs.
+        // Global, so that it may follow the subcommand.
         let arg = Arg::new(self.flag)
             .long(self.flag)
             .help(format!("{}{env}{default}", self.help))
@@ -76,7 +74,7 @@ impl Setting {
     }
 }
 
-/// The values of one command's settings.
+/// Values of the settings of one command.
 pub struct Values<'a> {
     command: &'static str,
     matches: &'a ArgMatches,
@@ -84,7 +82,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Reads from what was parsed, and from the environment.
+    /// Creates a reader of parsed arguments and the environment.
     pub fn new(command: &'static str, matches: &'a ArgMatches) -> Values<'a> {
         Values {
             command,
@@ -93,10 +91,10 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The text of a setting, where it has one.
+    /// Returns the value of a setting.
     ///
     /// # Errors
-    /// A text for a person where the environment holds no text.
+    /// A message if the environment variable is not Unicode.
     pub fn text(&self, flag: &str) -> Result<Option<String>, String> {
         if let Some(given) = self.matches.get_one::<String>(flag) {
             return Ok(Some(given.clone()));
@@ -114,10 +112,11 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Is a switch on? In the environment `1` and `true` are on, `0`, `false` and nothing are off.
+    /// Returns the value of a switch. In the environment `1` and `true` are on; `0`, `false` and an empty value are
+    /// off.
     ///
     /// # Errors
-    /// A text for a person where the environment holds anything else.
+    /// A message if the environment has another value.
     pub fn switch(&self, flag: &str) -> Result<bool, String> {
         if self.matches.get_flag(flag) {
             return Ok(true);
@@ -131,7 +130,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// What the environment says of a switch.
+    /// Returns the environment variable of a switch.
     fn text_of_switch(&self, flag: &str) -> Result<Option<String>, String> {
         let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
             return Ok(None);

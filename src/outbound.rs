@@ -1,10 +1,7 @@
-//! The one way out: every call to a merchant's url is made here.
+//! HTTP client for merchants' urls, with limits on each call.
 //!
-//! What lives here: the agent with its open connections, and every limit on a call. What does not: what is sent and
-//! when, and what an answer means (the worker); which addresses are allowed (the guard). What always holds: a
-//! connection is made only to an address that the guard allowed. A name is looked up once a call, and the
-//! connection goes to the address that was found, so a name that changes its address in between (DNS rebinding)
-//! gains nothing.
+//! Invariant: it connects only to addresses that the guard allows. A name is looked up once for each call, so DNS
+//! rebinding has no effect.
 
 mod guard;
 
@@ -24,45 +21,45 @@ use ureq::{Agent, Body, Error, SendBody};
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
 const IDLE_CONNECTIONS_MAX: usize = 256;
-/// As many as one receiver may have under way: what a busy one is sent needs no new connection.
+/// Same as the most concurrent requests to one receiver, so that a busy one needs no new connections.
 const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 32;
-/// Shorter than the 5 s after which Node's server closes, so that a request seldom meets a connection being closed.
+/// Shorter than the 5 s after which Node.js closes a connection, so that few requests meet a closed one.
 const IDLE_MS_MAX: u64 = 4_000;
 
 const ANSWER_BYTES_MAX: u64 = 4 * 1024;
 const ANSWER_HEADER_BYTES_MAX: usize = 16 * 1024;
 const REASON_CHARS_MAX: usize = 200;
 
-/// Buffers of a connection, kept small because hundreds are kept. An answer's header must fit the first.
+/// Buffer sizes of a connection, small because hundreds stay open. The header of a response must fit.
 const INPUT_BUFFER_BYTES: usize = 32 * 1024;
 const OUTPUT_BUFFER_BYTES: usize = 8 * 1024;
 
-/// Sends requests, within limits, to whom the guard permits. Clones share the connections.
+/// HTTP client with limits and an address guard. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct Outbound {
     agent: Agent,
     guard: Arc<Guard>,
 }
 
-/// What came back, whatever its status.
+/// Response of any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status code.
+    /// Status code.
     pub status: u16,
-    /// The first 4 KiB of the body; what is not UTF-8 is replaced.
+    /// First 4 KiB of the body, with invalid UTF-8 replaced.
     pub start: String,
 }
 
-/// Why nothing came back.
+/// Reason why there was no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
-    /// In short, without the address that a name has.
+    /// Short description, without the IP address of a name.
     pub reason: String,
-    /// Was the header sent as a whole, so that the receiver may know of it?
+    /// `true` if the whole header was sent, so that the receiver may know of the request.
     pub was_sent: bool,
 }
 
-/// A body that notes when it is asked for, which is once the header has been sent.
+/// A request body that records when it is read, which is after the header was sent.
 struct Noting<'a> {
     rest: &'a [u8],
     is_asked_for: bool,
@@ -76,7 +73,7 @@ impl Read for Noting<'_> {
 }
 
 impl Outbound {
-    /// A call, from the lookup to the last byte read, takes no longer than `timeout_ms`.
+    /// Creates a client. A call takes at most `timeout_ms`, from name lookup to the last byte.
     pub fn new(guard: Guard, timeout_ms: u64) -> Self {
         Self::with_names(guard, timeout_ms, DefaultResolver::default())
     }
@@ -91,15 +88,15 @@ impl Outbound {
         Self { agent, guard }
     }
 
-    /// The guard, to check a url when it is given.
+    /// Returns the guard, to check a url when it is set.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// Posts `body` and waits, on this thread, for the answer. Every status is an answer, a redirect and a 500 too.
+    /// Posts `body` and blocks this thread until the response. Redirects and errors of the server are responses, too.
     ///
     /// # Errors
-    /// [`Unanswered`] where there was none.
+    /// [`Unanswered`] if there was no response.
     pub fn post(
         &self,
         url: &str,
@@ -114,7 +111,7 @@ impl Outbound {
             rest: body,
             is_asked_for: false,
         };
-        // A reader has no length of its own.
+        // A reader has no length, so the header is set here.
         let request = request.header(CONTENT_LENGTH, body.len());
         let sent = request.send(SendBody::from_reader(&mut noting));
         let response = sent.map_err(|error| Unanswered {
@@ -144,8 +141,8 @@ fn config(timeout_ms: u64) -> Config {
         .build()
 }
 
-/// Reads to the end where the body is short, so that the connection is kept. The status is known by now, so a
-/// body that breaks off or hangs until the time limit is no failure: what came of it counts.
+/// Reads a short body to its end, so that the connection can be reused. The status is known, so an incomplete body is
+/// not a failure.
 fn start_of(body: Body) -> String {
     let mut start = Vec::new();
     let read = body
@@ -161,7 +158,7 @@ fn start_of(body: Body) -> String {
     String::from_utf8_lossy(&start).into_owned()
 }
 
-/// Looks names up with `names` and drops every address that the guard does not permit.
+/// Looks up names, and removes addresses that the guard refuses.
 #[derive(Debug)]
 struct GuardedResolver<R> {
     names: R,
@@ -195,7 +192,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
             permitted.push(*address);
         }
         if permitted.is_empty() && !found.is_empty() {
-            // Merchants read the reason, and which address a name has in here is for the operator alone.
+            // Merchants can read the reason. Only the operator may see internal addresses.
             let refused: Vec<String> = found.iter().map(|one| one.ip().to_string()).collect();
             let (host, refused) = (uri.host().unwrap_or_default(), refused.join(", "));
             log::warn!("no webhook goes to {host}: {refused} is not allowed");
@@ -205,7 +202,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
     }
 }
 
-/// The address that a url names by its numbers: it needs no lookup, for which ureq starts a thread each time.
+/// Returns the address in a url with a numeric host. Avoids a lookup, for which ureq starts a thread.
 fn literal(uri: &Uri) -> Option<SocketAddr> {
     let host = uri.host()?;
     let bare = host
@@ -234,7 +231,7 @@ fn lookup_failed(error: Error) -> Error {
     }
 }
 
-/// The short reason for the log of attempts.
+/// Returns a short reason for the delivery log.
 fn reason(error: &Error) -> String {
     let text = match error {
         Error::Timeout(_) => "timed out".to_owned(),

@@ -1,50 +1,48 @@
-//! What it costs to follow a chain, in requests: each of a batch counts, as those who sell them count.
-//!
-//! What does not live here: how often a node is asked. What always holds: it is about what is counted, as long as the chain
-//! goes on evenly and nobody is paid.
+//! Estimates the requests needed to follow a chain. Each call of a batch counts, as node providers count. The estimate
+//! is for steady blocks without payments.
 
 use crate::domain::asset::{ASSETS, AssetKind};
 use crate::domain::chain::Chain;
 use crate::domain::time::{DAY_MS, MINUTE_MS};
 
-/// Time between two questions for the fee of a transaction, in milliseconds.
+/// Time between two requests for network fees, in milliseconds.
 pub const FEES_EVERY_MS: i64 = 10 * MINUTE_MS;
 const FEES_A_DAY: u64 = (DAY_MS / FEES_EVERY_MS).unsigned_abs();
 
-/// What a node is asked for.
+/// Requests to follow a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Each time that it is asked for what is new.
+    /// Requests of each poll.
     pub a_poll: u64,
-    /// For each block.
+    /// Requests of each block.
     pub a_block: u64,
-    /// So many blocks there are a day, about.
+    /// Approximate number of blocks a day.
     blocks_a_day: u64,
-    /// For each range that has become final, and is read again.
+    /// Requests of each finalized range, which is read a second time.
     pub a_final: u64,
-    /// So many such ranges there are a day at most: never more than polls.
+    /// Most finalized ranges a day; never more than polls.
     finals_a_day: u64,
-    /// So many times a day the node is asked what sending costs.
+    /// Requests for network fees a day.
     pub fees_a_day: u64,
-    /// Is each transaction of the chain asked for, too?
+    /// `true` if each transaction of the chain needs a request.
     pub each_transaction: bool,
-    /// Addresses that the node is asked about by name, which this is for; 0 for nodes that read whole blocks.
+    /// Number of polled addresses in this estimate; 0 for nodes that read whole blocks.
     pub addresses: u64,
-    /// Requests a day besides, however often it is asked.
+    /// Further requests a day, independent of polls.
     besides_a_day: u64,
 }
 
-/// Addresses that somebody may pay to, where a cost depends on how many there are.
+/// Number of payable addresses in the estimate, where the cost depends on it.
 const ADDRESSES: u64 = 20;
 
 impl Cost {
-    /// What a chain costs; of EVM chains with one wallet, of which a thousand addresses ahead are looked for.
+    /// Returns the cost of a chain. For EVM chains with one wallet, whose next thousand addresses are watched.
     pub fn of(chain: Chain) -> Cost {
         let (blocks_a_day, finals_a_day) = match chain {
             Chain::Bitcoin => (144, 0),
             Chain::Litecoin => (576, 0),
             Chain::Dogecoin => (1440, 0),
-            // Eight blocks with their transactions at once, and 64 without; each jump of what is final begins anew.
+            // Ranges have 8 blocks with transactions, or 64 without. A range ends where the final height changes.
             Chain::Ethereum | Chain::Base => (blocks(chain), 900),
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks(chain), u64::MAX),
         };
@@ -53,13 +51,12 @@ impl Cost {
         }
         if chain == Chain::Tron {
             return Cost {
-                // The newest and the final block 2, the block that was read last 1, blocks 1.
+                // Newest and final block 2, last read block 1, blocks 1.
                 a_poll: 4,
-                // The outcomes of its transactions, once it is final.
+                // Receipts of its transactions, once it is final.
                 a_block: 1,
                 blocks_a_day,
-                // Blocks 1, whether the last is the one that was read 1; and a look at the head 3, which has a new block
-                // mostly 1.
+                // Blocks 1, hash of the last read block 1, and a poll of the head 3, usually with a new block 1.
                 a_final: 6,
                 finals_a_day,
                 fees_a_day: 0,
@@ -72,13 +69,13 @@ impl Cost {
             .iter()
             .any(|asset| asset.chain == chain && asset.kind == AssetKind::Native);
         let (a_poll, a_block, a_final) = match (chain.has_outputs(), has_native) {
-            // Its state 4, the block that was read last 1, the mempool 1; of a block its hash and itself.
+            // Chain state 4, last read block 1, mempool 1. Each block: its hash and the block.
             (true, _) => (6, 2, 0),
-            // The chain id 1, the newest and the final block 2, the block that was read last 1, two blocks and two calls for
-            // logs; of what is final two blocks, two calls for logs for each 500 addresses, a look at the head, and whether the
-            // last is the one that was read.
+            // Chain id 1, newest and final block 2, last read block 1, two blocks and two calls for logs. A finalized
+            // range: two blocks, two calls for logs per 500 addresses, a poll of the head, and the hash of the last
+            // read block.
             (false, false) => (8, 0, 13),
-            // Is it traced 1, no blocks without their transactions; each block and its traces, twice.
+            // Trace support 1, no blocks without transactions. Each block and its traces are read twice.
             (false, true) => (7, 4, 12),
         };
         Cost {
@@ -94,32 +91,31 @@ impl Cost {
         }
     }
 
-    /// Returns what Solana costs while somebody may pay to so many addresses.
+    /// Returns the cost of Solana with this number of payable addresses.
     pub fn by_names(addresses: u64) -> Cost {
-        // An address has an account itself, and one for each of two tokens. A hundred accounts are one request.
+        // Each address has its own account and two token accounts. One request has a hundred accounts.
         let accounts = addresses.saturating_mul(3).div_ceil(100);
         Cost {
-            // The newest and the final slot 2, the newest block and the one that was read last 2.
+            // Newest and final slot 2, newest and last read block 2.
             a_poll: accounts.saturating_add(4),
             a_block: 0,
             blocks_a_day: 0,
-            // The last block 1, whether it is the one that was read 1; and a look at the head again.
+            // Last block 1, hash of the last read block 1, and another poll of the head.
             a_final: accounts.saturating_mul(2).saturating_add(6),
-            // Every 600 slots of 0.4 s.
+            // One range each 600 slots of 0.4 s.
             finals_a_day: 360,
             fees_a_day: 0,
             each_transaction: false,
             addresses,
-            // The history of each address every six hours, at the head and of what is final.
+            // The history of each address every six hours, at both commitment levels.
             besides_a_day: addresses.saturating_mul(8),
         }
     }
 
-    /// What a chain of outputs costs by an Electrum server, which tells by itself of what is new.
+    /// Returns the cost of an Electrum server, which notifies of changes.
     pub fn by_notices(chain: Chain) -> Cost {
         Cost {
-            // The newest header, before and behind the histories, and for each what asks an answer out that is held back; of
-            // a block its header.
+            // Tip header before and after the histories, and a filler call for each. Each block: its header.
             a_poll: 4,
             a_block: 1,
             each_transaction: false,
@@ -127,7 +123,7 @@ impl Cost {
         }
     }
 
-    /// How many requests a day that makes, where it is asked so often a day.
+    /// Returns the requests a day for this number of polls a day.
     pub fn a_day(&self, polls: u64) -> u64 {
         let finals = self.finals_a_day.min(polls).saturating_mul(self.a_final);
         let blocks = self.blocks_a_day.saturating_mul(self.a_block);
@@ -140,7 +136,7 @@ impl Cost {
     }
 }
 
-/// How many blocks there are a day.
+/// Returns the number of blocks a day.
 fn blocks(chain: Chain) -> u64 {
     match chain {
         Chain::Ethereum => 7_200,

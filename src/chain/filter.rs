@@ -1,19 +1,19 @@
-//! The filter of what is watched: is this script, or this account, perhaps one of ours?
+//! A set of fingerprints of watched scripts and accounts, eight bytes each.
 //!
-//! What lives here: a table of fingerprints in memory, eight bytes for each address. What does not: whose an address is,
-//! which the file knows. What always holds: what was put in is found, and what was not is found about as seldom as two
-//! random numbers of 64 bits are the same, whoever chooses it: the fingerprints have a secret of their own.
+//! Invariant: a member is always found. A non-member is found with the probability that two random 64-bit numbers are
+//! equal, even if an attacker chooses it: fingerprints depend on a secret.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// Places of the smallest table; a power of two.
+/// Slots of the smallest table; a power of two.
 const PLACES_MIN: usize = 1024;
 
-/// Fingerprints, with open addressing: a million take 16 MiB, and half as much again while the table grows.
+/// Hash table of fingerprints with open addressing. A million take 16 MiB, and half as much again while the table
+/// grows.
 pub struct Filter {
     secret: RandomState,
-    /// Zero: free. Always a power of two of them.
+    /// Slots, a power of two of them. Zero is a free slot.
     places: Vec<u64>,
     count: usize,
 }
@@ -29,24 +29,24 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// How many addresses are in it.
+    /// Returns the number of scripts and accounts.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Is nothing in it?
+    /// Returns `true` if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How much memory it takes, in bytes.
+    /// Returns the memory of the table, in bytes.
     pub fn bytes(&self) -> usize {
         self.places.capacity().saturating_mul(size_of::<u64>())
     }
 
-    /// Puts a script or an account in; false where it is there.
+    /// Inserts a script or an account; `false` if it was present.
     pub fn insert(&mut self, bytes: &[u8]) -> bool {
-        // At most three quarters are taken, so there always is a free place.
+        // At most three quarters of the slots are used, so a free slot exists.
         if self.count.saturating_mul(4) >= self.places.len().saturating_mul(3) {
             self.grow();
         }
@@ -56,7 +56,7 @@ impl Filter {
         is_new
     }
 
-    /// May this be one that was put in?
+    /// Returns `true` if the script or account is probably present; never `false` for a member.
     pub fn contains(&self, bytes: &[u8]) -> bool {
         let fingerprint = self.fingerprint(bytes);
         let mut at = first_place(fingerprint, self.places.len());
@@ -82,7 +82,7 @@ impl Filter {
     }
 }
 
-/// Puts a fingerprint into its place; false where it is there.
+/// Inserts a fingerprint; `false` if it was present.
 fn put(places: &mut [u64], fingerprint: u64) -> bool {
     let count = places.len();
     let mut at = first_place(fingerprint, count);
@@ -99,7 +99,7 @@ fn put(places: &mut [u64], fingerprint: u64) -> bool {
     false
 }
 
-/// Where a fingerprint is looked for first; `count` is a power of two.
+/// Returns the first slot to search; `count` is a power of two.
 fn first_place(fingerprint: u64, count: usize) -> usize {
     let mask = count.saturating_sub(1);
     usize::try_from(fingerprint >> 16).unwrap_or(0) & mask

@@ -1,4 +1,4 @@
-//! The kinds of node, and the chains that each of them tells of.
+//! Kinds of nodes, and the chains of each kind.
 
 use super::Node;
 use super::cost::Cost;
@@ -11,41 +11,41 @@ use super::tron::Tron;
 use super::utxo::Utxo;
 use crate::domain::chain::Chain;
 
-/// Settings of a node that has not been asked yet.
+/// Settings of a node before the first request.
 pub struct At {
-    /// Chain that it tells of.
+    /// Chain to follow.
     pub chain: Chain,
-    /// Its url.
+    /// Url of the node.
     pub endpoint: Endpoint,
-    /// The other urls of the chain, which are asked besides by a node that cannot prove to have told everything.
+    /// Further urls of the chain, used at the same time by a kind that cannot prove completeness.
     pub others: Vec<Endpoint>,
-    /// Sent with every request; a value may be a secret.
+    /// Headers of every request; a value may be a secret.
     pub headers: Vec<(String, String)>,
-    /// Contracts of tokens on a test network.
+    /// Token contracts on a test network.
     pub tokens: Tokens,
-    /// Limits of its answers.
+    /// Limits of requests.
     pub limits: Limits,
 }
 
 /// A kind of node.
 pub struct Kind {
-    /// Chains that such nodes tell of.
+    /// Chains that this kind provides.
     pub chains: &'static [Chain],
-    /// Schemes of their urls.
+    /// Schemes of the urls.
     pub schemes: &'static [&'static str],
-    /// `true`: they are asked over HTTP, and headers of the operator's may be sent with it.
+    /// `true` if requests use HTTP and can have headers of the operator.
     pub takes_headers: bool,
-    /// Returns what it costs to follow a chain.
+    /// Returns the cost of following a chain.
     pub cost: fn(Chain) -> Cost,
-    /// Reads a url.
+    /// Parses a url.
     pub endpoint: fn(&str) -> Result<Endpoint, String>,
-    /// Makes one; `None` on a chain that such nodes do not tell of.
+    /// Creates a node; `None` for a chain that this kind does not provide.
     pub node: fn(At) -> Option<Box<dyn Node>>,
 }
 
 const HTTP: &[&str] = &["http", "https"];
 
-/// Every kind of node. A url is of the first kind that has its chain and its scheme.
+/// All kinds. A url belongs to the first kind with its chain and scheme.
 pub static KINDS: &[Kind] = &[
     Kind {
         chains: &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin],
@@ -98,7 +98,7 @@ pub static KINDS: &[Kind] = &[
 ];
 
 impl At {
-    /// Client of a node that speaks JSON over HTTP.
+    /// Returns a JSON-RPC client.
     fn rpc(&self) -> Rpc {
         Rpc::new(
             vec![self.endpoint.clone()],
@@ -108,16 +108,16 @@ impl At {
     }
 }
 
-/// The kind of the node of a chain at a url of this scheme.
+/// Returns the kind of node for a chain and a url scheme.
 pub fn of(chain: Chain, scheme: &str) -> Option<&'static Kind> {
     let mut kinds = KINDS.iter().filter(|kind| kind.chains.contains(&chain));
     kinds.find(|kind| kind.schemes.contains(&scheme))
 }
 
-/// Reads the url of a node of a chain.
+/// Parses the url of a node.
 ///
 /// # Errors
-/// A text that says what would be right, and repeats nothing of the url.
+/// A message that says what would be valid, without any part of the url.
 pub fn endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     match of(chain, &scheme.to_ascii_lowercase()) {
@@ -126,7 +126,7 @@ pub fn endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
     }
 }
 
-/// Returns `true` if there is a kind of node for a chain.
+/// Returns `true` if there is a kind of node for the chain.
 pub fn is_followed(chain: Chain) -> bool {
     KINDS.iter().any(|kind| kind.chains.contains(&chain))
 }

@@ -1,7 +1,6 @@
-//! A chain in memory, and nodes of it: what the tests of following drive.
+//! A simulated chain for tests: blocks, forks, a mempool, and nodes that lag or hide data.
 //!
-//! What lives here: blocks, forks, a mempool, transactions that replace others, and nodes that lag, forget or hide. What
-//! does not: any rule of ours. What always holds: what is on the active chain spends nothing twice.
+//! Invariant: the active chain contains no double spend.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,26 +21,26 @@ use crate::domain::time::Time;
 pub(crate) use node::MemoryNode;
 pub(crate) use two_minds::TwoMinds;
 
-/// A transaction: what it spends, and what it pays by position.
+/// A transaction with its inputs, and payments by position.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) txid: String,
     pub(crate) spends: Vec<Spent>,
     pub(crate) pays: Vec<(u32, String, Units)>,
     pub(crate) at: Time,
-    /// Nonce of the sender, on chains with accounts. Those with one are mined in the order of their nonces.
+    /// Nonce of the sender, on chains with accounts. Blocks include transactions in nonce order.
     pub(crate) nonce: Option<u64>,
-    /// `true`: in a block it moves nothing.
+    /// `true` if it reverts in a block.
     pub(crate) reverts: bool,
 }
 
 impl Sent {
-    /// Payments, if it does not revert.
+    /// Returns the payments, empty if it reverts.
     pub(crate) fn moved(&self) -> &[(u32, String, Units)] {
         if self.reverts { &[] } else { &self.pays }
     }
 
-    /// Its sender, on chains with accounts.
+    /// Returns the sender, on chains with accounts.
     fn sender(&self) -> Option<&str> {
         match self.spends.as_slice() {
             [Spent::Address(sender)] => Some(sender),
@@ -49,7 +48,7 @@ impl Sent {
         }
     }
 
-    /// Returns `true` if at most one of the two can be on the chain.
+    /// Returns `true` if the chain can include at most one of the two.
     fn conflicts_with(&self, other: &Sent) -> bool {
         let is_shared = |spent: &Spent| match spent {
             Spent::Address(_) => other.nonce == self.nonce && other.spends.contains(spent),
@@ -59,7 +58,7 @@ impl Sent {
     }
 }
 
-/// A block and what is in it.
+/// A block with its transactions.
 #[derive(Clone, Debug)]
 pub(crate) struct Mined {
     pub(crate) block: Block,
@@ -68,17 +67,17 @@ pub(crate) struct Mined {
     pub(crate) sent: Vec<Sent>,
 }
 
-/// The chain.
+/// A simulated chain.
 pub(crate) struct Memory {
     chain: Chain,
     asset: &'static Asset,
     pub(crate) network: String,
-    /// The active chain, from the first block on.
+    /// Active chain, from the genesis block.
     pub(crate) active: Vec<Mined>,
     pub(crate) mempool: Vec<Sent>,
-    /// Makes hashes and ids that were not there before.
+    /// Counter for unique hashes and ids.
     made: u64,
-    /// Blocks behind the head that are final.
+    /// Number of newest blocks that are not final.
     pub(crate) final_behind: u32,
 }
 
@@ -97,7 +96,7 @@ impl Memory {
         memory
     }
 
-    /// An id that was not there before.
+    /// Returns a new unique id.
     pub(crate) fn id(&mut self) -> String {
         self.made += 1;
         if self.chain == Chain::Solana {
@@ -110,13 +109,13 @@ impl Memory {
         self.active.last().unwrap()
     }
 
-    /// Puts a transaction into the mempool; what spends the same there, and what spends of that, is gone.
+    /// Adds a transaction to the mempool. Removes conflicting transactions and their descendants.
     pub(crate) fn send(&mut self, sent: Sent) {
         self.evict(|other| other.txid == sent.txid || other.conflicts_with(&sent));
         self.mempool.push(sent);
     }
 
-    /// Returns `true` if nodes would take this transaction: nothing on the chain has its inputs or its nonce.
+    /// Returns `true` if no transaction on the chain conflicts with this one.
     pub(crate) fn takes(&self, sent: &Sent) -> bool {
         let mut mined = self.active.iter().flat_map(|mined| &mined.sent);
         let is_late = sent.nonce.zip(sent.sender());
@@ -124,7 +123,7 @@ impl Memory {
         !is_late && mined.all(|other| other.txid != sent.txid && !other.conflicts_with(sent))
     }
 
-    /// Drops these transactions from the mempool, and what spends of them.
+    /// Removes these transactions and their descendants from the mempool.
     pub(crate) fn evict(&mut self, mut is_evicted: impl FnMut(&Sent) -> bool) {
         let mut gone: Vec<String> = Vec::new();
         self.mempool.retain(|other| {
@@ -134,12 +133,12 @@ impl Memory {
         });
     }
 
-    /// The nonce that this sender's next transaction has to have.
+    /// Returns the next nonce of a sender.
     pub(crate) fn next_nonce(&self, sender: &str) -> u64 {
         next_nonce(&self.active, sender)
     }
 
-    /// A block of what is picked from the mempool, as far as what it spends is there.
+    /// Mines a block of the chosen mempool transactions whose inputs exist.
     pub(crate) fn mine(&mut self, time: Time, mut picks: impl FnMut(&Sent) -> bool) {
         let hash = self.id();
         let mut sent: Vec<Sent> = Vec::new();
@@ -153,7 +152,7 @@ impl Memory {
             });
             let is_next = one.nonce.is_none_or(|nonce| nonce == next);
             if one.nonce.is_some_and(|nonce| nonce < next) {
-                // Another one has its nonce.
+                // Another transaction has its nonce.
             } else if is_next
                 && !one.spends.iter().any(|spent| is_of(spent, &left_ids))
                 && picks(&one)
@@ -164,7 +163,7 @@ impl Memory {
             }
         }
         self.mempool = left;
-        // Of the slots in between nobody made a block.
+        // The slots in between have no block.
         let gap = if self.chain.row().has_gaps {
             u32::try_from(self.made % 3).unwrap()
         } else {
@@ -182,7 +181,7 @@ impl Memory {
         });
     }
 
-    /// Gives up the newest blocks; what was in them waits again, as far as it is kept.
+    /// Removes the newest blocks. Chosen transactions return to the mempool.
     pub(crate) fn give_up(&mut self, depth: usize, mut keeps: impl FnMut(&Sent) -> bool) {
         let at = self.active.len() - depth.min(self.active.len() - 1);
         let mut back: Vec<Sent> = Vec::new();
@@ -209,7 +208,7 @@ impl Memory {
         self.mempool = back;
     }
 
-    /// Every output on the active chain: id, position, address, amount, block.
+    /// Returns every output on the active chain: id, position, address, amount, block.
     pub(crate) fn outputs(&self) -> Vec<(String, u32, String, Units, Block)> {
         let of = |mined: &Mined| {
             let block = mined.block.clone();
@@ -254,7 +253,7 @@ impl Memory {
     }
 }
 
-/// The nonce that a sender's next transaction has to have behind these blocks.
+/// Returns the next nonce of a sender after these blocks.
 fn next_nonce(blocks: &[Mined], sender: &str) -> u64 {
     let mined = blocks.iter().flat_map(|mined| &mined.sent);
     let of_sender = mined.filter(|sent| sent.sender() == Some(sender));
@@ -262,7 +261,7 @@ fn next_nonce(blocks: &[Mined], sender: &str) -> u64 {
     nonces.max().map_or(0, |nonce| nonce + 1)
 }
 
-/// Is this an output of one of these?
+/// Returns `true` if this is an output of one of these transactions.
 fn is_of(spent: &Spent, txids: &[String]) -> bool {
     matches!(spent, Spent::Output(txid, _) if txids.contains(txid))
 }

@@ -1,9 +1,7 @@
-//! What coins cost, by public sources: asks them over HTTP, without a key, each within limits.
+//! Fetches coin prices from public sources over HTTP, without an API key.
 //!
-//! What lives here: which sources there are to ask, the one call, and its limits. What does not: how each spells its
-//! answers (a file for each), what follows from several (`domain::rate`), when they are asked (`worker::rates`). What
-//! always holds: a call ends, follows no redirect, goes through no proxy of the environment, and is believed only as a
-//! whole: an answer of which a part is not as documented tells nothing.
+//! Invariant: a call ends, follows no redirect and ignores proxies of the environment. A response is rejected as a
+//! whole if any part is not as documented.
 
 mod binance;
 mod coinbase;
@@ -27,19 +25,19 @@ use ureq::http::{Response, header::RETRY_AFTER};
 
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
-/// The most bytes of an answer: the largest is that of all pairs of an exchange, some 400 KB.
+/// Most bytes in a response. The largest has all pairs of an exchange, about 400 KB.
 const ANSWER_BYTES_MAX: u64 = 2 * 1024 * 1024;
 const ANSWER_HEADER_BYTES_MAX: usize = 32 * 1024;
 const REASON_CHARS_MAX: usize = 200;
-/// The longest pause that a source's `Retry-After` is heard for.
+/// Longest `Retry-After` that is obeyed, in seconds.
 const RETRY_AFTER_S_MAX: u64 = 3_600;
 
-/// Why a source told nothing.
+/// Reason why a source returned no rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// In words, without the query.
+    /// Description, without the query.
     pub problem: String,
-    /// How long it asks to be left alone, in seconds, where it says that it is asked too often.
+    /// Seconds to wait before the next request, if the source limits the rate.
     pub retry_after_s: Option<u64>,
 }
 
@@ -54,14 +52,14 @@ impl Failure {
     }
 }
 
-/// Asks sources. Clones share the connections.
+/// Client of the sources. Clones share the connections.
 #[derive(Clone, Debug)]
 pub struct Asker {
     agent: Agent,
 }
 
 impl Asker {
-    /// One call, from the lookup to the last byte read, takes no longer than `timeout_ms`.
+    /// Creates a client. A call takes at most `timeout_ms`, from name lookup to the last byte.
     pub fn new(timeout_ms: u64) -> Asker {
         let config = Agent::config_builder()
             .timeout_global(Some(Duration::from_millis(timeout_ms)))
@@ -76,11 +74,11 @@ impl Asker {
         }
     }
 
-    /// Asks one source what each coin costs, and waits for the answer on this thread. What it tells is of `now`, unless
-    /// it says that it is older.
+    /// Fetches the prices of one source, and blocks this thread. Prices have the time `now`, unless the source returns
+    /// an older time.
     ///
     /// # Errors
-    /// Why it told nothing.
+    /// [`Failure`].
     pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, Failure> {
         let tickers = match upstream.source {
             FigureSource::Kraken => kraken::ask(self, &upstream.base, now)?,
@@ -96,7 +94,7 @@ impl Asker {
         Ok(told)
     }
 
-    /// The body of a successful answer, whatever its status says where `is_answer` knows what it means.
+    /// Returns the body of a successful response, and of an error response that `is_answer` accepts.
     fn get(&self, url: &str) -> Result<(u16, Vec<u8>), Failure> {
         let response = self.agent.get(url).call();
         let mut response = response.map_err(|error| Failure::of(reason(&error)))?;
@@ -106,7 +104,7 @@ impl Asker {
                 "answered {status}, a redirect, which is not followed"
             )));
         }
-        // 418 is Binance's word for an address that is shut out for a while.
+        // Binance sends 418 while it blocks an address.
         if [418, 429].contains(&status) {
             return Err(Failure {
                 retry_after_s: Some(retry_after_s(&response)),
@@ -128,14 +126,14 @@ impl Asker {
     }
 }
 
-/// How long a source asks to be left alone.
+/// Returns the number of seconds to wait.
 fn retry_after_s(response: &Response<ureq::Body>) -> u64 {
     let header = response.headers().get(RETRY_AFTER);
     let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
     seconds.unwrap_or(0).min(RETRY_AFTER_S_MAX)
 }
 
-/// A short reason why there was no answer.
+/// Returns a short reason for a failed request.
 fn reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "did not answer in time".to_owned(),
@@ -143,7 +141,7 @@ fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// Reads JSON of a shape.
+/// Deserializes a response.
 fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, Failure> {
     if status != 200 {
         return Err(Failure::of(format!("answered {status}")));
@@ -155,7 +153,7 @@ fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, Fa
 /// Adds the ticker of a pair.
 ///
 /// # Errors
-/// The text spells no positive number.
+/// The text is not a positive number.
 fn add(
     tickers: &mut Vec<Ticker>,
     (base, quote): (&'static str, &'static str),
@@ -172,7 +170,7 @@ fn add(
     Ok(())
 }
 
-/// The text of this price of a pair spells no positive number.
+/// Returns the failure for a price that is not a positive number.
 fn no_price(name: &str, (base, quote): (&str, &str), text: &str) -> Failure {
     let problem = format!("the {name} of {base} in {quote} is {text:?}, not a positive number");
     Failure::of(problem)

@@ -1,9 +1,7 @@
-//! JSON-RPC and plain JSON over HTTP to one node, which may have several urls.
+//! Client for JSON-RPC and JSON over HTTP to one node, which may have several urls.
 //!
-//! What lives here: the calls, and when the next url takes over. What does not: what the methods
-//! are, and waiting before a call is made again, which is for whoever has the clock. What always holds: an answer is
-//! read as it arrives and no further than a limit, it is the answer to its own call, and no text that comes out of here
-//! holds a login, a path, a query or a header.
+//! Invariant: a response is read as it arrives, up to a size limit, and belongs to its call. No message contains a
+//! login, path, query or header.
 
 mod answer;
 mod batches;
@@ -31,17 +29,17 @@ use serde_json::value::RawValue;
 use std::marker::PhantomData;
 use ureq::Agent;
 
-/// The most characters of what a node says of an error.
+/// Most characters kept of a node's error message.
 const TEXT_CHARS_MAX: usize = 200;
 
 /// A client of one node.
 pub struct Rpc {
     agent: Agent,
     endpoints: Vec<Endpoint>,
-    /// Sent with every request; a value may be a secret.
+    /// Headers of every request; a value may be a secret.
     headers: Vec<(String, String)>,
     limits: Limits,
-    /// Which of the endpoints is asked.
+    /// Index of the url in use.
     current: usize,
     /// Failures in a row.
     failures: u32,
@@ -65,7 +63,7 @@ struct Call<'a, P> {
 }
 
 impl Rpc {
-    /// A client of the node with these urls, of which the first is asked first; the headers go with every request.
+    /// Creates a client. The first url is used first.
     pub fn new(endpoints: Vec<Endpoint>, headers: Vec<(String, String)>, limits: Limits) -> Rpc {
         Rpc {
             agent: limits.agent(),
@@ -80,22 +78,22 @@ impl Rpc {
         }
     }
 
-    /// The scheme, host, port and place of the url that is asked now.
+    /// Returns scheme, host, port and number of the url in use.
     pub fn shown(&self) -> &str {
         self.endpoint().map_or("no url", Endpoint::shown)
     }
 
-    /// How many calls were made; each of a batch counts, as those who sell them count.
+    /// Returns the number of calls made. Each call of a batch counts, as node providers count.
     pub fn requests(&self) -> u64 {
         self.calls
     }
 
-    /// Changes after each failure: what was found out about the node before may be another node's.
+    /// Returns a number that changes after each failure: facts learned before may be of another node.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Counts a failure that only the caller could see: an answer that cannot be believed.
+    /// Counts a failure that only the caller can detect, such as an invalid response.
     pub fn distrust(&mut self) {
         self.failed();
     }
@@ -125,7 +123,8 @@ impl Rpc {
         Ok(self.counted(parsed(&text))?)
     }
 
-    /// Makes one call; its result is read with this seed as it arrives. What the seed refuses is a lie of the node's.
+    /// Makes one call and deserializes the result with a seed as it arrives. An error of the seed is
+    /// [`NodeError::Lied`].
     ///
     /// # Errors
     /// [`Failure`].
@@ -141,7 +140,7 @@ impl Rpc {
         let answer = answer.map(|exchanged| exchanged.value);
         let answer = answer.and_then(|answer| match (answer.id, &answer.outcome) {
             (Some(said), _) if said == id => Ok(answer),
-            // A node that could not read the call does not know its id.
+            // A node that cannot parse the call does not know its id.
             (None, Err(_)) => Ok(answer),
             _ => Err(lied("an answer to another call")),
         });
@@ -153,11 +152,10 @@ impl Rpc {
             .map_err(|error| Failure::Method(self.method_error(error)))
     }
 
-    /// Makes these calls, each a method and its parameters, in as few requests as the node takes; the outcomes are in the
-    /// order of the calls.
+    /// Makes several calls in as few requests as the node accepts. Results are in the order of the calls.
     ///
     /// # Errors
-    /// [`NodeError`] where any of them was not answered.
+    /// [`NodeError`] if a call has no response.
     pub fn batch<T: DeserializeOwned>(
         &mut self,
         calls: &[(&str, impl Serialize)],
@@ -172,10 +170,10 @@ impl Rpc {
         self.counted(outcomes)
     }
 
-    /// [`Rpc::batch`], each result read with a copy of this seed as it arrives.
+    /// [`Rpc::batch`] with a copy of this seed for each result.
     ///
     /// # Errors
-    /// [`NodeError`] where any of them was not answered.
+    /// [`NodeError`] if a call has no response.
     pub fn batch_seed<'de, S: DeserializeSeed<'de> + Clone>(
         &mut self,
         calls: &[(&str, impl Serialize)],
@@ -189,10 +187,10 @@ impl Rpc {
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.batches.now().min(rest.len()));
             match now {
-                // Alone it is not a batch: some nodes take none.
+                // A single call is not sent as a batch, because some nodes accept none.
                 [(method, params)] => outcomes.push(self.single(method, params, seed.clone())?),
                 _ => match self.batched(now, seed.clone()) {
-                    // The same calls again, half as many at once.
+                    // Retries with half as many calls.
                     Err(NodeError::Limited(_)) => continue,
                     answered => outcomes.extend(answered?),
                 },
@@ -202,7 +200,7 @@ impl Rpc {
         Ok(outcomes)
     }
 
-    /// Makes one call of a batch by itself.
+    /// Makes one call of a batch without a batch.
     fn single<'de, S: DeserializeSeed<'de>>(
         &mut self,
         method: &str,
@@ -237,7 +235,7 @@ impl Rpc {
         let answers = answers.map(|exchanged| exchanged.value);
         let outcomes = answers.and_then(|answers| in_order(first, calls.len(), answers));
         let outcomes = match outcomes {
-            // No failure yet: fewer may be taken.
+            // Not counted as a failure: a smaller batch may be accepted.
             Err(limited @ NodeError::Limited(_)) => {
                 self.batches.refused(calls.len());
                 return Err(self.blotted(limited));
@@ -249,7 +247,7 @@ impl Rpc {
         Ok(outcomes.into_iter().map(shown).collect())
     }
 
-    /// Keeps count of failures, and turns to the next url after too many.
+    /// Counts failures in a row. After too many, uses the next url.
     fn counted<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         match outcome {
             Ok(value) => {
@@ -283,7 +281,7 @@ impl Rpc {
         self.endpoints.get(self.current)
     }
 
-    /// Nothing secret comes back in an error, even if the node repeats it.
+    /// Redacts secrets in an error, because a node may repeat them.
     fn blotted(&self, error: NodeError) -> NodeError {
         match error {
             NodeError::Unreachable(text) => NodeError::Unreachable(self.shown_text(text)),
@@ -299,8 +297,7 @@ impl Rpc {
         MethodError { message, ..error }
     }
 
-    /// What of a text may be shown: no secret, and no more than a line of a log. It is cut last, for half a secret is not
-    /// found.
+    /// Redacts secrets and limits the length. The text is cut last, because half a secret would not be found.
     fn shown_text(&self, text: String) -> String {
         let text = match self.endpoint() {
             Some(endpoint) => endpoint.blotted(&text),
@@ -316,7 +313,7 @@ impl Rpc {
         plain.take(TEXT_CHARS_MAX).collect()
     }
 
-    /// The first of so many ids that were not used before.
+    /// Reserves ids for this many calls, and returns the first.
     fn next_id(&mut self, calls: usize) -> u64 {
         let first = self.calls;
         let calls = u64::try_from(calls).unwrap_or(u64::MAX);
@@ -334,17 +331,17 @@ fn call<'a, P>(id: u64, method: &'a str, params: &'a P) -> Call<'a, P> {
     }
 }
 
-/// The text of a result; `None` where there is none. What a call asks for is read of it, so that the code which reads
-/// answers as they arrive is there once and not for each type.
+/// JSON text of a result; `None` for `null`. It is deserialized later, so that the streaming code is compiled once and
+/// not for each type.
 type Text = Option<Box<RawValue>>;
 
-/// Reads what a call asks for.
+/// Deserializes a result.
 fn parsed<T: DeserializeOwned>(text: &Text) -> Result<T, NodeError> {
     let text = text.as_ref().map_or("null", |text| text.get());
     serde_json::from_str(text).map_err(unread)
 }
 
-/// Parameters of a call, as text.
+/// Serializes the parameters of a call.
 fn raw(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
     serde_json::value::to_raw_value(params).map_err(|_| wrong("a call cannot be written"))
 }
@@ -353,7 +350,7 @@ fn written(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
     serde_json::to_vec(value).map_err(|_| wrong("a call cannot be written"))
 }
 
-/// Puts the answers of a batch into the order of the calls.
+/// Sorts the responses of a batch into the order of the calls.
 fn in_order<V>(
     first: u64,
     calls: usize,
@@ -367,7 +364,7 @@ fn in_order<V>(
                 outcome: Err(error),
                 ..
             } if is_limit(&error) => return Err(limited(&error)),
-            // One error in place of all: it does not take so many at once, or no batch at all.
+            // One error for the whole batch: it is too large, or batches are not supported.
             Answer {
                 id: None,
                 outcome: Err(error),

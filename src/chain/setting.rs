@@ -1,7 +1,6 @@
-//! Which nodes are asked, as the operator says it: `--node`, `--node-header`, `--token`, `--test-networks`.
+//! Settings of nodes: `--node`, `--node-header`, `--token` and `--test-networks`.
 //!
-//! Invariant: a url and a header may each be a secret, and are in no text that comes out of here. Of a url its scheme, host,
-//! port and place are shown.
+//! Invariant: urls and headers may be secrets. Messages contain only scheme, host, port and number of a url.
 
 use super::Node;
 use super::cost::Cost;
@@ -14,34 +13,34 @@ use crate::domain::chain::Chain;
 use std::fmt;
 use std::str::FromStr;
 
-/// The most characters of a header's value.
+/// Most characters of a header value.
 const HEADER_CHARS_MAX: usize = 4096;
 
-/// Message for a header of a chain whose urls are all of other kinds.
+/// Error for a header of a chain without HTTP urls.
 const NO_HEADERS: &str =
     "is sent to http:// and https:// urls only, and the chain has none: leave it out";
 
-/// The nodes of one chain.
+/// Nodes of one chain.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ChainNode {
-    /// Which chain.
+    /// The chain.
     pub chain: Chain,
     endpoints: Vec<Endpoint>,
-    /// Sent with every request; a value may be a secret.
+    /// Headers of every request; a value may be a secret.
     headers: Vec<(String, String)>,
     tokens: Tokens,
 }
 
-/// The nodes of every chain that is followed.
+/// Nodes of all followed chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// A chain each.
+    /// One entry for each chain.
     pub of_chains: Vec<ChainNode>,
-    /// May they be of networks whose coins are worth nothing?
+    /// `true` if test networks are allowed, whose coins have no value.
     pub test_networks: bool,
 }
 
-/// What was given, each with the key that it was given for.
+/// Values of a setting, each with its key.
 pub type Keyed = Vec<(String, String)>;
 
 impl fmt::Debug for ChainNode {
@@ -51,10 +50,10 @@ impl fmt::Debug for ChainNode {
 }
 
 impl Nodes {
-    /// Reads the settings.
+    /// Parses the settings.
     ///
     /// # Errors
-    /// A text that names the flag and what it was given for, and repeats no url and no header.
+    /// A message with flag and key, without any url or header.
     pub fn read(
         nodes: &Keyed,
         headers: &Keyed,
@@ -114,30 +113,30 @@ impl Nodes {
 }
 
 impl ChainNode {
-    /// Its urls, of each the scheme, the host, the port and the place.
+    /// Returns scheme, host, port and number of each url.
     pub fn shown(&self) -> String {
         let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::shown).collect();
         shown.join(", ")
     }
 
-    /// Each of its urls, as [`ChainNode::shown`] shows them.
+    /// Returns each url as in [`ChainNode::shown`].
     pub fn urls(&self) -> impl Iterator<Item = &str> {
         self.endpoints.iter().map(Endpoint::shown)
     }
 
-    /// The tokens whose contracts the operator names.
+    /// Returns the tokens whose contracts the operator sets.
     pub fn tokens(&self) -> impl Iterator<Item = &'static str> {
         self.tokens.keys().copied()
     }
 
-    /// Returns what it costs to follow the chain through the first url.
+    /// Returns the cost of following the chain with the first url.
     pub fn cost(&self) -> Cost {
         let scheme = self.endpoints.first().map_or("", Endpoint::scheme);
         let kind = kind::of(self.chain, scheme);
         kind.map_or_else(|| Cost::of(self.chain), |kind| (kind.cost)(self.chain))
     }
 
-    /// Returns the node at the url of this place, from 0 on, which has not been asked yet; `None` behind the last one.
+    /// Returns a new node for the url with this index; `None` after the last one.
     pub fn node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
         let endpoint = self.endpoints.get(place)?;
         let kind = kind::of(self.chain, endpoint.scheme())?;
@@ -154,7 +153,7 @@ impl ChainNode {
     }
 }
 
-/// The chains that are followed through nodes.
+/// Returns the chains that are followed with nodes.
 fn all_followed() -> impl Iterator<Item = Chain> {
     let chains = Chain::ALL.iter().copied();
     chains.filter(|chain| kind::is_followed(*chain))
@@ -173,7 +172,7 @@ fn no_node(chain: Chain) -> String {
     format!("{chain} has no node: name it by --node {chain}=URL")
 }
 
-/// A header, like `X-Api-Key: value`.
+/// Parses a header such as `X-Api-Key: value`.
 fn parsed_header(text: &str) -> Result<(String, String), String> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let (name, value) = text.split_once(':').unwrap_or_default();
@@ -188,7 +187,7 @@ fn parsed_header(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A token, and the canonical text of its contract.
+/// Parses a token and its contract into canonical form.
 fn token(key: &str, contract: &str) -> Result<(&'static Asset, String), String> {
     let asset = Asset::find(key).filter(|asset| asset.kind.has_contract());
     let asset = asset.ok_or("must be for a token, like USDC-BASE")?;
@@ -241,7 +240,7 @@ mod tests {
     type Given = &'static [(&'static str, &'static str)];
 
     const NODE: Given = &[("base", "http://a")];
-    /// Nodes, headers and tokens, and what is said of them.
+    /// Nodes, headers and tokens, with the expected error.
     const WRONG: &[(Given, Given, Given, &str)] = &[
         (
             &[("ripple", "http://secret")],

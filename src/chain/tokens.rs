@@ -1,4 +1,4 @@
-//! Contracts of the listed tokens, as the table or the settings name them.
+//! Contracts of the listed tokens, from the built-in table or the settings.
 
 use super::NodeError;
 use super::evm::hex::{Account, Bytes};
@@ -7,14 +7,14 @@ use crate::domain::asset::{ASSETS, Asset, Chain};
 use crate::domain::token::contract_address;
 use std::collections::BTreeMap;
 
-/// Contracts that take the place of those of [`CONTRACTS`](crate::domain::token::CONTRACTS) on test networks, in their
-/// canonical text, by the id of the coin.
+/// Contracts by coin id, in canonical form. They replace [`CONTRACTS`](crate::domain::token::CONTRACTS) on test
+/// networks.
 pub type Tokens = BTreeMap<&'static str, String>;
 
-/// Accounts of the contracts of the listed tokens of a chain, on this network.
+/// Returns the contract accounts of the listed tokens of a chain.
 ///
 /// # Errors
-/// [`NodeError::Wrong`] where a setting names a contract of the main network.
+/// [`NodeError::Wrong`] if a setting names a contract of the main network.
 pub fn tokens_on(
     chain: Chain,
     network: &str,
@@ -26,10 +26,10 @@ pub fn tokens_on(
     Ok(tokens.collect())
 }
 
-/// Contracts of the listed tokens of a chain, on this network, in their canonical text.
+/// Returns the contracts of the listed tokens of a chain, in canonical form.
 ///
 /// # Errors
-/// [`NodeError::Wrong`] where a setting names a contract of the main network.
+/// [`NodeError::Wrong`] if a setting names a contract of the main network.
 pub fn contracts_on(
     chain: Chain,
     network: &str,

@@ -1,28 +1,28 @@
-//! The urls of one chain: which is asked, and which takes over.
+//! Urls of one chain, and failover between them.
 
 use super::Node;
 use super::rpc::Limits;
 use super::setting::ChainNode;
 
-/// Time limit of a look at another url, in milliseconds: the chain is not followed meanwhile.
+/// Time limit of a request to another url, in milliseconds. The chain is not followed during it.
 const LOOK_MS_MAX: u64 = 10_000;
 
-/// The source of the node that a chain is followed through.
+/// Source of nodes for a chain.
 pub trait Connector: Send {
-    /// Returns the node to ask after so many failures in a row; `None` where the one that is asked goes on.
+    /// Returns the node to use after this number of failures in a row; `None` to keep the current one.
     fn after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>>;
 
-    /// Returns the node so many places behind the url that is asked, for a look at its head; `None` behind the last one.
+    /// Returns the node `distance` urls after the current one, to read its head; `None` after the last one.
     fn other(&self, _distance: usize) -> Option<Box<dyn Node>> {
         None
     }
 
-    /// Turns to the url so many places behind, and returns its node; `None` where there is only one url.
+    /// Switches to the url `distance` after the current one and returns its node; `None` if there is only one url.
     fn turn(&mut self, _distance: usize) -> Option<Box<dyn Node>> {
         None
     }
 
-    /// The url that is asked, as it may be shown; `None` where there is only one.
+    /// Returns the label of the current url; `None` if there is only one.
     fn asked(&self) -> Option<&str> {
         None
     }
@@ -34,20 +34,20 @@ impl<F: FnMut(u32) -> Option<Box<dyn Node>> + Send> Connector for F {
     }
 }
 
-/// The urls that the settings name for a chain.
+/// Urls of a chain from the settings.
 pub struct Urls {
     of: ChainNode,
-    /// Place of the url that is asked; `None` before the first one is.
+    /// Index of the current url; `None` before the first one is used.
     asked: Option<usize>,
 }
 
 impl Urls {
-    /// The urls of a chain, of which none is asked yet.
+    /// Starts before the first url.
     pub const fn new(of: ChainNode) -> Urls {
         Urls { of, asked: None }
     }
 
-    /// Place of the url so many places behind the one that is asked; `None` where that is the one that is asked.
+    /// Returns the index of the url `distance` after the current one; `None` if that is the current one.
     fn behind(&self, distance: usize) -> Option<usize> {
         let count = self.of.urls().count();
         let place = self.asked?.saturating_add(distance);
@@ -57,8 +57,8 @@ impl Urls {
 }
 
 impl Connector for Urls {
-    /// After each third failure it is the next url's. Otherwise the same node goes on, which knows what it was told and how
-    /// much it may be asked for at once.
+    /// Switches to the next url after each third failure. Otherwise the node stays, because it knows its limits and
+    /// subscriptions.
     fn after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>> {
         if self.asked.is_none() {
             self.asked = Some(0);
@@ -102,7 +102,7 @@ mod tests {
         Urls::new(read.unwrap().of_chains.into_iter().next().unwrap())
     }
 
-    /// After how many failures in a row another url is asked.
+    /// Returns the failure counts after which another url is used.
     fn turns(text: &str) -> Vec<u32> {
         let mut urls = urls(text);
         (0..60)

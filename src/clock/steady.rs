@@ -1,22 +1,22 @@
-//! Time that passes evenly, whatever the wall clock does.
+//! Steady time that ignores jumps of the wall clock.
 //!
-//! What lives here: how far the wall clock is believed. What does not: reading any clock. What always holds: time
-//! never goes back. It follows small differences of the wall clock, and follows a large one only after that has
-//! lasted for an hour or a person has accepted it. A server starts no earlier than the latest time in its file.
+//! Invariant: time never goes back. It follows small differences slowly. It follows a large one only after an hour, or
+//! after an operator accepts it. A server starts no earlier than the latest time in its database.
 
-/// Microseconds of these spans.
+/// Durations in microseconds.
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
-/// A difference is worked off at this part of the time that passes.
+/// A difference is corrected by one part in this many of the elapsed time.
 const SLEW: i64 = 10;
 
-/// A wall clock that is not believed.
+/// A wall clock that is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Milliseconds that the wall clock is ahead of the time shown; less than nothing: behind it.
+    /// Milliseconds by which the wall clock is ahead of the shown time; negative if it is behind.
     pub ahead_ms: i64,
-    /// Milliseconds until it is believed if it stays so; nothing: when it has passed what the file has seen.
+    /// Milliseconds until the wall clock is trusted, if it stays so. `None` until it passes the latest time in the
+    /// database.
     pub adopted_in_ms: Option<i64>,
 }
 
@@ -40,29 +40,29 @@ impl std::fmt::Display for Doubt {
     }
 }
 
-/// A difference that is too large to be followed.
+/// A difference that is too large to follow.
 #[derive(Clone, Copy, Debug)]
 struct Off {
     since_boot_us: i64,
     drift_us: i64,
 }
 
-/// The time shown at one moment of boot time, and what is known of the wall clock. All in microseconds.
+/// Shown time at one boot time, and the state of the wall clock. All in microseconds.
 #[derive(Debug)]
 pub(super) struct Steady {
     boot_us: i64,
     now_us: i64,
-    /// What is still to be worked off; at most a minute.
+    /// Remaining correction; at most a minute.
     drift_us: i64,
     off: Option<Off>,
-    /// What the wall clock has to pass before it is believed: the latest that the file has seen, later than the start.
+    /// Latest time in the database, if it is after the start. The wall clock is not trusted before it.
     unpassed_us: Option<i64>,
-    /// How far time was moved when the wall clock was last adopted, until somebody asks.
+    /// Move of the time at the last adoption of the wall clock, until it is read.
     adopted_us: Option<i64>,
 }
 
 impl Steady {
-    /// Starts at the wall clock's time, or where the file has seen a later one, there.
+    /// Starts at the wall clock, or at the latest time in the database if that is later.
     pub(super) fn start(boot_us: i64, wall_us: i64, seen_us: i64) -> Steady {
         Steady {
             boot_us,
@@ -74,7 +74,7 @@ impl Steady {
         }
     }
 
-    /// The time shown. The wall clock is asked once a second at most.
+    /// Returns the shown time. Reads the wall clock at most once a second.
     pub(super) fn now(&mut self, boot_us: i64, wall_us: impl FnOnce() -> i64) -> i64 {
         let passed = boot_us.saturating_sub(self.boot_us).max(0);
         let slewed = passed / SLEW;
@@ -91,7 +91,7 @@ impl Steady {
         self.now_us
     }
 
-    /// Compares the wall clock with what was just shown.
+    /// Compares the wall clock with the shown time.
     fn look(&mut self, wall_us: i64) {
         let drift = wall_us.saturating_sub(self.now_us);
         self.drift_us = 0;
@@ -124,7 +124,7 @@ impl Steady {
         }
     }
 
-    /// Shows the wall clock's time from now on.
+    /// Continues from the wall clock.
     fn adopt(&mut self, wall_us: i64) {
         let moved = wall_us.saturating_sub(self.now_us);
         self.adopted_us = Some(self.adopted_us.unwrap_or(0).saturating_add(moved));
@@ -132,7 +132,7 @@ impl Steady {
         (self.drift_us, self.off, self.unpassed_us) = (0, None, None);
     }
 
-    /// A person says that the wall clock is right. Where it is less than a minute off it is followed as ever.
+    /// Accepts the wall clock. A difference below a minute is still corrected slowly.
     pub(super) fn accept(&mut self, boot_us: i64, wall_us: i64) {
         self.now(boot_us, || wall_us);
         if wall_us.saturating_sub(self.now_us).saturating_abs() > MINUTE {
@@ -141,12 +141,13 @@ impl Steady {
         (self.off, self.unpassed_us) = (None, None);
     }
 
-    /// How far time was moved in milliseconds, where the wall clock was adopted since this was last asked.
+    /// Returns by how many milliseconds time moved when the wall clock was adopted; `None` if it was not since the last
+    /// call.
     pub(super) fn take_adopted_ms(&mut self) -> Option<i64> {
         self.adopted_us.take().map(|us| us / 1000)
     }
 
-    /// Why the wall clock is not believed, where it is not.
+    /// Returns why the wall clock is not trusted; `None` if it is.
     pub(super) fn doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<Doubt> {
         let now = self.now(boot_us, || wall_us);
         let ahead_ms = wall_us.saturating_sub(now) / 1000;
@@ -176,7 +177,7 @@ mod tests {
 
     const YEAR: i64 = 365 * 24 * HOUR;
 
-    /// A steady time that began at zero, and its two clocks.
+    /// A steady time that started at zero, with its two clocks.
     struct Clocks {
         steady: Steady,
         boot: i64,
@@ -192,7 +193,7 @@ mod tests {
             }
         }
 
-        /// Lets this much pass, and asks every ten seconds; the time shown.
+        /// Advances time with a reading every ten seconds, and returns the shown time.
         fn pass(&mut self, span: i64) -> i64 {
             let mut left = span;
             let mut before = self.now();
@@ -251,7 +252,7 @@ mod tests {
             assert_eq!(clocks.pass(11 * MINUTE), clocks.wall, "{drift}");
             assert!(!clocks.doubts());
         }
-        // Asked after a long time, no more is worked off than there is.
+        // After a long gap, the correction does not exceed the difference.
         let mut clocks = Clocks::start(0, 0);
         clocks.wall += 5 * SECOND;
         clocks.pass(10 * SECOND);
@@ -261,14 +262,14 @@ mod tests {
 
     #[test]
     fn at_a_start_the_wall_clock_has_to_pass_what_the_file_has_seen() {
-        // A board without a battery, until it hears the time from the network.
+        // A board without a battery, before it gets the time from the network.
         let mut clocks = Clocks::start(0, YEAR);
         assert_eq!(clocks.pass(5 * HOUR), YEAR + 5 * HOUR);
         assert!(clocks.doubts());
         clocks.wall = YEAR + 9 * HOUR;
         assert_eq!(clocks.pass(10 * SECOND), clocks.wall);
         assert!(!clocks.doubts());
-        // One that is behind by less than what has passed by the time it gets there.
+        // Behind by less than the time that passes until then.
         let mut clocks = Clocks::start(YEAR - HOUR, YEAR);
         assert_eq!(
             clocks.pass(2 * HOUR - 10 * SECOND),
@@ -277,7 +278,7 @@ mod tests {
         assert!(clocks.doubts(), "it has passed, and is an hour off");
         clocks.pass(20 * SECOND);
         assert_eq!(clocks.now(), clocks.wall);
-        // Less than a minute behind is a difference like any other.
+        // Less than a minute behind is a small difference.
         let mut clocks = Clocks::start(YEAR - 50 * SECOND, YEAR);
         assert_eq!(clocks.now(), YEAR);
         assert!(!clocks.doubts());

@@ -1,7 +1,7 @@
-//! Settings that are given once for each of several things, like a node for each chain: `--node bitcoin=URL`.
+//! Reads settings with a key, such as `--node bitcoin=URL`.
 //!
-//! What lives here: reading them from flags and the environment. What does not: the table of settings. What always holds: a
-//! value may be a secret, and is in no error; for the same key a flag beats the environment.
+//! Invariant: values may be secrets, and no error contains one. For the same key, a flag takes precedence over the
+//! environment.
 
 use super::{Setting, Values, of_command};
 use crate::domain::asset::Asset;
@@ -9,33 +9,33 @@ use crate::domain::chain::Chain;
 use std::ffi::OsString;
 
 impl Setting {
-    /// Is it given once for each of several things? What its value is called says so.
+    /// Returns `true` if the setting has a key, as its value name says.
     pub(super) fn is_keyed(&self) -> bool {
         self.key().is_some()
     }
 
-    /// What such a thing is called.
+    /// Returns the name of the key.
     fn key(&self) -> Option<&'static str> {
         Some(self.value?.split_once('=')?.0)
     }
 
-    /// Its names in the environment in short: what such a thing is called stands for each of them.
+    /// Returns the pattern of environment names, with the name of the key in place of each key.
     pub(super) fn keyed_env_name(&self) -> Option<String> {
         let key = self.key()?;
         Some(format!("COFFER_{}_{key}", in_environment(self.flag)))
     }
 }
 
-/// A word as names in the environment have it.
+/// Converts a word to the form of environment names.
 pub(super) fn in_environment(word: &str) -> String {
     word.to_ascii_uppercase().replace('-', "_")
 }
 
 impl Values<'_> {
-    /// What was given of a setting for each key, flags first.
+    /// Returns the values of a setting with their keys, flags first.
     ///
     /// # Errors
-    /// A text for a person, without what was given, where it has no key or is no text.
+    /// A message without the value, if there is no key or the value is not Unicode.
     pub fn keyed(&self, flag: &str) -> Result<Vec<(String, String)>, String> {
         let mut found: Vec<(String, String)> = Vec::new();
         let setting = of_command(self.command).find(|setting| setting.flag == flag);

@@ -1,13 +1,11 @@
-//! The one table of settings.
-//!
-//! What always holds: what is not in it is no setting. It makes the flags, their names in the environment and the help.
+//! Table of all settings. Flags, environment names and the help come from it.
 
 use super::Setting;
 
-/// The commands that run a server.
+/// Commands that run a server.
 const SERVERS: &[&str] = &["serve", "sandbox"];
 
-/// Every setting.
+/// All settings.
 pub static SETTINGS: &[Setting] = &[
     Setting {
         flag: "listen",

@@ -1,24 +1,22 @@
-//! What the environment says of terminals, in names that other programs heed too: `NO_COLOR` and `TERM`.
-//!
-//! What does not live here: whether there is a terminal at all (`cli`).
+//! Reads `NO_COLOR` and `TERM`.
 
 use std::ffi::OsString;
 
-/// What is wanted of output on a terminal.
+/// Allowed output on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// The terminal knows codes that move its cursor and colour what it shows.
+    /// `true` if the terminal supports control codes for cursor and colour.
     pub is_able: bool,
-    /// Colours are wanted.
+    /// `true` if colours are allowed.
     pub colours: bool,
 }
 
-/// What is wanted of it here.
+/// Returns the wishes from the environment.
 pub fn wishes() -> Wishes {
     read(|name| std::env::var_os(name))
 }
 
-/// `NO_COLOR` counts unless it is empty (<https://no-color.org>); a terminal without a name is as able as `dumb`.
+/// `NO_COLOR` counts unless it is empty (<https://no-color.org>). An empty `TERM` is treated as `dumb`.
 fn read(env: fn(&str) -> Option<OsString>) -> Wishes {
     let given = |name| env(name).filter(|value| !value.is_empty());
     let is_able = given("TERM").is_some_and(|term| term != "dumb");

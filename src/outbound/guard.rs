@@ -1,16 +1,14 @@
-//! The address guard: which urls and which addresses a webhook may go to.
+//! Guard against server-side request forgery: the urls and addresses that webhooks may reach.
 //!
-//! What lives here: the rules, and the table of addresses that are not on the public internet. What does not: the
-//! network. The resolver in `outbound` asks about every address of a name, and connects to no other. What always
-//! holds: only three kinds of addresses are reached, however they are written: public addresses over https,
-//! addresses that the operator opened with `--webhook-allow`, and, in the sandbox, loopback.
+//! Invariant: webhooks reach public addresses over https, addresses allowed by `--webhook-allow`, and in the sandbox
+//! loopback. Every notation of an address is covered.
 
 use crate::domain::url::{Host, Site, UrlProblem};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use ureq::http::Uri;
 
-/// Who may be reached by webhooks.
+/// Rules for webhook urls and addresses.
 #[derive(Debug, Clone)]
 pub struct Guard {
     sandbox: bool,
@@ -18,15 +16,14 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// The sandbox may reach loopback, also by http; `allowed` is what `--webhook-allow` opened.
+    /// Creates the rules. The sandbox may reach loopback, also over http. `allowed` comes from `--webhook-allow`.
     pub fn new(sandbox: bool, allowed: Vec<Cidr>) -> Self {
         Self { sandbox, allowed }
     }
 
-    /// Is this url acceptable as a webhook url at all? The error says what would be right.
+    /// Checks the text of a webhook url. The error says what would be valid.
     ///
-    /// Only the text is judged. A name is looked up when something is sent to it, and its addresses
-    /// are judged then, by [`Guard::permits`].
+    /// A name is looked up later for each request, and [`Guard::permits`] checks its addresses.
     pub fn check_url(&self, url: &str) -> Result<(), String> {
         let site = target(url)?;
         let (https, host) = (site.is_https(), site.host_text());
@@ -43,7 +40,7 @@ impl Guard {
         }
     }
 
-    /// May a connection to this address be made? To be asked of the very address connected to.
+    /// Returns `true` if a connection to this address is allowed. Call it with the address that is connected to.
     pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
         let reached = reached_by(ip);
         let opened = self
@@ -67,7 +64,7 @@ impl Guard {
     }
 }
 
-/// A range of addresses, written like `10.0.0.0/8` or `fd00::/8`; a single address is a range of one.
+/// A range of addresses, such as `10.0.0.0/8` or `fd00::/8`. A single address is a range of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cidr {
     network: IpAddr,
@@ -75,7 +72,8 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// Is this address in the range? An IPv4 range holds no IPv6 address; the guard unwraps those first.
+    /// Returns `true` if the address is in the range. An IPv4 range contains no IPv6 address, so callers unwrap mapped
+    /// addresses first.
     pub fn contains(&self, ip: IpAddr) -> bool {
         let common_bits = match (self.network, ip) {
             (IpAddr::V4(network), IpAddr::V4(ip)) => {
@@ -133,7 +131,7 @@ impl FromStr for Cidr {
     }
 }
 
-/// Takes a webhook url apart.
+/// Parses a webhook url.
 fn target(url: &str) -> Result<Site<'_>, &'static str> {
     const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
     let site = Site::parse(url).map_err(|fault| match fault {
@@ -148,7 +146,7 @@ fn target(url: &str) -> Result<Site<'_>, &'static str> {
         }
         UrlProblem::Port => "The port in the url must be a number from 1 to 65535.",
     })?;
-    // The request is made with another parser: nothing is sent where the two read a url differently.
+    // The HTTP client has another parser. A url that the two read differently is rejected.
     let uri: Uri = url.parse().map_err(|_| SHAPE)?;
     let is_same = uri.host() == Some(site.host_text())
         && uri.port_u16() == site.authority().port
@@ -156,7 +154,7 @@ fn target(url: &str) -> Result<Site<'_>, &'static str> {
     is_same.then_some(site).ok_or(SHAPE)
 }
 
-/// The address that a host stands for without a lookup. `localhost` always means loopback (RFC 6761).
+/// Returns the address of a host that needs no lookup. `localhost` is always loopback (RFC 6761).
 fn literal(host: Host<'_>) -> Option<IpAddr> {
     match host {
         Host::Address(address) => Some(address),
@@ -167,9 +165,8 @@ fn literal(host: Host<'_>) -> Option<IpAddr> {
     }
 }
 
-/// The address that answers at the other end: the kernel reaches the IPv4 address in a mapped one, and
-/// the network's translator the one in a NAT64 one, which is what every IPv4-only shop looks like from
-/// an IPv6-only host. The other forms that carry an IPv4 address are out of use and never public.
+/// Returns the address that is reached. The kernel unwraps IPv4-mapped addresses, and the network translates NAT64
+/// addresses (IPv4-only hosts seen from an IPv6-only network). Other embedded IPv4 forms are obsolete and never public.
 fn reached_by(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) if NAT64.contains(ip) => {
@@ -191,7 +188,7 @@ fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-/// ISATAP hides an IPv4 address behind `5efe` in the last half, under any network.
+/// ISATAP has an IPv4 address after `5efe` in the last half, under any prefix.
 fn is_isatap(ip: Ipv6Addr) -> bool {
     matches!(
         ip.segments(),
@@ -199,7 +196,7 @@ fn is_isatap(ip: Ipv6Addr) -> bool {
     )
 }
 
-/// IPv4 ranges that are not the public internet (RFC 6890 and its registry).
+/// IPv4 ranges that are not public (RFC 6890 and its registry).
 const V4_NOT_PUBLIC: [Cidr; 15] = [
     Cidr::v4([0, 0, 0, 0], 8),     // this network; 0.0.0.0 connects to loopback
     Cidr::v4([10, 0, 0, 0], 8),    // private
@@ -218,11 +215,11 @@ const V4_NOT_PUBLIC: [Cidr; 15] = [
     Cidr::v4([224, 0, 0, 0], 3),   // multicast, reserved, broadcast
 ];
 
-/// All that is public in IPv6 lies in here. So loopback, unique local, link-local, site-local, multicast,
-/// discard, SRv6, IPv4-compatible and local NAT64 addresses need no line of their own.
+/// All public IPv6 addresses are in this range. Loopback, unique local, link-local, site-local, multicast, discard,
+/// SRv6, IPv4-compatible and local NAT64 addresses are outside.
 const V6_GLOBAL_UNICAST: Cidr = Cidr::v6(0x2000, 0, 3);
 
-/// What is not public in spite of lying in [`V6_GLOBAL_UNICAST`].
+/// Ranges inside [`V6_GLOBAL_UNICAST`] that are not public.
 const V6_NOT_PUBLIC: [Cidr; 4] = [
     Cidr::v6(0x2001, 0, 23), // protocol assignments: Teredo, benchmarks, ORCHID
     Cidr::v6(0x2001, 0x0db8, 32), // documentation
@@ -230,7 +227,7 @@ const V6_NOT_PUBLIC: [Cidr; 4] = [
     Cidr::v6(0x3fff, 0, 20), // documentation
 ];
 
-/// The well-known prefix under which a network translates to IPv4 (RFC 6052).
+/// Well-known NAT64 prefix (RFC 6052).
 const NAT64: Cidr = Cidr::v6(0x0064, 0xff9b, 96);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Real sockets. Nothing here sleeps: what hangs is held until the other side gives up.
+//! Tests over real sockets, without sleeps: a hanging peer waits until the other side closes.
 
 mod names;
 
@@ -12,7 +12,7 @@ use std::thread;
 const LONG_MS: u64 = 10_000;
 const SHORT_MS: u64 = 200;
 
-/// A server on a free port that gives each connection to `talk`, and counts them.
+/// A server on a free port that runs `talk` for each connection, and counts connections.
 struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -37,12 +37,12 @@ impl Server {
         }
     }
 
-    /// Answers every request on every connection with these bytes.
+    /// Starts a server that always sends these bytes.
     fn answering(answer: &str) -> Self {
         let answer = answer.to_owned();
         Self::start(move |mut stream| {
             while request(&stream).is_some() {
-                // The client may have read enough and gone.
+                // The client may have closed early.
                 if stream.write_all(answer.as_bytes()).is_err() {
                     return;
                 }
@@ -59,7 +59,7 @@ impl Server {
     }
 }
 
-/// The next request's head and body, or nothing when the client has gone.
+/// Reads the head and body of the next request; `None` if the client closed.
 fn request(stream: &TcpStream) -> Option<String> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
@@ -95,7 +95,7 @@ fn sandbox(timeout_ms: u64) -> Outbound {
     Outbound::new(Guard::new(true, Vec::new()), timeout_ms)
 }
 
-/// No answer, for this reason; before or after it was sent.
+/// Returns the expected failure, before or after the request was sent.
 fn unanswered(reason: &str, was_sent: bool) -> Result<Answer, Unanswered> {
     Err(Unanswered {
         reason: reason.to_owned(),

@@ -1,4 +1,4 @@
-//! A node of a chain in memory: it may lag, stand still, hide what is not final, or lack an index or traces.
+//! A simulated node. It can lag, stop, hide blocks that are not final, or lack an index or traces.
 
 use super::{Memory, Mined, Sent, next_nonce};
 use crate::chain::{
@@ -11,35 +11,35 @@ use crate::domain::time::Time;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-/// Event on a chain while its node is asked.
+/// Change of the chain during a request.
 pub(crate) type AfterLookup = Box<dyn FnMut(&mut Memory) + Send>;
 
-/// A node of the chain.
+/// A simulated node.
 pub(crate) struct MemoryNode {
     pub(crate) of: Arc<Mutex<Memory>>,
-    /// Number of blocks that it is behind.
+    /// Number of blocks by which it lags.
     pub(crate) behind: usize,
-    /// Does it answer with empty lists for what is not final?
+    /// `true` if it returns empty lists for blocks that are not final.
     pub(crate) hides: bool,
-    /// `false`: it finds transactions in its mempool only.
+    /// `false` if it finds transactions only in its mempool.
     pub(crate) has_index: bool,
-    /// `false`: it does not tell of what contracts send, and tells of balances in place of that.
+    /// `false` if it returns balances and no transfers by contracts.
     pub(crate) has_traces: bool,
-    /// Height of the lowest block that it still has whole.
+    /// Height of the lowest block that is not pruned.
     pub(crate) pruned_below: u32,
-    /// Answer to the question for one transaction by its id; `None` for the truth.
+    /// Error of a lookup by id; `None` for the true result.
     pub(crate) lookup_error: Option<NodeError>,
-    /// Happens to the chain after each of these answers.
+    /// Change of the chain after each of these lookups.
     pub(crate) after_lookup: Option<AfterLookup>,
-    /// Count of those questions.
+    /// Number of these lookups.
     pub(crate) lookups: u64,
-    /// `true`: it is asked about addresses by name.
+    /// `true` if it polls addresses and does not read blocks.
     pub(crate) by_name: bool,
-    /// Addresses that it was asked about before.
+    /// Addresses polled in earlier steps.
     asked: HashSet<String>,
-    /// Those of the last step.
+    /// Addresses polled in the last step.
     told: HashSet<String>,
-    /// The blocks and the mempool that it has stopped at, while others go on.
+    /// Blocks and mempool at which it stopped, while the chain continues.
     stuck: Option<(Vec<Mined>, Vec<Sent>)>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct MemoryNode {
 struct View<'a> {
     memory: &'a Memory,
     has: &'a [Mined],
-    /// Blocks that others have already.
+    /// Blocks that only other nodes have.
     later: &'a [Mined],
     pool: &'a [Sent],
 }
@@ -71,13 +71,13 @@ impl MemoryNode {
         }
     }
 
-    /// From now on it stays where it is, or no longer.
+    /// Stops the node at its current state, or lets it continue.
     pub(crate) fn stick(&mut self, is_stuck: bool) {
         let memory = self.of.lock().unwrap();
         self.stuck = is_stuck.then(|| (memory.active.clone(), memory.mempool.clone()));
     }
 
-    /// What this node tells that came with a transaction.
+    /// Returns the payments of a transaction that this node reports.
     fn tells(&self, memory: &Memory, sent: &Sent, watched: &dyn Watched) -> Vec<Received> {
         let mut received = memory.received(sent, watched);
         received.retain(|one| self.has_traces || one.position < CONTRACTS_FROM);
@@ -85,7 +85,7 @@ impl MemoryNode {
         received
     }
 
-    /// Returns `true` if it tells of what an address received.
+    /// Returns `true` if the node reports payments to the address.
     fn is_asked(&self, one: &Received, watched: &dyn Watched) -> bool {
         let mut named = watched.named().iter();
         !self.by_name || named.any(|named| named.address == one.address)
@@ -129,7 +129,7 @@ impl Node for MemoryNode {
             let mut blocks = has.iter();
             let found = blocks.find(|mined| mined.block.height == height);
             let found = found.map(|mined| mined.block.hash.clone());
-            // A final slot without a block never gets one.
+            // A final slot without a block stays empty.
             let is_skipped = memory.chain.row().has_gaps && height <= finalized(memory, has);
             found.or_else(|| is_skipped.then(|| "skipped".to_owned()))
         }))
@@ -210,7 +210,7 @@ impl Node for MemoryNode {
     ) -> Result<MempoolRead, NodeError> {
         let read = self.with(|view| {
             let memory = view.memory;
-            // What others have in blocks already waits for this one.
+            // Transactions in blocks of other nodes are in the mempool of this one.
             let later = view.later.iter().flat_map(|mined| &mined.sent);
             let pool: HashMap<&str, &Sent> = later
                 .chain(view.pool)
@@ -272,7 +272,7 @@ impl Node for MemoryNode {
                     Lookup::NoIndex
                 };
             };
-            // Chains with accounts say nothing of what is pending.
+            // Chains with accounts do not report pending transactions.
             let is_told = block.is_some() || view.memory.chain.has_outputs();
             let first_seen = block.is_none().then_some(sent.at);
             let mut received = self.tells(view.memory, &sent, watched);
@@ -350,7 +350,7 @@ impl Node for MemoryNode {
     }
 }
 
-/// Height of the newest final block.
+/// Returns the height of the newest final block.
 fn finalized(memory: &Memory, has: &[Mined]) -> u32 {
     let behind = usize::try_from(memory.final_behind).unwrap();
     let last = has.len().checked_sub(behind + 1);
@@ -358,7 +358,7 @@ fn finalized(memory: &Memory, has: &[Mined]) -> u32 {
     last.map_or(0, |mined| mined.block.height)
 }
 
-/// Watched outputs that a transaction spends.
+/// Returns the watched outputs that a transaction spends.
 fn spent(sent: &Sent, watched: &dyn Watched) -> Vec<(Spent, String)> {
     let watched = sent.spends.iter().filter(|spent| {
         matches!(spent, Spent::Output(txid, position) if watched.has_output(txid, *position))

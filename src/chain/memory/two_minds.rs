@@ -1,4 +1,4 @@
-//! Two nodes behind one url that are not of one mind.
+//! Two simulated nodes behind one url that disagree.
 
 use super::MemoryNode;
 use crate::chain::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
@@ -6,11 +6,11 @@ use crate::domain::observation::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The other one tells of the blocks that begin below a height; the first one of everything else.
+/// The second node provides ranges that begin below a height, and the first one all others.
 pub(crate) struct TwoMinds {
     pub(crate) one: MemoryNode,
     pub(crate) other: MemoryNode,
-    /// Zero: all are of one mind.
+    /// That height; 0 if they agree.
     pub(crate) below: Arc<AtomicU32>,
 }
 

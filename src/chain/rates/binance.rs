@@ -1,6 +1,5 @@
-//! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the euro in USDT.
-//!
-//! What always holds: it tells nothing in USD, as it trades none.
+//! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the price of the euro in USDT. Returns no prices in
+//! USD, because Binance has no USD pairs.
 
 use super::{Asker, Failure, Ticker, add, read};
 use crate::domain::asset::symbols;
@@ -9,9 +8,9 @@ use serde::Deserialize;
 use std::collections::HashMap;
 
 const EURO: (&str, &str) = ("EUR", "USDT");
-/// A pair that was taken off the exchange makes it refuse the whole question.
+/// Error code for a delisted pair, for which Binance rejects the whole request.
 const UNKNOWN: i64 = -1121;
-/// It is asked too often.
+/// Error code for a rate limit.
 const BUSY: i64 = -1003;
 
 #[derive(Deserialize)]
@@ -27,7 +26,7 @@ struct Problem {
     msg: String,
 }
 
-/// Every pair that is of use. What is a stablecoin has no pair in EUR of its own, but the euro's.
+/// Returns all pairs to request. Stablecoins have no pair of their own in EUR, only the euro's.
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let in_euro = symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
     let in_tether = symbols().filter(|coin| *coin != "USDT");
@@ -66,7 +65,7 @@ pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, F
     Ok(tickers)
 }
 
-/// The error that an answer is, whatever its status.
+/// Returns the error in a response of any status.
 fn problem(body: &[u8]) -> Option<Problem> {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     is_object.then(|| serde_json::from_slice(body).ok())?

@@ -1,6 +1,5 @@
-//! Coinbase: `GET /v2/exchange-rates?currency=`, once for each coin, in EUR and in USD.
-//!
-//! What always holds: it is asked what one coin costs, never how much of a coin a euro buys: that has too few digits.
+//! Coinbase: `GET /v2/exchange-rates?currency=` for each coin, in EUR and USD. It requests the price of a coin, because
+//! the amount of coin for a euro has too few digits.
 
 use super::{Asker, Failure, Ticker, add, read};
 use crate::domain::asset::symbols;
@@ -29,7 +28,7 @@ pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, F
     let mut tickers = Vec::new();
     for coin in symbols() {
         let (status, body) = asker.get(&format!("{base}/v2/exchange-rates?currency={coin}"))?;
-        // One that it does not know.
+        // The source does not know the coin.
         if [400, 404].contains(&status) {
             continue;
         }

@@ -1,6 +1,4 @@
-//! CoinGecko: `GET /api/v3/simple/price`, in EUR and in USD, with the time of each price.
-//!
-//! What always holds: a price is as old as it says that it is.
+//! CoinGecko: `GET /api/v3/simple/price`, in EUR and USD. Each price has the time that CoinGecko returns.
 
 use super::{Asker, Failure, Ticker, add, read};
 use crate::domain::asset::symbols;
@@ -16,7 +14,7 @@ struct Prices {
     last_updated_at: Option<i64>,
 }
 
-/// The id by which CoinGecko knows a coin.
+/// Returns the id of a coin at CoinGecko.
 fn id(symbol: &str) -> Option<&'static str> {
     Some(match symbol {
         "BTC" => "bitcoin",

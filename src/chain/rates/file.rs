@@ -1,6 +1,5 @@
-//! The operator's own file of rates: `{"BTC": {"EUR": "60000", "USD": "65000"}, …}`.
-//!
-//! What always holds: a file of which a part cannot be read tells nothing.
+//! Reads the operator's file of rates: `{"BTC": {"EUR": "60000", "USD": "65000"}, …}`. A file with any invalid part is
+//! rejected as a whole.
 
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
@@ -13,13 +12,13 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The most bytes of the file.
+/// Most bytes of the file.
 pub const FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// What the file says, as of `now`.
+/// Returns the rates in the file, with the time `now`.
 ///
 /// # Errors
-/// A text for a person: what is wrong with it.
+/// A message for the operator.
 pub fn read_file(path: &Path, now: Time) -> Result<Vec<CoinFigure>, String> {
     let shown = path.display();
     let mut text = Vec::new();
@@ -75,7 +74,7 @@ fn told(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>, String
     Ok(told)
 }
 
-/// A rate, as a text or a number.
+/// Parses a rate from a JSON string or number.
 fn one(value: &Value) -> Option<Rate> {
     match value {
         Value::String(text) => Rate::new(parse_number(text)?).ok(),

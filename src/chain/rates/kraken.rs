@@ -1,7 +1,5 @@
-//! Kraken: `GET /0/public/Ticker`, in EUR and in USD.
-//!
-//! What always holds: the price is the middle of what is asked and bid at this moment. The last trade (`c`) may be of any
-//! moment before.
+//! Kraken: `GET /0/public/Ticker`, in EUR and USD. The price is the middle of the current ask and bid. The last trade
+//! (`c`) may be old.
 
 use super::{Asker, Failure, Ticker, no_price, read};
 use crate::domain::asset::symbols;
@@ -10,12 +8,12 @@ use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// What a coin is asked for in.
+/// Currencies of the requested prices.
 const IN: [&str; 2] = ["EUR", "USD"];
 const EURO: (&str, &str) = ("EUR", "USD");
-/// A pair that was taken off the exchange makes it refuse the whole question.
+/// Error message for a delisted pair, for which Kraken rejects the whole request.
 const UNKNOWN: &str = "EQuery:Unknown asset pair";
-/// It is asked too often.
+/// Error messages for a rate limit.
 const BUSY: [&str; 2] = ["EAPI:Rate limit exceeded", "EGeneral:Too many requests"];
 
 #[derive(Deserialize)]
@@ -27,13 +25,13 @@ struct Answer {
 
 #[derive(Deserialize)]
 struct Pair {
-    /// The best ask: its price, and two volumes.
+    /// Best ask: its price, and two volumes.
     a: Vec<String>,
-    /// The best bid, alike.
+    /// Best bid, in the same form.
     b: Vec<String>,
 }
 
-/// The symbol by which Kraken knows a coin.
+/// Returns the symbol of a coin at Kraken.
 fn code(symbol: &str) -> &str {
     match symbol {
         "BTC" => "XBT",
@@ -42,13 +40,14 @@ fn code(symbol: &str) -> &str {
     }
 }
 
-/// Every pair that is of use.
+/// Returns all pairs to request.
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of = |coin: &'static str| IN.iter().map(move |quote| (coin, *quote));
     symbols().flat_map(of).chain([EURO])
 }
 
-/// The names under which a pair may be answered: newer ones as asked for, older ones with a letter before each half.
+/// Returns the names of a pair in a response. New pairs have the requested name. Old ones have a letter before each
+/// half.
 fn names((base, quote): (&str, &str)) -> [String; 4] {
     let base = code(base);
     [
@@ -70,7 +69,7 @@ pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, F
     } else {
         answer
     };
-    // Those that begin with W are warnings.
+    // Messages that begin with W are warnings.
     if let Some(error) = answer.error.iter().find(|error| error.starts_with('E')) {
         let busy = BUSY.contains(&error.as_str());
         return Err(Failure {
@@ -90,10 +89,10 @@ pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, F
     Ok(tickers)
 }
 
-/// The ticker of a pair.
+/// Returns the ticker of a pair.
 ///
 /// # Errors
-/// Ask or bid is absent or no positive number, or less is asked than bid.
+/// Ask or bid is missing or not positive, or the ask is below the bid.
 fn ticker(
     (base, quote): (&'static str, &'static str),
     found: &Pair,

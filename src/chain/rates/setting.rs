@@ -1,36 +1,36 @@
-//! Where rates come from, as the operator says it: `--rates`.
+//! Setting `--rates`: the sources of rates.
 //!
-//! What always holds: at least two public sources, or one file of the operator's own.
+//! Invariant: at least two public sources, or one file of the operator.
 
 use crate::domain::rate::FigureSource;
 use crate::domain::url::Site;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A source, and where it is asked.
+/// A source and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
-    /// Which.
+    /// Name of the source.
     pub source: FigureSource,
-    /// What its urls begin with, without a slash at the end.
+    /// Start of its urls, without a trailing slash.
     pub base: String,
 }
 
-/// Where rates come from.
+/// Origin of the rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RatesFrom {
-    /// From nowhere: live mode has none. For tests within a process only.
+    /// No rates, as in live mode without `--rates`. Only for tests in the same process.
     Nowhere,
-    /// From public sources, of which two must agree.
+    /// Public sources, of which two must agree.
     Sources(Vec<Upstream>),
-    /// From a file, which is believed alone.
+    /// A file, which needs no second source.
     File(PathBuf),
 }
 
-/// What the file's path stands behind.
+/// Prefix of a file path.
 const FILE: &str = "fixed:";
 
-/// What a source's urls begin with where the operator names no mirror.
+/// Returns the default start of a source's urls.
 fn public(source: FigureSource) -> Option<&'static str> {
     match source {
         FigureSource::Kraken => Some("https://api.kraken.com"),
@@ -44,7 +44,7 @@ fn public(source: FigureSource) -> Option<&'static str> {
 impl FromStr for RatesFrom {
     type Err = String;
 
-    /// `kraken,coinbase`, `binance=https://mirror.example`, or `fixed:FILE`.
+    /// Parses `kraken,coinbase`, `binance=https://mirror.example`, or `fixed:FILE`.
     fn from_str(text: &str) -> Result<RatesFrom, String> {
         if let Some(path) = text.strip_prefix(FILE) {
             if path.is_empty() {
@@ -78,7 +78,7 @@ fn names() -> Vec<&'static str> {
         .collect()
 }
 
-/// A source, perhaps with a mirror.
+/// Parses a source with an optional mirror.
 fn upstream(part: &str) -> Result<Upstream, String> {
     let (name, mirror) = match part.split_once('=') {
         Some((name, url)) => (name.trim_end(), Some(url.trim_start())),

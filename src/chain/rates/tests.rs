@@ -1,4 +1,4 @@
-//! Every source against the answer that its documentation shows and against broken ones, over real sockets.
+//! Tests each source over real sockets, with its documented response.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 const NOW: Time = Time(1_711_356_400_000);
 
-/// Kraken's documented answer, with what is left out of it here.
+/// Documented response of Kraken, shortened.
 const KRAKEN: &str = r#"{"error":[],"result":{
     "XXBTZEUR":{"a":["60010.20000","1","1.000"],"b":["60010.10000","12","12.000"],"c":["60000.10000","0.00200000"],
       "v":["2071.77990748","3456.27572256"],"p":["8960.80495","8912.04839"],"t":[8853,16464],"l":["8882.6","8700.0"],
@@ -22,7 +22,7 @@ const KRAKEN: &str = r#"{"error":[],"result":{
     "USDTEUR":{"a":["0.93","1","1"],"b":["0.91","1","1"]},"USDTZUSD":{"a":["0.9999","1","1"],"b":["0.9997","1","1"]},
     "USDCUSD":{"a":["1.0002","1","1"],"b":["1","1","1"]},"ZEURZUSD":{"a":["1.1001","1","1"],"b":["1.0999","1","1"]},
     "PEPEUSD":{"a":[],"b":[]}}}"#;
-/// Coinbase's, for one coin.
+/// Response of Coinbase for one coin.
 const COINBASE: &str = r#"{"data":{"currency":"COIN","rates":{"AED":"239.58","EUR":"60001.5","USD":"65001.25","ZWL":"322.3"}}}"#;
 const BINANCE: &str = r#"[{"symbol":"BTCEUR","price":"59999.90000000"},{"symbol":"BTCUSDT","price":"66000.00000000"},
     {"symbol":"LTCUSDT","price":"88.00000000"},{"symbol":"USDCUSDT","price":"1.00010000"},
@@ -30,7 +30,7 @@ const BINANCE: &str = r#"[{"symbol":"BTCEUR","price":"59999.90000000"},{"symbol"
 const COINGECKO: &str = r#"{"bitcoin":{"eur":60000.12345678901,"usd":67187.3358936566,"last_updated_at":1711356300},
     "dogecoin":{"eur":1.4e-1,"usd":0.15,"last_updated_at":1711356399},"tether":{"eur":0.92}}"#;
 
-/// A server that answers each request by its number and path, until the test ends.
+/// Starts a server that responds by request number and path, until the test ends.
 fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + 'static) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -52,12 +52,12 @@ fn answer_one(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn(&st
         .and_then(Result::ok)
         .is_some_and(|line| !line.is_empty())
     {}
-    // Nobody has to hear of it, and who hangs up early is no fault here.
+    // The test may not read the paths, and the client may close early.
     let _ = asked.send(path.clone());
     let _ = stream.write_all(&answer(&path));
 }
 
-/// An answer with a status and headers, which closes its connection.
+/// Returns an HTTP response that closes the connection.
 fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
@@ -66,7 +66,7 @@ fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// What a source answers to each request where all is well.
+/// Returns the documented response of a source.
 fn documented(source: FigureSource, path: &str) -> Vec<u8> {
     let body = match source {
         FigureSource::Kraken => KRAKEN.to_owned(),
@@ -83,7 +83,7 @@ fn ask(source: FigureSource, base: String) -> Result<Vec<CoinFigure>, Failure> {
     Asker::new(2_000).ask(&Upstream { source, base }, NOW)
 }
 
-/// Asks a source that answers everything so.
+/// Requests rates from a source that always sends this response.
 fn answered(source: FigureSource, answer: Vec<u8>) -> Result<Vec<CoinFigure>, Failure> {
     let (base, _) = serve(move |_, _| answer.clone());
     ask(source, base)
@@ -179,7 +179,7 @@ fn a_pair_that_is_gone_takes_no_other_with_it() {
         assert!(ask(source, base).unwrap().len() >= 4);
         assert!(!asks.try_iter().last().unwrap().contains('?'), "{source}");
     }
-    // And where it is gone even so, that is told.
+    // If the pair is still rejected, the source fails.
     let gone = http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
     let failure = answered(FigureSource::Kraken, gone).unwrap_err();
     assert_eq!(

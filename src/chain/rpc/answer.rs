@@ -1,6 +1,6 @@
-//! The answers of JSON-RPC, read as they arrive: one, or those of a batch in whatever order they come.
+//! Deserializes JSON-RPC responses as they arrive: one, or those of a batch in any order.
 //!
-//! Invariant: what is not asked for is passed over without being kept.
+//! Invariant: unused fields are skipped and not kept.
 
 use super::MethodError;
 use serde::de::value::UnitDeserializer;
@@ -10,20 +10,20 @@ use serde::de::{
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// One answer.
+/// A response to one call.
 pub(super) struct Answer<V> {
-    /// Which call it is for; none where the node does not say.
+    /// Id of the call; `None` if the node could not read it.
     pub id: Option<u64>,
     pub outcome: Result<V, MethodError>,
 }
 
-/// Reads one answer; its result with this seed.
+/// Reads one response. Its result is read with this seed.
 pub(super) struct OneSeed<S>(pub S);
 
-/// Reads the answers of a batch, or the one answer that is given in place of all; each result with a seed of its own.
+/// Reads the responses of a batch, or one response to the whole batch.
 pub(super) struct BatchSeed<S> {
     pub seed: S,
-    /// How many there are to be: no more are read.
+    /// Number of calls. A further response is an error.
     pub calls: usize,
 }
 
@@ -73,7 +73,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for OneSeed<S> {
         let outcome = match (error, result, seed.filter(|_| is_null)) {
             (Some(ErrorObject(error)), ..) => Err(error),
             (None, Some(result), _) => Ok(result),
-            // Whoever asked knows whether nothing is an answer.
+            // The caller's type decides whether `null` is valid.
             (None, None, Some(seed)) => {
                 let nothing: UnitDeserializer<A::Error> = ().into_deserializer();
                 Ok(seed.deserialize(nothing)?)
@@ -115,7 +115,7 @@ impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for BatchSeed<S> {
     }
 }
 
-/// Reads a value, or gives the seed back where there is nothing.
+/// Reads a value, or returns the seed for `null`.
 struct NullableSeed<S>(S);
 
 enum Nullable<S, V> {
@@ -147,7 +147,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for NullableSeed<S> {
     }
 }
 
-/// An error, as an object or as a bare text.
+/// An error, as an object or a string.
 struct ErrorObject(MethodError);
 
 impl<'de> Deserialize<'de> for ErrorObject {

@@ -1,20 +1,20 @@
-//! How many calls a node is sent in one request: fewer after it refused, more again while it does not.
+//! Adapts the batch size to a node: smaller after a refusal, larger after successes.
 //!
-//! What does not live here: the calls. What always holds: at least one goes into a request, and no more than the limit.
+//! Invariant: the size is at least 1, and at most the limit.
 
-/// After so many calls one by one, two are made at once again: the node may have refused them for what they asked.
+/// Single calls after which a batch of two is tried again. The refusal may have been about those calls only.
 const SINGLES_MAX: u32 = 32;
 
-/// How many at once.
+/// Batch size for one node.
 pub(super) struct Batches {
     now: usize,
     max: usize,
-    /// How many were made one by one since two at once were refused.
+    /// Single calls since a batch of two was refused.
     singles: u32,
 }
 
 impl Batches {
-    /// At most so many.
+    /// Starts at the largest size.
     pub(super) fn new(max: usize) -> Batches {
         let max = max.max(1);
         Batches {
@@ -24,22 +24,22 @@ impl Batches {
         }
     }
 
-    /// How many it is sent now.
+    /// Returns the current batch size.
     pub(super) fn now(&self) -> usize {
         self.now
     }
 
-    /// It took a batch.
+    /// Records that the node accepted a batch.
     pub(super) fn taken(&mut self) {
         self.now = self.now.saturating_add(1).min(self.max);
     }
 
-    /// It refused a batch of so many.
+    /// Records that the node refused a batch of this size.
     pub(super) fn refused(&mut self, calls: usize) {
         self.now = calls.div_euclid(2).max(1);
     }
 
-    /// A call is made by itself.
+    /// Records a call without a batch.
     pub(super) fn single(&mut self) {
         if self.now == 1 {
             self.singles = self.singles.saturating_add(1);

@@ -1,7 +1,7 @@
-//! The url of a node, taken apart: where to connect, what to log in with, and what of it may be shown.
+//! Parses the url of a node into address, login and a label.
 //!
-//! Invariant: what is shown of it is its scheme, host, port and place among the urls of its chain. Login, path and query,
-//! which may each be a secret, are in no text that leaves this room.
+//! Invariant: messages contain only the label: scheme, host, port and number of the url. Login, path and query may be
+//! secrets.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,27 +10,27 @@ use crate::domain::url::{Site, UrlProblem};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Shorter parts of a url stand in every sentence, and are no secrets.
+/// Shorter parts of a url occur in ordinary text and are not redacted.
 const SECRET_CHARS_MIN: usize = 6;
 
-/// Where a node is reached.
+/// Url and login of a node.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The url without its login.
+    /// Url without the login.
     url: String,
-    /// What the `Authorization` header says, where the url has a login.
+    /// Value of the `Authorization` header, if the url has a login.
     login: Option<String>,
-    /// Scheme, host and port; of several urls also the place, like `(2 of 2)`.
+    /// Scheme, host and port. With several urls also the number, such as `(2 of 2)`.
     shown: String,
-    /// What of it is blotted out of every text that a node answers.
+    /// Parts of the url to redact in every text from the node.
     secrets: Vec<String>,
 }
 
 impl Endpoint {
-    /// Reads one url, like `http://user:password@127.0.0.1:8332`.
+    /// Parses a url such as `http://user:password@127.0.0.1:8332`.
     ///
     /// # Errors
-    /// A text that says what would be right, and repeats nothing of the url.
+    /// A message that says what would be valid, without any part of the url.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
         let (scheme, rest) = text
             .split_once("://")
@@ -69,7 +69,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns the url of a node that is not asked over HTTP, which has been checked, with what of it may be shown.
+    /// Returns the endpoint of a node that does not use HTTP, from a checked url and its label.
     pub fn of_other(url: &str, shown: String) -> Endpoint {
         Endpoint {
             url: url.to_owned(),
@@ -79,7 +79,7 @@ impl Endpoint {
         }
     }
 
-    /// Reads one or more, with commas between them.
+    /// Parses one or more urls, separated by commas.
     ///
     /// # Errors
     /// [`Endpoint::parse`].
@@ -87,7 +87,7 @@ impl Endpoint {
         Endpoint::parse_list_by(text, Endpoint::parse)
     }
 
-    /// Reads one or more, with commas between them, each with this function.
+    /// Parses one or more urls, separated by commas, with this function.
     ///
     /// # Errors
     /// Those of the function.
@@ -106,17 +106,17 @@ impl Endpoint {
         Ok(list)
     }
 
-    /// Its scheme, in small letters.
+    /// Returns the scheme, in lower case.
     pub fn scheme(&self) -> &str {
         self.shown.split(':').next().unwrap_or_default()
     }
 
-    /// Its scheme, host, port and place: all that may be shown.
+    /// Returns scheme, host, port and number of the url: all that messages may contain.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// The url to connect to, with this path behind its own: a secret.
+    /// Returns the url with this path appended: a secret.
     pub(super) fn url_of(&self, path: &str) -> Cow<'_, str> {
         if path.is_empty() {
             return Cow::Borrowed(&self.url);
@@ -126,17 +126,17 @@ impl Endpoint {
         Cow::Owned(format!("{}{path}{query}", url.trim_end_matches('/')))
     }
 
-    /// The url to connect to: a secret.
+    /// Returns the url: a secret.
     pub(in crate::chain) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The value of its `Authorization` header: a secret.
+    /// Returns the value of the `Authorization` header: a secret.
     pub(super) fn login(&self) -> Option<&str> {
         self.login.as_deref()
     }
 
-    /// A text without what of the url could be a secret: a node may repeat what it was sent.
+    /// Redacts secret parts of the url in a text, because a node may repeat them.
     pub(super) fn blotted(&self, text: &str) -> String {
         let secrets = self.secrets.iter();
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
@@ -154,7 +154,7 @@ fn said(fault: UrlProblem) -> String {
     fault.remedy().unwrap_or(expected).to_owned()
 }
 
-/// The bytes that a text with `%40` and the like stands for; what is no such code stays as it is.
+/// Decodes percent codes. Invalid codes stay unchanged.
 fn decoded(text: &str) -> Vec<u8> {
     let mut rest = text.as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

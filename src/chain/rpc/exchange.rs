@@ -1,4 +1,4 @@
-//! One request to a node over HTTP, and its answer.
+//! Sends one HTTP request to a node and reads the response.
 
 use super::super::NodeError;
 use super::Rpc;
@@ -7,9 +7,9 @@ use super::limits::BUFFER_BYTES;
 use serde::de::DeserializeSeed;
 use std::io::{BufReader, Read};
 
-/// Bytes that are read of an answer whose status is an error.
+/// Most bytes read from a response with an error status.
 const REFUSAL_BYTES_MAX: u64 = 64 * 1024;
-/// Words by which a provider that answers 403 tells a limit from a wrong key.
+/// Words in a 403 response that mean a rate limit and not a wrong key.
 const LIMIT_WORDS: [&str; 4] = [
     "frequency limit",
     "rate limit",
@@ -17,7 +17,7 @@ const LIMIT_WORDS: [&str; 4] = [
     "is suspended for",
 ];
 
-/// A body that was read, and its status.
+/// A response body that was read, with its status.
 pub(super) struct Exchanged<V> {
     pub is_ok: bool,
     pub status: u16,
@@ -25,7 +25,7 @@ pub(super) struct Exchanged<V> {
 }
 
 impl Rpc {
-    /// Sends a body to this path below the url, and reads what comes back.
+    /// Posts a body to this path below the url, and reads the response.
     pub(super) fn exchange<'de, S: DeserializeSeed<'de>>(
         &self,
         path: &str,
@@ -74,11 +74,11 @@ impl Rpc {
     }
 }
 
-/// Why a login is refused: TronGrid answers 403 also to a key that asks too often
+/// Returns the reason for a rejected login. TronGrid also sends 403 for a key over its rate limit
 /// (<https://developers.tron.network/reference/rate-limits>).
 fn refused(status: u16, body: &mut impl Read) -> NodeError {
     let mut bytes = Vec::new();
-    // A body that breaks off says as much as it says.
+    // An incomplete body is still useful.
     let _ = body.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
     if LIMIT_WORDS.iter().any(|words| text.contains(words)) {

@@ -1,26 +1,25 @@
-//! Why a call came to nothing: each kind of failure of HTTP, of JSON and of JSON-RPC is one of a few on which callers act.
+//! Maps errors of HTTP, JSON and JSON-RPC to the few kinds that callers handle.
 //!
-//! What does not live here: counting failures, and blotting secrets out of their texts. What always holds: no text made
-//! here names a url.
+//! Invariant: no message contains a url.
 
 use super::super::NodeError;
 use serde_json::error::Category;
 
-/// A method's own error.
+/// An error that a method returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodError {
-    /// Its code, by which callers act.
+    /// Error code.
     pub code: i64,
-    /// What the node says of it; outside this room at most 200 characters, none of them a secret.
+    /// Message of the node. Outside `rpc` at most 200 characters, without secrets.
     pub message: String,
 }
 
-/// Why a call came to nothing.
+/// Reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The node could not be asked, or not be believed.
+    /// The node did not respond, or its response is invalid.
     Node(NodeError),
-    /// The node understood, and the method says no.
+    /// The node responded with an error of the method.
     Method(MethodError),
 }
 
@@ -30,7 +29,7 @@ impl From<NodeError> for Failure {
     }
 }
 
-/// Is this a method's way to say: less, or later? The codes are those of EIP-1474 and of public nodes.
+/// Returns `true` if the error means a rate or size limit. The codes are those of EIP-1474 and of public nodes.
 pub(super) fn is_limit(error: &MethodError) -> bool {
     const WORDS: [&str; 10] = [
         "limit",
@@ -54,7 +53,7 @@ pub(super) fn is_limit(error: &MethodError) -> bool {
     }
 }
 
-/// Why no answer came, in words of this program's own.
+/// Describes a failed request.
 pub(super) fn failed(error: &ureq::Error) -> NodeError {
     let text = match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
@@ -74,7 +73,7 @@ pub(super) fn failed(error: &ureq::Error) -> NodeError {
     NodeError::Unreachable(text)
 }
 
-/// Why an answer could not be read.
+/// Describes a response that could not be read.
 pub(super) fn unread(error: serde_json::Error) -> NodeError {
     match error.classify() {
         Category::Io => failed(&ureq::Error::from(std::io::Error::from(error))),

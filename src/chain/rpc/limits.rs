@@ -1,29 +1,30 @@
-//! How much a node may take: time, memory, connections.
+//! Limits of a node's requests: time, memory and connections.
 //!
-//! What does not live here: how often it is asked. What always holds: a call ends, whatever the node does.
+//! Invariant: every call ends, whatever the node does.
 
 use std::time::Duration;
 use ureq::Agent;
 
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
-/// Longer than the time between two polls of most chains, shorter than the 30 s after which bitcoin's nodes close.
+/// Longer than the polling interval of most chains, and shorter than the 30 s after which bitcoin nodes close a
+/// connection.
 const IDLE_MS_MAX: u64 = 20_000;
 const ANSWER_HEADER_BYTES_MAX: usize = 16 * 1024;
-/// Buffers of a connection.
+/// Buffer size of a connection.
 pub(super) const BUFFER_BYTES: usize = 32 * 1024;
 
-/// How far a node is trusted with time and memory.
+/// Limits of requests to a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A call, from the look-up of the name to the last byte read, takes no longer, in milliseconds.
+    /// Time limit of a call in milliseconds, from name lookup to the last byte.
     pub timeout_ms: u64,
-    /// A connection is made within this time, in milliseconds.
+    /// Time limit to connect, in milliseconds.
     pub connect_timeout_ms: u64,
-    /// The most bytes of an answer.
+    /// Most bytes in a response.
     pub answer_bytes_max: u64,
-    /// The most calls in one request.
+    /// Most calls in one batch.
     pub batch_calls_max: usize,
-    /// After so many failures, one after the other, the next url takes over.
+    /// Failures in a row after which the next url is used.
     pub failures_max: u32,
 }
 
@@ -40,7 +41,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What makes connections within these limits.
+    /// Returns an HTTP agent with these limits.
     pub(super) fn agent(&self) -> Agent {
         let config = Agent::config_builder()
             .timeout_global(Some(Duration::from_millis(self.timeout_ms)))

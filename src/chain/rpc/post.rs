@@ -1,4 +1,4 @@
-//! Plain requests: a path, and a body and an answer in JSON.
+//! HTTP POST requests with JSON bodies, without JSON-RPC.
 
 use super::super::NodeError;
 use super::failure::{is_limit, limited};
@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
-/// An answer that may be an error in place of what was asked for.
+/// A response that may be an error.
 pub trait Answered {
-    /// Takes the text of the error out of it; `None` where it is none.
+    /// Takes the error message out of the response; `None` if it is no error.
     fn error(&mut self) -> Option<String>;
 }
 
@@ -17,7 +17,7 @@ impl Rpc {
     /// Posts a body to this path below the url.
     ///
     /// # Errors
-    /// [`NodeError`]; [`NodeError::Limited`] also where the text of an error says so.
+    /// [`NodeError`]. It is [`NodeError::Limited`] also if an error message says so.
     pub fn post<T: DeserializeOwned + Answered>(
         &mut self,
         path: &str,

@@ -1,11 +1,11 @@
-//! The guard with every range, in every way to write an address.
+//! Tests the guard with every range and every notation of an address.
 
 mod urls;
 
 use super::{Cidr, Guard};
 use std::net::IpAddr;
 
-/// One address or more of every range that is not public, each end of a range where the end is not round.
+/// At least one address of each range that is not public, and both ends where the ends are not round.
 const NOT_PUBLIC_V4: [&str; 38] = [
     "0.0.0.0",
     "0.1.2.3",
@@ -47,7 +47,7 @@ const NOT_PUBLIC_V4: [&str; 38] = [
     "255.255.255.255",
 ];
 
-/// Next to the ranges above, on the other side of their ends.
+/// Public addresses next to the ends of those ranges.
 const PUBLIC_V4: [&str; 23] = [
     "1.0.0.0",
     "8.8.8.8",
@@ -137,7 +137,7 @@ fn guard(sandbox: bool, allowed: &[&str]) -> Guard {
     )
 }
 
-/// Every way to write an IPv4 address as an IPv6 one that a network or a kernel ever understood.
+/// Returns every known IPv6 notation of an IPv4 address.
 fn disguises(v4: &str) -> Vec<String> {
     let [a, b, c, d] = v4.parse::<std::net::Ipv4Addr>().unwrap().octets();
     let hex = format!("{a:02x}{b:02x}:{c:02x}{d:02x}");
@@ -242,11 +242,11 @@ fn what_the_operator_opened_is_permitted_in_its_disguises_too() {
     ] {
         assert!(!opened.permits(false, ip(text)), "http to {text}");
     }
-    // Whatever these carry, it is not 10.0.0.1 that answers.
+    // These embed 10.0.0.1, but do not reach it.
     for text in ["::10.0.0.1", "2002:a00:1::1", "fe80::5efe:10.0.0.1"] {
         assert!(!opened.permits(true, ip(text)), "https to {text}");
     }
-    // A range may also name the disguise itself.
+    // A range may also name the IPv6 notation.
     assert!(guard(false, &["::ffff:10.0.0.0/104"]).permits(false, ip("::ffff:10.1.1.1")));
     assert!(guard(false, &["64:ff9b::/96"]).permits(false, ip("64:ff9b::10.1.1.1")));
 }

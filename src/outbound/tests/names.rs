@@ -1,5 +1,4 @@
-//! Names and their addresses: the connection goes to the address that was looked up, and never to one that the
-//! guard refuses.
+//! Tests name lookup: the connection goes to the looked-up address, and never to a refused one.
 
 use super::super::GuardedResolver;
 use super::{Guard, LONG_MS, Outbound, Server, assert_answer, sandbox, unanswered, with_body};
@@ -11,7 +10,7 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// Names that have other addresses at every lookup: the last of the list first.
+/// A resolver with other addresses at each lookup, from the end of the list.
 #[derive(Debug)]
 struct Names(Mutex<Vec<Vec<IpAddr>>>);
 

@@ -1,4 +1,4 @@
-//! Every source against answers that are broken: refused, cut off, too long, too slow, not of the documented shape.
+//! Tests each source with broken responses: refused, truncated, too long, too slow, or not as documented.
 
 use super::{NOW, answered, ask, documented, http, serve};
 use crate::chain::rates::{ANSWER_BYTES_MAX, Asker, Upstream};
@@ -39,7 +39,7 @@ fn what_is_not_as_documented_is_refused_and_says_why() {
     }
 }
 
-/// Bodies that come with status 200, and what is told of each.
+/// Response bodies with status 200, and the resulting error.
 const NOT_AS_DOCUMENTED: [(FigureSource, &str, &str); 20] = [
     (
         FigureSource::Kraken,
@@ -188,7 +188,7 @@ fn who_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
 #[test]
 fn an_answer_that_breaks_off_drips_or_does_not_end_is_none() {
     for source in FigureSource::PUBLIC {
-        // Fewer bytes than it promised.
+        // Fewer bytes than `Content-Length`.
         let (base, _) = serve(move |_, path| {
             let mut answer = documented(source, path);
             answer.truncate(answer.len().saturating_sub(9));
@@ -199,14 +199,14 @@ fn an_answer_that_breaks_off_drips_or_does_not_end_is_none() {
             failure.problem.starts_with("the answer broke off"),
             "{failure:?}"
         );
-        // A valid answer behind more blanks than anybody needs.
+        // A valid response after too much white space.
         let huge = " ".repeat(usize::try_from(ANSWER_BYTES_MAX).unwrap());
         let failure = answered(source, http("200 OK", "", &format!("{huge}{{}}"))).unwrap_err();
         assert_eq!(failure.problem, "the answer is larger than 2 MiB");
-        // A header that does not end.
+        // A header without an end.
         let endless = "X: ".to_owned() + &"y".repeat(300_000);
         assert!(answered(source, http("200 OK", &endless, "{}")).is_err());
-        // Nobody is there.
+        // No server listens.
         let failure = ask(source, "http://127.0.0.1:1".to_owned()).unwrap_err();
         assert_eq!(failure.retry_after_s, None);
     }
@@ -220,7 +220,7 @@ fn who_drips_is_left_at_the_time_limit() {
         let (mut stream, _) = listener.accept().unwrap();
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
         stream.write_all(head).unwrap();
-        // Until the other side hangs up, which is what this waits for.
+        // Reads until the client closes the connection, which the test waits for.
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest);
     });
