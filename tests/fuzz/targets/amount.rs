@@ -1,4 +1,5 @@
-//! Amounts of fiat and of coins from any text: what is taken reads back the same, and nothing is taken by guess.
+//! Fuzzes the parsing of fiat and coin amounts: an accepted text prints as the same amount, and no ambiguous text is
+//! accepted.
 
 #![no_main]
 
@@ -8,7 +9,7 @@ use coffer::domain::money::Cents;
 use coffer::domain::money::coin::{Rate, Units};
 use libfuzzer_sys::fuzz_target;
 
-/// Digits with at most one point: all that may ever be an amount.
+/// Returns `true` for digits with at most one point, the only form of an amount.
 fn is_plain(text: &str) -> bool {
     let points = text.bytes().filter(|byte| *byte == b'.').count();
     points <= 1 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -26,7 +27,7 @@ fuzz_target!(|text: &str| {
         assert!(is_plain(text), "{text:?} became {}", asset.text(units));
         assert_eq!(Units::parse(&asset.text(units), asset.decimals), Ok(units), "{text:?}");
         if let Ok(rate) = asset.fixed_rate(coffer::domain::money::Currency::Eur) {
-            // It is a value or an overflow, never a panic.
+            // The result is a value or an overflow, never a panic.
             let _ = rate.value(units, asset.decimals);
         }
     }
@@ -34,7 +35,7 @@ fuzz_target!(|text: &str| {
         let _ = rate.value(Units(u128::MAX), 0);
         let _ = rate.units_for(Cents(i64::MAX), 18);
     }
-    // As a number and as a text of a body.
+    // As a number and as a text in a body.
     for body in [
         format!("{{\"amount\":{text},\"currency\":\"EUR\"}}"),
         format!("{{\"amount\":{},\"currency\":\"EUR\"}}", serde_json::json!(text)),

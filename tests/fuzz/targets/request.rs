@@ -1,6 +1,7 @@
-//! Any bytes on a connection, and any body and query on every route: answered or cut off, never a fault of ours.
+//! Fuzzes connections and requests: any bytes, and any body and query on every route, get a response or are
+//! disconnected without an internal error.
 //!
-//! Runs against a sandbox in this process, over real connections, so that the coverage of all of it guides the search.
+//! Uses a sandbox in this process over real connections, so that coverage of all code guides the search.
 
 #![no_main]
 
@@ -14,13 +15,13 @@ use std::time::Duration;
 
 static SERVER: OnceLock<Server> = OnceLock::new();
 
-/// The sandbox, started with the first input.
+/// Address of the sandbox, started with the first input.
 fn address() -> &'static str {
     let server = SERVER.get_or_init(|| Server::start(Config::sandbox()).expect("a sandbox"));
     server.url().trim_start_matches("http://")
 }
 
-/// Half of the inputs are bytes as they are, half a call of a route with this body.
+/// Half of the inputs are raw bytes, half are a call of a route with this body.
 fn request(data: &[u8]) -> Vec<u8> {
     let [kind, number, rest @ ..] = data else {
         return data.to_vec();
@@ -56,7 +57,7 @@ fn request(data: &[u8]) -> Vec<u8> {
 fuzz_target!(|data: &[u8]| {
     let mut stream = TcpStream::connect(address()).expect("the sandbox takes connections");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit");
-    // It may close the connection before it has read everything.
+    // The server may close the connection before it has read everything.
     let _ = stream.write_all(&request(data));
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let mut answer = Vec::new();

@@ -1,4 +1,4 @@
-//! Any method and path: the route that is found fits the path, segment by segment.
+//! Fuzzes the router: for any method and path, the found route matches the path segment by segment.
 
 #![no_main]
 

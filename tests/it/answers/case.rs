@@ -3,38 +3,37 @@
 use super::document::Operation;
 use serde_json::{Map, Value, json};
 
-/// One request, apart from its credential and its path.
+/// A request of an operation, without credential and path.
 #[derive(Clone)]
 pub struct Case {
     pub name: String,
-    /// Body as it is sent, empty for none.
+    /// Body to send, empty for none.
     pub body: String,
-    /// Query without its question mark.
+    /// Query without the question mark.
     pub query: String,
-    /// Ids of the path that are replaced.
+    /// Replacement for the ids of the path.
     pub id: Option<&'static str>,
     pub idempotency_key: Option<String>,
     pub credential: Credential,
 }
 
-/// Who sends a request.
+/// Credential of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
-    /// Who may call the operation.
+    /// A credential that may call the operation.
     Right,
-    /// A merchant's user where an operator is asked for, a key of another class elsewhere.
+    /// A credential without the permission: a merchant for an operator operation, otherwise a key of another class.
     Other,
-    /// A key, token or session that was never issued.
+    /// A key, token or session that does not exist.
     Unknown,
     Absent,
 }
 
-/// A value whose type no field has.
+/// A value of a type that no field accepts.
 fn wrong_type() -> Value {
     json!([[{ "a": 1 }]])
 }
 
-/// Returns a case with this body.
 pub fn with_body(name: &str, body: &str) -> Case {
     Case {
         name: name.to_owned(),
@@ -46,16 +45,20 @@ pub fn with_body(name: &str, body: &str) -> Case {
     }
 }
 
-/// Returns the cases of an operation whose valid body this is: all, or those that the order of checks needs.
+/// Returns the cases of an operation from its valid body: all of them, or those needed for the order of checks.
 pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<Case> {
     let sent = valid.map_or_else(String::new, Value::to_string);
     let base = with_body("valid", &sent);
     let mut all = vec![base.clone()];
     if let Some(fields) = &operation.fields {
-        all.extend(bodies(fields, valid.and_then(Value::as_object), is_brief));
+        all.extend(faulty_bodies(
+            fields,
+            valid.and_then(Value::as_object),
+            is_brief,
+        ));
     }
     if !operation.is_read() {
-        all.extend(forms(&sent));
+        all.extend(malformed_bodies(&sent));
     }
     if is_brief {
         return all;
@@ -110,8 +113,12 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
     all
 }
 
-/// Bodies with one fault of one field, and one with a field that nobody knows.
-fn bodies(fields: &[String], valid: Option<&Map<String, Value>>, is_brief: bool) -> Vec<Case> {
+/// Returns bodies with one invalid field each, and one with an unknown field.
+fn faulty_bodies(
+    fields: &[String],
+    valid: Option<&Map<String, Value>>,
+    is_brief: bool,
+) -> Vec<Case> {
     let valid = valid.cloned().unwrap_or_default();
     let with = |name: &str, value: Value| {
         let mut body = valid.clone();
@@ -149,8 +156,8 @@ fn bodies(fields: &[String], valid: Option<&Map<String, Value>>, is_brief: bool)
     all
 }
 
-/// Bodies that are no JSON object.
-fn forms(valid: &str) -> Vec<Case> {
+/// Returns bodies that are no JSON object.
+fn malformed_bodies(valid: &str) -> Vec<Case> {
     let cut = valid.get(..valid.len().saturating_sub(1)).unwrap_or("");
     vec![
         with_body("no body", ""),
@@ -164,8 +171,12 @@ fn forms(valid: &str) -> Vec<Case> {
     ]
 }
 
-/// A body in which every field is wrong, but those that were named before.
-pub fn faults_but(fields: &[String], valid: Option<&Value>, named: &[String]) -> String {
+/// Returns a body in which every field is invalid, except those whose errors were seen before.
+pub fn body_with_other_faults(
+    fields: &[String],
+    valid: Option<&Value>,
+    named: &[String],
+) -> String {
     let mut body = Map::new();
     for field in fields {
         let value = valid.and_then(|valid| valid.get(field));

@@ -1,32 +1,32 @@
-//! Operations as the two golden documents describe them.
+//! Operations as the two golden OpenAPI documents describe them.
 
 use serde_json::{Map, Value};
 
-/// One operation of the document.
+/// An operation of a document.
 pub struct Operation {
     pub id: String,
     pub method: String,
     pub path: String,
     pub tag: String,
-    /// Security scheme, `None` for an operation that is open.
+    /// Security scheme, `None` if the operation needs no credential.
     pub scheme: Option<String>,
-    /// Names of the query's parameters.
+    /// Names of the query parameters.
     pub query: Vec<String>,
     pub is_idempotent: bool,
-    /// Names of the body's fields, `None` for an operation without a described body.
+    /// Names of the body fields, `None` if the operation has no described body.
     pub fields: Option<Vec<String>>,
     /// Example of a body.
     pub example: Option<Value>,
 }
 
 impl Operation {
-    /// Returns `true` if the operation changes nothing.
+    /// Returns `true` if the operation only reads.
     pub fn is_read(&self) -> bool {
         self.method == "GET"
     }
 }
 
-/// Returns all operations of both documents, in their order.
+/// Returns all operations of both documents, in order.
 pub fn operations() -> Vec<Operation> {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
     let mut all = Vec::new();
@@ -35,14 +35,14 @@ pub fn operations() -> Vec<Operation> {
         let document: Value = serde_json::from_str(&text).unwrap();
         for (path, methods) in document["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
-                all.push(described(&document, path, method, operation));
+                all.push(read_operation(&document, path, method, operation));
             }
         }
     }
     all
 }
 
-fn described(document: &Value, path: &str, method: &str, operation: &Value) -> Operation {
+fn read_operation(document: &Value, path: &str, method: &str, operation: &Value) -> Operation {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let parameters = operation["parameters"].as_array();
     let parameters: Vec<&Value> = parameters.into_iter().flatten().collect();
@@ -51,7 +51,7 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> O
         all.filter(move |one| one["in"] == place)
     };
     let content = &operation["requestBody"]["content"]["application/json"];
-    let schema = resolved(document, &content["schema"]);
+    let schema = resolve(document, &content["schema"]);
     let properties = schema["properties"].as_object();
     let example = match &content["example"] {
         Value::Null => content["examples"].as_object().and_then(first_example),
@@ -76,8 +76,8 @@ fn first_example(examples: &Map<String, Value>) -> Option<Value> {
     Some(examples.values().next()?["value"].clone())
 }
 
-/// Returns what a reference refers to.
-fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+/// Resolves a reference.
+fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     match schema["$ref"].as_str() {
         Some(reference) => {
             &document["components"]["schemas"][reference.rsplit('/').next().unwrap()]

@@ -1,7 +1,7 @@
-//! Answers of every operation to valid and faulty requests, in every situation, as `tests/golden/answers` has them.
+//! Responses of every operation to valid and invalid requests in every situation, compared with `tests/golden/answers`.
 //!
-//! A change that restructures leaves these files as they are. After a change that is meant,
-//! `COFFER_BLESS=1 cargo test --test it answers::` writes them anew.
+//! A refactoring does not change these files. After an intended change, `COFFER_BLESS=1 cargo test --test it answers::`
+//! rewrites them.
 
 mod case;
 mod document;
@@ -15,21 +15,21 @@ use recorder::Recorder;
 use std::collections::BTreeSet;
 
 #[test]
-fn answers_to_shops_are_as_recorded() {
+fn merchant_responses_match_golden_files() {
     check(|tag| !tag.starts_with("Operator") && !tag.starts_with("Sandbox"));
 }
 
 #[test]
-fn answers_to_operators_are_as_recorded() {
+fn operator_responses_match_golden_files() {
     check(|tag| tag.starts_with("Operator"));
 }
 
 #[test]
-fn answers_of_the_sandbox_are_as_recorded() {
+fn sandbox_responses_match_golden_files() {
     check(|tag| tag.starts_with("Sandbox"));
 }
 
-/// Compares the answers of all operations with such a tag.
+/// Compares the responses of all operations whose tag matches.
 #[track_caller]
 fn check(is_wanted: fn(&str) -> bool) {
     let operations = document::operations();
@@ -39,7 +39,7 @@ fn check(is_wanted: fn(&str) -> bool) {
         .collect();
     let recorder = Recorder::new();
     for tag in tags {
-        // Other tests hold the answers of these: documents, counters and probes.
+        // Other tests cover these: documents, counters and probes.
         if !is_wanted(tag) || tag == "Process" {
             continue;
         }
@@ -51,7 +51,6 @@ fn check(is_wanted: fn(&str) -> bool) {
     }
 }
 
-/// Returns the golden file of a tag.
 fn file_name(tag: &str) -> String {
     let words = tag
         .to_lowercase()

@@ -5,11 +5,11 @@ use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Address on bitcoin's test network that was never handed out.
+/// Address of bitcoin's test network that belongs to no account.
 const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
-/// Extended public key of a wallet on bitcoin.
+/// Extended public key of a bitcoin wallet.
 const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-/// Texts that a path can name without anything being created.
+/// Path values that need no created object.
 const NAMED: [(&str, &str); 8] = [
     ("customers", "ada"),
     ("pools", "solana"),
@@ -21,36 +21,36 @@ const NAMED: [(&str, &str); 8] = [
     ("inbox", "other"),
 ];
 
-/// Ids of the objects.
+/// Ids of the created objects.
 pub struct Objects {
-    /// By the collection that a path names, without invoices.
+    /// Ids by collection of the path, without invoices.
     pub ids: BTreeMap<&'static str, String>,
     pub invoice_open: String,
     pub invoice_paid: String,
 }
 
-/// Returns the id of what was created.
+/// Returns the id of the created object.
 #[track_caller]
-fn created(answer: &Response) -> String {
+fn id_of_created(answer: &Response) -> String {
     assert!(answer.status < 300, "{}", answer.text);
     answer.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// Returns the id of a list's first item.
+/// Returns the id of the first item of a list.
 #[track_caller]
-fn first(list: &Value) -> String {
+fn first_id(list: &Value) -> String {
     list["data"][0]["id"].as_str().unwrap().to_owned()
 }
 
 impl Objects {
-    /// Creates the objects.
     #[track_caller]
     pub fn create(interface: &OperatorInterface) -> Objects {
         let shop = &interface.shop;
         let endpoint = json!({ "url": format!("{}/sandbox/inbox/shop", shop.url()) });
-        let endpoint = created(&interface.request("POST", "endpoints", &endpoint));
+        let endpoint = id_of_created(&interface.request("POST", "endpoints", &endpoint));
         let order = json!({ "amount": "2000.00", "currency": "EUR", "asset": "LTC" });
-        let invoice = |key: &str| created(&shop.post("/v1/invoices", Some(key), order.clone()));
+        let invoice =
+            |key: &str| id_of_created(&shop.post("/v1/invoices", Some(key), order.clone()));
         let [invoice_open, invoice_paid, invoice_live] = [TEST, TEST, LIVE].map(invoice);
         for id in [&invoice_paid, &invoice_live] {
             let payment = shop.pay(json!({ "invoice": id }));
@@ -64,7 +64,7 @@ impl Objects {
         };
         objects.create_money(interface);
         objects.create_settings(interface);
-        // All deliveries are done then.
+        // All deliveries are complete after this.
         let advance = json!({ "advance": "1s" });
         shop.post("/sandbox/clock", None, advance).expect(200);
         let lists = [
@@ -74,7 +74,7 @@ impl Objects {
         ];
         objects
             .ids
-            .extend(lists.map(|(name, list)| (name, first(&list))));
+            .extend(lists.map(|(name, list)| (name, first_id(&list))));
         objects
             .ids
             .extend(NAMED.map(|(name, id)| (name, id.to_owned())));
@@ -86,7 +86,7 @@ impl Objects {
     fn create_money(&mut self, interface: &OperatorInterface) {
         let shop = &interface.shop;
         let refund = json!({ "invoice": self.invoice_paid, "amount": "5.00" });
-        let refund = created(&shop.post("/sandbox/refunds", None, refund));
+        let refund = id_of_created(&shop.post("/sandbox/refunds", None, refund));
         let customer = |rest: &str, body: Value| {
             shop.post(&format!("/v1/customers/ada/{rest}"), Some(TEST), body)
                 .expect(201)
@@ -95,7 +95,7 @@ impl Objects {
         customer("simulate", json!({ "asset": "BTC", "amount": "0.001" }));
         let unmatched = json!({ "address": ADDRESS_OF_NOBODY, "asset": "BTC", "amount": "0.001" });
         let payout = json!({ "amount": "50.00", "currency": "EUR" });
-        let payout = created(&shop.post("/v1/payouts", Some(LIVE), payout));
+        let payout = id_of_created(&shop.post("/v1/payouts", Some(LIVE), payout));
         self.ids.extend([
             ("refunds", refund),
             ("unmatched-payments", shop.pay(unmatched)),
@@ -106,12 +106,13 @@ impl Objects {
     /// Creates a key, a token, a link, a user, a server and a wallet.
     #[track_caller]
     fn create_settings(&mut self, interface: &OperatorInterface) {
-        let of_account = |rest: &str, body: Value| created(&interface.request("POST", rest, &body));
+        let of_account =
+            |rest: &str, body: Value| id_of_created(&interface.request("POST", rest, &body));
         let key = json!({ "class": "secret", "mode": "test" });
         let link = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
         let of_operator = |rest: &str, body: Value| {
             let path = format!("/dashboard/api/{rest}");
-            created(&interface.send(&interface.operator, "POST", &path, &body))
+            id_of_created(&interface.send(&interface.operator, "POST", &path, &body))
         };
         let user =
             json!({ "email": "ada@shop.test", "password": "a long password", "role": "operator" });
@@ -130,7 +131,7 @@ impl Objects {
             ("payment-links", of_account("payment-links", link)),
             ("users", of_operator("users", user)),
             ("wallets", of_operator("wallets", wallet)),
-            ("servers", created(&server)),
+            ("servers", id_of_created(&server)),
         ]);
     }
 }

@@ -1,28 +1,28 @@
-//! One answer as the golden files hold it: what differs from run to run is replaced.
+//! Text of a response in the golden files. Values that differ between runs are replaced.
 
 use crate::support::Response;
 use coffer::domain::time::Time;
 use rusqlite::Connection;
 use std::fmt::Write;
 
-/// Longest body that is held as it is. Of a longer one its length and a checksum are held besides its beginning.
+/// Maximum length of a body that is stored completely. A longer one is stored as its start, length and checksum.
 const BODY_BYTES_MAX: usize = 1500;
-/// 2098-01-01: earlier times are of the real clock.
+/// 2098-01-01. Earlier times come from the real clock.
 const START: Time = Time(4_039_372_800_000);
-/// Length of a time in RFC 3339 with milliseconds.
+/// Length of an RFC 3339 time with milliseconds.
 const TIME_BYTES: usize = 24;
-/// Headers that say nothing of the operation.
+/// Headers that do not depend on the operation.
 const LEFT_OUT: [&str; 4] = ["date", "content-length", "connection", "keep-alive"];
 
-/// Returns status, headers and body of an answer, and the audit rows that the request wrote.
-pub fn observed(answer: &Response, audit: &[String]) -> String {
+/// Returns status, headers and body of a response, and the audit log rows that the request wrote.
+pub fn describe_response(answer: &Response, audit: &[String]) -> String {
     let mut text = format!("{}\n", answer.status);
     for (name, value) in &answer.headers {
         if !LEFT_OUT.contains(&name.as_str()) {
-            writeln!(text, "   {name}: {}", normalised(value)).unwrap();
+            writeln!(text, "   {name}: {}", normalize(value)).unwrap();
         }
     }
-    let body = normalised(&answer.text);
+    let body = normalize(&answer.text);
     if body.len() > BODY_BYTES_MAX {
         let end = body.floor_char_boundary(BODY_BYTES_MAX);
         let sum = checksum(&body);
@@ -37,18 +37,18 @@ pub fn observed(answer: &Response, audit: &[String]) -> String {
         writeln!(text, "   {}", body.trim_end().replace('\n', "\n   ")).unwrap();
     }
     for row in audit {
-        writeln!(text, "   audit: {}", normalised(row)).unwrap();
+        writeln!(text, "   audit: {}", normalize(row)).unwrap();
     }
     text
 }
 
-/// Returns the position of the last audit row.
+/// Returns the sequence number of the last audit log row.
 pub fn last_audit_row(file: &Connection) -> i64 {
     let sql = "select coalesce(max(seq), 0) from audit_log";
     file.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// Returns the audit rows after this position.
+/// Returns the audit log rows after this sequence number.
 pub fn audit_rows(file: &Connection, after: i64) -> Vec<String> {
     let sql =
         "select concat_ws(' ', actor, action, 'account', account, object_id, detail) from audit_log
@@ -58,8 +58,8 @@ pub fn audit_rows(file: &Connection, after: i64) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Replaces what is made at random: ids, keys, tokens, secrets and the ends of keys.
-fn normalised(text: &str) -> String {
+/// Replaces random values: ids, keys, tokens, secrets and the last characters of keys.
+fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = without_real_times(text);
     let mut rest = text.as_str();
@@ -68,25 +68,25 @@ fn normalised(text: &str) -> String {
             |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
         let end = rest.find(|letter| !is_inside(letter)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        out.push_str(&replaced(word));
+        out.push_str(&replace_random(word));
         let next = after.find(is_inside).unwrap_or(after.len());
         out.push_str(&after[..next]);
         rest = &after[next..];
     }
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     for begin in ["\"last4\":\"", "\"latencyMs\":", "127.0.0.1:"] {
-        out = masked(&out, begin, is_word);
+        out = mask(&out, begin, is_word);
     }
     for begin in ["whsec_", "\"legacy_"] {
-        out = masked(&out, begin, |letter| letter != '"');
+        out = mask(&out, begin, |letter| letter != '"');
     }
-    // Headers of a delivery have the real time and a signature.
-    out = masked(&out, "\"headers\":{", |letter| letter != '}');
-    // A QR code is drawn of a secret.
-    masked(&out, "\"path\":\"M", |letter| letter != '"')
+    // Headers of a delivery contain the real time and a signature.
+    out = mask(&out, "\"headers\":{", |letter| letter != '}');
+    // A QR code contains a secret.
+    mask(&out, "\"path\":\"M", |letter| letter != '"')
 }
 
-/// Returns a text with each time of the real clock replaced. The clock of this test's sandboxes shows the year 2099.
+/// Replaces each time of the real clock. The sandbox clock of this test is in the year 2099.
 fn without_real_times(text: &str) -> String {
     let parts = text.split_inclusive('Z').map(|part| {
         let at = part.len().saturating_sub(TIME_BYTES);
@@ -99,8 +99,8 @@ fn without_real_times(text: &str) -> String {
     parts.collect()
 }
 
-/// Replaces what follows each of these beginnings, as far as its letters are of this kind.
-fn masked(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
+/// Replaces the letters of this kind that follow each of these prefixes.
+fn mask(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
     let mut parts = text.split(begin);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -111,8 +111,8 @@ fn masked(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
     out
 }
 
-/// Returns a word, or what stands for it where it was made at random: it is long and has letters and digits.
-fn replaced(word: &str) -> String {
+/// Returns a placeholder for a long word with letters and digits, which is random. Returns other words unchanged.
+fn replace_random(word: &str) -> String {
     let has = |is: fn(&char) -> bool| word.chars().any(|letter| is(&letter));
     if word.len() < 20 || !has(char::is_ascii_digit) || !has(char::is_ascii_alphabetic) {
         return word.to_owned();

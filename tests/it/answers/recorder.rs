@@ -1,30 +1,28 @@
-//! The requests of some operations in every situation, and the text of the golden file that holds the answers.
+//! Sends the requests of operations in every situation and writes the golden text of the responses.
 
-use super::case::{Case, cases, faults_but, with_body};
+use super::case::{Case, body_with_other_faults, cases, with_body};
 use super::document::Operation;
-use super::observed::{audit_rows, last_audit_row, observed};
+use super::observed::{audit_rows, describe_response, last_audit_row};
 use super::world::{Owner, World};
 use crate::support::{Response, polling};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Situation that a request meets.
+/// Situation in which a request is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Situation {
-    /// An active account of one's own.
+    /// An active account of the caller.
     Plain,
-    /// The account is suspended.
     Suspended,
-    /// The service is under maintenance.
     Maintenance,
-    /// A valid request with the same idempotency key came before.
+    /// A valid request with the same idempotency key was sent before.
     Replay,
     /// No account or object has the ids of the path.
     Unknown,
     /// The caller belongs to another account.
     Foreign,
-    /// Another program holds the file locked.
+    /// Another process holds the file locked.
     Locked,
 }
 
@@ -39,7 +37,7 @@ impl Situation {
         Situation::Locked,
     ];
 
-    /// Returns `true` if an operation can meet the situation.
+    /// Returns `true` if the operation has a result in this situation.
     fn can_meet(self, operation: &Operation) -> bool {
         let scheme = operation.scheme.as_deref();
         match self {
@@ -48,7 +46,7 @@ impl Situation {
             Situation::Replay => operation.is_idempotent,
             Situation::Unknown => operation.path.contains('{'),
             Situation::Foreign => matches!(scheme, Some("session" | "apiKey")),
-            // These wait until the file is free.
+            // These operations wait until the file is unlocked.
             Situation::Locked => !matches!(
                 operation.id.as_str(),
                 "sandboxClock" | "sandboxReset" | "sandboxSnapshot" | "sandboxRestore"
@@ -65,19 +63,19 @@ impl Situation {
     }
 }
 
-/// Operations that other tests hold: two answer streams that go on until somebody ends them, one a document.
+/// Operations that other tests cover: two endless streams and one document.
 const HELD_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSandboxOpenApi"];
 
-/// Answers of one operation: which case had which, in each situation.
+/// Responses of one operation, by case and situation.
 struct Table {
     heading: String,
-    /// Name of a case, and the number of its answer in each situation.
+    /// Name of each case, and the index of its response in each situation.
     rows: Vec<(String, [Option<usize>; Situation::ALL.len()])>,
     answers: Vec<String>,
 }
 
 impl Table {
-    fn note(&mut self, case: &str, situation: Situation, answer: String) {
+    fn add(&mut self, case: &str, situation: Situation, answer: String) {
         let number = match self.answers.iter().position(|known| *known == answer) {
             Some(at) => at,
             None => {
@@ -96,7 +94,7 @@ impl Table {
         self.rows[at].1[situation as usize] = Some(number + 1);
     }
 
-    fn write(&self, text: &mut String) {
+    fn to_text(&self, text: &mut String) {
         writeln!(text, "\n== {}\n", self.heading).unwrap();
         for situation in Situation::ALL {
             write!(text, "{:>12}", format!("{situation:?}").to_lowercase()).unwrap();
@@ -116,7 +114,7 @@ impl Table {
     }
 }
 
-/// Sends requests to one sandbox.
+/// Sends requests to a sandbox.
 pub struct Recorder {
     world: World,
     file: Connection,
@@ -133,7 +131,7 @@ impl Recorder {
         recorder
     }
 
-    /// Returns the text of the golden file of these operations.
+    /// Returns the golden text of these operations.
     pub fn record(&self, operations: &[&Operation]) -> String {
         let operations: Vec<&Operation> = operations
             .iter()
@@ -150,7 +148,7 @@ impl Recorder {
             self.enter(situation);
             for (operation, table) in operations.iter().zip(&mut tables) {
                 if situation.can_meet(operation) {
-                    self.fill(table, operation, situation);
+                    self.add_cases(table, operation, situation);
                 }
             }
             if situation == Situation::Locked {
@@ -163,12 +161,12 @@ impl Recorder {
             "Answers by situation: the number below stands for the answer of this number after the table.\n",
         );
         for table in &tables {
-            table.write(&mut text);
+            table.to_text(&mut text);
         }
         text
     }
 
-    /// Brings the situation about.
+    /// Puts the sandbox into the situation.
     fn enter(&self, situation: Situation) {
         self.restore("plain");
         let by_operator = |method: &str, path: String, body: Value| {
@@ -198,20 +196,20 @@ impl Recorder {
         }
     }
 
-    fn fill(&self, table: &mut Table, operation: &Operation, situation: Situation) {
+    fn add_cases(&self, table: &mut Table, operation: &Operation, situation: Situation) {
         let valid = self.world.valid_body(operation);
         for case in cases(operation, valid.as_ref(), situation != Situation::Plain) {
             let answer = self.answer(operation, &case, situation);
-            table.note(&case.name, situation, answer.1);
+            table.add(&case.name, situation, answer.1);
         }
-        // Each answer names the next fault in the order of the checks.
+        // Each response names the next invalid field in the order of the checks.
         let fields = operation.fields.as_deref().unwrap_or_default();
         let mut named = Vec::new();
         for turn in 1..=fields.len() + 1 {
-            let body = faults_but(fields, valid.as_ref(), &named);
+            let body = body_with_other_faults(fields, valid.as_ref(), &named);
             let case = with_body(&format!("every field wrong, fault {turn}"), &body);
             let (answer, observed) = self.answer(operation, &case, situation);
-            table.note(&case.name, situation, observed);
+            table.add(&case.name, situation, observed);
             let param = serde_json::from_str(&answer.text).ok();
             let param = param.and_then(|body: Value| Some(body["param"].as_str()?.to_owned()));
             match param.filter(|param| fields.contains(param) && !named.contains(param)) {
@@ -221,7 +219,7 @@ impl Recorder {
         }
     }
 
-    /// Sends one request in a situation and returns the answer and its text. The file is afterwards as it was.
+    /// Sends one request in a situation. Returns the response and its text, and restores the file.
     fn answer(
         &self,
         operation: &Operation,
@@ -260,7 +258,7 @@ impl Recorder {
         let before = last_audit_row(&self.file);
         let answer = self.world.send(operation, &case, situation.owner());
         let audit = audit_rows(&self.file, before);
-        let text = observed(&answer, &audit);
+        let text = describe_response(&answer, &audit);
         if !is_locked
             && (answer.status < 400 || situation == Situation::Replay || !operation.is_read())
         {

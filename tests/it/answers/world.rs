@@ -1,4 +1,4 @@
-//! A sandbox that has one of everything an operation can act on, and everybody who may call.
+//! A sandbox with one object of each kind and all callers.
 
 use super::case::{Case, Credential};
 use super::document::Operation;
@@ -7,7 +7,7 @@ use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 
-/// Id of nothing.
+/// An id without an object.
 const NOTHING: &str = "01a1fd55-7a80-7af2-9132-000000000000";
 
 pub struct World {
@@ -16,11 +16,11 @@ pub struct World {
     foreign_key: String,
 }
 
-/// Whose things a request names, and who sends it.
+/// Owner of the objects that a request names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     Own,
-    /// Nothing has the ids of the path.
+    /// No object has the ids of the path.
     Unknown,
     /// The caller belongs to another account.
     Foreign,
@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    /// Returns a valid body of the operation, `None` where it takes none.
+    /// Returns a valid body of the operation, `None` if it has no body.
     pub fn valid_body(&self, operation: &Operation) -> Option<Value> {
         let mut body = match operation.id.as_str() {
             "createUser" => {
@@ -77,7 +77,7 @@ impl World {
         Some(body)
     }
 
-    /// Reply what has to come before the operation.
+    /// Does the steps that the operation needs before it.
     pub fn prepare(&self, operation: &Operation) {
         let shop = &self.interface.shop;
         match operation.id.as_str() {
@@ -86,7 +86,7 @@ impl World {
                 let path = format!("/sandbox/payouts/{}", self.objects.ids["payouts"]);
                 shop.post(&path, None, json!({ "action": "reject" }));
             }
-            // Guesses are counted in memory, which nothing but a reset forgets. The caller restores the file.
+            // Guesses are counted in memory, which only a reset clears. The caller restores the file.
             "signIn"
             | "confirmSecondFactor"
             | "endSecondFactor"
@@ -99,7 +99,6 @@ impl World {
         }
     }
 
-    /// Sends a request.
     pub fn send(&self, operation: &Operation, case: &Case, owner: Owner) -> Response {
         let live = operation.path.contains("payout") && operation.path.contains("/v1/")
             || operation.id == "createAccountPayout"
@@ -159,7 +158,6 @@ impl World {
         })
     }
 
-    /// Returns the path with its ids.
     fn path(&self, operation: &Operation, case: &Case, owner: Owner) -> String {
         let mut collection = "";
         let parts = operation.path.split('/').map(|part| {

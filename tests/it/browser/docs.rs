@@ -1,5 +1,4 @@
-//! The reference at `/docs` and the guides, from outside: complete, the same for everybody; and what is said of
-//! signatures is so.
+//! The reference at `/docs` and the guides: complete, equal for all readers, and correct about signatures.
 
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
@@ -10,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn it_tells_of_every_operation_webhook_and_error() {
+fn reference_lists_every_operation_webhook_and_error() {
     let shop = Shop::open();
     let page = shop.get("/docs", None).expect(200).text;
     let once = |said: String| assert_eq!(page.matches(&said).count(), 1, "{said}");
@@ -40,7 +39,7 @@ fn it_tells_of_every_operation_webhook_and_error() {
 }
 
 #[test]
-fn every_guide_is_a_page_that_the_reference_lists_and_whose_links_lead_somewhere() {
+fn every_guide_is_listed_and_its_links_work() {
     let shop = Shop::open();
     let reference = shop.get("/docs", None).expect(200).text;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/guides");
@@ -100,7 +99,7 @@ fn every_guide_is_a_page_that_the_reference_lists_and_whose_links_lead_somewhere
 }
 
 #[test]
-fn a_guide_is_the_same_for_everybody_and_compressed_for_who_takes_it_so() {
+fn guide_is_equal_for_all_and_compressed_if_accepted() {
     let served = Installation::new();
     let running = served.start(&[]);
     let asked = |method: &str, codings: &str| {
@@ -130,7 +129,7 @@ fn a_guide_is_the_same_for_everybody_and_compressed_for_who_takes_it_so() {
 }
 
 #[test]
-fn what_a_command_is_sent_to_is_this_server_and_what_is_asked_for_is_its_keys() {
+fn commands_use_this_server_and_its_keys() {
     let served = Installation::new();
     let running = served.start(&[]);
     let page = send(&agent(), "GET", &format!("{}/docs", running.url), &[], "");
@@ -156,7 +155,7 @@ fn what_a_command_is_sent_to_is_this_server_and_what_is_asked_for_is_its_keys() 
 }
 
 #[test]
-fn the_commands_do_what_they_say() {
+fn commands_work_as_described() {
     let shop = Shop::open();
     let page = shop.get("/docs", None).expect(200).text;
     let text = page.replace("&#34;", "\"").replace("&#39;", "'");
@@ -170,7 +169,7 @@ fn the_commands_do_what_they_say() {
     assert_eq!(created["object"], "invoice", "{command}: {created}");
 }
 
-/// A program of the reference that checks a signature, and how it is asked.
+/// A program of the reference that verifies a signature, and how to run it.
 struct Checker {
     program: &'static str,
     script: &'static str,
@@ -206,9 +205,9 @@ const CHECKERS: [Checker; 3] = [
     },
 ];
 
-/// Reply the checker take this?
+/// Returns `true` if the checker accepts the signature, `None` if its program is not installed.
 #[track_caller]
-fn takes(checker: &Checker, header: &str, secret: &str, body: &str) -> Option<bool> {
+fn is_accepted(checker: &Checker, header: &str, secret: &str, body: &str) -> Option<bool> {
     let folder = Scratch::new();
     std::fs::write(folder.path("body.json"), body).unwrap();
     let mut command = Command::new(checker.program);
@@ -223,7 +222,7 @@ fn takes(checker: &Checker, header: &str, secret: &str, body: &str) -> Option<bo
 }
 
 #[test]
-fn what_it_says_of_signatures_is_so() {
+fn signature_checkers_of_the_reference_work() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let state = shop
@@ -253,7 +252,7 @@ fn what_it_says_of_signatures_is_so() {
             ("t=1,v1=zz", secret, body, false),
             ("nothing", secret, body, false),
         ] {
-            let taken = takes(checker, header, secret, body);
+            let taken = is_accepted(checker, header, secret, body);
             let program = checker.program;
             assert!(
                 taken.is_none_or(|taken| taken == is_signed),

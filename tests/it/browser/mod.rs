@@ -1,6 +1,6 @@
-//! What a browser shows: the pages, in a real one, and the reference.
+//! Pages in a real browser, and the reference.
 //!
-//! Tests start in the order of their names: the longest of all, `pages::the_pages`, is among the first.
+//! Tests start in the order of their names. The longest one, `pages::all_browser_tests_pass`, is among the first.
 
 mod docs;
 mod pages;

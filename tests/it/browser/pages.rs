@@ -1,6 +1,6 @@
-//! The pages in a real browser (`tests/browser`), and their scripts by a type checker.
+//! Runs the tests of `tests/browser` in a real browser, and checks the types of the page scripts.
 //!
-//! What always holds: the scripts know of the server what its OpenAPI documents say, and nothing else.
+//! Invariant: the scripts use only what the OpenAPI documents describe.
 
 use crate::support::{Shop, tools};
 use std::ffi::OsString;
@@ -11,15 +11,15 @@ use std::{env, fs, thread};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A program of an npm package that is installed where `COFFER_NODE_MODULES` says.
+/// Returns a program of an npm package in the folder `COFFER_NODE_MODULES`.
 fn program(name: &str) -> PathBuf {
     let modules =
         env::var_os("COFFER_NODE_MODULES").unwrap_or_else(|| OsString::from("node_modules"));
     Path::new(&modules).join(".bin").join(name)
 }
 
-/// Returns the browser that `COFFER_CHROMIUM` names, or else an installed one. `chromium-headless-shell` comes first: it has
-/// no window, and takes a third less time.
+/// Returns the browser that `COFFER_CHROMIUM` names, or an installed one. `chromium-headless-shell` is preferred
+/// because it takes a third less time.
 fn browser() -> PathBuf {
     let windowless = PathBuf::from("/usr/bin/chromium-headless-shell");
     match env::var_os("COFFER_CHROMIUM") {
@@ -30,14 +30,14 @@ fn browser() -> PathBuf {
 }
 
 #[track_caller]
-fn passed(output: &Output) {
+fn assert_passed(output: &Output) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
 }
 
 #[test]
-fn the_pages() {
+fn all_browser_tests_pass() {
     let untested = "the pages";
     let is_there = |command: &mut Command| tools::run(command, untested).is_some();
     let browser = browser();
@@ -57,7 +57,7 @@ fn the_pages() {
         })
         .collect();
     assert!(!files.is_empty());
-    // Node leaves one core idle: with two, its files would run one after another.
+    // Node uses one core less than it finds. With two cores it would run the files one after another.
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=tap"]);
@@ -65,12 +65,12 @@ fn the_pages() {
     node.env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"));
     node.env("COFFER_CHROMIUM", browser);
     if let Some(output) = tools::run(&mut node, untested) {
-        passed(&output);
+        assert_passed(&output);
     }
 }
 
 #[test]
-fn the_scripts_of_pages_have_the_types_of_the_documents() {
+fn page_scripts_match_types_of_the_documents() {
     let untested = "the types of the pages' scripts";
     let shop = Shop::open();
     let folder = Path::new(ROOT).join("target/web");
@@ -87,7 +87,7 @@ fn the_scripts_of_pages_have_the_types_of_the_documents() {
             .arg("-o")
             .arg(folder.join(format!("{name}.d.ts")));
         match tools::run(&mut types, untested) {
-            Some(output) => passed(&output),
+            Some(output) => assert_passed(&output),
             None => return,
         }
     }
@@ -96,6 +96,6 @@ fn the_scripts_of_pages_have_the_types_of_the_documents() {
         .arg("-p")
         .arg(Path::new(ROOT).join("src/web/jsconfig.json"));
     if let Some(output) = tools::run(&mut check, untested) {
-        passed(&output);
+        assert_passed(&output);
     }
 }

@@ -1,6 +1,6 @@
-//! Rates of live mode: who is asked, what follows from what they tell, and what is said where it does not do.
+//! Exchange rates of live mode: sources, their combination, and missing rates.
 //!
-//! The sources are small HTTP servers on this machine, which answer as those documented.
+//! The sources are local HTTP servers that respond in the documented formats.
 
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
@@ -9,23 +9,27 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-/// How many sources have answered or failed so far.
+/// Query for the sources that have answered or failed so far.
 pub(super) const TRIED: &str = "select group_concat(source || ' ' || (told_at is not null) || ' ' || (problem is not null), ', ')
     from (select * from rate_sources order by source)";
 
-/// All of them have answered.
+/// Result of [`TRIED`] if all sources have answered.
 pub(super) const ALL_TOLD: &str = "binance 1 0, coinbase 1 0, coingecko 1 0, kraken 1 0";
 
 impl Installation {
-    /// Starts it on these sources of the exchanges.
+    /// Starts the server with these sources of the exchanges.
     #[track_caller]
-    pub(super) fn on(&self, exchanges: &Exchanges, sources: &[&str]) -> RunningServer {
+    pub(super) fn start_with_sources(
+        &self,
+        exchanges: &Exchanges,
+        sources: &[&str],
+    ) -> RunningServer {
         self.start(&["--rates", &exchanges.setting(sources)])
     }
 
-    /// As if so many milliseconds had passed since each source was asked.
+    /// Makes all source answers this many milliseconds older.
     #[track_caller]
-    pub(super) fn age(&self, ms: i64) {
+    pub(super) fn age_answers(&self, ms: i64) {
         self.open_file()
             .execute_batch(&format!(
                 "begin immediate; update rate_figures set at = at - {ms};
@@ -36,9 +40,9 @@ impl Installation {
 }
 
 impl RunningServer {
-    /// What is known of bitcoin in EUR.
+    /// Returns the rate of bitcoin in EUR.
     #[track_caller]
-    pub(super) fn bitcoin(&self) -> Value {
+    pub(super) fn bitcoin_rate(&self) -> Value {
         let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
         let rates = rates.expect(200).json();
         assert_eq!(rates["needed"], true);
@@ -52,7 +56,7 @@ impl RunningServer {
             .clone()
     }
 
-    /// What each source's problem is.
+    /// Returns the problem of each source.
     #[track_caller]
     pub(super) fn problems(&self) -> Vec<String> {
         let rates = self.operator_request("GET", "/dashboard/api/rates", &Value::Null);
@@ -63,7 +67,7 @@ impl RunningServer {
     }
 
     #[track_caller]
-    pub(super) fn verbose(&self) -> String {
+    pub(super) fn readiness_details(&self) -> String {
         self.operator_request("GET", "/readyz?verbose", &Value::Null)
             .expect(200)
             .text
@@ -71,9 +75,9 @@ impl RunningServer {
 }
 
 impl RunningServer {
-    /// What `/metrics` counts as missing.
+    /// Returns the number of missing rates in `/metrics`.
     #[track_caller]
-    pub(super) fn missing(&self) -> String {
+    pub(super) fn missing_rates(&self) -> String {
         let metrics = self
             .operator_request("GET", "/metrics", &Value::Null)
             .expect(200);
@@ -90,7 +94,7 @@ impl RunningServer {
     }
 }
 
-/// The doctor on a file, with these rates; what it says.
+/// Runs the doctor on a file with these rates and returns its output.
 #[track_caller]
 pub(super) fn doctor(file: &Path, rates: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -109,9 +113,9 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
     ] {
         let exchanges = Exchanges::open(tells.map(Bitcoin));
         let served = Installation::new();
-        let running = served.on(&exchanges, &SOURCES);
+        let running = served.start_with_sources(&exchanges, &SOURCES);
         served.poll(TRIED, &[ALL_TOLD]);
-        let bitcoin = running.bitcoin();
+        let bitcoin = running.bitcoin_rate();
         assert_eq!(bitcoin["rate"]["rate"], rate);
         assert_eq!(bitcoin["rate"]["source"], "median");
         assert_eq!(bitcoin["problem"], Value::Null);
@@ -134,13 +138,13 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
         expected.sort();
         assert_eq!(told, expected);
         assert_eq!(running.problems().len(), 4);
-        // The other coins have none, which is said, and makes nothing unready.
+        // The other coins have no rate. This is reported, and the server stays ready.
         assert!(
             running
-                .verbose()
+                .readiness_details()
                 .contains("rates: 14 missing; LTC in EUR: no source has told a figure\n")
         );
-        assert_eq!(running.missing(), "14");
+        assert_eq!(running.missing_rates(), "14");
         let said = doctor(&served.file, &exchanges.setting(&SOURCES));
         assert!(said.contains("ok: source of rates binance\n"), "{said}");
         assert!(
@@ -154,15 +158,15 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
 }
 
 #[test]
-fn a_coin_that_is_switched_off_misses_no_rate() {
+fn disabled_coin_needs_no_rate() {
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
     let served = Installation::new();
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     served.poll(TRIED, &[ALL_TOLD]);
     let now = || {
-        let verbose = running.verbose();
+        let verbose = running.readiness_details();
         let line = verbose.lines().find_map(|line| line.split_once("rates: "));
-        (running.missing(), line.unwrap().1.to_owned())
+        (running.missing_rates(), line.unwrap().1.to_owned())
     };
     let of = |count: usize, coin: &str| {
         let why = "no source has told a figure";
@@ -172,7 +176,7 @@ fn a_coin_that_is_switched_off_misses_no_rate() {
     assert_eq!(now(), of(14, "LTC"));
     running.switch("LTC", false);
     assert_eq!(now(), of(12, "DOGE"));
-    // One that is on several chains is off once it is so on all.
+    // A coin on several chains is off when it is off on all of them.
     for asset in ["USDC-ERC20", "USDC-BASE", "USDC-POLYGON"] {
         running.switch(asset, false);
     }
@@ -186,14 +190,14 @@ fn a_coin_that_is_switched_off_misses_no_rate() {
 }
 
 #[test]
-fn two_that_disagree_make_none_and_one_alone_makes_none() {
+fn disagreeing_or_single_sources_give_no_rate() {
     let exchanges = Exchanges::open([Bitcoin(60_000), Bitcoin(62_000), Status(503), Status(451)]);
     let served = Installation::new();
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
     served.poll(TRIED, &[tried]);
     let apart = "the sources lie more than 3 % apart: kraken 60000, coinbase 62000";
-    let bitcoin = running.bitcoin();
+    let bitcoin = running.bitcoin_rate();
     assert_eq!(
         (&bitcoin["rate"], &bitcoin["newest"]),
         (&Value::Null, &Value::Null)
@@ -210,7 +214,7 @@ fn two_that_disagree_make_none_and_one_alone_makes_none() {
     );
     assert!(
         running
-            .verbose()
+            .readiness_details()
             .contains(&format!("rates: 16 missing; BTC in EUR: {apart}\n"))
     );
     let said = doctor(&served.file, &exchanges.setting(&SOURCES));
@@ -222,31 +226,31 @@ fn two_that_disagree_make_none_and_one_alone_makes_none() {
     );
     assert!(said.contains("wrong: rates: coingecko answered 451; mend: let this machine reach it, or leave it out of --rates"), "{said}");
     drop(running);
-    // One alone is not believed, whatever the other was asked.
+    // A single source is not enough, whatever the error of the other one is.
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     served.poll(
         TRIED,
         &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"],
     );
     assert_eq!(
-        running.bitcoin()["problem"],
+        running.bitcoin_rate()["problem"],
         "only kraken has told a figure in the last 3 minutes, and 2 sources must agree"
     );
 }
 
 #[test]
-fn what_is_old_is_no_rate_and_stays_known_across_a_restart() {
+fn stale_rate_is_unusable_but_kept_across_restart() {
     let exchanges = Exchanges::open([Bitcoin(60_000), Bitcoin(60_000), Status(500), Status(500)]);
     let served = Installation::new();
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
     served.poll(TRIED, &[tried]);
-    served.age(100_000);
-    assert_eq!(running.bitcoin()["rate"]["rate"], "60000");
-    served.age(81_000);
-    let bitcoin = running.bitcoin();
+    served.age_answers(100_000);
+    assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60000");
+    served.age_answers(81_000);
+    let bitcoin = running.bitcoin_rate();
     assert_eq!(bitcoin["rate"], Value::Null);
     assert_eq!(
         bitcoin["problem"],
@@ -255,16 +259,16 @@ fn what_is_old_is_no_rate_and_stays_known_across_a_restart() {
     assert_eq!(bitcoin["newest"]["rate"], "60000");
     assert!(bitcoin["newest"]["ageSeconds"].as_i64().unwrap() >= 181);
     drop(running);
-    // Asked no more, a source says nothing any more; what was known stays so.
+    // A source that is no longer configured is ignored, but the last rate is kept.
     for source in ["kraken", "coinbase"] {
         exchanges.set_reply(source, Nothing);
     }
-    let running = served.on(&exchanges, &["binance", "coinbase"]);
+    let running = served.start_with_sources(&exchanges, &["binance", "coinbase"]);
     served.poll(
         "select group_concat(source, ', ') from (select source from rate_sources order by source)",
         &["binance, coinbase"],
     );
-    let bitcoin = running.bitcoin();
+    let bitcoin = running.bitcoin_rate();
     assert_eq!(bitcoin["rate"], Value::Null);
     assert_eq!(
         bitcoin["problem"],
@@ -273,14 +277,14 @@ fn what_is_old_is_no_rate_and_stays_known_across_a_restart() {
     assert_eq!(bitcoin["newest"]["rate"], "60000");
 }
 
-/// Whoever is slow holds up neither the others nor the end, though it would go on for longer than the test.
+/// A slow source would respond only after the end of the test.
 #[test]
-fn who_does_not_answer_holds_up_nobody() {
+fn hanging_source_does_not_delay_others() {
     let exchanges = Exchanges::open([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);
     let served = Installation::new();
-    let mut running = served.on(&exchanges, &SOURCES);
+    let mut running = served.start_with_sources(&exchanges, &SOURCES);
     served.poll(TRIED, &["binance 1 0, coinbase 1 0"]);
-    assert_eq!(running.bitcoin()["rate"]["rate"], "60050");
+    assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60050");
     assert_eq!(
         (
             exchanges.request_count("kraken"),
@@ -292,7 +296,7 @@ fn who_does_not_answer_holds_up_nobody() {
 }
 
 #[test]
-fn nobody_is_asked_while_no_active_account_has_a_live_key() {
+fn sources_are_not_asked_without_a_live_key() {
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let keys = "update keys set revoked_at = {} where mode = 'live'";
@@ -300,10 +304,10 @@ fn nobody_is_asked_while_no_active_account_has_a_live_key() {
         .open_file()
         .execute_batch(&keys.replace("{}", "1"))
         .unwrap();
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     assert!(
         running
-            .verbose()
+            .readiness_details()
             .contains("rates: not asked for: no active account has a live key\n")
     );
     let rates = running.operator_request("GET", "/dashboard/api/rates", &Value::Null);
@@ -317,7 +321,7 @@ fn nobody_is_asked_while_no_active_account_has_a_live_key() {
         SOURCES.map(|source| exchanges.request_count(source)),
         [0; 4]
     );
-    // They are as soon as one has.
+    // Rates are fetched as soon as an account has a live key.
     let path = format!("/dashboard/api/accounts/{}/keys", served.account);
     let body = json!({ "mode": "live", "class": "secret" });
     running.operator_request("POST", &path, &body).expect(201);

@@ -1,4 +1,4 @@
-//! Coins and what they cost.
+//! Coins and exchange rates.
 
 mod live_rates;
 mod rate_settings;

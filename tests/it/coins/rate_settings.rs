@@ -1,4 +1,4 @@
-//! Rates by the operator's own file and settings: the file, the spread of an account, and what payouts are approved at.
+//! Rate settings: the operator's rate file, the spread of an account, and the rate of payouts.
 
 use crate::coins::live_rates::{ALL_TOLD, TRIED, doctor};
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply::Bitcoin};
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 #[test]
-fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
+fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     let served = Installation::new();
     let path = served.path("rates.json");
     let write = |text: &str| {
-        // To a temporary file, then renamed, so that no half of it is read.
+        // The file is written to a temporary name and renamed, so that it is never read partially.
         let temporary = served.path("rates.new");
         std::fs::write(&temporary, text).unwrap();
         std::fs::rename(temporary, &path).unwrap();
@@ -23,11 +23,14 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
         "select ifnull(problem, 'none') from rate_sources union all select 'untried' limit 1";
     let missing = format!("{}: No such file or directory (os error 2)", path.display());
     served.poll(problem, &[&missing]);
-    assert_eq!(running.bitcoin()["problem"], "no source has told a figure");
+    assert_eq!(
+        running.bitcoin_rate()["problem"],
+        "no source has told a figure"
+    );
     write(r#"{"BTC": {"EUR": "60000", "USD": 65000}}"#);
     let rate = "select group_concat(rate || ' ' || source) from rate_figures where coin = 'BTC' and currency = 'EUR'";
     served.poll(rate, &["60000 file"]);
-    let bitcoin = running.bitcoin();
+    let bitcoin = running.bitcoin_rate();
     assert_eq!(
         (&bitcoin["rate"]["rate"], &bitcoin["rate"]["source"]),
         (&json!("60000"), &json!("file"))
@@ -39,7 +42,7 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
         &format!("select iif(({problem}) like '%is not a JSON object%', 'yes', 'no')"),
         &["yes"],
     );
-    assert_eq!(running.bitcoin()["rate"]["rate"], "61000");
+    assert_eq!(running.bitcoin_rate()["rate"]["rate"], "61000");
     assert!(
         running.problems()[0].contains("is not a JSON object"),
         "{:?}",
@@ -56,20 +59,20 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
     served.poll(problem, &["none"]);
 }
 
-/// Not on offer, it is nothing to look after either.
+/// A coin that is not on offer needs no attention.
 #[test]
-fn what_the_operators_file_does_not_name_is_not_missing() {
+fn coin_not_in_the_rate_file_is_not_missing() {
     let served = Installation::new();
     let path = served.path("rates.json");
     std::fs::write(&path, r#"{"BTC": {"EUR": "62000"}}"#).unwrap();
     let setting = format!("fixed:{}", path.display());
     let running = served.start(&["--rates", &setting]);
     served.poll("select count(*) || '' from rate_figures", &["1"]);
-    assert_eq!(running.missing(), "0");
+    assert_eq!(running.missing_rates(), "0");
     assert!(
-        running.verbose().contains("rates: ok\n"),
+        running.readiness_details().contains("rates: ok\n"),
         "{}",
-        running.verbose()
+        running.readiness_details()
     );
     let said = doctor(&served.file, &setting);
     assert!(!said.contains("wrong: rates"), "{said}");
@@ -81,7 +84,7 @@ fn what_the_operators_file_does_not_name_is_not_missing() {
 }
 
 #[test]
-fn a_setting_that_can_make_no_rate_is_refused_at_the_start() {
+fn unusable_rate_setting_is_rejected_at_start() {
     let served = Installation::new();
     for (rates, problem) in [
         (
@@ -111,10 +114,10 @@ fn a_setting_that_can_make_no_rate_is_refused_at_the_start() {
 }
 
 #[test]
-fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
+fn payout_uses_the_current_rate_without_spread() {
     let served = Installation::new();
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     served.poll(TRIED, &[ALL_TOLD]);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let spread = json!({ "rateSpreadBps": 250 });
@@ -132,7 +135,7 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
         let body = json!({ "action": "approve", "networkFee": "0.00001" });
         running.operator_request("POST", &path, &body)
     };
-    served.age(181_000);
+    served.age_answers(181_000);
     let refused = approve();
     refused.assert_error(400, "invalid_request", Some("rate"));
     let message = refused.json()["message"].as_str().unwrap().to_owned();
@@ -145,7 +148,7 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
     }
     let exchanges = Exchanges::open([61_000; 4].map(Bitcoin));
     drop(running);
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     served.poll(
         "select group_concat(distinct rate) from rate_figures where coin = 'BTC' and currency = 'EUR'",
         &["61000"],
@@ -159,10 +162,10 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
 }
 
 #[test]
-fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
+fn spread_of_the_account_lowers_the_rate() {
     let served = Installation::new();
     let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
-    let running = served.on(&exchanges, &SOURCES);
+    let running = served.start_with_sources(&exchanges, &SOURCES);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let account = running
         .operator_request("GET", &path, &Value::Null)
@@ -176,7 +179,7 @@ fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
     }
     assert_eq!(patch(json!(250)).expect(200).json()["rateSpreadBps"], 250);
     let (test, key) = served.test_invoice(&running);
-    // 100.00 EUR at 60000 EUR less 2.5 %.
+    // 100.00 EUR at 60000 EUR, less 2.5 %.
     let url = format!("{}/v1/invoices/{test}/select", running.url);
     let body = json!({ "asset": "BTC" }).to_string();
     let quoted = send(&agent(), "POST", &url, &[("X-API-Key", &key)], &body);
@@ -199,7 +202,7 @@ fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
 }
 
 impl Installation {
-    /// A test invoice over 100.00 EUR, and its key.
+    /// Creates a test invoice of 100.00 EUR. Returns its id and its key.
     #[track_caller]
     fn test_invoice(&self, running: &RunningServer) -> (String, String) {
         let path = format!("/dashboard/api/accounts/{}/keys", self.account);

@@ -1,4 +1,4 @@
-//! Rates: what is priced at which, what keeps where its rate came from, and what a stale rate holds up.
+//! Exchange rates of quotes, payments and deposits: their source, and the effect of stale rates.
 
 use crate::coins::table::COINS;
 use crate::file::audit::findings;
@@ -7,21 +7,21 @@ use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
-/// One more millisecond than a fresh rate may be old.
+/// One millisecond above the maximum age of a fresh rate, in milliseconds.
 const JUST_STALE: &str = "180001";
 
 impl Shop {
-    /// An invoice over 100.00 EUR in litecoin; its id.
+    /// Creates an invoice of 100.00 EUR in litecoin and returns its id.
     #[track_caller]
-    fn in_litecoin(&self, key: &str) -> String {
+    fn litecoin_invoice(&self, key: &str) -> String {
         let body = json!({ "amount": "100.00", "currency": "EUR", "asset": "LTC" });
         let made = self.post("/v1/invoices", Some(key), body).expect(201);
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Pretends that live mode's rates are stale, or no longer.
+    /// Turns the stale-rates fault of live mode on or off.
     #[track_caller]
-    fn rates_are_stale(&self, are: bool) {
+    fn set_rates_stale(&self, are: bool) {
         if are {
             let body = json!({ "rates": "stale" });
             self.post("/sandbox/faults", None, body).expect(200);
@@ -30,9 +30,9 @@ impl Shop {
         }
     }
 
-    /// At which rate by whom the one with this id is priced, and how long before a moment of its own that was.
+    /// Returns rate, source, and the milliseconds between the rate's time and `moment` of the row with this id.
     #[track_caller]
-    fn priced(&self, table: &str, moment: &str, id: &str) -> String {
+    fn rate_and_age(&self, table: &str, moment: &str, id: &str) -> String {
         self.query_text(&format!(
             "select concat_ws(' ', rate, rate_source, {moment} - rate_at) from {table} where id = '{id}'"
         ))
@@ -40,15 +40,15 @@ impl Shop {
 }
 
 #[test]
-fn a_quote_keeps_where_its_rate_came_from() {
+fn quote_keeps_its_rate_source() {
     let shop = Shop::open();
     let quotes = "select group_concat(concat_ws(' ', i.mode, q.rate, q.rate_source, q.created_at - q.rate_at), ', ')
         from quotes q join invoices i on i.seq = q.invoice";
     let kept = "test 80 fixed 0, live 80 fixed 0";
     for key in [TEST, LIVE] {
-        let id = shop.in_litecoin(key);
+        let id = shop.litecoin_invoice(key);
         shop.advance("1m");
-        // Picked again it is the same quote.
+        // Selecting the same coin again keeps the quote.
         let path = format!("/v1/invoices/{id}/select");
         shop.post(&path, Some(key), json!({ "asset": "LTC" }))
             .expect(200);
@@ -58,7 +58,7 @@ fn a_quote_keeps_where_its_rate_came_from() {
 }
 
 #[test]
-fn a_payment_in_time_has_its_quotes_rate_and_a_late_one_that_of_the_day() {
+fn payment_in_time_uses_quoted_rate_and_late_one_current_rate() {
     let shop = Shop::open();
     for (key, is_stale, age) in [
         (TEST, false, "0"),
@@ -66,10 +66,10 @@ fn a_payment_in_time_has_its_quotes_rate_and_a_late_one_that_of_the_day() {
         (TEST, true, "0"),
         (LIVE, true, JUST_STALE),
     ] {
-        let id = shop.in_litecoin(key);
-        // As if it had been half of what it is now when the coin was picked.
+        let id = shop.litecoin_invoice(key);
+        // As if the rate was half of the current one at selection.
         shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'; update payments set rate = '40' where on_time");
-        shop.rates_are_stale(is_stale);
+        shop.set_rates_stale(is_stale);
         shop.advance("1m");
         let pay = |amount: &str| {
             let paid = shop.pay(json!({ "invoice": id, "amount": amount }));
@@ -80,49 +80,52 @@ fn a_payment_in_time_has_its_quotes_rate_and_a_late_one_that_of_the_day() {
         shop.advance("1h");
         let late = pay("1");
         assert_eq!(
-            shop.priced("payments", "created_at", &in_time),
+            shop.rate_and_age("payments", "created_at", &in_time),
             "40 fixed 60000"
         );
         assert_eq!(
-            shop.priced("payments", "created_at", &late),
+            shop.rate_and_age("payments", "created_at", &late),
             format!("80 fixed {age}")
         );
         assert_eq!(
             shop.invoice_ledger(&id, key),
             "sale 40.00, fee -0.40, sale 80.00, fee -0.80"
         );
-        shop.rates_are_stale(false);
+        shop.set_rates_stale(false);
     }
 }
 
 #[test]
-fn a_deposit_is_shown_at_the_newest_rate_and_booked_at_that_of_its_block() {
+fn deposit_is_booked_at_the_rate_of_its_block() {
     let shop = Shop::open();
     for (key, age) in [(TEST, "0"), (LIVE, JUST_STALE)] {
         shop.addresses(key, "ada").expect(201);
         let address = shop.address_of(key, "ada", "utxo");
-        shop.rates_are_stale(true);
+        shop.set_rates_stale(true);
         let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
         assert_eq!(
-            shop.priced("deposits", "created_at", &id),
+            shop.rate_and_age("deposits", "created_at", &id),
             format!("60000 fixed {age}")
         );
-        // As if it had been another one then.
+        // As if the rate was different at that time.
         shop.execute_sql(&format!(
             "update deposits set rate = '50000', gross = 5000, fee = 50 where id = '{id}'"
         ));
-        assert_eq!(shop.deposit(key, &id)["grossEur"], "50.00");
-        shop.rates_are_stale(false);
+        assert_eq!(shop.get_deposit(key, &id)["grossEur"], "50.00");
+        shop.set_rates_stale(false);
         shop.advance("10m");
         shop.move_payment(&id, "confirmed");
-        shop.deposit_stands(key, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
-        assert_eq!(shop.priced("deposits", "fixed_at", &id), "60000 fixed 0");
-        // It stays, whatever becomes of the block.
+        shop.assert_deposit(key, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
+        assert_eq!(
+            shop.rate_and_age("deposits", "fixed_at", &id),
+            "60000 fixed 0"
+        );
+        // A reorg does not change it.
         shop.advance("10m");
         for state in ["orphaned", "confirmed"] {
             shop.move_payment(&id, state);
             assert_eq!(
-                shop.priced("deposits", "created_at", &id),
+                shop.rate_and_age("deposits", "created_at", &id),
                 "60000 fixed -600000"
             );
         }
@@ -131,12 +134,12 @@ fn a_deposit_is_shown_at_the_newest_rate_and_booked_at_that_of_its_block() {
 }
 
 #[test]
-fn where_rates_are_stale_no_coin_is_on_offer_and_money_on_its_way_goes_on() {
+fn stale_rates_stop_offers_but_not_pending_payments() {
     let shop = Shop::open();
     let funded = shop.fund(LIVE, "500.00", "EUR");
     let refund = shop.refund(&funded, Some("30.00"));
-    let (open, test) = (shop.in_litecoin(LIVE), shop.in_litecoin(TEST));
-    shop.rates_are_stale(true);
+    let (open, test) = (shop.litecoin_invoice(LIVE), shop.litecoin_invoice(TEST));
+    shop.set_rates_stale(true);
     for (key, id, coins) in [(LIVE, &open, 0), (TEST, &test, COINS.len())] {
         let list = shop.get("/v1/currencies", Some(key)).expect(200).json();
         assert_eq!(list["data"].as_array().unwrap().len(), coins);
@@ -155,9 +158,9 @@ fn where_rates_are_stale_no_coin_is_on_offer_and_money_on_its_way_goes_on() {
     shop.is_right();
 }
 
-/// What was priced before rates had sources was priced by the fixed table.
+/// Values of older files, without a rate source, are attributed to the fixed table.
 #[test]
-fn what_an_older_file_priced_was_priced_by_the_fixed_table() {
+fn older_file_uses_the_fixed_table_as_source() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));

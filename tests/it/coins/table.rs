@@ -1,9 +1,9 @@
-//! The coins: the whole table with its minimums and fixed rates, and what is too little for a coin.
+//! The table of coins with minimum amounts and fixed rates, and amounts below the minimum.
 
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Id, symbol, chain, kind, decimals, smallest amount, and EUR for one in test mode.
+/// Id, symbol, chain, kind, decimals, minimum amount, and EUR for one coin in test mode.
 pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
     ("BTC", "BTC", "bitcoin", "native", 8, "0.00002", "60000"),
     ("LTC", "LTC", "litecoin", "native", 8, "0.01", "80"),
@@ -20,8 +20,8 @@ pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
     ("USDT-SPL", "USDT", "solana", "spl", 6, "1", "0.92"),
 ];
 
-/// What a dollar's price of a coin is, where one EUR is 1.08 USD.
-fn in_dollars(euros: &str) -> &'static str {
+/// Converts a price from EUR to USD at 1.08.
+fn to_usd(euros: &str) -> &'static str {
     match euros {
         "60000" => "64800",
         "80" => "86.4",
@@ -35,7 +35,7 @@ fn in_dollars(euros: &str) -> &'static str {
 }
 
 #[test]
-fn every_coin_is_as_documented() {
+fn coins_match_the_documentation() {
     let shop = Shop::open();
     for key in [TEST, LIVE] {
         let list = shop.get("/v1/currencies", Some(key)).expect(200).json();
@@ -50,7 +50,7 @@ fn every_coin_is_as_documented() {
         }
     }
     for (id, symbol, .., euros) in COINS {
-        for (currency, rate) in [("EUR", euros), ("USD", in_dollars(euros))] {
+        for (currency, rate) in [("EUR", euros), ("USD", to_usd(euros))] {
             let invoice = shop.invoice("1000.00", json!({ "currency": currency, "asset": id }));
             let shown = ["asset", "assetSymbol", "rate"].map(|field| &invoice[field]);
             assert_eq!(shown, [id, symbol, rate]);
@@ -59,9 +59,9 @@ fn every_coin_is_as_documented() {
 }
 
 #[test]
-fn what_is_too_little_for_a_coin_is_told() {
+fn amount_below_the_minimum_is_rejected() {
     let shop = Shop::open();
-    // What the smallest amount is worth, and a cent less.
+    // The value of the minimum amount, and one cent less.
     for (asset, least, less, expected) in [
         ("BTC", "1.20", "1.19", "0.00002"),
         ("LTC", "0.80", "0.79", "0.01"),
@@ -82,7 +82,7 @@ fn what_is_too_little_for_a_coin_is_told() {
 }
 
 #[test]
-fn where_none_is_picked_the_first_coin_that_takes_the_amount_is_simulated() {
+fn simulation_without_selection_uses_first_possible_coin() {
     let shop = Shop::open();
     for (amount, asset) in [("1.20", "BTC"), ("0.80", "LTC"), ("0.76", "SOL")] {
         let id = shop.invoice(amount, json!({}))["id"].clone();
@@ -104,7 +104,7 @@ fn where_none_is_picked_the_first_coin_that_takes_the_amount_is_simulated() {
 }
 
 #[test]
-fn what_is_simulated_is_what_is_due() {
+fn simulation_pays_the_due_amount() {
     let shop = Shop::open();
     let id = shop.invoice("1.00", json!({ "asset": "LTC" }))["id"].clone();
     let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
@@ -113,9 +113,9 @@ fn what_is_simulated_is_what_is_due() {
     shop.move_payment(&almost, "confirmed");
     let id = id.as_str().unwrap();
     assert_eq!(shop.get_invoice(id)["status"], "underpaid", "0.99 of 1.00");
-    // Half of a cent is a cent.
+    // Half a cent is rounded up.
     assert_eq!(simulate(json!({ "case": "under" }))["status"], "confirmed");
-    // Nothing is due any more: the whole price again.
+    // Nothing is due any more, so the full price is simulated again.
     assert_eq!(
         simulate(json!({ "case": "exact" }))["amountReceived"],
         "0.025"

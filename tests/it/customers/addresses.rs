@@ -1,4 +1,4 @@
-//! Customers' addresses: their shape, that they stay, and whose they are.
+//! Customer addresses: shape, stability and ownership.
 
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -7,14 +7,14 @@ use std::path::Path;
 use std::process::Command;
 
 impl Shop {
-    /// Makes or fetches a customer's addresses.
+    /// Creates or returns a customer's addresses.
     #[track_caller]
     pub fn addresses(&self, key: &str, reference: &str) -> Response {
         let path = format!("/v1/customers/{reference}/addresses");
         self.send("POST", &path, &[("X-API-Key", key)], "")
     }
 
-    /// A customer's address of a family.
+    /// Returns a customer's address of a family.
     #[track_caller]
     pub fn address_of(&self, key: &str, reference: &str, family: &str) -> String {
         let made = self.addresses(key, reference).expect(201).json();
@@ -24,9 +24,9 @@ impl Shop {
     }
 }
 
-/// Prints of a command beside a running server.
+/// Runs a command beside a running server and returns its output.
 #[track_caller]
-fn printed(file: &Path, args: &[&str]) -> Value {
+fn run_command(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command
         .args(args)
@@ -38,12 +38,12 @@ fn printed(file: &Path, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A secret key of a second account, which has customers too.
+/// Creates a second account with customers enabled. Returns its secret key.
 #[track_caller]
-pub fn another_account(file: &Path, mode: &str) -> String {
-    let id = printed(file, &["account", "create", "Another Shop"])["id"].clone();
+pub fn create_second_account(file: &Path, mode: &str) -> String {
+    let id = run_command(file, &["account", "create", "Another Shop"])["id"].clone();
     let id = id.as_str().unwrap();
-    printed(file, &["account", "approve", id]);
+    run_command(file, &["account", "approve", id]);
     rusqlite::Connection::open(file)
         .unwrap()
         .execute(
@@ -51,12 +51,12 @@ pub fn another_account(file: &Path, mode: &str) -> String {
             [id],
         )
         .unwrap();
-    let key = printed(file, &["key", "create", id, "--mode", mode]);
+    let key = run_command(file, &["key", "create", id, "--mode", mode]);
     key["key"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn a_customer_has_one_address_for_each_family_in_the_documented_shape() {
+fn customer_has_one_address_per_family() {
     let shop = Shop::open();
     let made = shop.addresses(TEST, "user:7_b.c-d").expect(201);
     let body = made.json();
@@ -102,7 +102,7 @@ fn a_customer_has_one_address_for_each_family_in_the_documented_shape() {
 }
 
 #[test]
-fn addresses_stay_and_are_nobody_elses() {
+fn addresses_are_stable_and_unique() {
     let shop = Shop::open();
     let first = shop.addresses(TEST, "ada").expect(201);
     shop.advance("400d");
@@ -123,7 +123,7 @@ fn addresses_stay_and_are_nobody_elses() {
 }
 
 #[test]
-fn fifty_at_once_make_one_customer() {
+fn concurrent_requests_create_one_customer() {
     let shop = Shop::open();
     let answers = concurrent_responses(|| shop.addresses(TEST, "one"));
     for answer in &answers {
@@ -136,7 +136,7 @@ fn fifty_at_once_make_one_customer() {
 }
 
 #[test]
-fn a_reference_is_as_documented_or_refused() {
+fn invalid_reference_is_rejected() {
     let shop = Shop::open();
     let longest = "x".repeat(120);
     for reference in ["a", "A-Za-z0-9._:-", &longest, "%41"] {
@@ -156,7 +156,7 @@ fn a_reference_is_as_documented_or_refused() {
 }
 
 #[test]
-fn without_the_feature_there_are_no_customers() {
+fn customers_require_the_feature() {
     let shop = Shop::open();
     let made = shop.addresses(TEST, "ada").expect(201).text;
     shop.update_account(json!({ "customersEnabled": false }));
@@ -177,9 +177,9 @@ fn without_the_feature_there_are_no_customers() {
 }
 
 #[test]
-fn customers_are_of_one_account_and_one_mode() {
+fn customers_belong_to_one_account_and_mode() {
     let shop = Shop::open();
-    let foreign = another_account(shop.file(), "test");
+    let foreign = create_second_account(shop.file(), "test");
     let own = shop.address_of(TEST, "ada", "utxo");
     for key in [LIVE, &foreign] {
         shop.get("/v1/customers/ada/addresses", Some(key))

@@ -1,6 +1,6 @@
-//! Deposits: what is paid to customers, booked and told.
+//! Deposits of customers: booking, events and lists.
 
-use crate::customers::addresses::another_account;
+use crate::customers::addresses::create_second_account;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -11,16 +11,16 @@ impl Shop {
         self.post("/v1/customers/ada/simulate", Some(TEST), body)
     }
 
-    /// A deposit as it is now.
+    /// Returns the current state of a deposit.
     #[track_caller]
-    pub fn deposit(&self, key: &str, id: &str) -> Value {
+    pub fn get_deposit(&self, key: &str, id: &str) -> Value {
         let answer = self.get(&format!("/v1/deposits/{id}"), Some(key));
         answer.expect(200).json()
     }
 
-    /// Asserts how a deposit stands: its status, its events, its ledger entries, oldest first, and what is available.
+    /// Asserts the state of a deposit: status, events and ledger entries, oldest first, and the available balance.
     #[track_caller]
-    pub fn deposit_stands(
+    pub fn assert_deposit(
         &self,
         key: &str,
         id: &str,
@@ -47,7 +47,7 @@ impl Shop {
             .collect();
         let events = self.event_types(id, key);
         assert!(events.iter().all(|kind| kind == "deposit.confirmed"));
-        let deposit = self.deposit(key, id);
+        let deposit = self.get_deposit(key, id);
         let balances = self.get("/v1/balances", Some(key)).expect(200).json();
         assert_eq!(
             (
@@ -62,7 +62,7 @@ impl Shop {
     }
 }
 
-/// A shop with the customer `ada` in both modes.
+/// Starts a sandbox with the customer `ada` in both modes.
 fn shop() -> Shop {
     let shop = Shop::open();
     shop.addresses(TEST, "ada").expect(201);
@@ -71,7 +71,7 @@ fn shop() -> Shop {
 }
 
 #[test]
-fn a_simulated_deposit_is_confirmed_booked_and_told() {
+fn simulated_deposit_is_confirmed_booked_and_reported() {
     let shop = shop();
     let address = shop.address_of(TEST, "ada", "utxo");
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "0.001" }));
@@ -99,8 +99,8 @@ fn a_simulated_deposit_is_confirmed_booked_and_told() {
         events.text
     );
     let booked = "sale 60.00, fee -0.60";
-    shop.deposit_stands(TEST, id, "confirmed", 1, booked, "59.40");
-    // Each is another, of any coin of the families, as text or number.
+    shop.assert_deposit(TEST, id, "confirmed", 1, booked, "59.40");
+    // Each call creates another deposit, in every coin of the families, with the amount as text or number.
     for (asset, amount, gross) in [
         ("BTC", json!("0.001"), "60.00"),
         ("USDC-BASE", json!(10), "9.20"),
@@ -114,7 +114,7 @@ fn a_simulated_deposit_is_confirmed_booked_and_told() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused_and_changes_nothing() {
+fn invalid_simulation_is_rejected_and_changes_nothing() {
     let shop = shop();
     for asset in ["XMR", "LTC", "DOGE"] {
         shop.simulate_deposit(json!({ "asset": asset, "amount": "1" }))
@@ -149,7 +149,7 @@ fn what_cannot_be_simulated_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn deposits_are_listed_newest_first_and_by_customer() {
+fn deposits_are_listed_newest_first_and_filtered_by_customer() {
     let shop = shop();
     shop.addresses(TEST, "bob").expect(201);
     let mut made = Vec::new();
@@ -179,11 +179,11 @@ fn deposits_are_listed_newest_first_and_by_customer() {
 }
 
 #[test]
-fn deposits_are_of_one_account_and_one_mode() {
+fn deposits_belong_to_one_account_and_mode() {
     let shop = shop();
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
     let id = made.expect(201).json()["id"].as_str().unwrap().to_owned();
-    let foreign = another_account(shop.file(), "test");
+    let foreign = create_second_account(shop.file(), "test");
     for key in [LIVE, &foreign] {
         shop.get(&format!("/v1/deposits/{id}"), Some(key))
             .assert_error(404, "not_found", None);
@@ -198,12 +198,12 @@ fn deposits_are_of_one_account_and_one_mode() {
 }
 
 #[test]
-fn what_was_deposited_stays_to_be_read_without_the_feature() {
+fn deposits_stay_readable_without_the_feature() {
     let shop = shop();
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
     let made = made.expect(201).json();
     shop.update_account(json!({ "customersEnabled": false }));
-    assert_eq!(shop.deposit(TEST, made["id"].as_str().unwrap()), made);
+    assert_eq!(shop.get_deposit(TEST, made["id"].as_str().unwrap()), made);
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([made]));
 }

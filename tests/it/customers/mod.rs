@@ -1,4 +1,4 @@
-//! Customers: their addresses and their deposits.
+//! Customers: addresses and deposits.
 
 pub mod addresses;
 mod deposit_steps;

@@ -1,8 +1,8 @@
-//! What the tables of customers, their addresses and their deposits refuse, whoever writes.
+//! Constraints of the tables of customers, their addresses and their deposits.
 
 use crate::file::refused_rows::rows;
 
-/// A customer with an address, a confirmed deposit with its sale, an imported address, and a payment that matched nothing.
+/// A customer with an address, a confirmed deposit with its sale, an imported address, and an unmatched payment.
 const ROWS: &str = "
 insert into customers (seq, account, mode, ref, created_at) values (1, 1, 'test', 'ada', 0);
 insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xc', 1);
@@ -20,23 +20,23 @@ insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id,
 insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknown_address');
 ";
 
-/// Each of these statements, with the part of the schema that refuses it.
+/// Statements, each with the constraint that rejects it.
 const REFUSED: [(&str, &str); 38] = [
-    // A reference is one customer of an account and mode.
+    // A reference is unique in its account and mode.
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', '', 1)", "CHECK"),
     ("insert into customers (account, mode, ref, created_at) values (9, 'test', 'bob', 1)", "FOREIGN KEY"),
-    // An address has one owner, be it an invoice or a customer, and an owner one address of a pool.
+    // An address has one owner, an invoice or a customer. An owner has one address per pool.
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xc', 2)", "UNIQUE"),
     ("insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xa', 1)", "UNIQUE"),
     ("insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xd', 1)", "UNIQUE"),
     ("insert into addresses (mode, pool, address, invoice, customer) values ('test', 'tron', 'T', 1, 1)", "CHECK"),
     ("insert into addresses (mode, pool, address) values ('test', 'tron', 'T')", "CHECK"),
     ("insert into addresses (mode, pool, address, customer) values ('test', 'tron', 'T', 9)", "FOREIGN KEY"),
-    // An imported address is there once, free, assigned or retired.
+    // An imported address exists once and is free, assigned or retired.
     ("insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 1)", "UNIQUE"),
     ("update pool_addresses set state = 'gone'", "CHECK"),
-    // A deposit is there once, and belongs to what was seen.
+    // A deposit exists once and belongs to an observed payment.
     ("insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross,
         fee, was_confirmed, created_at) select 2, 'e', account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
         was_confirmed, created_at from deposits", "UNIQUE"),
@@ -47,17 +47,17 @@ const REFUSED: [(&str, &str); 38] = [
     ("update deposits set fee = 101", "CHECK"),
     ("update deposits set fee = -1", "CHECK"),
     ("update deposits set customer = 9", "FOREIGN KEY"),
-    // Its rate came from somewhere, and is fixed once it has been confirmed.
+    // A rate has a source and is fixed after confirmation.
     ("update deposits set rate_source = ''", "CHECK"),
     ("update deposits set rate_source = null", "NOT NULL"),
     ("update deposits set rate_at = null", "NOT NULL"),
     ("update deposits set fixed_at = null", "CHECK"),
-    // It has one sale and one fee.
+    // A deposit has one sale and one fee.
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
         values ('n', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0)", "UNIQUE"),
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
         values ('n', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0)", "UNIQUE"),
-    // What matched nothing is there once, says whose address it is, and is looked at with a note.
+    // An unmatched payment exists once, has the owner of its address, and is resolved with a note.
     ("insert into unmatched_payments select 2, 'v', observation, reason, account, invoice, outcome, resolved_at, note,
         return_txid from unmatched_payments", "UNIQUE"),
     ("update unmatched_payments set observation = 9", "FOREIGN KEY"),
@@ -75,7 +75,7 @@ const REFUSED: [(&str, &str); 38] = [
 ];
 
 #[test]
-fn the_tables_of_customers_refuse_what_must_never_be() {
+fn customer_tables_reject_invalid_rows() {
     let conn = rows("customers-refused");
     conn.execute_batch(ROWS).unwrap();
     for (statement, by) in REFUSED {
@@ -86,9 +86,9 @@ fn the_tables_of_customers_refuse_what_must_never_be() {
     }
 }
 
-/// None of the statements above is refused for a reason of its rows' own.
+/// The rows themselves are valid, so that only the tested constraint rejects a statement.
 #[test]
-fn the_tables_of_customers_take_what_is_right() {
+fn customer_tables_accept_valid_rows() {
     let conn = rows("customers-taken");
     conn.execute_batch(ROWS).unwrap();
     for statement in [

@@ -1,6 +1,6 @@
 //! Isolation of accounts and modes from each other.
 
-use crate::customers::addresses::another_account;
+use crate::customers::addresses::create_second_account;
 use crate::support::{LIVE, Response, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn pending(shop: &Shop, key: &str) -> Value {
 #[test]
 fn pending_balance_belongs_to_one_account_and_mode() {
     let shop = Shop::open();
-    let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
+    let others = ["test", "live"].map(|mode| create_second_account(shop.file(), mode));
     let keys = [TEST, LIVE, &others[0], &others[1]];
     let mut expected = keys.map(|_| "0.00".to_owned());
     for (at, key) in keys.iter().enumerate() {
@@ -60,7 +60,7 @@ fn same_txid_in_two_modes_makes_two_payments() {
 #[test]
 fn payouts_of_one_account_do_not_limit_another() {
     let shop = Shop::open();
-    let other = another_account(shop.file(), "live");
+    let other = create_second_account(shop.file(), "live");
     for key in [LIVE, &other] {
         shop.fund(key, "20000.00", "EUR");
     }

@@ -1,6 +1,6 @@
 //! Idempotency keys and order ids under repeated and concurrent requests.
 
-use crate::customers::addresses::another_account;
+use crate::customers::addresses::create_second_account;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -135,7 +135,7 @@ fn error_is_not_stored_and_replay_skips_checks() {
 #[test]
 fn key_and_order_id_belong_to_their_account() {
     let shop = Shop::open();
-    let foreign = another_account(shop.file(), "test");
+    let foreign = create_second_account(shop.file(), "test");
     let body = "{\"amount\":\"20.00\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
     let own = create(&shop, TEST, "k", body).expect(201).json();
     let other = create(&shop, &foreign, "k", body).expect(201).json();

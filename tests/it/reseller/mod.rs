@@ -1,4 +1,4 @@
-//! Servers that resellers order.
+//! Servers ordered by resellers.
 
 mod quota;
 mod servers;

@@ -1,4 +1,4 @@
-//! Servers are a feature that the operator switches on, account by account, with a quota.
+//! Server quota: the operator enables servers for each account.
 
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::installation::{Installation, TOKEN};
@@ -22,7 +22,7 @@ fn place(shop: &Shop, more: &[(&str, &str)]) -> Response {
 }
 
 #[test]
-fn an_account_has_at_most_its_quota_at_once() {
+fn account_has_at_most_its_quota_of_servers() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let decide = |server: &Value, body: Value| {
@@ -37,7 +37,7 @@ fn an_account_has_at_most_its_quota_at_once() {
     place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     let again = place(shop, &[("Idempotency-Key", "first")]).expect(201);
     assert_eq!(again.text, first.text, "a retry is no further server");
-    // What failed or is deleted makes place; what is still to be removed does not.
+    // A failed or deleted server frees a slot. A server that is still being removed does not.
     let first = first.json();
     decide(
         &first,
@@ -52,7 +52,7 @@ fn an_account_has_at_most_its_quota_at_once() {
     decide(&second, json!({ "action": "fail", "reason": "no room" }));
     place(shop, &[]).expect(201);
     place(shop, &[]).assert_error(409, "server_quota_exceeded", None);
-    // Off: none is ordered, what is there can be read and given up.
+    // With a quota of 0, existing servers can be read and deleted, but none can be ordered.
     shop.update_account(json!({ "serverQuota": 0 }));
     place(shop, &[]).assert_error(403, "servers_disabled", None);
     place(shop, &[("Idempotency-Key", "new")]).assert_error(403, "servers_disabled", None);
@@ -61,7 +61,7 @@ fn an_account_has_at_most_its_quota_at_once() {
 }
 
 #[test]
-fn the_operator_sets_it_and_the_merchant_does_not() {
+fn only_the_operator_sets_the_quota() {
     let interface = OperatorInterface::open();
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |cookie: &str, quota: Value| {
@@ -77,7 +77,7 @@ fn the_operator_sets_it_and_the_merchant_does_not() {
     }
     let changed = change(&interface.operator, json!(0)).expect(200).json();
     assert_eq!(changed["serverQuota"], 0);
-    // The merchant's own token orders nothing.
+    // A token of the merchant's own account cannot order servers.
     let tokens = format!("{path}/reseller-tokens");
     let made = interface.send(&interface.merchant, "POST", &tokens, &Value::Null);
     let bearer = format!(
@@ -97,7 +97,7 @@ fn the_operator_sets_it_and_the_merchant_does_not() {
 }
 
 #[test]
-fn of_fifty_at_once_as_many_are_taken_as_the_command_line_allows() {
+fn concurrent_orders_respect_the_quota() {
     let served = Installation::new();
     let set = |quota: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -127,11 +127,11 @@ fn of_fifty_at_once_as_many_are_taken_as_the_command_line_allows() {
 }
 
 #[test]
-fn a_new_account_orders_none_and_an_older_one_goes_on() {
+fn new_account_has_no_quota_and_upgraded_one_keeps_ordering() {
     let scratch = Scratch::new();
     let file = scratch.path("old.db");
     let conn = Connection::open(&file).unwrap();
-    // As the version before made it: of four accounts one has a token, one servers, one a token that is revoked.
+    // A file of the previous version with four accounts: one has a token, one has servers, and one has a revoked token.
     let account = |seq: u32| {
         format!(
             "insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset,

@@ -1,4 +1,4 @@
-//! Servers that resellers order: what can be ordered, who decides, and the provisioner that is never run twice.
+//! Orders of servers: valid orders, decisions, and a provisioner that never runs twice.
 
 use crate::support::installation::{Installation, start_count};
 use crate::support::polling;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const SERVERS: &str = "/reseller/servers";
 
 impl Shop {
-    /// Calls the reseller interface with the sandbox's token.
+    /// Sends a request to the reseller interface with the sandbox's token.
     #[track_caller]
     fn reseller(&self, method: &str, path: &str, body: &Value) -> Response {
         let body = if body.is_null() {
@@ -30,7 +30,7 @@ fn order() -> Value {
 }
 
 #[test]
-fn a_server_is_ordered_and_made_by_hand() {
+fn server_is_ordered_and_delivered_manually() {
     let shop = Shop::open();
     let placed = shop.reseller("POST", SERVERS, &order()).expect(201);
     let server = placed.json();
@@ -83,7 +83,7 @@ fn a_server_is_ordered_and_made_by_hand() {
 }
 
 #[test]
-fn an_order_is_as_documented_or_refused() {
+fn invalid_order_is_rejected() {
     let shop = Shop::open();
     for (field, value) in [
         ("type", json!("lxc")),
@@ -132,7 +132,7 @@ fn an_order_is_as_documented_or_refused() {
 }
 
 #[test]
-fn the_same_key_orders_one_server() {
+fn idempotency_key_orders_one_server() {
     let shop = Shop::open();
     let headers = [
         ("Authorization", "Bearer rt_sandbox"),
@@ -155,8 +155,8 @@ fn the_same_key_orders_one_server() {
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 }
 
-/// A provisioner that notes its start and its environment, reads its order and answers this.
-fn answering(served: &Installation, answer: &str) -> String {
+/// Writes a provisioner that records its start, its environment and its order, and prints this answer.
+fn provisioner_printing(served: &Installation, answer: &str) -> String {
     let (noted, read) = (served.path("noted"), served.path("read"));
     let script = format!(
         "env | grep -v '^PWD=\\|^SHLVL=\\|^_=' > {env}\necho started >> {noted}\ncat > {read}\n{answer}",
@@ -168,9 +168,10 @@ fn answering(served: &Installation, answer: &str) -> String {
 }
 
 #[test]
-fn the_provisioner_makes_and_removes() {
+fn provisioner_creates_and_removes_servers() {
     let served = Installation::new();
-    let program = answering(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
+    let program =
+        provisioner_printing(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
     let running = served.start(&["--provisioner", &program]);
     let server = running
         .reseller_request("POST", SERVERS, &order())
@@ -210,7 +211,7 @@ fn the_provisioner_makes_and_removes() {
 }
 
 #[test]
-fn whatever_it_answers_is_known_or_waits_for_a_person() {
+fn unclear_provisioner_answer_needs_review() {
     for (answer, status) in [
         (
             r#"echo '{"created": false, "reason": "no room"}'"#,
@@ -223,7 +224,7 @@ fn whatever_it_answers_is_known_or_waits_for_a_person() {
         ("sleep 60", "provisioning"),
     ] {
         let served = Installation::new();
-        let program = answering(&served, answer);
+        let program = provisioner_printing(&served, answer);
         let running = served.start(&["--provisioner", &program, "--command-timeout", "1s"]);
         let server = running
             .reseller_request("POST", SERVERS, &order())
@@ -249,7 +250,7 @@ fn whatever_it_answers_is_known_or_waits_for_a_person() {
 }
 
 #[test]
-fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
+fn interrupted_provisioner_is_not_run_again() {
     let served = Installation::new();
     let fifo = served.path("fifo");
     let made = std::process::Command::new("mkfifo")
@@ -257,14 +258,14 @@ fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
         .status()
         .unwrap();
     assert!(made.success());
-    let program = answering(&served, &format!("cat {}", fifo.display()));
+    let program = provisioner_printing(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&["--provisioner", &program]);
     running
         .reseller_request("POST", SERVERS, &order())
         .expect(201);
     assert!(polling::until(|| start_count(&served.path("noted")) > 0));
     running.process.kill();
-    // Whoever was at work comes to its end, and nobody hears it.
+    // The running provisioner ends, but the server does not see its answer.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
     let running = served.start(&["--provisioner", &program]);
     let state = "select status || ' ' || ifnull(ordering, '') from servers";
@@ -281,9 +282,9 @@ fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
 }
 
 #[test]
-fn the_sandbox_never_runs_a_command() {
+fn sandbox_runs_no_provisioner() {
     let served = Installation::new();
-    let program = answering(&served, "echo '{}'");
+    let program = provisioner_printing(&served, "echo '{}'");
     let mut config = coffer::Config::sandbox();
     config.provisioner = Some(coffer::worker::command::Program::parse(&program).unwrap());
     config.signer = config.provisioner.clone();

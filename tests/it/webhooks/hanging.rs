@@ -1,6 +1,6 @@
 //! Receivers that hang at many origins must not delay other receivers of the same account or other accounts.
 
-use crate::customers::addresses::another_account;
+use crate::customers::addresses::create_second_account;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{Response, Shop};
 use coffer::Config;
@@ -35,8 +35,8 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
         ..Config::sandbox()
     });
     let (own, other) = (
-        another_account(shop.file(), "test"),
-        another_account(shop.file(), "test"),
+        create_second_account(shop.file(), "test"),
+        create_second_account(shop.file(), "test"),
     );
     let quick = [(); 2].map(|()| Receiver::replying(Reply::Status(200)));
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {

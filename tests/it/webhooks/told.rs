@@ -1,7 +1,7 @@
 //! Event types and invoice statuses in lists: each by its name, equal to the object as read, and visible to its account
 //! only.
 
-use crate::customers::addresses::another_account;
+use crate::customers::addresses::create_second_account;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::event::EventType;
@@ -246,7 +246,7 @@ fn lists_show_only_objects_of_the_key() {
         invoices.push(invoice);
     }
     shop.payout("20.00");
-    let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
+    let others = ["test", "live"].map(|mode| create_second_account(shop.file(), mode));
     let mut walked = 0;
     for route in list_routes() {
         let path = route.path;
@@ -296,7 +296,7 @@ fn lists_show_only_objects_of_the_key() {
 #[test]
 fn filter_returns_a_subset_of_the_list() {
     let shop = Shop::open();
-    let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
+    let others = ["test", "live"].map(|mode| create_second_account(shop.file(), mode));
     let keys = [TEST, LIVE, &others[0], &others[1]];
     for key in keys {
         for currency in ["EUR", "USD"] {
