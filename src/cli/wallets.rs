@@ -12,8 +12,8 @@ use crate::domain::asset::Chain;
 use crate::domain::progress::Progress;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
-    AddOwnAddress, INDEX_END, NAME_CHARS_MAX, ScriptType, WalletNetwork, WalletSecret, are_phrase,
-    is_word, refuse_secrets, refuse_secrets_in, secret_problem,
+    AddOwnAddress, INDEX_END, NAME_CHARS_MAX, ScriptType, WalletNetwork, WalletSecret,
+    contains_phrase, is_word, refuse_secrets, refuse_secrets_in, secret_problem,
 };
 use crate::service::Error;
 use crate::service::chains::unwatched_note;
@@ -101,11 +101,11 @@ pub(super) fn private_argument(args: &[OsString]) -> Option<Refusal> {
     };
     let found = texts.iter().enumerate().find_map(|(at, text)| {
         if is_wallet && !is_name(at) {
-            return WalletSecret::in_text(text);
+            return WalletSecret::find_in_text(text);
         }
-        WalletSecret::in_argument(text).filter(|secret| *secret != WalletSecret::Hex)
+        WalletSecret::find_in_argument(text).filter(|secret| *secret != WalletSecret::Hex)
     });
-    let is_phrase = is_wallet && are_phrase(texts.iter().map(|text| text.as_ref()));
+    let is_phrase = is_wallet && contains_phrase(texts.iter().map(|text| text.as_ref()));
     let found = found.or_else(|| is_phrase.then_some(WalletSecret::Phrase));
     let problem = secret_problem(found?);
     Some(Refusal::field("an argument", problem))

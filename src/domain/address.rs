@@ -149,42 +149,42 @@ fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
 }
 
 /// Reads segwit or base58check, chosen by the length and not by the prefix: a base58 address may start with `LTC1…`.
-fn read_utxo(dialect: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
+fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
     if text.len() > BASE58CHECK_BYTES_MAX {
-        read_segwit(dialect, text)
+        read_segwit(prefixes, text)
     } else {
-        read_hash(dialect, text)
+        read_hash(prefixes, text)
     }
 }
 
 /// Reads P2PKH or P2SH: the hash of a key or of a script, in base58check.
-fn read_hash(dialect: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
-    let (version, hash) = read_base58check(text, dialect.expected)?;
-    let known = dialect.versions.iter().find(|(read, _)| *read == version);
+fn read_hash(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
+    let (version, hash) = read_base58check(text, prefixes.expected)?;
+    let known = prefixes.versions.iter().find(|(read, _)| *read == version);
     known
         .map(|(_, written)| write_base58check(*written, &hash))
-        .ok_or(dialect.expected)
+        .ok_or(prefixes.expected)
 }
 
 /// Reads P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m).
 ///
 /// Later versions are refused, against BIP-350. Until such a version is in use, anybody can spend its outputs.
-fn read_segwit(dialect: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
-    let address = SegwitHrpstring::new(text).map_err(|error| segwit_reason(&error, dialect))?;
-    let known = dialect.prefixes.contains(&address.hrp());
+fn read_segwit(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Reason> {
+    let address = SegwitHrpstring::new(text).map_err(|error| segwit_reason(&error, prefixes))?;
+    let known = prefixes.hrps.contains(&address.hrp());
     match (address.witness_version().to_u8(), address.byte_iter().len()) {
         (0, 20 | 32) | (1, 32) if known => Ok(text.to_ascii_lowercase()),
-        _ => Err(dialect.expected),
+        _ => Err(prefixes.expected),
     }
 }
 
-fn segwit_reason(error: &SegwitHrpstringError, dialect: &UtxoPrefixes) -> Reason {
+fn segwit_reason(error: &SegwitHrpstringError, prefixes: &UtxoPrefixes) -> Reason {
     match error {
         SegwitHrpstringError::Checksum(_) => CHECKSUM,
         SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {
             "its letters must be all lower case or all upper case"
         }
-        _ => dialect.expected,
+        _ => prefixes.expected,
     }
 }
 

@@ -66,7 +66,7 @@ pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
 fn with_check(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = prefix.to_owned();
     text.push_str(&random_text(RANDOM_CHARS, random));
-    let check = check_of(&text);
+    let check = checksum(&text);
     text.push_str(&check);
     text
 }
@@ -96,7 +96,7 @@ fn has_check(text: &str) -> bool {
         .len()
         .checked_sub(CHECK_CHARS)
         .and_then(|at| text.split_at_checked(at));
-    body.is_some_and(|(body, check)| check == check_of(body))
+    body.is_some_and(|(body, check)| check == checksum(body))
 }
 
 /// Returns `true` if the text is a legacy key that can be imported: hard to guess, and not of another class.
@@ -133,25 +133,25 @@ fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
         // 248 is the largest multiple of 62 in a byte. Larger values would favour the first digits.
         let byte = random();
         if byte < 248 {
-            text.push(digit(u32::from(byte % 62)));
+            text.push(base62_digit(u32::from(byte % 62)));
         }
     }
     text
 }
 
 /// Returns the CRC-32 in six base62 digits, most significant first.
-fn check_of(text: &str) -> String {
+fn checksum(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes());
     let mut digits = [' '; CHECK_CHARS];
     for place in digits.iter_mut().rev() {
-        *place = digit(rest % 62);
+        *place = base62_digit(rest % 62);
         rest /= 62;
     }
     digits.iter().collect()
 }
 
 /// Returns one base62 digit.
-fn digit(value: u32) -> char {
+fn base62_digit(value: u32) -> char {
     usize::try_from(value)
         .ok()
         .and_then(|value| BASE62.get(value))

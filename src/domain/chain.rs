@@ -258,7 +258,7 @@ impl Chain {
 
     /// Returns `true` if nodes of the chain are queried by address. Blocks without money then cost nearly nothing to
     /// read.
-    pub const fn is_asked_by_name(self) -> bool {
+    pub const fn is_queried_by_address(self) -> bool {
         self.row().has_gaps
     }
 
@@ -287,7 +287,7 @@ impl Chain {
     }
 
     /// Returns the first chain of each pool.
-    pub fn of_each_pool() -> impl Iterator<Item = Chain> {
+    pub fn first_of_each_pool() -> impl Iterator<Item = Chain> {
         let first = |row: &&&ChainRow| {
             let of_pool = CHAINS.iter().find(|other| other.pool == row.pool);
             of_pool.is_some_and(|other| other.chain == row.chain)
@@ -297,7 +297,7 @@ impl Chain {
 
     /// Returns the chains whose live addresses the operator imports.
     pub fn imported() -> impl Iterator<Item = Chain> {
-        Chain::of_each_pool().filter(|chain| chain.row().imported)
+        Chain::first_of_each_pool().filter(|chain| chain.row().imported)
     }
 }
 
@@ -327,7 +327,9 @@ mod tests {
         }
         assert_eq!(Chain::Base.address_pool(), "evm");
         assert_eq!(Chain::Bitcoin.address_pool(), "bitcoin");
-        let pools: Vec<_> = Chain::of_each_pool().map(Chain::address_pool).collect();
+        let pools: Vec<_> = Chain::first_of_each_pool()
+            .map(Chain::address_pool)
+            .collect();
         assert_eq!(
             pools,
             ["bitcoin", "litecoin", "dogecoin", "evm", "tron", "solana"]

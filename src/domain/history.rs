@@ -50,7 +50,7 @@ impl HashLink {
     }
 
     /// Returns the link of the next row.
-    pub fn behind(self, log: ChainedLog, row: &HashedFields) -> HashLink {
+    pub fn next(self, log: ChainedLog, row: &HashedFields) -> HashLink {
         HashLink::new(
             &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
             row,
@@ -211,17 +211,17 @@ mod tests {
     #[test]
     fn link_depends_on_the_fields_and_the_previous_link() {
         let first = HashLink::first(ChainedLog::Ledger);
-        let link = first.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"a")));
+        let link = first.next(ChainedLog::Ledger, &row(HashedValue::Text(b"a")));
         assert_eq!(
             link,
-            first.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"a")))
+            first.next(ChainedLog::Ledger, &row(HashedValue::Text(b"a")))
         );
         for other in [
-            first.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"b"))),
-            first.behind(ChainedLog::Ledger, &row(HashedValue::Nothing)),
-            first.behind(ChainedLog::Ledger, &row(HashedValue::Number(1))),
-            first.behind(ChainedLog::AuditLog, &row(HashedValue::Text(b"a"))),
-            link.behind(ChainedLog::Ledger, &row(HashedValue::Text(b"a"))),
+            first.next(ChainedLog::Ledger, &row(HashedValue::Text(b"b"))),
+            first.next(ChainedLog::Ledger, &row(HashedValue::Nothing)),
+            first.next(ChainedLog::Ledger, &row(HashedValue::Number(1))),
+            first.next(ChainedLog::AuditLog, &row(HashedValue::Text(b"a"))),
+            link.next(ChainedLog::Ledger, &row(HashedValue::Text(b"a"))),
         ] {
             assert_ne!(other, link);
         }

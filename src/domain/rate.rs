@@ -87,7 +87,7 @@ impl RateQuote {
     ///
     /// # Errors
     /// [`Overflow`] if nothing is left of the rate.
-    pub fn less(self, spread: Bps) -> Result<RateQuote, Overflow> {
+    pub fn lowered_by(self, spread: Bps) -> Result<RateQuote, Overflow> {
         if spread == Bps(0) {
             return Ok(self);
         }
@@ -131,13 +131,13 @@ mod tests {
             ("60000", 100, "59400"),
             ("0.0000000003", 2_000, "0.0000000002"),
         ] {
-            let less = quoted(rate).less(Bps(bps)).unwrap();
+            let less = quoted(rate).lowered_by(Bps(bps)).unwrap();
             assert_eq!(
                 (less.rate.to_string().as_str(), less.spread),
                 (lower, Bps(bps))
             );
         }
-        assert!(quoted("60000").less(Bps(10_000)).is_err());
-        assert!(quoted("60000").less(Bps(10_001)).is_err());
+        assert!(quoted("60000").lowered_by(Bps(10_000)).is_err());
+        assert!(quoted("60000").lowered_by(Bps(10_001)).is_err());
     }
 }

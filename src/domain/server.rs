@@ -67,7 +67,7 @@ impl OrderedServer {
     ///
     /// # Errors
     /// `invalid_transition`; nothing changes then.
-    pub fn step(&mut self, step: ServerStep, now: Time) -> Result<(), Refusal> {
+    pub fn take_step(&mut self, step: ServerStep, now: Time) -> Result<(), Refusal> {
         self.state = self.state.after(step)?;
         match self.state {
             ServerState::Active => {

@@ -185,7 +185,7 @@ impl Transfer {
         let (kind, before) = (self.kind, self.status);
         let status = before
             .after(action)
-            .ok_or_else(|| no_such_step(kind, before, action))?;
+            .ok_or_else(|| invalid_step(kind, before, action))?;
         self.check_action(action)?;
         let stays_held = self.is_held() && status == TransferStatus::Processing;
         let mut after = Transfer {
@@ -309,7 +309,7 @@ impl Transfer {
 }
 
 /// Returns a 409 `invalid_transition`.
-pub fn no_such_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
+pub fn invalid_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
     let message = format!("{action} is not possible for a {kind} that is {status}");
     Refusal::about(Code::InvalidTransition, "action", message)
 }

@@ -21,7 +21,7 @@ pub use extended::ExtendedKey;
 pub use gap::IndexGaps;
 pub use inputs::{AddOwnAddress, AddWallet};
 pub use reached::WalletIndexes;
-pub use secret::{WalletSecret, are_phrase, is_word};
+pub use secret::{WalletSecret, contains_phrase, is_word};
 
 /// Longest text that is read, in bytes. A descriptor with its origin and checksum has about 200.
 const TEXT_BYTES_MAX: usize = 1024;
@@ -137,7 +137,7 @@ pub struct WalletHints {
 
 /// Returns the first chain of each pool whose live addresses wallets derive.
 pub fn chains() -> impl Iterator<Item = Chain> {
-    Chain::of_each_pool().filter(|chain| !chain.row().imported)
+    Chain::first_of_each_pool().filter(|chain| !chain.row().imported)
 }
 
 /// Finds the chain of wallets with this name of a pool.
@@ -157,7 +157,7 @@ pub fn chain_named(name: &str) -> Result<Chain, Refusal> {
 /// # Errors
 /// `invalid_request` for this field; the message does not repeat the text.
 pub fn refuse_secrets(param: &str, text: &str) -> Result<(), Refusal> {
-    match WalletSecret::in_text(text) {
+    match WalletSecret::find_in_text(text) {
         None => Ok(()),
         Some(secret) => Err(Refusal::field(param, secret_problem(secret))),
     }

@@ -90,7 +90,7 @@ pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
 /// Returns a path for the log and the sandbox's stream, hidden if it contains a private key.
 pub(super) fn shown(path: &str) -> &str {
     let holds =
-        |part: &str| decode(part).is_some_and(|part| WalletSecret::in_text(&part).is_some());
+        |part: &str| decode(part).is_some_and(|part| WalletSecret::find_in_text(&part).is_some());
     if path.split('/').any(holds) {
         "(a path that holds a private key)"
     } else {

@@ -54,9 +54,9 @@ impl Service {
         } = transfer;
         self.outside_destination(tx, *mode, asset.chain, to_address)?
             .map_err(|problem| Refusal::field("toAddress", problem))?;
-        let fixed = asked.fix(transfer, &self.proposal(tx, now, transfer)?)?;
+        let fixed = asked.fix_terms(transfer, &self.proposal(tx, now, transfer)?)?;
         let sent_by = conditions.decide(asked.sent_by)?;
-        Ok(TransferStep::Approve(fixed.sent_by(sent_by)))
+        Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
     }
 
     /// Sender of a released transfer: the one asked for. Without one, a transfer of the signer gets the sender that an approval

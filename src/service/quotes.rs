@@ -146,7 +146,7 @@ impl Service {
         let quoted = self.rate(tx, mode, asset, currency, now)?;
         let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
         let spread = accounts::by_seq(tx, invoice.account)?.spread;
-        let quoted = quoted.less(spread)?;
+        let quoted = quoted.lowered_by(spread)?;
         if !self.is_read(&scanned(tx, mode)?, mode, asset, now) {
             return Err(refused(
                 "cannot be picked just now: its chain has not been looked at up to now",
@@ -205,7 +205,7 @@ impl Service {
                 let quoted = self.newest_rate(tx, invoice.mode, asset, invoice.currency, now)?;
                 let none = |NoRate| unavailable(format!("{} has no rate", asset.id));
                 let quoted = quoted.map_err(none)?;
-                let quoted = quoted.less(accounts::by_seq(tx, invoice.account)?.spread)?;
+                let quoted = quoted.lowered_by(accounts::by_seq(tx, invoice.account)?.spread)?;
                 let owner = addresses::owner(tx, invoice.mode, asset.chain, address)?;
                 let mut quote = Quote {
                     seq: 0,
@@ -270,7 +270,7 @@ impl Service {
                 continue;
             }
             if let Ok(quoted) = self.rate(db, mode, asset, currency, now)? {
-                offered.push((asset, quoted.less(spread)?));
+                offered.push((asset, quoted.lowered_by(spread)?));
             }
         }
         Ok(offered)

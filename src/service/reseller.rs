@@ -126,7 +126,7 @@ impl Service {
         self.write(move |_, tx| {
             let mut server = own(tx, account, &id)?;
             let before = server.state;
-            server.step(ServerStep::Discard, now)?;
+            server.take_step(ServerStep::Discard, now)?;
             if server.state != before {
                 servers::update(tx, &server, before)?;
             }

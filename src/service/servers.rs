@@ -42,7 +42,7 @@ impl Service {
                 return Ok(None);
             };
             let before = server.state;
-            server.step(ServerStep::Start, now)?;
+            server.take_step(ServerStep::Start, now)?;
             servers::update(tx, &server, before)?;
             Ok(server.state.task().map(|task| ServerJob {
                 id: server.id.clone(),
@@ -114,7 +114,7 @@ fn end(
             (ServerStep::Lost, "server.outcome_unknown", detail)
         }
     };
-    server.step(step, now)?;
+    server.take_step(step, now)?;
     servers::update(tx, &server, before)?;
     let noted = Entry {
         action,

@@ -89,7 +89,7 @@ impl Service {
         transfer: &Transfer,
         step: TransferStep,
     ) -> Result<Transfer, Error> {
-        let (action, insisted_on) = (step.action(), step.insisted_on());
+        let (action, insisted_on) = (step.action(), step.accepted_fields());
         let mut after = transfer.after(step, now)?;
         if after.status == TransferStatus::Approved && transfer.status != after.status {
             self.watch_destination(tx, &mut after)?;

@@ -90,7 +90,7 @@ pub(super) fn append(
         };
         form.add(name.trim_start_matches(':'), field(value)?);
     }
-    let link = head.link.behind(log, &form);
+    let link = head.link.next(log, &form);
     let mut params: Vec<(&str, &dyn ToSql)> = vec![(":seq", &seq), (":link", &link)];
     params.extend_from_slice(fields);
     match insert.execute(conn, &params)? {

@@ -10,7 +10,7 @@ use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::invoice::search::finds;
+use crate::domain::invoice::search::matches_text;
 use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
@@ -223,7 +223,7 @@ pub fn search(
     let limit = usize::try_from(search.limit).unwrap_or(usize::MAX);
     query.first_that(db, params.as_slice(), limit, |invoice| {
         search.text.map_or(Ok(true), |text| {
-            let found = finds(text, invoice);
+            let found = matches_text(text, invoice);
             found.map_err(|error| StoreError::Failed(format!("invoice {}: {error}", invoice.id)))
         })
     })
@@ -241,7 +241,8 @@ pub fn named(
         address::parse_on(chain, &Network::BOTH, text)
             .map_or_else(|_| text.to_owned(), |(_, canonical)| canonical)
     };
-    let addresses = Chain::of_each_pool().map(|chain| (chain.address_pool(), canonical(chain)));
+    let addresses =
+        Chain::first_of_each_pool().map(|chain| (chain.address_pool(), canonical(chain)));
     let txids = Chain::ALL
         .iter()
         .map(|chain| (chain.as_str(), chain.canonical_txid(text)));

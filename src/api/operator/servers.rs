@@ -106,7 +106,7 @@ fn decide(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
             "from": before.status(), "address": decision.address, "ref": decision.r#ref,
             "reason": decision.reason,
         });
-        server.step(ServerStep::Operator(decision.action), now)?;
+        server.take_step(ServerStep::Operator(decision.action), now)?;
         server.address = decision.address.or(server.address);
         server.provider_ref = decision.r#ref.or(server.provider_ref);
         server.failure_reason = match decision.action {

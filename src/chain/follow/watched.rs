@@ -98,7 +98,7 @@ pub struct Pools(Vec<(&'static str, Arc<RwLock<Addresses>>)>);
 impl Default for Pools {
     fn default() -> Pools {
         let of = |chain: Chain| (chain.address_pool(), Arc::default());
-        Pools(Chain::of_each_pool().map(of).collect())
+        Pools(Chain::first_of_each_pool().map(of).collect())
     }
 }
 

@@ -64,7 +64,7 @@ impl MemoryNode {
             lookup_error: None,
             after_lookup: None,
             lookups: 0,
-            by_name: of.lock().unwrap().chain.is_asked_by_name(),
+            by_name: of.lock().unwrap().chain.is_queried_by_address(),
             asked: HashSet::new(),
             told: HashSet::new(),
             stuck: None,

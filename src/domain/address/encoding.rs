@@ -63,7 +63,7 @@ pub(super) struct UtxoPrefixes {
     /// Accepted base58check versions, each with the canonical version.
     pub(super) versions: &'static [(u8, u8)],
     /// Human-readable parts of its segwit addresses.
-    pub(super) prefixes: &'static [Hrp],
+    pub(super) hrps: &'static [Hrp],
     /// Message for any other text.
     pub(super) expected: &'static str,
 }
@@ -71,13 +71,13 @@ pub(super) struct UtxoPrefixes {
 /// Versions and prefixes of `src/kernel/chainparams.cpp` in Bitcoin Core.
 const BITCOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x00, 0x00), (0x05, 0x05)],
-    prefixes: &[hrp::BC],
+    hrps: &[hrp::BC],
     expected: "expected a complete address that starts with 1, 3, bc1q or bc1p",
 };
 
 const BITCOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x6f, 0x6f), (0xc4, 0xc4)],
-    prefixes: &[hrp::TB, hrp::BCRT],
+    hrps: &[hrp::TB, hrp::BCRT],
     expected: "expected a complete test address that starts with m, n, 2, tb1q, tb1p, bcrt1q or bcrt1p",
 };
 
@@ -88,25 +88,25 @@ const BITCOIN_TEST: UtxoPrefixes = UtxoPrefixes {
 /// Extension block addresses (`ltcmweb1…`) are refused: payments to them cannot be seen from outside.
 const LITECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
-    prefixes: &[Hrp::parse_unchecked("ltc")],
+    hrps: &[Hrp::parse_unchecked("ltc")],
     expected: "expected a complete address that starts with L, M, ltc1q or ltc1p",
 };
 
 const LITECOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x6f, 0x6f), (0x3a, 0x3a), (0xc4, 0x3a)],
-    prefixes: &[LITECOIN_TEST_PREFIX, Hrp::parse_unchecked("rltc")],
+    hrps: &[LITECOIN_TEST_PREFIX, Hrp::parse_unchecked("rltc")],
     expected: "expected a complete test address that starts with m, n, Q, tltc1q, tltc1p, rltc1q or rltc1p",
 };
 
 /// Versions of `src/chainparams.cpp` in Dogecoin Core; the chain has no segwit.
 const DOGECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x1e, 0x1e), (0x16, 0x16)],
-    prefixes: &[],
+    hrps: &[],
     expected: "expected a complete address that starts with D, 9 or A",
 };
 
 const DOGECOIN_TEST: UtxoPrefixes = UtxoPrefixes {
     versions: &[(DOGECOIN_TEST_VERSION, DOGECOIN_TEST_VERSION), (0xc4, 0xc4)],
-    prefixes: &[],
+    hrps: &[],
     expected: "expected a complete test address that starts with n or 2",
 };

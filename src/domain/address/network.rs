@@ -15,7 +15,7 @@ pub fn parse_for(chain: Chain, network: &str, text: &str) -> Result<String, Addr
     }
     let canonical = parse(chain, Network::Test, text)?;
     let segwit = match &chain.row().encoding {
-        Encoding::Utxo(utxo) => utxo.test.prefixes,
+        Encoding::Utxo(utxo) => utxo.test.hrps,
         Encoding::Evm | Encoding::Tron | Encoding::Solana => &[],
     };
     // Among test networks, only regtest has its own prefix, the second one.

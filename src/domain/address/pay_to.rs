@@ -35,19 +35,19 @@ pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -
         (Encoding::Utxo(utxo), _) => utxo,
         (Encoding::Evm | Encoding::Tron | Encoding::Solana, _) => return None,
     };
-    let dialect = match network {
+    let prefixes = match network {
         Network::Main => utxo.main,
         Network::Test => utxo.test,
     };
     match pay_to {
-        PayTo::KeyHash(hash) => base58(dialect, 0, hash),
-        PayTo::ScriptHash(hash) => base58(dialect, 1, hash),
+        PayTo::KeyHash(hash) => base58(prefixes, 0, hash),
+        PayTo::ScriptHash(hash) => base58(prefixes, 1, hash),
         PayTo::WitnessKeyHash(hash) => {
-            let prefix = dialect.prefixes.get(usize::from(is_regtest))?;
+            let prefix = prefixes.hrps.get(usize::from(is_regtest))?;
             Some(write_p2wpkh(*prefix, hash))
         }
         PayTo::Taproot(key) => {
-            let prefix = dialect.prefixes.get(usize::from(is_regtest))?;
+            let prefix = prefixes.hrps.get(usize::from(is_regtest))?;
             let program = key.iter().copied().bytes_to_fes();
             let program = program.with_checksum::<Bech32m>(prefix);
             Some(program.with_witness_version(Fe32::P).chars().collect())
@@ -57,7 +57,7 @@ pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -
 }
 
 /// Encodes a hash with the version at `place` of the network: 0 for keys, 1 for scripts.
-fn base58(dialect: &UtxoPrefixes, place: usize, hash: &[u8]) -> Option<String> {
-    let (_, version) = dialect.versions.get(place)?;
+fn base58(prefixes: &UtxoPrefixes, place: usize, hash: &[u8]) -> Option<String> {
+    let (_, version) = prefixes.versions.get(place)?;
     Some(write_base58check(*version, hash))
 }

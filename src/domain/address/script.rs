@@ -22,14 +22,14 @@ pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<Stri
         return None;
     };
     let is_main = network == chain.row().networks.0;
-    let dialect = if is_main { utxo.main } else { utxo.test };
+    let prefixes = if is_main { utxo.main } else { utxo.test };
     for (place, (before, after)) in [TO_KEY, TO_SCRIPT].into_iter().enumerate() {
         let hash = script
             .strip_prefix(before)
             .and_then(|rest| rest.strip_suffix(after))
             .and_then(|hash| <[u8; 20]>::try_from(hash).ok());
         if let Some(hash) = hash {
-            let (_, version) = dialect.versions.get(place)?;
+            let (_, version) = prefixes.versions.get(place)?;
             return Some(write_base58check(*version, &hash));
         }
     }
@@ -45,7 +45,7 @@ pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<Stri
         return None;
     }
     // The own prefix of regtest follows the one that the other test networks share.
-    let prefix = dialect.prefixes.get(usize::from(network == "regtest"))?;
+    let prefix = prefixes.hrps.get(usize::from(network == "regtest"))?;
     segwit::encode(*prefix, Fe32::try_from(version).ok()?, program).ok()
 }
 
@@ -64,8 +64,8 @@ pub fn output_script(chain: Chain, address: &str) -> Option<Vec<u8>> {
 
 /// Returns a witness program: its version and its bytes (BIP-141).
 fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
-    let mut dialects = [utxo.main, utxo.test].into_iter();
-    dialects.find(|dialect| dialect.prefixes.contains(&address.hrp()))?;
+    let mut both_networks = [utxo.main, utxo.test].into_iter();
+    both_networks.find(|prefixes| prefixes.hrps.contains(&address.hrp()))?;
     let version = match address.witness_version().to_u8() {
         0 => 0,
         version => version.checked_add(BEFORE_ONE)?,
@@ -78,8 +78,8 @@ fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<
 /// Returns the script for the hash of a key or of a script. The version selects between them.
 fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
-    let place = [utxo.main, utxo.test].iter().find_map(|dialect| {
-        dialect
+    let place = [utxo.main, utxo.test].iter().find_map(|prefixes| {
+        prefixes
             .versions
             .iter()
             .position(|(read, _)| *read == version)

@@ -11,7 +11,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The error of serde_json if the metadata is not JSON.
-pub fn finds(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
+pub fn matches_text(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
     let wanted = SearchText {
         text,
         lower: text.to_ascii_lowercase(),
@@ -30,7 +30,7 @@ pub fn finds(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
         return Ok(true);
     }
     let metadata = serde_json::from_str(invoice.metadata.get())?;
-    Ok(wanted.is_of(None, &metadata))
+    Ok(wanted.matches_value(None, &metadata))
 }
 
 /// The text to search for.
@@ -45,21 +45,21 @@ impl SearchText<'_> {
     }
 
     /// Returns `true` if this value matches, or this key and value together.
-    fn is_of(&self, key: Option<&str>, value: &Value) -> bool {
+    fn matches_value(&self, key: Option<&str>, value: &Value) -> bool {
         match value {
             Value::Null => false,
-            Value::Bool(value) => self.fits(key, if *value { "true" } else { "false" }),
+            Value::Bool(value) => self.matches_pair(key, if *value { "true" } else { "false" }),
             // The number is compared by its digits, never computed with.
-            Value::Number(value) => self.fits(key, &value.to_string()),
-            Value::String(value) => self.fits(key, value),
-            Value::Array(values) => values.iter().any(|value| self.is_of(None, value)),
+            Value::Number(value) => self.matches_pair(key, &value.to_string()),
+            Value::String(value) => self.matches_pair(key, value),
+            Value::Array(values) => values.iter().any(|value| self.matches_value(None, value)),
             Value::Object(members) => members
                 .iter()
-                .any(|(key, value)| self.is_of(Some(key), value)),
+                .any(|(key, value)| self.matches_value(Some(key), value)),
         }
     }
 
-    fn fits(&self, key: Option<&str>, value: &str) -> bool {
+    fn matches_pair(&self, key: Option<&str>, value: &str) -> bool {
         // The key itself may contain `=`.
         let rest = key.and_then(|key| self.text.strip_prefix(key));
         let is_pair = rest.and_then(|rest| rest.strip_prefix('=')) == Some(value);

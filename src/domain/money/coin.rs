@@ -26,7 +26,7 @@ impl Units {
     }
 
     /// Subtracts an amount; `None` if the result is negative.
-    pub fn less(self, other: Units) -> Option<Units> {
+    pub fn minus(self, other: Units) -> Option<Units> {
         self.0.checked_sub(other.0).map(Units)
     }
 
@@ -186,7 +186,7 @@ impl Rate {
 
 impl Rate {
     /// Returns `true` if the rate is more than this many basis points of `market` above or below `market`.
-    pub fn is_apart_from(self, market: Rate, bps: Bps) -> bool {
+    pub fn differs_from(self, market: Rate, bps: Bps) -> bool {
         let (rate, market) = (self.decimal(), market.decimal());
         let apart = rate.checked_sub(market).map(|apart| apart.abs());
         let most = market.checked_mul(Decimal::new(i64::from(bps.0), 4));

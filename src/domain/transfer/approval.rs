@@ -80,7 +80,7 @@ pub struct Approval {
     /// Sender of the transfer.
     pub sent_by: SentBy,
     /// Fields that needed explicit acceptance: `rate`, `networkFee`.
-    pub insisted_on: Vec<&'static str>,
+    pub accepted_fields: Vec<&'static str>,
 }
 
 impl ApprovalRequest {
@@ -88,9 +88,9 @@ impl ApprovalRequest {
     ///
     /// # Errors
     /// `invalid_request` for `rate` or `networkFee`: malformed, missing, or not explicitly accepted.
-    pub fn fix(&self, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, Refusal> {
-        let mut insisted_on = Vec::new();
-        let rate = self.rate(of, proposal, &mut insisted_on)?;
+    pub fn fix_terms(&self, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, Refusal> {
+        let mut accepted_fields = Vec::new();
+        let rate = self.rate(of, proposal, &mut accepted_fields)?;
         let (network_fee, fee_source) = match &self.network_fee {
             Some(text) => (network_fee(text, of.asset)?, FeeSource::Given),
             None => (proposal.fee.amount, proposal.fee.source),
@@ -100,12 +100,12 @@ impl ApprovalRequest {
             if !self.accepts_fee {
                 return Err(large_fee(&terms, of));
             }
-            insisted_on.push("networkFee");
+            accepted_fields.push("networkFee");
         }
         Ok(FixedTerms {
             terms,
             fee_source,
-            insisted_on,
+            accepted_fields,
         })
     }
 
@@ -114,7 +114,7 @@ impl ApprovalRequest {
         &self,
         of: &Transfer,
         proposal: &Proposal,
-        insisted_on: &mut Vec<&'static str>,
+        accepted_fields: &mut Vec<&'static str>,
     ) -> Result<Rate, Refusal> {
         let given = self.rate.as_deref().map(rate).transpose()?;
         let market = &proposal.market;
@@ -126,9 +126,9 @@ impl ApprovalRequest {
         }
         match (given, fresh) {
             (None, Some(fresh)) => Ok(fresh),
-            (Some(given), Some(fresh)) if !given.is_apart_from(fresh, RATE_APART_MAX) => Ok(given),
+            (Some(given), Some(fresh)) if !given.differs_from(fresh, RATE_APART_MAX) => Ok(given),
             (Some(given), _) if self.accepts_rate => {
-                insisted_on.push("rate");
+                accepted_fields.push("rate");
                 Ok(given)
             }
             (Some(given), Some(fresh)) => Err(far_rate(of, given, fresh, proposal)),
@@ -145,17 +145,17 @@ pub struct FixedTerms {
     /// Source of the fee.
     pub fee_source: FeeSource,
     /// Fields that needed explicit acceptance.
-    pub insisted_on: Vec<&'static str>,
+    pub accepted_fields: Vec<&'static str>,
 }
 
 impl FixedTerms {
     /// Returns the approval with this sender.
-    pub fn sent_by(self, sent_by: SentBy) -> Approval {
+    pub fn into_approval(self, sent_by: SentBy) -> Approval {
         Approval {
             terms: self.terms,
             fee_source: self.fee_source,
             sent_by,
-            insisted_on: self.insisted_on,
+            accepted_fields: self.accepted_fields,
         }
     }
 }

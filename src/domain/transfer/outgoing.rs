@@ -74,7 +74,7 @@ pub fn judge(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
     let amount = of.terms.map(|terms| terms.amount_crypto);
     let is_covered = amount.is_some_and(|amount| confirmed >= amount);
     let is_overpaid = amount.is_some_and(|amount| {
-        let more = confirmed.less(amount).unwrap_or(Units::ZERO);
+        let more = confirmed.minus(amount).unwrap_or(Units::ZERO);
         more.0 > amount.0 / TOO_MUCH_PART
     });
     let (state, problem) = finding(of, facts, amount_seen);

@@ -43,7 +43,7 @@ pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i
             };
             let amount = amount_at(outputs, place).unwrap_or(Units::ZERO);
             assign(&mut shares, Some(place), transfer.seq);
-            left = needed.less(amount).filter(|left| *left > Units::ZERO);
+            left = needed.minus(amount).filter(|left| *left > Units::ZERO);
         }
     }
     shares

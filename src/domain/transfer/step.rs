@@ -120,9 +120,9 @@ pub enum TransferStep {
 
 impl TransferStep {
     /// Returns the fields that needed explicit acceptance.
-    pub fn insisted_on(&self) -> Vec<&'static str> {
+    pub fn accepted_fields(&self) -> Vec<&'static str> {
         match self {
-            TransferStep::Approve(approval) => approval.insisted_on.clone(),
+            TransferStep::Approve(approval) => approval.accepted_fields.clone(),
             TransferStep::Reassign(_)
             | TransferStep::Process(_)
             | TransferStep::Pay(_)

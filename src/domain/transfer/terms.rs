@@ -35,7 +35,7 @@ impl TransferTerms {
             .units_within(amount, asset.decimals)
             .map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
         let left = gross
-            .less(network_fee)
+            .minus(network_fee)
             .map(|left| left.rounded_down(asset.decimals))
             .filter(|left| *left > Units::ZERO);
         let amount_crypto = left.ok_or_else(|| {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an address depends on the wallet and its index alone.
 
-use super::extended::{ExtendedKey, child, plus};
+use super::extended::{ExtendedKey, add_generators, derive_child};
 use super::{ScriptType, Wallet};
 use crate::domain::address::{self, PayTo};
 use k256::elliptic_curve::sec1::ToSec1Point;
@@ -44,9 +44,9 @@ impl Wallet {
 impl ReceivingBranch {
     /// Returns the address at an index; `None` from [`INDEX_END`](super::INDEX_END) on.
     pub fn derive(&self, index: u32) -> Option<WalletAddress> {
-        let key = child(&self.point, &self.key, index)?.key;
+        let key = derive_child(&self.point, &self.key, index)?.key;
         let pay_to = match self.wallet.script {
-            None => PayTo::Account(account(&key)?),
+            None => PayTo::Account(account_of_key(&key)?),
             Some(ScriptType::Pkh) => PayTo::KeyHash(hash160(&key)),
             Some(ScriptType::Wpkh) => PayTo::WitnessKeyHash(hash160(&key)),
             Some(ScriptType::ShWpkh) => {
@@ -54,7 +54,7 @@ impl ReceivingBranch {
                 let program = [&[0x00, 0x14][..], &hash160(&key)].concat();
                 PayTo::ScriptHash(hash160(&program))
             }
-            Some(ScriptType::Tr) => PayTo::Taproot(taproot(&key)?),
+            Some(ScriptType::Tr) => PayTo::Taproot(taproot_key(&key)?),
         };
         let (chain, network) = (self.wallet.chain, self.wallet.network);
         let is_regtest = network == super::WalletNetwork::Regtest;
@@ -70,7 +70,7 @@ fn hash160(bytes: &[u8]) -> [u8; 20] {
 }
 
 /// Returns the account of a key on EVM and Tron: the last 20 bytes of Keccak-256 over its coordinates.
-fn account(key: &[u8; 33]) -> Option<[u8; 20]> {
+fn account_of_key(key: &[u8; 33]) -> Option<[u8; 20]> {
     let point = PublicKey::from_sec1_bytes(key).ok()?.to_sec1_point(false);
     let (_, coordinates) = point.as_bytes().split_first()?;
     let digest: [u8; 32] = Keccak256::digest(coordinates).into();
@@ -78,7 +78,7 @@ fn account(key: &[u8; 33]) -> Option<[u8; 20]> {
 }
 
 /// Returns the key of a taproot output that only its internal key spends (BIP 86, with the tweak of BIP 341).
-fn taproot(key: &[u8; 33]) -> Option<[u8; 32]> {
+fn taproot_key(key: &[u8; 33]) -> Option<[u8; 32]> {
     let (_, x) = key.split_first_chunk::<1>()?;
     // Of the two points with this x, the one with the even y.
     let even = [&[0x02][..], x].concat();
@@ -90,6 +90,6 @@ fn taproot(key: &[u8; 33]) -> Option<[u8; 32]> {
         .chain_update(x)
         .finalize()
         .into();
-    let output = super::extended::compressed(&plus(&internal, &tweak)?)?;
+    let output = super::extended::compressed(&add_generators(&internal, &tweak)?)?;
     output.last_chunk::<32>().copied()
 }

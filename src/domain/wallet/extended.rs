@@ -30,12 +30,12 @@ impl ExtendedKey {
     /// Returns the child at this index; `None` for a hardened index, or if the index has no key (once in 2^127).
     pub fn child(&self, index: u32) -> Option<ExtendedKey> {
         let parent = PublicKey::from_sec1_bytes(&self.key).ok()?.to_projective();
-        child(&parent, self, index)
+        derive_child(&parent, self, index)
     }
 }
 
 /// Returns the child of a key whose point is known.
-pub(super) fn child(
+pub(super) fn derive_child(
     parent: &ProjectivePoint,
     extended: &ExtendedKey,
     index: u32,
@@ -49,7 +49,7 @@ pub(super) fn child(
     let digest: [u8; 64] = mac.finalize().into_bytes().into();
     let (left, chain_code) = digest.split_first_chunk::<32>()?;
     Some(ExtendedKey {
-        key: compressed(&plus(parent, left)?)?,
+        key: compressed(&add_generators(parent, left)?)?,
         chain_code: chain_code.try_into().ok()?,
     })
 }
@@ -60,7 +60,10 @@ pub(super) fn child(
     clippy::arithmetic_side_effects,
     reason = "the sum of two points of a curve is one"
 )]
-pub(super) fn plus(point: &ProjectivePoint, number: &[u8; 32]) -> Option<ProjectivePoint> {
+pub(super) fn add_generators(
+    point: &ProjectivePoint,
+    number: &[u8; 32],
+) -> Option<ProjectivePoint> {
     let scalar: Option<Scalar> = Scalar::from_repr(FieldBytes::from(*number)).into();
     let sum = ProjectivePoint::mul_by_generator(&scalar?) + point;
     (!bool::from(sum.is_identity())).then_some(sum)

@@ -24,7 +24,7 @@ impl IndexGaps {
     }
 
     /// Records the next used index, in ascending order.
-    pub fn used(&mut self, index: u32) {
+    pub fn record_used(&mut self, index: u32) {
         let behind = index.saturating_add(1);
         self.furthest = self.furthest.max(behind.saturating_sub(self.behind_used));
         self.behind_used = behind;
@@ -57,7 +57,7 @@ mod tests {
             (0, &[u32::MAX], u32::MAX, u32::MAX),
         ] {
             let mut gaps = IndexGaps::from(first);
-            used.iter().for_each(|index| gaps.used(*index));
+            used.iter().for_each(|index| gaps.record_used(*index));
             assert_eq!(gaps.limit(next), expected, "{first} {used:?} {next}");
         }
     }

@@ -36,22 +36,22 @@ const BEGUN_BYTES_MIN: usize = 16;
 
 impl WalletSecret {
     /// Returns the first secret found anywhere in a text.
-    pub fn in_text(text: &str) -> Option<WalletSecret> {
-        WalletSecret::in_argument(text).or_else(|| pieces(text).find_map(hexadecimal))
+    pub fn find_in_text(text: &str) -> Option<WalletSecret> {
+        WalletSecret::find_in_argument(text).or_else(|| pieces(text).find_map(hex_key))
     }
 
     /// Returns the first secret in a text that may contain other hexadecimal numbers. Such a number counts only if it
     /// stands alone.
-    pub fn in_argument(text: &str) -> Option<WalletSecret> {
+    pub fn find_in_argument(text: &str) -> Option<WalletSecret> {
         let found = pieces(text).find_map(secret_of_piece);
         found
             .or_else(|| is_phrase(text).then_some(WalletSecret::Phrase))
-            .or_else(|| hexadecimal(text.trim()))
+            .or_else(|| hex_key(text.trim()))
     }
 }
 
 /// Returns `true` if enough of these texts in a row are single words to form a phrase.
-pub fn are_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
+pub fn contains_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     let mut row: usize = 0;
     texts.into_iter().any(|text| {
         let is_word = !text.is_empty() && text.chars().all(char::is_alphabetic);
@@ -96,7 +96,7 @@ fn is_base58(text: &str) -> bool {
 }
 
 /// Returns a secret for 32 bytes in hexadecimal, with or without 0x.
-fn hexadecimal(text: &str) -> Option<WalletSecret> {
+fn hex_key(text: &str) -> Option<WalletSecret> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = digits.unwrap_or(text);
     let is_key = digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());

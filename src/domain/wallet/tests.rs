@@ -210,6 +210,6 @@ fn every_unhardened_index_has_an_address() {
 #[test]
 fn names_of_secrets_are_not_detected_as_secrets() {
     for secret in WalletSecret::ALL {
-        assert_eq!(WalletSecret::in_text(secret.as_str()), None);
+        assert_eq!(WalletSecret::find_in_text(secret.as_str()), None);
     }
 }

@@ -5,7 +5,7 @@
 //! secret.
 
 use crate::domain::json;
-use crate::domain::wallet::{WalletSecret, are_phrase};
+use crate::domain::wallet::{WalletSecret, contains_phrase};
 use crate::http::request::{decode, shown};
 use crate::service::sandbox::is_public;
 use serde_json::{Map, Value};
@@ -100,7 +100,7 @@ fn query(text: &str) -> String {
     let pairs: Vec<String> = text.split('&').map(told).collect();
     let whole = decode(&text.replace('+', " ")).unwrap_or_default();
     // Words of a phrase in several values.
-    match WalletSecret::in_argument(&whole) {
+    match WalletSecret::find_in_argument(&whole) {
         Some(WalletSecret::Phrase) => HIDDEN.to_owned(),
         _ => pairs.join("&"),
     }
@@ -119,7 +119,7 @@ fn hide(name: &str, value: &mut Value) {
             }
         }
         Value::Array(values) => {
-            if are_phrase(values.iter().filter_map(Value::as_str)) {
+            if contains_phrase(values.iter().filter_map(Value::as_str)) {
                 *value = HIDDEN.into();
                 return;
             }
@@ -135,7 +135,7 @@ fn hide(name: &str, value: &mut Value) {
                 }
             });
             *fields = told.collect::<Map<String, Value>>();
-            if are_phrase(fields.values().filter_map(Value::as_str)) {
+            if contains_phrase(fields.values().filter_map(Value::as_str)) {
                 *value = HIDDEN.into();
             }
         }
@@ -160,7 +160,7 @@ fn is_secret(name: &str, text: &str) -> bool {
     if has_key(text) {
         return true;
     }
-    match WalletSecret::in_argument(text) {
+    match WalletSecret::find_in_argument(text) {
         None => false,
         Some(WalletSecret::Phrase) => !SENTENCES.contains(&name.as_str()),
         Some(WalletSecret::Hex) => !HASHES.iter().any(|hash| name.contains(hash)),
@@ -183,7 +183,7 @@ fn may_hold(text: &str) -> bool {
     is_written_otherwise
         || names().any(|name| plain.contains(name))
         || BEGINNINGS.iter().any(|begin| text.contains(begin))
-        || WalletSecret::in_text(text).is_some()
+        || WalletSecret::find_in_text(text).is_some()
 }
 
 #[cfg(test)]

@@ -90,7 +90,8 @@ fn origins(db: &Reader<'_>) -> Result<HashMap<i64, Origin>, Error> {
         origins.insert(row.seq, Origin::Branches(branches));
     }
     for (seq, mode, pool) in derived::simulated(db)? {
-        if let Some(chain) = Chain::of_each_pool().find(|chain| chain.address_pool() == pool) {
+        if let Some(chain) = Chain::first_of_each_pool().find(|chain| chain.address_pool() == pool)
+        {
             origins.insert(seq, Origin::Simulated(mode, chain));
         }
     }

@@ -100,7 +100,7 @@ impl Walk {
                 ),
             ));
         }
-        let right = self.link.behind(self.log, &row.form);
+        let right = self.link.next(self.log, &row.form);
         let problem = match row.link {
             Some(link) if link == right => None,
             Some(link) if link.version != VERSION => Some(format!("of version {}", link.version)),

@@ -26,7 +26,7 @@ fn earliest(now: Time) -> Time {
 
 /// Returns the time from which on a chain is read for addresses that were given out then.
 fn for_addresses(chain: Chain, now: Time, given_out: Time) -> Time {
-    if chain.is_asked_by_name() {
+    if chain.is_queried_by_address() {
         given_out
     } else {
         given_out.max(earliest(now))

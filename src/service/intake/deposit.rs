@@ -45,7 +45,7 @@ impl Service {
         };
         let known = self.newest_rate(tx, customer.mode, seen.asset, Currency::Eur, now)?;
         let quoted = match known {
-            Ok(quoted) => quoted.less(accounts::by_seq(tx, customer.account)?.spread)?,
+            Ok(quoted) => quoted.lowered_by(accounts::by_seq(tx, customer.account)?.spread)?,
             Err(NoRate) => return Ok(Err(UnmatchedReason::NoRate)),
         };
         let mut deposit = Deposit {
@@ -100,7 +100,7 @@ impl Service {
         deposit.fixed_at = Some(now);
         let (mode, asset) = (deposit.mode, deposit.asset);
         if let Ok(quoted) = self.newest_rate(tx, mode, asset, Currency::Eur, now)?
-            && let Ok(quoted) = quoted.less(accounts::by_seq(tx, deposit.account)?.spread)
+            && let Ok(quoted) = quoted.lowered_by(accounts::by_seq(tx, deposit.account)?.spread)
             && let Ok(gross) = worth(quoted.rate, deposit.amount, asset)
         {
             (deposit.quoted, deposit.gross) = (quoted, gross);

@@ -49,7 +49,7 @@ impl Service {
             quote.quoted.clone()
         } else {
             match self.newest_rate(tx, invoice.mode, quote.asset, invoice.currency, now)? {
-                Ok(quoted) => quoted.less(accounts::by_seq(tx, invoice.account)?.spread)?,
+                Ok(quoted) => quoted.lowered_by(accounts::by_seq(tx, invoice.account)?.spread)?,
                 Err(NoRate) => quote.quoted.clone(),
             }
         };

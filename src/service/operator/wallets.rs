@@ -135,7 +135,7 @@ pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
 /// How many unused addresses in a row the program of a wallet's owner has to look past.
 fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
     let mut gaps = IndexGaps::from(row.first_index);
-    wallets::each_used(db, row, |index| gaps.used(index))?;
+    wallets::each_used(db, row, |index| gaps.record_used(index))?;
     Ok(gaps.limit(row.next_index))
 }
 

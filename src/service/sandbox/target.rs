@@ -171,7 +171,7 @@ fn owner_of(
 ) -> Result<Option<(Mode, Owner)>, Error> {
     let chains = match asset {
         Some(asset) => vec![asset.chain],
-        None => Chain::of_each_pool().collect(),
+        None => Chain::first_of_each_pool().collect(),
     };
     for mode in Mode::ALL {
         for chain in &chains {

@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{SentOutput, SentState};
 use crate::domain::transfer::share::share_out;
 use crate::domain::transfer::step::TransferAction;
-use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, no_such_step};
+use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
 use crate::service::{Error, Service};
 use crate::store::{
     Tx, observations, sent_outputs, sent_transactions, transfer_proposals, transfers,
@@ -65,7 +65,7 @@ impl Service {
             return Err(Refusal::about(Code::InvalidTransition, "action", message).into());
         };
         if of.status != TransferStatus::Processing {
-            return Err(no_such_step(of.kind, of.status, TransferAction::Detach).into());
+            return Err(invalid_step(of.kind, of.status, TransferAction::Detach).into());
         }
         let mut after = of.clone();
         after.detach();

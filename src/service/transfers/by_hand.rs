@@ -8,7 +8,7 @@ use crate::domain::time::Time;
 use crate::domain::transfer::request::{MoveRequest, txid, txid_on};
 use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{
-    Sending, SettledBy, Transfer, TransferStatus, TxidSource, no_such_step,
+    Sending, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
 };
 use crate::service::{Error, Service};
 use crate::store::Tx;
@@ -45,7 +45,7 @@ impl Service {
             TransferAction::Chain => return self.simulate_chain(tx, now, by, of, &request),
             // Before what it needs: who asks for a step that there is not need not be told what it lacks.
             _ if of.status.after(action).is_none() => {
-                return Err(no_such_step(of.kind, of.status, action).into());
+                return Err(invalid_step(of.kind, of.status, action).into());
             }
             TransferAction::Approve | TransferAction::Reassign => {
                 self.decided(tx, now, of, &request)?
@@ -76,7 +76,7 @@ impl Service {
     ) -> Result<Transfer, Error> {
         let is_reopened = of.status == TransferStatus::Paid && self.is_gone(tx, of)?;
         if of.status != TransferStatus::Processing && !is_reopened {
-            return Err(no_such_step(of.kind, of.status, request.action).into());
+            return Err(invalid_step(of.kind, of.status, request.action).into());
         }
         let chain = of.asset.chain;
         if self.is_simulated(of.mode) {

@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::SentState;
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::step::{ChainCase, TransferAction, TransferStep};
-use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, no_such_step};
+use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
 use crate::service::intake::Step as ChainMove;
 use crate::service::{Error, Service};
 use crate::store::{Tx, observations, sent_transactions, transfers};
@@ -42,7 +42,7 @@ impl Service {
         }
         let is_sent = sent_transaction(tx, &at)?;
         if at.status != TransferStatus::Processing && !is_sent {
-            return Err(no_such_step(at.kind, at.status, TransferAction::Chain).into());
+            return Err(invalid_step(at.kind, at.status, TransferAction::Chain).into());
         }
         if !is_sent {
             let txid = simulated_txid(at.asset.chain, &id::new(now).to_string());

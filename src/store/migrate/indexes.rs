@@ -23,7 +23,7 @@ pub(super) const SINCE: usize = 4;
 /// Notes them in a file whose addresses are without: until then all that were derived were simulated.
 pub(super) fn work_out(conn: &Connection) -> Result<(), StoreError> {
     for (wallet, mode, pool, next_index) in WALLETS.all_on(conn, &[])? {
-        let mut pools = Chain::of_each_pool();
+        let mut pools = Chain::first_of_each_pool();
         let of_nothing = || StoreError::Failed(format!("there is no pool {pool:?}"));
         let chain = pools
             .find(|chain| chain.address_pool() == pool)

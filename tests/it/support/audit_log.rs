@@ -68,7 +68,7 @@ fn append(conn: &Connection, states: &str) {
     form.add("object_id", HashedValue::Nothing);
     form.add("detail", HashedValue::Text(b"{}"));
     form.add("states", HashedValue::Text(states.as_bytes()));
-    let link = head.link.behind(ChainedLog::AuditLog, &form);
+    let link = head.link.next(ChainedLog::AuditLog, &form);
     let link = [&[link.version][..], &link.hash].concat();
     conn.execute(
         "insert into audit_log (seq, link, at, actor, action, detail, states)

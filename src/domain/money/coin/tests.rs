@@ -149,7 +149,7 @@ fn is_apart_from_excludes_two_percent_either_way() {
         ("18446744073709551615", "0.0000000001", true),
         ("0.0000000001", "0.0000000001", false),
     ] {
-        let found = rate(given).is_apart_from(rate(market), Bps(200));
+        let found = rate(given).differs_from(rate(market), Bps(200));
         assert_eq!(found, is_apart, "{given} {market}");
     }
     let percent = |given, market| rate(given).percent_above(rate(market)).unwrap().to_string();

@@ -73,7 +73,7 @@ fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<FixedTerms, R
     let mut body = body.as_object().unwrap().clone();
     body.insert("action".to_owned(), json!("approve"));
     let request = MoveRequest::from(MoveTransfer::read(&body).unwrap());
-    request.approval.fix(of, proposal)
+    request.approval.fix_terms(of, proposal)
 }
 
 /// Amount to send, rate, fee source, and the accepted fields.
@@ -86,7 +86,7 @@ fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String
         ltc.text(fixed.terms.amount_crypto),
         fixed.terms.rate.to_string(),
     );
-    Ok((sent, rate, fixed.fee_source.as_str(), fixed.insisted_on))
+    Ok((sent, rate, fixed.fee_source.as_str(), fixed.accepted_fields))
 }
 
 #[test]

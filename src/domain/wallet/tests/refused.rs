@@ -100,7 +100,7 @@ fn private_text_is_refused_by_kind_and_not_repeated() {
                 );
             }
         }
-        assert!(WalletSecret::in_argument(secret).is_some(), "{secret}");
+        assert!(WalletSecret::find_in_argument(secret).is_some(), "{secret}");
     }
 }
 
@@ -114,15 +114,15 @@ fn public_text_is_not_detected_as_private() {
         "0x9858EfFD232B4033E47d90003D41EC34EcaEda94",
         "the name of a wallet that has only eleven words",
     ] {
-        assert_eq!(WalletSecret::in_text(text), None, "{text}");
+        assert_eq!(WalletSecret::find_in_text(text), None, "{text}");
     }
     // A path may contain such a number.
     let path =
         "/var/lib/0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d/coffer.db";
-    assert_eq!(WalletSecret::in_argument(path), None);
+    assert_eq!(WalletSecret::find_in_argument(path), None);
     let path = "/home/ada/shop/data/of/the/till/in/the/old/town/coffer.db";
-    assert_eq!(WalletSecret::in_argument(path), None);
-    assert!(!super::super::are_phrase([
+    assert_eq!(WalletSecret::find_in_argument(path), None);
+    assert!(!super::super::contains_phrase([
         "coffer", "wallet", "add", "--file", "x"
     ]));
 }
