@@ -106,10 +106,10 @@ impl Outcome {
     }
 
     /// Returns the outcome of a creation that happens once for each Idempotency-Key.
-    pub fn once((outcome, text): (idempotency::Outcome, String)) -> Outcome {
+    pub fn once((outcome, text): (idempotency::CreateOutcome, String)) -> Outcome {
         let success = match outcome {
-            idempotency::Outcome::Created => Success::Created,
-            idempotency::Outcome::Existing => Success::Shown,
+            idempotency::CreateOutcome::Created => Success::Created,
+            idempotency::CreateOutcome::Existing => Success::Shown,
         };
         Outcome {
             success,

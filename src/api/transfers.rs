@@ -37,12 +37,14 @@ pub const PAYOUT_REFUSALS: &[Code] = &[
 
 /// Lists the newest payouts or refunds of a shop.
 pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Result<Job, Error> {
-    let wanted = store::transfers::Wanted {
+    let wanted = store::transfers::TransferQuery {
         kind,
         invoice: context.query.text("invoiceId"),
         status: None,
-        before: i64::MAX,
-        limit: context.query.limit(LIMIT_DEFAULT),
+        page: store::PageBounds {
+            before: i64::MAX,
+            limit: context.query.limit(LIMIT_DEFAULT),
+        },
     };
     let (account, mode) = (caller.account(), caller.mode());
     let found = context

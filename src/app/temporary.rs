@@ -5,7 +5,7 @@
 //! sandbox creates.
 
 use crate::service::{Error, random};
-use crate::store::left_behind::{self, Found};
+use crate::store::left_behind::{self, LeftFile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ impl Temporary {
 
     /// Removes files that killed processes left in this directory, and then the files of this handle.
     fn sweep(&self, folder: &Path) {
-        let mut databases: BTreeMap<PathBuf, Vec<Found>> = BTreeMap::new();
+        let mut databases: BTreeMap<PathBuf, Vec<LeftFile>> = BTreeMap::new();
         for found in left_behind::own(folder, |name| database(name).is_some()) {
             if let Some(name) = database(&found.name).filter(|_| found.metadata.is_file()) {
                 databases.entry(folder.join(name)).or_default().push(found);

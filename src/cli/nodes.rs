@@ -81,7 +81,7 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
     let now = Clock::new(0, None).now();
     let ordered = store.write_and_wait(move |tx| {
         order_rescan(tx, now, chain, from)?;
-        Ok::<_, Error>(rescans::of(tx, chain)?.map(|rescan| rescan.seq))
+        Ok::<_, Error>(rescans::of_chain(tx, chain)?.map(|rescan| rescan.seq))
     })?;
     let waits = matches.get_flag("wait");
     if waits && let Some(seq) = ordered {
@@ -100,8 +100,8 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
 fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
     let state = || {
         store.read_at_one_moment(|db| {
-            let cursor = chain_cursors::of(db, chain)?;
-            Ok::<_, Error>((rescans::of(db, chain)?, cursor))
+            let cursor = chain_cursors::of_chain(db, chain)?;
+            Ok::<_, Error>((rescans::of_chain(db, chain)?, cursor))
         })
     };
     loop {
@@ -204,10 +204,10 @@ fn describe_requests(node: &ChainNode) -> Check {
 pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
     let mut complaints = Vec::new();
     for cursor in chain_cursors::all(db)? {
-        let stranger = wallets::stranger(db, &cursor)?;
+        let stranger = wallets::of_other_network(db, &cursor)?;
         let (chain, network) = (cursor.chain, cursor.network);
         complaints.extend(
-            unexplained::of(db, chain, UNEXPLAINED_MAX)?
+            unexplained::of_chain(db, chain, UNEXPLAINED_MAX)?
                 .iter()
                 .map(unexplained_balance),
         );

@@ -55,7 +55,7 @@ pub(super) fn check_rates(
         };
         let currencies = Currency::ALL.iter().copied();
         let needed: Vec<Currency> = currencies.filter(|one| !is_left_out(one)).collect();
-        if coins_off::everywhere(off, coin) || needed.is_empty() {
+        if coins_off::is_off_everywhere(off, coin) || needed.is_empty() {
             let about = format!("rate of {coin}: none, and it is switched off or not in the file");
             checked.push((about, Vec::new()));
             continue;

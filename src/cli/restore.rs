@@ -9,7 +9,7 @@ use crate::domain::transfer::TransferStatus;
 use crate::domain::wallet::{INDEX_END, chain_named};
 use crate::service::Error;
 use crate::service::backup::{self as copies, Restored, Restoring};
-use crate::store::backup::{LaterTransfer, Moved, NextIndex};
+use crate::store::backup::{LaterTransfer, MovedWallet, NextIndex};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -118,13 +118,13 @@ fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
 }
 
 /// Renders the line about the new index of a wallet.
-fn wallet_line(dry_run: bool, restored: &Restored, moved: &Moved) -> String {
+fn wallet_line(dry_run: bool, restored: &Restored, moved: &MovedWallet) -> String {
     let (go, is) = if dry_run {
         ("would go", "would be")
     } else {
         ("go", "is")
     };
-    let Moved {
+    let MovedWallet {
         mode,
         pool,
         id,

@@ -11,7 +11,7 @@ use crate::domain::money::Currency;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Reader, Tx, accounts, balances, endpoints, ledger, payments};
+use crate::store::{PageBounds, Reader, Tx, accounts, balances, endpoints, ledger, payments};
 use serde_json::json;
 
 /// Which page of the ledger is asked for.
@@ -61,17 +61,13 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &wanted.before {
-                None => i64::MAX,
-                Some(id) => ledger::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?,
+                None => None,
+                Some(id) => {
+                    Some(ledger::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?)
+                }
             };
-            let entries = ledger::page(
-                db,
-                account,
-                mode,
-                wanted.currency,
-                before,
-                wanted.limit.saturating_add(1),
-            )?;
+            let page = PageBounds::with_one_more(before, wanted.limit);
+            let entries = ledger::page(db, account, mode, wanted.currency, page)?;
             let rendered = entries
                 .into_iter()
                 .map(|entry| Ok((entry.id.clone(), render::entry(&entry, mode)?)));

@@ -178,7 +178,7 @@ impl Service {
 
 /// The fee of a coin without a node: what the operator has set, else the built-in one.
 pub(crate) fn fixed_fee(db: &Reader<'_>, asset: &Asset) -> Result<FixedFee, Error> {
-    Ok(match network_fees::of(db, asset)? {
+    Ok(match network_fees::of_asset(db, asset)? {
         Some(amount) => FixedFee {
             amount,
             source: FeeSource::Setting,

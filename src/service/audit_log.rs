@@ -10,7 +10,7 @@ use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::AuditLogEntryView;
 use crate::domain::time::Time;
-use crate::store::{Tx, accounts, audit_log, history};
+use crate::store::{PageBounds, Tx, accounts, audit_log, history};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -72,12 +72,10 @@ impl Service {
                     Some(seq.ok_or_else(|| Refusal::not_found("account"))?)
                 }
             };
-            let before = match &query.before {
-                None => i64::MAX,
-                Some(text) => text.parse().map_err(|_| unknown_before())?,
-            };
-            let limit = query.limit.saturating_add(1);
-            let found = audit_log::page(db, account, before, limit)?;
+            let before = query.before.as_ref().map(|text| text.parse());
+            let before = before.transpose().map_err(|_| unknown_before())?;
+            let page = PageBounds::with_one_more(before, query.limit);
+            let found = audit_log::page(db, account, page)?;
             let rendered = found.iter().map(shown);
             Ok(Page::cut(
                 rendered.collect::<Result<_, Error>>()?,

@@ -9,7 +9,7 @@ use crate::domain::history::LogHead;
 use crate::domain::progress::ProgressSink;
 use crate::domain::time::Time;
 use crate::store::audit_log::NewEntry;
-use crate::store::backup::{Held, NextIndex, copy};
+use crate::store::backup::{HeldCopy, NextIndex, copy};
 use crate::store::history;
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub struct Restoring<'a> {
 #[derive(Debug)]
 pub struct Restored {
     /// What was put on hold and moved.
-    pub held: Held,
+    pub held: HeldCopy,
     /// The id of each wallet, and how many unused addresses in a row its owner's program has to look past from now on,
     /// with those that were passed over.
     pub gap_limits: Vec<(String, u32)>,

@@ -91,7 +91,7 @@ impl Service {
 /// `invalid_request` where the chain is not followed, has not come so far, or has been stopped and is to go on above blocks
 /// that were given up.
 pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
-    let Some(cursor) = chain_cursors::of(tx, chain)? else {
+    let Some(cursor) = chain_cursors::of_chain(tx, chain)? else {
         let problem = format!("{chain} is not followed yet: no server has reached a node of it");
         return Err(Refusal::field("chain", problem).into());
     };
@@ -130,16 +130,19 @@ pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, E
 }
 
 fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Known, Error> {
-    let cursor = chain_cursors::of(db, chain)?;
+    let cursor = chain_cursors::of_chain(db, chain)?;
     let since = now.plus_ms(COMES_BACK_MS_MAX.saturating_neg());
     let mut open = observations_on_chain::open(db, chain, since)?;
-    let range_from = |next: u32| (next, next.saturating_add(blocks_max.saturating_sub(1)));
+    let known_from = |next: u32| {
+        let last = next.saturating_add(blocks_max.saturating_sub(1));
+        observations_on_chain::in_blocks(db, chain, next, last)
+    };
     if let Some(cursor) = &cursor
         && !chain.has_outputs()
     {
         // What is confirmed and not final is looked at a second time, too.
         let next = cursor.complete.height.saturating_add(1);
-        let again = observations_on_chain::in_blocks(db, chain, range_from(next))?;
+        let again = known_from(next)?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));
     }
     let claim = match (claimed::next(db, chain)?, &cursor) {
@@ -154,10 +157,10 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
         }
         (Some(_) | None, _) => None,
     };
-    let rescan = match rescans::of(db, chain)? {
+    let rescan = match rescans::of_chain(db, chain)? {
         None => None,
         Some(rescan) => Some(Rescan {
-            known: observations_on_chain::in_blocks(db, chain, range_from(rescan.next_height))?,
+            known: known_from(rescan.next_height)?,
             from: rescan.from_height,
             next: rescan.next_height,
             last_hash: rescan.last_hash,

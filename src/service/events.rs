@@ -9,7 +9,7 @@ use crate::domain::event::{self, EventType};
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::store::{Tx, deliveries, endpoints, events};
+use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
 /// What an event tells of.
@@ -146,17 +146,17 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &wanted.before {
-                None => i64::MAX,
-                Some(id) => events::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?,
+                None => None,
+                Some(id) => {
+                    Some(events::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?)
+                }
             };
-            let limit = wanted.limit.saturating_add(1);
-            let page = events::Page {
-                before,
+            let query = events::EventQuery {
                 kind: wanted.kind,
                 object: wanted.object.as_deref(),
-                limit,
+                page: PageBounds::with_one_more(before, wanted.limit),
             };
-            let found = events::page(db, account, mode, &page)?;
+            let found = events::page(db, account, mode, query)?;
             let parse = |(id, body)| Ok((id, RawValue::from_string(body)?));
             Ok(Page::cut(
                 found.into_iter().map(parse).collect::<Result<_, Error>>()?,

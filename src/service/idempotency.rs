@@ -5,8 +5,8 @@
 use super::{Error, Service};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{DAY_MS, Time};
-use crate::store::idempotency::{Kept, get, put};
-pub use crate::store::idempotency::{Outcome, Slot};
+pub use crate::store::idempotency::{CreateOutcome, IdempotencySlot};
+use crate::store::idempotency::{KeptResponse, get, put};
 use crate::store::{Reader, Tx};
 use serde_json::{Map, Value};
 
@@ -20,16 +20,16 @@ pub const KEY_CHARS_MAX: usize = 200;
 pub fn once(
     tx: &Tx<'_>,
     now: Time,
-    slot: Option<&Slot>,
+    slot: Option<&IdempotencySlot>,
     body: &Map<String, Value>,
-    work: impl FnOnce() -> Result<(Outcome, String), Error>,
-) -> Result<(Outcome, String), Error> {
+    work: impl FnOnce() -> Result<(CreateOutcome, String), Error>,
+) -> Result<(CreateOutcome, String), Error> {
     let Some(slot) = slot else { return work() };
     if let Some(kept) = answered(tx, now, Some(slot), body)? {
         return Ok(kept);
     }
     let (outcome, answer) = work()?;
-    let kept = Kept {
+    let kept = KeptResponse {
         request: serde_json::to_string(body)?,
         outcome,
         answer,
@@ -45,9 +45,9 @@ pub fn once(
 fn answered(
     db: &Reader<'_>,
     now: Time,
-    slot: Option<&Slot>,
+    slot: Option<&IdempotencySlot>,
     body: &Map<String, Value>,
-) -> Result<Option<(Outcome, String)>, Error> {
+) -> Result<Option<(CreateOutcome, String)>, Error> {
     let kept = slot.map(|slot| get(db, slot, now.plus_ms(-DAY_MS)));
     let Some(kept) = kept.transpose()?.flatten() else {
         return Ok(None);
@@ -68,10 +68,10 @@ impl Service {
     pub(super) fn answer_early(
         &self,
         now: Time,
-        slot: Option<&Slot>,
+        slot: Option<&IdempotencySlot>,
         body: &Map<String, Value>,
         check: impl FnOnce(&Reader<'_>) -> Result<(), Error>,
-    ) -> Result<Option<(Outcome, String)>, Error> {
+    ) -> Result<Option<(CreateOutcome, String)>, Error> {
         self.read_at_one_moment(|db| {
             let kept = answered(db, now, slot, body)?;
             if kept.is_none() {

@@ -17,7 +17,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Reader, Tx, chains, invoices, payments};
+use crate::store::{PageBounds, Reader, Tx, chains, invoices, payments};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -82,21 +82,21 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &wanted.before {
-                None => i64::MAX,
+                None => None,
                 Some(id) => {
                     let found = invoices::by_id(db, id)?;
                     let mine = found.filter(|of| of.account == account && of.mode == mode);
-                    mine.ok_or_else(unknown_before)?.seq
+                    Some(mine.ok_or_else(unknown_before)?.seq)
                 }
             };
+            let page = PageBounds::with_one_more(before, wanted.limit);
             let mut ids = match &wanted.order_id {
-                None => {
-                    let limit = wanted.limit.saturating_add(1);
-                    invoices::list(db, account, mode, wanted.status, (before, limit))?
-                }
+                None => invoices::list(db, account, mode, wanted.status, page)?,
                 Some(order_id) => {
                     let found = invoices::by_order(db, account, mode, order_id)?;
-                    let found = found.into_iter().filter(|invoice| invoice.seq < before);
+                    let found = found
+                        .into_iter()
+                        .filter(|invoice| invoice.seq < page.before);
                     found.map(|invoice| invoice.id).collect()
                 }
             };

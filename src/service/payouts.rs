@@ -3,7 +3,7 @@
 //! What does not live here: its steps after that (`transfers`, `sending`). What always holds: the checks come in
 //! the documented order, and an account has at most one open payout, which the schema enforces as well.
 
-use super::idempotency::{Outcome, Slot, once};
+use super::idempotency::{CreateOutcome, IdempotencySlot, once};
 use super::transfers::request;
 use super::{Error, Scope, Service};
 use crate::domain::account::Account;
@@ -42,14 +42,14 @@ impl Service {
         requester: Requester<'_>,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(Outcome, String), Error> {
+    ) -> Result<(CreateOutcome, String), Error> {
         let (account, mode) = (scope.account(), scope.mode());
         // The names that these routes had when files were first written: a retry must find the answer that it got.
         let (actor, route) = match requester {
             Requester::Person(email) => (email.to_owned(), "requestPayout"),
             Requester::Key(key) => (format!("key {key}"), "createPayout"),
         };
-        let slot = client_key.map(|client_key| Slot {
+        let slot = client_key.map(|client_key| IdempotencySlot {
             account,
             mode,
             route,
@@ -71,7 +71,7 @@ impl Service {
                 } else {
                     render::transfer(&payout)?
                 };
-                Ok((Outcome::Created, json.get().to_owned()))
+                Ok((CreateOutcome::Created, json.get().to_owned()))
             })
         })
         .await

@@ -13,7 +13,7 @@ use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::wallet::WalletAddress;
 use crate::store::addresses::Owner;
-use crate::store::wallets::{Taken, WalletRow};
+use crate::store::wallets::{WalletIndex, WalletRow};
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl Service {
         account: i64,
         mode: Mode,
         chain: Chain,
-    ) -> Result<Option<(String, Option<Taken>)>, Error> {
+    ) -> Result<Option<(String, Option<WalletIndex>)>, Error> {
         if self.faults().pool_empty {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         chain: Chain,
-    ) -> Result<Option<(String, Option<Taken>)>, Error> {
+    ) -> Result<Option<(String, Option<WalletIndex>)>, Error> {
         let Some(mut row) = self.wallet_of(tx, chain)? else {
             return Ok(None);
         };
@@ -115,7 +115,7 @@ impl Service {
         &self,
         db: &Reader<'_>,
         row: &WalletRow,
-        taken: Taken,
+        taken: WalletIndex,
     ) -> Result<Option<WalletAddress>, Error> {
         let usable = |derived| unless_sent_to(db, derived);
         self.stock.address(&row.wallet, taken.index, usable)

@@ -8,7 +8,7 @@ use crate::domain::ledger;
 use crate::domain::money::Cents;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::store::ledger::{Booking, Source, book, unreversed};
+use crate::store::ledger::{Booking, BookingSource, book, unreversed};
 use crate::store::{Tx, accounts};
 
 /// A step of what was seen on a chain.
@@ -50,10 +50,10 @@ pub(super) fn book_step(
 }
 
 /// What adjustments say: of what is confirmed again, and of what no longer is.
-const fn memos(source: Source) -> [&'static str; 2] {
+const fn memos(source: BookingSource) -> [&'static str; 2] {
     match source {
-        Source::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],
-        Source::Payment(_) | Source::Transfer(_) | Source::Operator => {
+        BookingSource::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],
+        BookingSource::Payment(_) | BookingSource::Transfer(_) | BookingSource::Operator => {
             ["payment confirmed again", "payment no longer confirmed"]
         }
     }

@@ -18,7 +18,7 @@ use crate::domain::render;
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
-use crate::store::wallets::Taken;
+use crate::store::wallets::WalletIndex;
 use crate::store::{
     Reader, Tx, accounts, addresses, chains, coins_off, invoice_steps, payments, quotes,
 };
@@ -167,7 +167,7 @@ impl Service {
         now: Time,
         invoice: &Invoice,
         asset: &str,
-    ) -> Result<(Quote, Option<Taken>), Error> {
+    ) -> Result<(Quote, Option<WalletIndex>), Error> {
         let asset = find(asset)?;
         let (quoted, amount_expected) = self.offer(tx, now, invoice, asset)?;
         let taken = self.take_address(tx, now, invoice.account, invoice.mode, asset.chain)?;

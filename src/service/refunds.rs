@@ -3,7 +3,7 @@
 //! What does not live here: its steps after that (`transfers`, `sending`). What always holds: the refunds of an
 //! invoice that were not put back never exceed what was confirmed on it when the last of them was requested.
 
-use super::idempotency::{Outcome, Slot, once};
+use super::idempotency::{CreateOutcome, IdempotencySlot, once};
 use super::invoices::owned;
 use super::sandbox::payments::by_id;
 use super::transfers::request;
@@ -41,8 +41,8 @@ impl Service {
         person: &str,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(Outcome, String), Error> {
-        let slot = client_key.map(|client_key| Slot {
+    ) -> Result<(CreateOutcome, String), Error> {
+        let slot = client_key.map(|client_key| IdempotencySlot {
             account: scope.account(),
             mode: scope.mode(),
             route: "requestRefund",
@@ -67,7 +67,7 @@ impl Service {
                 let refund = service.refund(tx, now, &invoice, fields, None)?;
                 let refund = request(tx, now, &actor, refund)?;
                 let json = service.for_operator(tx, now, &refund)?;
-                Ok((Outcome::Created, json.get().to_owned()))
+                Ok((CreateOutcome::Created, json.get().to_owned()))
             })
         })
         .await
@@ -82,12 +82,12 @@ impl Service {
         now: Time,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(Outcome, String), Error> {
+    ) -> Result<(CreateOutcome, String), Error> {
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(SandboxRefund::NAMES)?;
             let invoice = by_id(tx, &SandboxRefund::invoice(fields)?)?;
-            let slot = client_key.map(|client_key| Slot {
+            let slot = client_key.map(|client_key| IdempotencySlot {
                 account: invoice.account,
                 mode: invoice.mode,
                 route: "sandboxPutRefund",
@@ -97,7 +97,7 @@ impl Service {
                 let refund = service.refund(tx, now, &invoice, fields, Some(SANDBOX_LABEL))?;
                 let refund = request(tx, now, "sandbox", refund)?;
                 let json = render::transfer(&refund)?;
-                Ok((Outcome::Created, json.get().to_owned()))
+                Ok((CreateOutcome::Created, json.get().to_owned()))
             })
         })
         .await

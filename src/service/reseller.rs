@@ -3,7 +3,7 @@
 //! What does not live here: what happens to an order after that (`servers`). What always holds: a reseller reaches
 //! the servers of the token's account only.
 
-use super::idempotency::{Outcome, Slot, once};
+use super::idempotency::{CreateOutcome, IdempotencySlot, once};
 use super::keys::unauthorized;
 use super::{Error, Json, Scope, Service};
 use crate::domain::account::{Account, AccountStatus};
@@ -67,7 +67,7 @@ impl Service {
         client_key: Option<String>,
     ) -> Result<String, Error> {
         let account = scope.account();
-        let slot = client_key.map(|client_key| Slot {
+        let slot = client_key.map(|client_key| IdempotencySlot {
             account,
             mode: scope.mode(),
             route: "createServer",
@@ -89,7 +89,7 @@ impl Service {
                 within(tx, account, quota)?;
                 let server = OrderedServer::new(id::new(now).to_string(), account, order, now);
                 servers::insert(tx, &server)?;
-                Ok((Outcome::Created, render(&server)?.get().to_owned()))
+                Ok((CreateOutcome::Created, render(&server)?.get().to_owned()))
             };
             once(tx, now, slot.as_ref(), &body, order).map(|(_, answer)| answer)
         })

@@ -14,7 +14,9 @@ use crate::domain::scanned::{LaggingChains, waits_for};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
-use crate::store::{Reader, Touched, Tx, chains, file, invoice_steps, invoices, payments, quotes};
+use crate::store::{
+    Reader, TouchedInvoice, Tx, chains, file, invoice_steps, invoices, payments, quotes,
+};
 use serde_json::value::RawValue;
 
 /// What made the step necessary.
@@ -47,11 +49,11 @@ impl Service {
         invoice: Invoice,
         cause: Cause,
     ) -> Result<(Invoice, Option<Json>), Error> {
-        let touched = Touched {
+        let touched = TouchedInvoice {
             invoice: invoice.seq,
-            is_told: cause == Cause::Confirmed,
+            always_notifies: cause == Cause::Confirmed,
         };
-        if tx.puts_off(touched) {
+        if tx.defer(touched) {
             return Ok((invoice, None));
         }
         let before = invoice.status;
@@ -77,14 +79,14 @@ impl Service {
         mut work: impl FnMut() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let together = tx.attempt(|| {
-            let (done, touched) = tx.put_off(&mut work)?;
-            for Touched { invoice, is_told } in touched {
-                let cause = if is_told {
+            let (done, touched) = tx.defer_settling(&mut work)?;
+            for one in touched {
+                let cause = if one.always_notifies {
                     Cause::Confirmed
                 } else {
                     Cause::Other
                 };
-                self.settle(tx, now, invoices::by_seq(tx, invoice)?, cause)?;
+                self.settle(tx, now, invoices::by_seq(tx, one.invoice)?, cause)?;
             }
             Ok(done)
         })?;

@@ -21,7 +21,7 @@ use crate::domain::transfer::Transfer;
 use crate::store::addresses::Owner;
 use crate::store::open::with_suffix;
 use crate::store::{
-    Durability, Kind, OnCommit, Opening, Store, Tx, accounts, audit_log, chain_blocks,
+    Durability, Kind, OnCommit, Opening, PageBounds, Store, Tx, accounts, audit_log, chain_blocks,
     chain_cursors, customers, invoices, observations, own_transfers, quotes, transfers,
     unmatched_payments,
 };
@@ -302,7 +302,8 @@ pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
 /// What the audit log has of an action, newest first: to what it was done, and the detail.
 #[track_caller]
 pub(crate) fn noted(service: &Arc<Service>, action: &str) -> Vec<(Option<String>, Value)> {
-    let entries = service.read(|db| Ok(audit_log::page(db, None, i64::MAX, 1000)?));
+    let page = PageBounds::with_one_more(None, 1000);
+    let entries = service.read(|db| Ok(audit_log::page(db, None, page)?));
     let of_action = entries
         .unwrap()
         .into_iter()
@@ -315,7 +316,7 @@ pub(crate) fn noted(service: &Arc<Service>, action: &str) -> Vec<(Option<String>
 #[track_caller]
 pub(crate) fn takes_for_final(service: &Arc<Service>, chain: Chain, hash: &'static str) {
     write(service, move |_, tx| {
-        let mut cursor = chain_cursors::of(tx, chain)?.unwrap();
+        let mut cursor = chain_cursors::of_chain(tx, chain)?.unwrap();
         hash.clone_into(&mut cursor.complete.hash);
         chain_blocks::keep(tx, chain, &cursor.complete)?;
         Ok(chain_cursors::put(tx, &cursor)?)

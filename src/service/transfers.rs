@@ -29,7 +29,7 @@ use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::step::TransferStep;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
-use crate::store::ledger::{Booking, Source, book, unreversed};
+use crate::store::ledger::{Booking, BookingSource, book, unreversed};
 use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -175,7 +175,7 @@ pub(super) fn request(
 
 /// Books back what the request took.
 fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
-    for (seq, amount) in unreversed(tx, Source::Transfer(transfer.seq))? {
+    for (seq, amount) in unreversed(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
             kind: transfer.kind.reversal_kind(),
             amount: amount.negated()?,
@@ -198,7 +198,7 @@ fn booking(transfer: &Transfer) -> Booking<'_> {
         currency: transfer.currency,
         ref_type: transfer.kind.ref_type(),
         ref_id: &transfer.id,
-        source: Source::Transfer(transfer.seq),
+        source: BookingSource::Transfer(transfer.seq),
     }
 }
 

@@ -13,8 +13,10 @@ use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::url::Site;
 use crate::store::deliveries::{self, DeliveryRow};
-pub use crate::store::deliveries::{Attempt, Due, Signed, Waiting};
-use crate::store::{Kind, Reader, accounts, delivery_pages, endpoints, idempotency, sessions};
+pub use crate::store::deliveries::{Attempt, Due, Signed, WaitingQueue};
+use crate::store::{
+    Kind, PageBounds, Reader, accounts, delivery_pages, endpoints, idempotency, sessions,
+};
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
@@ -113,7 +115,11 @@ pub(super) fn headers(event: &str, signatures: &str) -> Vec<(&'static str, Strin
 
 impl Service {
     /// Returns at most `limit` queues with something pending, by name and behind the name `after`.
-    pub fn waiting_deliveries(&self, after: &str, limit: usize) -> Result<Vec<Waiting>, Error> {
+    pub fn waiting_deliveries(
+        &self,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<WaitingQueue>, Error> {
         self.read(|db| Ok(deliveries::waiting(db, after, limit)?))
     }
 
@@ -191,11 +197,13 @@ impl Service {
     /// `invalid_request` where `before` names none.
     pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
-            let place = match before {
-                None => (i64::MAX, i64::MAX),
-                Some(id) => deliveries::place_among_all(db, id)?.ok_or_else(unknown_before)?,
+            let before = match before {
+                None => None,
+                Some(id) => {
+                    Some(deliveries::position_among_all(db, id)?.ok_or_else(unknown_before)?)
+                }
             };
-            let mut rows = deliveries::newest(db, place, limit.saturating_add(1))?;
+            let mut rows = deliveries::newest(db, PageBounds::with_one_more(before, limit))?;
             let most = usize::try_from(limit).unwrap_or(usize::MAX);
             let more = rows.len() > most;
             rows.truncate(most);

@@ -1,16 +1,15 @@
-//! The table `addresses`: who owns each deposit address, and which wallet derived it.
+//! The table `addresses`: the owner of each deposit address, and the wallet that derived it.
 //!
-//! What always holds: an address has one owner, and its row is never changed.
+//! Invariant: an address has one owner, and its row is never changed.
 
 use super::statement::{commands, rows, values};
-use super::wallets::Taken;
+use super::wallets::WalletIndex;
 use super::{Reader, StoreError, Tx};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::time::Time;
-use rusqlite::named_params;
 
-/// Who an address belongs to, for ever.
+/// The owner of an address, which never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// An invoice, by its `seq`.
@@ -20,23 +19,29 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// The columns `invoice` and `customer`.
-    fn columns(self) -> [Option<i64>; 2] {
+    fn invoice(self) -> Option<i64> {
         match self {
-            Owner::Invoice(seq) => [Some(seq), None],
-            Owner::Customer(seq) => [None, Some(seq)],
+            Owner::Invoice(seq) => Some(seq),
+            Owner::Customer(_) => None,
+        }
+    }
+
+    fn customer(self) -> Option<i64> {
+        match self {
+            Owner::Invoice(_) => None,
+            Owner::Customer(seq) => Some(seq),
         }
     }
 }
 
-/// A live address that somebody has.
+/// A live address that has an owner.
 #[derive(Clone, Debug)]
 pub struct LiveAddress {
     /// Order of insertion.
     pub seq: i64,
     /// Canonical text of the address.
     pub address: String,
-    /// Time before which nobody had the address.
+    /// Time before which the address had no owner.
     pub since: Time,
     /// Deadline of the invoice; `None` for an address of a customer.
     pub expires_at: Option<Time>,
@@ -49,110 +54,82 @@ rows! {
     ) -> LiveAddress {
         Ok(LiveAddress { seq, address, since, expires_at })
     }
-    LIVE_AFTER = select "from addresses left join invoices on invoices.seq = addresses.invoice \
-        left join customers on customers.seq = addresses.customer \
-        where addresses.seq > :after and addresses.mode = 'live' and addresses.pool = :pool \
-        order by addresses.seq";
+
+    /// Passes each live address of a chain's pool that has an owner and a later `seq` to `each`, in the order of
+    /// insertion.
+    pub fn each_live_after(db, chain: Chain, after: i64) -> each LiveAddress =
+        select "from addresses left join invoices on invoices.seq = addresses.invoice \
+            left join customers on customers.seq = addresses.customer \
+            where addresses.seq > :after and addresses.mode = 'live' and addresses.pool = :pool \
+            order by addresses.seq"
+        with { after, pool: chain.address_pool() };
 }
 
 values! {
-    SPARE(seq: i64, address: String, since: Time) = "select seq, address, imported_at as since from pool_addresses \
-        where pool = :pool and state <> 'assigned'";
+    /// Passes each imported address of a chain's pool that has no owner to `each`: its `seq`, text and time of import.
+    pub fn each_spare(db, chain: Chain) -> each (seq: i64, address: String, since: Time) =
+        "select seq, address, imported_at as since from pool_addresses where pool = :pool and state <> 'assigned'"
+        with { pool: chain.address_pool() };
 
-    /// One of the two is null.
-    OF_OWNER(address: String) = "select address from addresses where invoice = :invoice and pool = :pool \
-        union all \
-        select address from addresses where customer = :customer and pool = :pool";
+    /// Passes every live address of a chain's pool to `each`, also those that are not handed out yet.
+    pub fn each_live(db, chain: Chain) -> each (address: String) =
+        "select address from addresses where mode = 'live' and pool = :pool \
+            union all \
+            select address from pool_addresses where pool = :pool"
+        with { pool: chain.address_pool() };
 
-    LIVE(address: String) = "select address from addresses where mode = 'live' and pool = :pool \
-        union all \
-        select address from pool_addresses where pool = :pool";
+    /// Returns the address of an owner on this chain.
+    pub fn of_owner(db, owner: Owner, chain: Chain) -> Option<(address: String)> =
+        "select address from addresses where invoice = :invoice and pool = :pool \
+            union all \
+            select address from addresses where customer = :customer and pool = :pool"
+        with { invoice: owner.invoice(), customer: owner.customer(), pool: chain.address_pool() };
 
-    /// Returns `true` if money is sent to an address, on whatever chain: it is a payout address, or a transfer goes there.
+    /// Returns `true` if money is sent to an address on any chain: it is a payout address, or the destination of a
+    /// transfer.
     pub fn is_sent_to(db, address: &str) -> (found: bool) =
         "select exists ( \
             select 1 from payout_addresses where address = :address \
             union all select 1 from transfers where to_address = :address) as found";
 
-    OWNER(invoice: Option<i64>, customer: Option<i64>) =
+    fn owner_columns(db, mode: Mode, pool: &str, address: &str)
+        -> Option<(invoice: Option<i64>, customer: Option<i64>)> =
         "select invoice, customer from addresses where mode = :mode and pool = :pool and address = :address";
 }
 
 commands! {
-    INSERT = "insert into addresses (mode, pool, address, invoice, customer, wallet, wallet_index, script) \
-        values (:mode, :pool, :address, :invoice, :customer, :wallet, :index, :script)";
+    fn insert_row(tx, mode: Mode, chain: Chain, address: &str, index: Option<WalletIndex>, owner: Owner) =
+        insert into addresses {
+            mode, pool: chain.address_pool(), address, invoice: owner.invoice(), customer: owner.customer(),
+            wallet: index.map(|index| index.wallet),
+            wallet_index: index.map(|index| i64::try_from(index.index).unwrap_or(i64::MAX)),
+            script: address::output_script(chain, address),
+        };
 }
 
-/// Gives an address to its owner, for ever: one that a wallet derived, or one that was imported.
+/// Gives an address to its owner. `index` is `None` for an imported address.
 pub fn insert(
     tx: &Tx<'_>,
     mode: Mode,
     chain: Chain,
-    (address, taken): (&str, Option<Taken>),
+    (address, index): (&str, Option<WalletIndex>),
     owner: Owner,
 ) -> Result<(), StoreError> {
-    let [invoice, customer] = owner.columns();
-    let params = named_params! {
-        ":mode": mode, ":pool": chain.address_pool(), ":address": address, ":invoice": invoice, ":customer": customer,
-        ":wallet": taken.map(|taken| taken.wallet),
-        ":index": taken.map(|taken| i64::try_from(taken.index).unwrap_or(i64::MAX)),
-        ":script": address::output_script(chain, address),
-    };
-    INSERT.insert(tx, params)?;
+    insert_row(tx, mode, chain, address, index, owner)?;
     if mode.is_live() {
         tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
     }
     Ok(())
 }
 
-/// Every live address of a chain's pool, also of those that are still to be handed out.
-pub fn each_live(
-    db: &Reader<'_>,
-    chain: Chain,
-    each: impl FnMut(String),
-) -> Result<(), StoreError> {
-    LIVE.each(db, named_params! { ":pool": chain.address_pool() }, each)
-}
-
-/// Each live address of a chain's pool that somebody has, behind this `seq`, in their order.
-pub fn each_live_after(
-    db: &Reader<'_>,
-    chain: Chain,
-    after: i64,
-    each: impl FnMut(LiveAddress),
-) -> Result<(), StoreError> {
-    let params = named_params! { ":after": after, ":pool": chain.address_pool() };
-    LIVE_AFTER.each(db, params, each)
-}
-
-/// Each imported address of a chain's pool that nobody has: its `seq`, its text, and the time of its import.
-pub fn each_spare(
-    db: &Reader<'_>,
-    chain: Chain,
-    each: impl FnMut((i64, String, Time)),
-) -> Result<(), StoreError> {
-    SPARE.each(db, named_params! { ":pool": chain.address_pool() }, each)
-}
-
-/// The address that somebody has on this chain.
-pub fn of_owner(db: &Reader<'_>, owner: Owner, chain: Chain) -> Result<Option<String>, StoreError> {
-    let [invoice, customer] = owner.columns();
-    let params =
-        named_params! { ":invoice": invoice, ":customer": customer, ":pool": chain.address_pool() };
-    OF_OWNER.first(db, params)
-}
-
-/// Whose address it is, on this chain and on those that share its pool.
+/// Returns the owner of an address on this chain, and on the chains that share its pool.
 pub fn owner(
     db: &Reader<'_>,
     mode: Mode,
     chain: Chain,
     address: &str,
 ) -> Result<Option<Owner>, StoreError> {
-    let params =
-        named_params! { ":mode": mode, ":pool": chain.address_pool(), ":address": address };
-    let found = OWNER.first(db, params)?;
-    match found {
+    match owner_columns(db, mode, chain.address_pool(), address)? {
         None => Ok(None),
         Some((Some(invoice), None)) => Ok(Some(Owner::Invoice(invoice))),
         Some((None, Some(customer))) => Ok(Some(Owner::Customer(customer))),

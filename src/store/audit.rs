@@ -1,28 +1,28 @@
-//! The rules that every file must keep, as queries that find violations.
+//! The rules of a sound file, as queries that find violations. The checks that need rules of `domain` are in
+//! `service::audit`.
 //!
-//! What lives here: the list of checks, and reading what they find. What does not: checks that need the rules of
-//! `domain` (`service::audit`). What always holds: a check only reads, and finds nothing in a file that is right.
+//! Invariant: a check only reads.
 
 pub mod derived;
 pub mod noted;
 
-use super::identity::strangers;
+use super::identity::schema_differences;
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
 
-/// Something that should not be.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The number of the rule in `src/web/guides/backup.md`.
+    /// Number of the rule in `src/web/guides/backup.md`.
     pub rule: u8,
-    /// Which thing, with its id.
+    /// Name and id of the object.
     pub about: String,
-    /// What it is.
+    /// Actual value.
     pub is: String,
-    /// What it should be.
+    /// Expected value.
     pub should: String,
 }
 
@@ -38,7 +38,7 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// How much there is of what is checked.
+/// Number of rows that are checked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Invoices.
@@ -55,18 +55,18 @@ pub struct Counts {
     pub events: i64,
     /// Deliveries.
     pub deliveries: i64,
-    /// Addresses handed out.
+    /// Addresses that were handed out.
     pub addresses: i64,
 }
 
 rows! {
-    fn read(about, found, should) -> Found {
+    fn read(about, found, should) -> Violation {
         Ok((about, found, should))
     }
     /// Rule 6: the file is whole.
     INTEGRITY = whole "select 'the file' as about, c.integrity_check as found, 'whole' as should \
         from pragma_integrity_check c where c.integrity_check <> 'ok'";
-    /// Rule 5: every reference leads somewhere.
+    /// Rule 5: every reference has its row.
     FOREIGN_KEYS = whole "select format('row %s of %s', ifnull(k.rowid, 'without a number'), k.\"table\") as about, \
         'a reference to a row that is not there' as found, format('a row of %s', k.parent) as should \
         from pragma_foreign_key_check k";
@@ -106,7 +106,7 @@ rows! {
         Ok(Counts { invoices, payments, deposits, transfers, entries, events, deliveries, addresses })
     }
 
-    /// Counts what there is to check.
+    /// Returns the number of rows that are checked.
     pub fn counts(db) -> Counts = select "";
 }
 
@@ -114,30 +114,33 @@ rows! {
     fn read_fee(id, sale, amount, rate) -> Fee {
         Ok(Fee { id, sale, amount, rate })
     }
-    FEES = file "sql/audit/fee_amounts.sql";
+
+    /// Passes every fee to `each`.
+    pub fn fees(db) -> each Fee = file "sql/audit/fee_amounts.sql";
 }
 
 rows! {
     fn read_sale(id, sale, fee, rate, fee_rate) -> SaleFee {
         Ok(SaleFee { id, sale, fee, rate, fee_rate })
     }
-    SALES_FEES = file "sql/audit/sales_fees.sql";
+
+    /// Passes every sale that has a fee rate to `each`.
+    pub fn sales_fees(db) -> each SaleFee = file "sql/audit/sales_fees.sql";
 }
 
 values! {
-    /// The next invoices after this one.
-    /// Every invoice in order, for judging each again.
+    /// Returns the next invoices after this `seq`, in order.
     pub fn invoices(db, after: i64, limit: u32) -> Vec<(seq: i64)> =
         "select seq from invoices where seq > :after order by seq limit :limit";
 
     LAST_TICK(last_tick_at: Time) = "select last_tick_at from file where id = 1";
 }
 
-/// What is found: about, is, should.
-type Found = (String, String, String);
+/// A row of a check: object, actual and expected value.
+type Violation = (String, String, String);
 
-/// Rule and query; each row that comes is a finding.
-const CHECKS: [(u8, Query<Found>); 22] = [
+/// Number of a rule, and the query for its violations.
+const CHECKS: [(u8, Query<Violation>); 22] = [
     (6, INTEGRITY),
     (5, FOREIGN_KEYS),
     (1, RUNNING_SUMS),
@@ -162,11 +165,11 @@ const CHECKS: [(u8, Query<Found>); 22] = [
     (8, REQUESTS),
 ];
 
-/// Runs every query but those of [`check_whole`], and looks whether the schema is the one that a new file has. `tell` hears
-/// how many are done.
+/// Runs every query except those of [`check_whole`], and compares the schema with that of a new file. `tell` gets the
+/// progress.
 ///
 /// # Errors
-/// [`StoreError`] where the file cannot be read.
+/// [`StoreError`] if the file cannot be read.
 pub fn check_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -174,16 +177,16 @@ pub fn check_rows(
 ) -> Result<(), StoreError> {
     let [_, _, of_rows @ ..] = CHECKS;
     run(db, &of_rows, report, tell)?;
-    strangers(db.conn, migrate::NEWEST)?
+    schema_differences(db.conn, migrate::NEWEST)?
         .into_iter()
         .for_each(report);
     Ok(())
 }
 
-/// Is the file whole, and does every reference lead somewhere?
+/// Checks the pages and the references of the file.
 ///
 /// # Errors
-/// [`StoreError`] where the file cannot be read.
+/// [`StoreError`] if the file cannot be read.
 pub fn check_whole(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -193,75 +196,56 @@ pub fn check_whole(
     run(db, &[whole, references], report, tell)
 }
 
-/// Runs these queries.
+/// Runs queries and reports their findings.
 fn run(
     db: &Reader<'_>,
-    checks: &[(u8, Query<Found>)],
+    checks: &[(u8, Query<Violation>)],
     report: &mut dyn FnMut(Finding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let (part, of) = ("checks made", to_count(checks.len()));
     for (done, (rule, query)) in (0..).zip(checks) {
         tell(Progress::Done { part, done, of });
-        findings(db, *rule, query, report)?;
+        query.each(db, &[], |(about, is, should)| {
+            report(Finding {
+                rule: *rule,
+                about,
+                is,
+                should,
+            });
+        })?;
     }
     tell(Progress::Done { part, done: of, of });
     Ok(())
 }
 
-fn findings(
-    db: &Reader<'_>,
-    rule: u8,
-    query: &Query<Found>,
-    report: &mut dyn FnMut(Finding),
-) -> Result<(), StoreError> {
-    query.each(db, &[], |(about, is, should)| {
-        report(Finding {
-            rule,
-            about,
-            is,
-            should,
-        });
-    })
-}
-
-/// A fee, and the sale that it is of.
+/// A booked fee and its sale.
 pub struct Fee {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The sale.
+    /// Amount of the sale.
     pub sale: Cents,
-    /// The fee as it was booked.
+    /// Amount of the fee.
     pub amount: Cents,
-    /// The rate it was booked at.
+    /// Rate of the fee.
     pub rate: Bps,
 }
 
-/// Every fee.
-pub fn fees(db: &Reader<'_>, each: impl FnMut(Fee)) -> Result<(), StoreError> {
-    FEES.each(db, &[], each)
-}
-
-/// A sale with its fee rate and its fee.
+/// A sale with its fee and fee rates.
 pub struct SaleFee {
     /// Id of the sale's entry.
     pub id: String,
-    /// The sale.
+    /// Amount of the sale.
     pub sale: Cents,
-    /// Its fee as it was booked; zero where none was.
+    /// Booked fee; zero if none was booked.
     pub fee: Cents,
     /// Rate at which the sale was booked.
     pub rate: Bps,
-    /// Rate that the fee's entry names.
+    /// Rate in the entry of the fee.
     pub fee_rate: Option<Bps>,
 }
 
-/// Every sale that keeps its fee rate.
-pub fn sales_fees(db: &Reader<'_>, each: impl FnMut(SaleFee)) -> Result<(), StoreError> {
-    SALES_FEES.each(db, &[], each)
-}
-
-/// The latest moment at which a stored status was judged by time.
+/// Returns the latest time at which statuses were updated by time.
 pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
     let found = LAST_TICK.first(db, &[])?;
     Ok(found.unwrap_or(Time(0)))

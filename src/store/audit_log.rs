@@ -1,39 +1,39 @@
-//! The table `audit_log`: who did what. Rows are only added.
+//! The table `audit_log`: actions of users and workers. Rows are only added.
 
 use super::history::append;
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::history::ChainedLog;
 use crate::domain::time::Time;
 use rusqlite::{Connection, named_params};
 
-/// Something that somebody did.
+/// An action to be noted.
 pub struct NewEntry<'a> {
-    /// The user's email, or what else acted.
+    /// Email of the user, or the name of the worker that acted.
     pub actor: &'a str,
-    /// What was done, like `account.approve`.
+    /// Name of the action, for example `account.approve`.
     pub action: &'a str,
-    /// Whose account it concerns, where it is one's.
+    /// Account that the action concerns, by its `seq`.
     pub account: Option<i64>,
-    /// What it was done to.
+    /// Id of the object that was acted on.
     pub object_id: Option<&'a str>,
     /// JSON object without secrets.
     pub detail: &'a str,
 }
 
-/// Something that was done, as it was noted.
+/// An action that was noted.
 pub struct Entry {
     /// Order of insertion.
     pub seq: i64,
-    /// When.
+    /// Time of the action.
     pub at: Time,
-    /// The user's email, or what else acted.
+    /// Email of the user, or the name of the worker that acted.
     pub actor: String,
-    /// What was done.
+    /// Name of the action.
     pub action: String,
-    /// The id of the account it concerns, where it is one's.
+    /// Id of the account that the action concerns.
     pub account: Option<String>,
-    /// What it was done to.
+    /// Id of the object that was acted on.
     pub object_id: Option<String>,
     /// JSON object without secrets.
     pub detail: String,
@@ -43,24 +43,30 @@ rows! {
     fn read(l.seq, l.at, l.actor, l.action, account = "a.id", l.object_id, l.detail) -> Entry {
         Ok(Entry { seq, at, actor, action, account, object_id, detail })
     }
-    PAGE_OF_ACCOUNT = select "from audit_log l join accounts a on a.seq = l.account \
-        where l.account = :account and l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit";
-    PAGE = select "from audit_log l left join accounts a on a.seq = l.account \
-        where l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit";
+
+    fn page_of_account(db, account: i64, page: PageBounds) -> Vec<Entry> =
+        select "from audit_log l join accounts a on a.seq = l.account \
+            where l.account = :account and l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit"
+        with { account, before: page.before, limit: page.limit };
+
+    fn page_of_all(db, page: PageBounds) -> Vec<Entry> =
+        select "from audit_log l left join accounts a on a.seq = l.account \
+            where l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit"
+        with { before: page.before, limit: page.limit };
 }
 
 values! {
-    /// Every entry of an action, oldest first: its time and its detail.
+    /// Returns the time and the detail of every entry of an action, oldest first.
     pub fn of_action(db, action: &str) -> Vec<(at: Time, detail: String)> =
         "select at, detail from audit_log where action = :action order by seq";
 
-    /// Returns `true` if a payment that a person gave to an invoice was taken away again.
+    /// Returns `true` if a payment was assigned to an invoice by a person, and the assignment was undone.
     pub fn was_taken_away(db, account: i64, invoice: &str) -> (found: bool) =
         "select exists (select 1 from audit_log \
             where account = :account and action = 'unmatched_payment.undo' \
             and json_extract(detail, '$.from.invoice') = :invoice) as found";
 
-    /// Who did this to that thing of an account last, and when.
+    /// Returns the actor and the time of the last such action on an object of an account.
     pub fn last(db, account: i64, object_id: &str, action: &str) -> Option<(actor: String, at: Time)> =
         "select actor, at from audit_log \
             where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
@@ -71,29 +77,25 @@ commands! {
         values (:seq, :link, :at, :actor, :action, :account, :object_id, :detail, :states)";
 }
 
-/// What was done before the entry with this `seq`, newest first; only to this account where one is named.
+/// Returns a page of entries, newest first; only those that concern `account` if it is given.
 pub fn page(
     db: &Reader<'_>,
     account: Option<i64>,
-    before: i64,
-    limit: u32,
+    page: PageBounds,
 ) -> Result<Vec<Entry>, StoreError> {
     match account {
-        Some(account) => PAGE_OF_ACCOUNT.all(
-            db,
-            named_params! { ":account": account, ":before": before, ":limit": limit },
-        ),
-        None => PAGE.all(db, named_params! { ":before": before, ":limit": limit }),
+        Some(account) => page_of_account(db, account, page),
+        None => page_of_all(db, page),
     }
 }
 
-/// Adds an entry, with the hashes of the values that the transaction has changed.
+/// Inserts an entry with the hashes of the values that the transaction has changed.
 pub fn insert(tx: &Tx<'_>, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
     let states = tx.take_states()?;
-    tx.told(|conn| insert_on(conn, entry, states.as_deref(), now))
+    tx.checked(|conn| insert_on(conn, entry, states.as_deref(), now))
 }
 
-/// [`insert`] with hashes that were made, by any connection.
+/// Inserts an entry with the given hashes, on any connection.
 pub(super) fn insert_on(
     conn: &Connection,
     entry: &NewEntry<'_>,
@@ -101,13 +103,8 @@ pub(super) fn insert_on(
     now: Time,
 ) -> rusqlite::Result<()> {
     let params = named_params! {
-        ":at": now,
-        ":actor": entry.actor,
-        ":action": entry.action,
-        ":account": entry.account,
-        ":object_id": entry.object_id,
-        ":detail": entry.detail,
-        ":states": states,
+        ":at": now, ":actor": entry.actor, ":action": entry.action, ":account": entry.account,
+        ":object_id": entry.object_id, ":detail": entry.detail, ":states": states,
     };
     append(conn, ChainedLog::AuditLog, &INSERT, params).map(drop)
 }

@@ -1,16 +1,16 @@
 //! Copies of a whole file: taking one while the file is in use, and preparing one to be restored.
 //!
-//! What lives here: copying, putting in place. What does not: what is wrong with a copy (`audit`). What always
-//! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
+//! Invariant: a file is complete and synced before it has its name, and the name never points at a mixture of two
+//! files.
 
 mod hold;
 mod noting;
 mod replaced;
 
-pub use hold::{Held, Moved, NextIndex};
+pub use hold::{HeldCopy, MovedWallet, NextIndex};
 pub use replaced::LaterTransfer;
 
-use super::identity::{Identity, identify, strangers};
+use super::identity::{Identity, identify, schema_differences};
 use super::lock::{LOCK, Lock, resolve};
 use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
 use super::source::Source;
@@ -26,41 +26,41 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How far every derivation index is moved: more than a shop hands out between two backups, and within what a wallet can
-/// be told to scan.
+/// Number of derivation indexes that are skipped: more than a shop hands out between two backups, and few enough for a
+/// wallet to scan.
 pub const GAP: u64 = 1000;
 
-/// How long another's write is waited for.
+/// Time to wait for the write of another process.
 const BUSY: Duration = Duration::from_secs(5);
-/// The same in tries, where SQLite does not wait by itself.
+/// The same as a number of attempts, where SQLite does not wait itself.
 const BUSY_TRIES: u32 = 5000;
-/// How long whoever reads a file that is to be replaced may take to end.
+/// Time to wait for the end of reads of a file that is to be replaced.
 const ALONE: Duration = Duration::from_secs(1);
-/// Between two of them.
+/// Pause between two attempts.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
-/// Files that SQLite keeps beside one that is open, or has left there.
+/// Suffixes of the files that SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 commands! {
     STAMP = "update file set snapshot_at = :now";
 }
 
-/// A copy beside the place it is meant for; gone when dropped, unless it was put in place.
+/// A copy beside its destination. Dropping it removes the copy unless it was put in place.
 pub struct Copy {
     temporary: PathBuf,
     to: PathBuf,
     version: usize,
     kind: Option<Kind>,
-    /// Else another copy to the same place would take this one for left behind.
+    /// Without it, another copy to the same destination would remove this one as left behind.
     _alone: Lock,
 }
 
-/// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile. `tell` hears where the file
-/// could be read by way of another copy only.
+/// Copies a snapshot of the file beside `to`, also while it is written to. `tell` is told if the file can be read
+/// through another copy only.
 pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy, StoreError> {
     let source = Source::open(from, tell)?;
-    // Where a symbolic link leads is replaced, not the link.
+    // The target of a symbolic link is replaced, not the link.
     let to = resolve(to);
     if is_beside(&to) {
         let message = format!(
@@ -77,7 +77,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy,
         version: source.version,
         kind: source.kind,
     };
-    // What a copy that was killed has left.
+    // A killed copy may have left files.
     copy.remove();
     let target = source
         .copy_to(&copy.temporary, tell)
@@ -86,10 +86,10 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Copy,
     Ok(copy)
 }
 
-/// Puts what another file holds into one that is in use, in one transaction: whoever reads it sees the one or the other.
+/// Replaces the content of a used file by that of another, in one transaction: a reader sees the one or the other.
 ///
 /// # Errors
-/// [`StoreError`] where one of them cannot be opened, or the other is written to for longer than a few seconds.
+/// [`StoreError`] if one of them cannot be opened, or the used file is written to for longer than a few seconds.
 pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
     let (_from, _used) = (Lock::beside(from)?, Lock::beside(used)?);
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -99,7 +99,7 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
     for _ in 0..BUSY_TRIES {
         match backup.step(-1)? {
             StepResult::Done => return Ok(()),
-            // Somebody writes: the handler that waits is not asked here.
+            // Another process writes. SQLite does not call its busy handler here.
             _ => std::thread::sleep(BUSY_PAUSE),
         }
     }
@@ -108,8 +108,8 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
 }
 
 impl Copy {
-    /// May what has the name be replaced by this copy? Not a database of another program, and not a sandbox's file by a
-    /// production server's or the other way round. What cannot be read may.
+    /// Checks that this copy may replace the file at its destination: no database of another program, and no file of
+    /// the other kind. A file that cannot be read may be replaced.
     pub fn check_replaced(&self) -> Result<(), StoreError> {
         if !self.to.exists() {
             return Ok(());
@@ -138,11 +138,11 @@ impl Copy {
         }
     }
 
-    /// Brings a copy of an older version up to date, if there is nothing in its schema that the migrations did not make.
+    /// Upgrades a copy of an older version if its schema is that of the migrations.
     pub fn bring_up_to_date(&self, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
         let mut conn = Connection::open(&self.temporary)?;
         prepare(&conn)?;
-        if let Some(first) = strangers(&conn, self.version)?.first() {
+        if let Some(first) = schema_differences(&conn, self.version)?.first() {
             let message = format!("the copy has a schema of its own: {first}");
             return Err(StoreError::Failed(message));
         }
@@ -150,16 +150,16 @@ impl Copy {
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
-    /// An error of a step after copying, which names a disk that is full.
+    /// Returns the error of a step after copying. The error of a full disk names the disk.
     fn named(&self, error: StoreError) -> StoreError {
         let begun = with_suffix(&self.temporary, "-wal");
         room::named(error, &self.to, &self.temporary, &begun)
     }
 
-    /// Writes into the copy when it was taken, by the clock of the sandbox.
+    /// Saves the time of the copy, by the clock of the sandbox.
     ///
     /// # Errors
-    /// [`StoreError`] where it cannot be written.
+    /// [`StoreError`] if it cannot be written.
     pub fn stamp(&self, now: Time) -> Result<(), StoreError> {
         let conn = open_plain(&self.temporary)?;
         let taken = named_params! { ":now": now };
@@ -167,26 +167,26 @@ impl Copy {
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
-    /// Reads the copy, of whatever version it is.
+    /// Reads the copy, of any version.
     ///
     /// # Errors
-    /// The closure's, or [`StoreError`] where it cannot be read.
+    /// The error of `work`, or [`StoreError`] if the copy cannot be read.
     pub fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let outcome = read(&self.temporary, work);
         for suffix in BESIDE {
-            // What reading has made; what is not there needs no removing.
+            // Reading may have created these files.
             let _ = std::fs::remove_file(with_suffix(&self.temporary, suffix));
         }
         outcome
     }
 
-    /// Gives the copy its name, durably. With `replace` a file of that name, which nobody has open, is replaced.
+    /// Gives the copy its name, durably. With `replace` it replaces a file of that name that is not in use.
     ///
     /// # Errors
-    /// [`StoreError`] where the name is taken and may not be replaced, or where a server has it open.
+    /// [`StoreError`] if the name is taken and may not be replaced, or the file is in use.
     pub fn put_in_place(self, replace: bool) -> Result<(), StoreError> {
         let named =
             |error: std::io::Error| StoreError::Failed(format!("{}: {error}", self.to.display()));
@@ -200,7 +200,7 @@ impl Copy {
             let owner = std::fs::metadata(&self.to).map_err(named)?;
             write_back(&self.to)?;
             self.remove_logs().map_err(named)?;
-            // Whoever ran the server with it runs it with the copy; only root may give files away.
+            // The user of the server keeps access. Only root may change owners.
             let kept = chown(&self.temporary, Some(owner.uid()), Some(owner.gid()));
             if let Err(error) = kept {
                 log::warn!("{} has another owner now: {error}", self.to.display());
@@ -216,13 +216,13 @@ impl Copy {
                     self.remove_logs().map_err(named)?;
                 }
             }
-            // Unlike a rename this fails where the name is taken.
+            // Unlike a rename, this fails if the name is taken.
             std::fs::hard_link(&self.temporary, &self.to).map_err(named)?;
         }
         sync_folder(&self.to).map_err(named)
     }
 
-    /// A log that another file of this name has left must not be read into the new one.
+    /// Removes the log of the replaced file, which must not be read into the new one.
     fn remove_logs(&self) -> std::io::Result<()> {
         for suffix in BESIDE {
             match std::fs::remove_file(with_suffix(&self.to, suffix)) {
@@ -235,35 +235,31 @@ impl Copy {
 
     fn remove(&self) {
         for suffix in [""].iter().chain(&BESIDE) {
-            // What is not there needs no removing.
+            // The files may not exist.
             let _ = std::fs::remove_file(with_suffix(&self.temporary, suffix));
         }
     }
 }
 
-/// Reads a file that nobody else knows.
+/// Reads a file that nobody else uses.
 fn read<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let source = Source::open(path, &mut ignore_progress)?;
-    work(&Reader {
-        conn: &source.conn,
-        health: None,
-        memo: None,
-    })
+    work(&Reader::of(&source.conn))
 }
 
-/// Puts what is in a file's log into the file, so that it stays whole should the power fail before it is replaced. A file
-/// that cannot be read is about to be replaced anyway.
+/// Checkpoints the log of a file, so that the file is complete if the power fails before it is replaced. Errors of a
+/// damaged file are ignored, as it is replaced anyway.
 ///
 /// # Errors
-/// [`StoreError`] where another program has it open, also one that knows none of our locks.
+/// [`StoreError`] if another program has the file open, also one that does not use our locks.
 fn write_back(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let written = Connection::open_with_flags(path, flags).and_then(|conn| {
         conn.busy_timeout(ALONE)?;
-        // SQLite lets nobody else in from the first read on, or nobody is let in here.
+        // From the first read on SQLite locks others out, or fails.
         conn.pragma_update(None, "locking_mode", "exclusive")?;
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         conn.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))
@@ -289,7 +285,7 @@ fn write_back(path: &Path) -> Result<(), StoreError> {
 impl Drop for Copy {
     fn drop(&mut self) {
         self.remove();
-        // It is let go of after this; what is not there needs no removing.
+        // The lock is released after this.
         let _ = std::fs::remove_file(with_suffix(&self.temporary, LOCK));
     }
 }

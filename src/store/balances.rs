@@ -1,6 +1,6 @@
 //! The table `balances`: the running sums of the ledger.
 
-use super::statement::{commands, rows};
+use super::statement::{commands, require_one, rows};
 use super::{StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::{Balance, LedgerKind};
@@ -15,7 +15,7 @@ rows! {
         })
     }
 
-    /// The sums of an account in one mode, without `pending`; a currency nothing was booked in is left out.
+    /// Returns the sums of an account in one mode, without `pending`. Currencies without bookings are left out.
     pub fn of_account(db, account: i64, mode: Mode) -> Vec<Balance> =
         select "from balances where account = :account and mode = :mode";
 }
@@ -25,11 +25,13 @@ commands! {
     INSERT = "insert into balances (account, mode, currency, available, sales, fees, payouts, refunds, adjustments, reserved) \
         values (:account, :mode, :currency, :sales + :fees + :payouts + :refunds + :adjustments, :sales, :fees, :payouts, \
         :refunds, :adjustments, 0)";
-    RESERVE = "update balances set reserved = reserved + :amount \
-        where account = :account and mode = :mode and currency = :currency";
+
+    fn move_reserved(tx, account: i64, mode: Mode, currency: Currency, amount: Cents) -> usize =
+        "update balances set reserved = reserved + :amount \
+            where account = :account and mode = :mode and currency = :currency";
 }
 
-/// Moves the sums by one entry; the table refuses a row whose parts do not add up.
+/// Adds an entry to the sums. The table rejects a row whose parts do not add up.
 pub(super) fn move_by(
     tx: &Tx<'_>,
     account: i64,
@@ -48,23 +50,17 @@ pub(super) fn move_by(
     };
     *column = amount;
     let params = named_params! {
-        ":account": account,
-        ":mode": mode,
-        ":currency": currency,
-        ":sales": sales,
-        ":fees": fees,
-        ":payouts": payouts,
-        ":refunds": refunds,
-        ":adjustments": adjustments,
+        ":account": account, ":mode": mode, ":currency": currency, ":sales": sales, ":fees": fees, ":payouts": payouts,
+        ":refunds": refunds, ":adjustments": adjustments,
     };
-    // No upsert: the row that it would insert is checked first, and what puts a payout back is no sum of payouts.
+    // An upsert checks the row that it would insert first, and the amount of a reversal alone is no valid sum.
     if !MOVE.changes(tx, params)? {
         INSERT.run(tx, params)?;
     }
     Ok(())
 }
 
-/// Moves what is reserved for open payouts and refunds, in a row that was booked on; negative sets free.
+/// Adds an amount to the reserve for open payouts and refunds; a negative one releases it. The balance must exist.
 pub fn reserve(
     tx: &Tx<'_>,
     account: i64,
@@ -72,8 +68,7 @@ pub fn reserve(
     currency: Currency,
     amount: Cents,
 ) -> Result<(), StoreError> {
-    let params = named_params! { ":account": account, ":mode": mode, ":currency": currency, ":amount": amount };
-    RESERVE.change_one(tx, params, || {
+    require_one(move_reserved(tx, account, mode, currency, amount)?, || {
         format!("account {account} has no balance to reserve from")
     })
 }

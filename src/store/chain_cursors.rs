@@ -1,34 +1,32 @@
-//! The table `chain_cursors`: how far each real chain has been followed.
+//! The table `chain_cursors`: the position up to which each real chain has been read.
 //!
-//! What does not live here: up to when that holds invoices (`chains`). What always holds: a chain has at most one row, and
-//! its network never changes.
+//! Invariant: a chain has at most one row, and its network never changes.
 
-use super::statement::{commands, rows};
+use super::statement::{commands, require_one, rows};
 use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::following::Reached;
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
-use rusqlite::named_params;
 
-/// A chain that is followed.
+/// The position up to which a chain has been read.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    /// Which chain.
+    /// The chain.
     pub chain: Chain,
-    /// The network that it is followed on.
+    /// Network that the chain is followed on.
     pub network: String,
-    /// The last block that was read.
+    /// Last block that was read.
     pub reached: Reached,
-    /// The last block that was read for good.
+    /// Last block that was read and is not read again.
     pub complete: Block,
-    /// The newest block of the node at the last step.
+    /// Height of the node's newest block at the last step.
     pub head_height: u32,
-    /// The time in it.
+    /// Time in that block.
     pub head_time: Time,
-    /// When that was.
+    /// Time of the last step.
     pub stepped_at: Time,
-    /// Why it is not followed any more.
+    /// Reason why the chain is not followed any more.
     pub stopped: Option<String>,
 }
 
@@ -44,33 +42,30 @@ rows! {
         })
     }
 
-    /// Where a chain has come to.
-    pub fn of(db, chain: Chain) -> Option<Cursor> = select "from chain_cursors where chain = :chain";
+    /// Returns the cursor of a chain.
+    pub fn of_chain(db, chain: Chain) -> Option<Cursor> = select "from chain_cursors where chain = :chain";
 
-    /// Where every chain has come to.
+    /// Returns the cursors of all chains.
     pub fn all(db) -> Vec<Cursor> = select "from chain_cursors order by chain";
 }
 
 commands! {
-    PUT = file "sql/chain_cursors/put.sql";
+    fn put_row(tx, cursor: &Cursor) -> usize =
+        file "sql/chain_cursors/put.sql"
+        with {
+            chain: cursor.chain, network: cursor.network, height: cursor.reached.block.height,
+            hash: cursor.reached.block.hash, time: cursor.reached.time, complete_height: cursor.complete.height,
+            complete_hash: cursor.complete.hash, head_height: cursor.head_height, head_time: cursor.head_time,
+            stepped_at: cursor.stepped_at, stopped: cursor.stopped,
+        };
 }
 
-/// Keeps where a chain has come to; its network stays what it is.
+/// Saves the cursor of a chain.
+///
+/// # Errors
+/// [`StoreError`] if the chain is followed on another network.
 pub fn put(tx: &Tx<'_>, cursor: &Cursor) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":chain": cursor.chain,
-        ":network": cursor.network,
-        ":height": cursor.reached.block.height,
-        ":hash": cursor.reached.block.hash,
-        ":time": cursor.reached.time,
-        ":complete_height": cursor.complete.height,
-        ":complete_hash": cursor.complete.hash,
-        ":head_height": cursor.head_height,
-        ":head_time": cursor.head_time,
-        ":stepped_at": cursor.stepped_at,
-        ":stopped": cursor.stopped,
-    };
-    PUT.change_one(tx, params, || {
+    require_one(put_row(tx, cursor)?, || {
         format!("{} is not followed on {}", cursor.chain, cursor.network)
     })
 }

@@ -1,61 +1,56 @@
-//! The table `chains`: the chains that have not been scanned up to now.
+//! The table `chains`: the chains that lag, each with the time up to which it was scanned.
 //!
-//! What always holds: a chain without a row has been scanned up to the clock's time.
+//! Invariant: a chain without a row was scanned up to the clock's time.
 
 use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
-use rusqlite::named_params;
 
 values! {
-    SCANNED(chain: Chain, scanned_to: Time) = "select chain, scanned_to from chains where mode = :mode";
+    fn lagging(db, mode: Mode) -> Vec<(chain: Chain, scanned_to: Time)> =
+        "select chain, scanned_to from chains where mode = :mode";
 }
 
 commands! {
-    HOLD = "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
-        on conflict (mode, chain) do nothing";
-    /// It never goes back.
-    REACH = "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
-        on conflict (mode, chain) do update set scanned_to = max(scanned_to, excluded.scanned_to)";
-    RELEASE = "delete from chains where mode = :mode and chain = :chain";
+    fn insert(tx, mode: Mode, chain: Chain, scanned_to: Time) =
+        "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
+            on conflict (mode, chain) do nothing";
+
+    fn advance(tx, mode: Mode, chain: Chain, scanned_to: Time) =
+        "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
+            on conflict (mode, chain) do update set scanned_to = max(scanned_to, excluded.scanned_to)";
+
+    fn remove(tx, mode: Mode, chain: Chain) = "delete from chains where mode = :mode and chain = :chain";
 }
 
-/// Up to when the chains of live mode have been looked at.
+/// Returns the times up to which the chains of live mode were scanned.
 pub fn scanned(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
-    let params = named_params! { ":mode": Mode::Live };
-    let lagging = SCANNED.all(db, params)?;
-    Ok(LaggingChains::new(lagging))
+    lagging(db, Mode::Live).map(LaggingChains::new)
 }
 
-/// A live chain is looked at no further than up to this moment; one that lags already, no further than it was.
+/// Notes that a live chain was scanned up to `at` only, unless it lags already.
 pub fn hold(tx: &Tx<'_>, chain: Chain, at: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":mode": Mode::Live, ":chain": chain, ":scanned_to": at };
-    HOLD.run(tx, params)?;
     tx.note(|changes| changes.deadlines = true);
-    Ok(())
+    insert(tx, Mode::Live, chain, at)
 }
 
-/// A live chain has been looked at up to the clock.
+/// Notes that a live chain was scanned up to the clock's time.
 pub fn release(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
-    let params = named_params! { ":mode": Mode::Live, ":chain": chain };
-    RELEASE.run(tx, params)?;
     tx.note(|changes| changes.deadlines = true);
-    Ok(())
+    remove(tx, Mode::Live, chain)
 }
 
-/// From now on somebody may pay on a chain: whoever follows it hears of that with the commit.
+/// Notes for the follower of a live chain that payments on the chain are expected.
 pub fn expect(tx: &Tx<'_>, mode: Mode, chain: Chain) {
     if mode.is_live() {
         tx.note(|changes| changes.expected.push(chain));
     }
 }
 
-/// A live chain has been looked at up to this moment, or further.
+/// Notes that a live chain was scanned at least up to `to`.
 pub fn reach(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
-    let params = named_params! { ":mode": Mode::Live, ":chain": chain, ":scanned_to": to };
-    REACH.run(tx, params)?;
     tx.note(|changes| changes.deadlines = true);
-    Ok(())
+    advance(tx, Mode::Live, chain, to)
 }

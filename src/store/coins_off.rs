@@ -1,4 +1,4 @@
-//! The table `coins_off`: the coins that the operator has switched off.
+//! The table `coins_off`: coins that the operator has switched off.
 
 use super::statement::{commands, values};
 use super::states::ValueKind;
@@ -8,7 +8,7 @@ use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {
-    /// Every coin that is off, and since when.
+    /// Returns every coin that is off, and the time since which it is.
     pub fn all(db) -> Vec<(asset: &'static Asset, since: Time)> = "select asset, since from coins_off order by asset";
 }
 
@@ -17,22 +17,20 @@ commands! {
     REMOVE = "delete from coins_off where asset = :asset";
 }
 
-/// Is a coin off on every chain that it is on?
-pub fn everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
+/// Returns `true` if a coin is off on each of its chains.
+pub fn is_off_everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
     let mut on_chains = ASSETS.iter().filter(|asset| asset.symbol == coin);
     on_chains.all(|asset| off.iter().any(|(other, _)| *other == asset))
 }
 
-/// Switches a coin off; one that is off stays so.
+/// Switches a coin off. Returns `false` if it was off.
 pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
-    let params = named_params! { ":asset": asset.id, ":since": since };
     tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
-    INSERT.changes(tx, params)
+    INSERT.changes(tx, named_params! { ":asset": asset.id, ":since": since })
 }
 
-/// Switches a coin on; false where it was on.
+/// Switches a coin on. Returns `false` if it was on.
 pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
-    let params = named_params! { ":asset": asset.id };
     tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
-    REMOVE.changes(tx, params)
+    REMOVE.changes(tx, named_params! { ":asset": asset.id })
 }

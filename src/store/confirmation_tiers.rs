@@ -1,6 +1,6 @@
-//! The table `confirmation_tiers`: how many confirmations payments need, of the coins of which the operator has said so.
+//! The table `confirmation_tiers`: confirmations that payments need, for the coins whose tiers the operator has set.
 //!
-//! What always holds: a coin has all of its tiers here, or none.
+//! Invariant: either all tiers of a coin are stored, or none.
 
 use super::statement::{commands, values};
 use super::states::ValueKind;
@@ -9,21 +9,31 @@ use crate::domain::asset::Asset;
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::{Tier, Tiers};
 use crate::domain::money::Cents;
-use rusqlite::named_params;
 
 values! {
-    OF_ASSET(below: Option<Cents>, confirmations: Option<u32>) = "select below, confirmations from confirmation_tiers \
-        where asset = :asset order by below is null, below";
+    fn of_asset(db, asset: &str) -> Vec<(below: Option<Cents>, confirmations: Option<u32>)> =
+        "select below, confirmations from confirmation_tiers where asset = :asset order by below is null, below";
 }
 
 commands! {
-    INSERT = "insert into confirmation_tiers (asset, below, confirmations) values (:asset, :below, :confirmations)";
-    REMOVE = "delete from confirmation_tiers where asset = :asset";
+    fn insert(tx, asset: &str, tier: &Tier) = insert into confirmation_tiers {
+        asset, below: tier.below, confirmations: blocks(tier.needed),
+    };
+
+    fn remove(tx, asset: &str) = "delete from confirmation_tiers where asset = :asset";
 }
 
-/// The tiers of a coin: what the operator has said, else those of its chain.
-pub fn of(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
-    let stored = OF_ASSET.all(db, named_params! { ":asset": asset.id })?;
+/// Returns the number of blocks; `None` for a payment that has to be final.
+fn blocks(depth: Depth) -> Option<u32> {
+    match depth {
+        Depth::Blocks(blocks) => Some(blocks),
+        Depth::Final => None,
+    }
+}
+
+/// Returns the tiers of a coin: those that the operator has set, or those of its chain.
+pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
+    let stored = of_asset(db, asset.id)?;
     if stored.is_empty() {
         return Ok(Tiers::default_for(asset.chain));
     }
@@ -34,18 +44,12 @@ pub fn of(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
     Ok(Tiers::new(tiers.collect()))
 }
 
-/// Keeps what the operator says of a coin; nothing: its chain's tiers hold again.
+/// Saves the tiers that the operator sets for a coin; `None` returns to the tiers of its chain.
 pub fn set(tx: &Tx<'_>, asset: &Asset, tiers: Option<&Tiers>) -> Result<(), StoreError> {
     tx.changes_coin(ValueKind::Confirmations, "confirmations", asset.id);
-    REMOVE.run(tx, named_params! { ":asset": asset.id })?;
+    remove(tx, asset.id)?;
     for tier in tiers.map_or(&[][..], Tiers::as_slice) {
-        let blocks = match tier.needed {
-            Depth::Blocks(blocks) => Some(blocks),
-            Depth::Final => None,
-        };
-        let params =
-            named_params! { ":asset": asset.id, ":below": tier.below, ":confirmations": blocks };
-        INSERT.run(tx, params)?;
+        insert(tx, asset.id, tier)?;
     }
     Ok(())
 }

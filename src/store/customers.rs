@@ -12,7 +12,7 @@ rows! {
         Ok(Customer { seq, account, mode, reference, created_at })
     }
 
-    /// The account's customer with this reference.
+    /// Returns the customer of an account with this reference.
     pub fn by_ref(db, account: i64, mode: Mode, reference: &str) -> Option<Customer> =
         select "from customers where account = :account and mode = :mode and ref = :reference";
 
@@ -20,10 +20,11 @@ rows! {
 }
 
 commands! {
-    INSERT = "insert into customers (account, mode, ref, created_at) values (:account, :mode, :ref, :created_at)";
+    fn insert_row(tx, account: i64, mode: Mode, reference: &str, created_at: Time) -> i64 =
+        "insert into customers (account, mode, ref, created_at) values (:account, :mode, :reference, :created_at)";
 }
 
-/// Adds a customer.
+/// Inserts a customer.
 pub fn insert(
     tx: &Tx<'_>,
     account: i64,
@@ -31,11 +32,8 @@ pub fn insert(
     reference: &str,
     now: Time,
 ) -> Result<Customer, StoreError> {
-    let params =
-        named_params! { ":account": account, ":mode": mode, ":ref": reference, ":created_at": now };
-    let seq = INSERT.insert(tx, params)?;
     Ok(Customer {
-        seq,
+        seq: insert_row(tx, account, mode, reference, now)?,
         account,
         mode,
         reference: reference.to_owned(),
@@ -43,7 +41,7 @@ pub fn insert(
     })
 }
 
-/// The customer that another row refers to.
+/// Returns the customer that another row refers to.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Customer, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("customer {seq} is missing")))

@@ -1,14 +1,13 @@
 //! The table `deposits`.
 //!
-//! What always holds: a deposit's state on its chain is in the row of its observation, and is read from there.
+//! Invariant: the state of a deposit on its chain is stored in the row of its observation only.
 
-use super::statement::{commands, rows};
+use super::statement::{commands, require_one, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::deposit::Deposit;
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::RateQuote;
-use rusqlite::named_params;
 
 rows! {
     fn read(
@@ -26,66 +25,78 @@ rows! {
         })
     }
 
-    /// The deposit with this id, whoever's it is: for those who act for no caller, or look whose it is.
+    /// Returns the deposit with this id, of any account.
     pub fn by_id(db, id: &str) -> Option<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \
             where d.id = :id";
 
-    /// The deposit that an observation came to.
+    /// Returns the deposit of an observation.
     pub fn of_observation(db, observation: i64) -> Option<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \
             where d.observation = :observation";
 
-    /// The next deposits after this one, whoever's they are.
+    /// Returns the next deposits after this `seq`, of any account.
     pub fn after(db, after: i64, limit: u32) -> Vec<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \
             where d.seq > :after order by d.seq limit :limit";
 
-    LIST = select "from deposits d join customers c on c.seq = d.customer \
-        join observations o on o.seq = d.observation \
-        where d.account = :account and d.mode = :mode order by d.seq desc limit :limit";
+    fn list_of_account(db, account: i64, mode: Mode, limit: u32) -> Vec<Deposit> =
+        select "from deposits d join customers c on c.seq = d.customer \
+            join observations o on o.seq = d.observation \
+            where d.account = :account and d.mode = :mode order by d.seq desc limit :limit";
 
-    LIST_OF_CUSTOMER = select "from deposits d join customers c on c.seq = d.customer \
-        join observations o on o.seq = d.observation \
-        where d.account = :account and d.mode = :mode and c.account = :account and c.mode = :mode and c.ref = :ref \
-        order by d.seq desc limit :limit";
+    fn list_of_customer(db, account: i64, mode: Mode, reference: &str, limit: u32) -> Vec<Deposit> =
+        select "from deposits d join customers c on c.seq = d.customer \
+            join observations o on o.seq = d.observation \
+            where d.account = :account and d.mode = :mode and c.account = :account and c.mode = :mode \
+            and c.ref = :reference order by d.seq desc limit :limit";
 }
 
 commands! {
-    /// Adds a deposit that was just detected; its `seq`.
-    pub fn insert(tx, deposit: &Deposit) -> i64 =
-        file "sql/deposits/insert.sql"
+    /// Inserts a deposit that was just detected, and returns its `seq`.
+    pub fn insert(tx, deposit: &Deposit) -> i64 = insert into deposits {
+        id: deposit.id, account: deposit.account, mode: deposit.mode, customer: deposit.customer,
+        observation: deposit.observation, rate: deposit.quoted.rate, rate_source: deposit.quoted.source,
+        rate_at: deposit.quoted.at, rate_spread_bps: deposit.quoted.spread, rate_evidence: deposit.quoted.evidence,
+        fixed_at: deposit.fixed_at, gross: deposit.gross, fee: deposit.fee, was_confirmed: false,
+        created_at: deposit.created_at,
+    };
+
+    fn fix_row(tx, deposit: &Deposit) -> usize =
+        file "sql/deposits/fix.sql"
         with {
-            id: deposit.id, account: deposit.account, mode: deposit.mode, customer: deposit.customer,
-            observation: deposit.observation, rate: deposit.quoted.rate, rate_source: deposit.quoted.source,
-            rate_at: deposit.quoted.at, rate_spread_bps: deposit.quoted.spread,
-            rate_evidence: deposit.quoted.evidence, fixed_at: deposit.fixed_at, gross: deposit.gross,
-            fee: deposit.fee, created_at: deposit.created_at,
+            seq: deposit.seq, rate: deposit.quoted.rate, rate_source: deposit.quoted.source, rate_at: deposit.quoted.at,
+            fixed_at: deposit.fixed_at, gross: deposit.gross, fee: deposit.fee, was_confirmed: deposit.was_confirmed,
+            rate_spread_bps: deposit.quoted.spread, rate_evidence: deposit.quoted.evidence,
         };
 
-    FIX = file "sql/deposits/fix.sql";
-
-    REMOVE = "delete from deposits where seq = :seq and was_confirmed = 0";
+    fn remove_row(tx, seq: i64) -> usize = "delete from deposits where seq = :seq and was_confirmed = 0";
 }
 
-/// Notes at which rate and value a deposit is fixed, with which fee, and whether it has been confirmed; it must never have
-/// been confirmed before.
+/// Saves the rate, value and fee at which a deposit is fixed, and whether it is confirmed.
+///
+/// # Errors
+/// [`StoreError`] if it was confirmed before.
 pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":seq": deposit.seq, ":rate": deposit.quoted.rate, ":rate_source": deposit.quoted.source,
-        ":rate_at": deposit.quoted.at, ":fixed_at": deposit.fixed_at, ":gross": deposit.gross, ":fee": deposit.fee,
-        ":was_confirmed": deposit.was_confirmed, ":rate_spread_bps": deposit.quoted.spread,
-        ":rate_evidence": deposit.quoted.evidence,
-    };
-    FIX.change_one(tx, params, || {
+    require_one(fix_row(tx, deposit)?, || {
         format!("deposit {} was confirmed before", deposit.seq)
     })
 }
 
-/// The newest deposits, of one customer where one is named.
+/// Deletes a deposit that a person assigned to its customer.
+///
+/// # Errors
+/// [`StoreError`] if it was confirmed before.
+pub fn remove(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
+    require_one(remove_row(tx, deposit.seq)?, || {
+        format!("deposit {} was confirmed before", deposit.seq)
+    })
+}
+
+/// Returns the newest deposits of an account; only those of one customer if `customer` is given.
 pub fn list(
     db: &Reader<'_>,
     account: i64,
@@ -94,20 +105,7 @@ pub fn list(
     limit: u32,
 ) -> Result<Vec<Deposit>, StoreError> {
     match customer {
-        None => {
-            let params = named_params! { ":account": account, ":mode": mode, ":limit": limit };
-            LIST.all(db, params)
-        }
-        Some(reference) => {
-            let params = named_params! { ":account": account, ":mode": mode, ":ref": reference, ":limit": limit };
-            LIST_OF_CUSTOMER.all(db, params)
-        }
+        None => list_of_account(db, account, mode, limit),
+        Some(reference) => list_of_customer(db, account, mode, reference, limit),
     }
-}
-
-/// Removes a deposit that was given to its customer; it must never have been confirmed.
-pub fn remove(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
-    REMOVE.change_one(tx, named_params! { ":seq": deposit.seq }, || {
-        format!("deposit {} was confirmed before", deposit.seq)
-    })
 }

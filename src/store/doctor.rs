@@ -1,20 +1,19 @@
-//! What an operator should fix in a file, as queries that find it.
+//! Problems in a file that an operator should fix, as queries that find them. Checks of the surroundings are in `cli`.
 //!
-//! What lives here: the list of checks, and reading what they find. What does not: what is wrong around the file
-//! (`cli`). What always holds: a check only reads, and each finding says how to fix it.
+//! Invariant: a check only reads, and each finding says how to fix it.
 
-use super::identity::strangers;
+use super::identity::schema_differences;
 use super::statement::{Query, rows};
 use super::{Reader, StoreError, migrate};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// Something to look after.
+/// A problem and its fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// What is wrong.
+    /// Problem.
     pub about: String,
-    /// What to do.
+    /// Fix.
     pub mend: String,
 }
 
@@ -38,7 +37,7 @@ rows! {
         from file where maintenance = 1";
 }
 
-/// What is checked, and the query whose rows are complaints.
+/// Name of each check, and its query.
 const CHECKS: [(&str, Query<Complaint>); 12] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),
@@ -54,14 +53,14 @@ const CHECKS: [(&str, Query<Complaint>); 12] = [
     ("maintenance", MAINTENANCE),
 ];
 
-/// What was checked, each with what was found.
+/// Returns the names of the checks with their findings.
 pub fn check(
     db: &Reader<'_>,
     now: Time,
 ) -> Result<Vec<(&'static str, Vec<Complaint>)>, StoreError> {
     let mut found = Vec::new();
     for (about, query) in CHECKS {
-        // Not every check looks at the time, and a parameter that is not there cannot be bound.
+        // Not every query has the parameter, and binding a missing one fails.
         let complaints = if query.sql().contains(":now") {
             query.all(db, named_params! { ":now": now })?
         } else {
@@ -69,7 +68,7 @@ pub fn check(
         };
         found.push((about, complaints));
     }
-    let strangers = strangers(db.conn, migrate::NEWEST)?.into_iter();
+    let strangers = schema_differences(db.conn, migrate::NEWEST)?.into_iter();
     let complaints = strangers.map(|finding| Complaint {
         about: format!("{} is {}", finding.about, finding.is),
         mend: "find out who changed it, then restore a backup or make it as in a new file"

@@ -1,4 +1,4 @@
-//! The table `endpoints`: which urls receive an account's events.
+//! The table `endpoints`: URLs that receive the events of an account.
 
 use super::memo::recall;
 use super::statement::{commands, rows, values};
@@ -22,22 +22,36 @@ values! {
 }
 
 commands! {
-    INSERT = "insert into endpoints (id, account, mode, url, secret, format, types, enabled, created_at) \
-        values (:id, :account, :mode, :url, :secret, :format, :types, :enabled, :created_at)";
-    UPDATE = "update endpoints set mode = :mode, url = :url, format = :format, types = :types, enabled = :enabled \
-        where seq = :seq and removed_at is null";
+    fn insert_row(tx, account: i64, endpoint: &WebhookEndpoint, types: Option<String>, created_at: Time) -> i64 =
+        insert into endpoints {
+            id: endpoint.id, account, mode: endpoint.mode, url: endpoint.url, secret: endpoint.secret,
+            format: endpoint.format, types, enabled: endpoint.enabled, created_at,
+        };
+
+    fn update_row(tx, endpoint: &WebhookEndpoint, types: Option<String>) =
+        "update endpoints set mode = :mode, url = :url, format = :format, types = :types, enabled = :enabled \
+            where seq = :seq and removed_at is null"
+        with {
+            seq: endpoint.seq, mode: endpoint.mode, url: endpoint.url, format: endpoint.format, types,
+            enabled: endpoint.enabled,
+        };
+
     ROLL_SECRET = "update endpoints set secret_old = secret, secret_old_until = :until, secret = :secret \
         where seq = :seq and removed_at is null";
+
     REMOVE = "update endpoints set removed_at = :now where account = :account and id = :id and removed_at is null";
+
     REMOVE_ALL = "update endpoints set removed_at = :now where account = :account and removed_at is null";
-    /// What is still to be sent to endpoints of this account that are gone.
-    GIVE_UP_REMOVED = "update deliveries set state = 'failed', next_attempt_at = null \
-        where state = 'pending' \
-        and endpoint in (select seq from endpoints where account = :account and removed_at is not null)";
+
+    fn give_up_deliveries(tx, account: i64) =
+        "update deliveries set state = 'failed', next_attempt_at = null \
+            where state = 'pending' \
+            and endpoint in (select seq from endpoints where account = :account and removed_at is not null)";
+
     FORGET_OLD_SECRETS = "update endpoints set secret_old = null, secret_old_until = null where secret_old_until <= :now";
 }
 
-/// The JSON array of event types in a column.
+/// Reads the JSON array of event types in a column.
 fn event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
     let Some(text) = text else { return Ok(None) };
     let names: Vec<String> =
@@ -49,7 +63,7 @@ fn event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>>
     ))
 }
 
-/// The types as they stand in the column.
+/// Returns the event types as a JSON array.
 fn types_text(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> {
     let types = endpoint.types.as_ref().map(serde_json::to_string);
     types
@@ -57,14 +71,14 @@ fn types_text(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> 
         .map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// The endpoints of an account, oldest first, without removed ones.
+/// Returns the endpoints of an account, oldest first, without removed ones.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<WebhookEndpoint>, StoreError> {
     recall(db.memo.map(|memo| &memo.endpoints), account, || {
         OF_ACCOUNT.all(db, named_params! { ":account": account })
     })
 }
 
-/// Adds an endpoint; its `seq` and the account come from the file.
+/// Inserts an endpoint and returns its `seq`.
 pub fn insert(
     tx: &Tx<'_>,
     account: i64,
@@ -72,43 +86,23 @@ pub fn insert(
     now: Time,
 ) -> Result<i64, StoreError> {
     tx.changes_accounts();
-    let types = types_text(endpoint)?;
-    let params = named_params! {
-        ":id": endpoint.id,
-        ":account": account,
-        ":mode": endpoint.mode,
-        ":url": endpoint.url,
-        ":secret": endpoint.secret,
-        ":format": endpoint.format,
-        ":types": types,
-        ":enabled": endpoint.enabled,
-        ":created_at": now,
-    };
-    INSERT.insert(tx, params)
+    insert_row(tx, account, endpoint, types_text(endpoint)?, now)
 }
 
-/// Saves what can change of an endpoint, but for its secret.
+/// Saves the fields of an endpoint that can change, without its secret.
 pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError> {
     tx.changes_accounts();
-    let params = named_params! {
-        ":seq": endpoint.seq,
-        ":mode": endpoint.mode,
-        ":url": endpoint.url,
-        ":format": endpoint.format,
-        ":types": types_text(endpoint)?,
-        ":enabled": endpoint.enabled,
-    };
-    UPDATE.run(tx, params)
+    update_row(tx, endpoint, types_text(endpoint)?)
 }
 
-/// Gives an endpoint a new secret; the one before signs beside it until then.
+/// Gives an endpoint a new secret. The previous secret signs too until `until`.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
     ROLL_SECRET.run(tx, params)
 }
 
-/// Removes an endpoint of an account, and gives up what was still to be sent to it.
+/// Removes an endpoint of an account, and gives up its pending deliveries.
 pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":account": account, ":id": id, ":now": now };
@@ -116,28 +110,26 @@ pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), Stor
     give_up_removed(tx, account)
 }
 
-/// Removes every endpoint of an account, and gives up what was still to be sent to them.
+/// Removes every endpoint of an account, and gives up their pending deliveries.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
-    let params = named_params! { ":account": account, ":now": now };
-    REMOVE_ALL.run(tx, params)?;
+    REMOVE_ALL.run(tx, named_params! { ":account": account, ":now": now })?;
     give_up_removed(tx, account)
 }
 
-/// Gives up what is still to be sent to endpoints that are gone.
+/// Gives up the pending deliveries to removed endpoints of an account.
 fn give_up_removed(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
-    let params = named_params! { ":account": account };
     tx.note(|changes| changes.deliveries = true);
-    GIVE_UP_REMOVED.run(tx, params)
+    give_up_deliveries(tx, account)
 }
 
-/// Until when the secret before the present one signs, or signed; nothing where it was never rolled.
+/// Returns the time until which the previous secret signs, or signed; `None` if the secret was never rolled.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
     let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())
 }
 
-/// Forgets the rolled secrets whose time is up.
+/// Forgets the previous secrets whose time has passed.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })

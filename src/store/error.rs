@@ -1,24 +1,22 @@
-//! What can go wrong with the file.
-//!
-//! What lives here: the store's one error. What always holds: its text is for the log, never for a caller.
+//! The error of the store. Its text is for the log, never for a caller.
 
 use super::health::Refusing;
 
-/// The file could not be read or written.
+/// An error of reading or writing the file.
 #[derive(Clone, Debug)]
 pub enum StoreError {
-    /// More jobs wait for the writer than it takes in: try again later.
+    /// Too many jobs wait for the writer. The caller may retry later.
     Overloaded,
-    /// A balance would pass what its column can count.
+    /// A balance would exceed the range of its column.
     TooLarge,
-    /// No write is taken in: nothing was changed.
+    /// Writes are refused. Nothing was changed.
     Refusing(Refusing),
-    /// Anything else; the text says what.
+    /// Any other error, with its message.
     Failed(String),
 }
 
 impl StoreError {
-    /// The writer has stopped.
+    /// Returns the error of a stopped writer.
     pub(super) fn closed() -> StoreError {
         StoreError::Failed("the file is closed".to_owned())
     }
@@ -39,12 +37,12 @@ impl std::error::Error for StoreError {}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
-        // Where a sum of integers passes 64 bits SQLite goes on with a REAL, which a strict table does not take.
+        // If a sum of integers exceeds 64 bits, SQLite makes it a REAL, which a strict table rejects.
         let code = error.sqlite_error().map(|error| error.extended_code);
         if code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_DATATYPE) {
             return StoreError::TooLarge;
         }
-        // What a full disk did not take is not there; of what a disk failed at, nobody knows.
+        // A full disk has written nothing. A failed disk may have.
         match Refusing::of(&error) {
             Some(why @ (Refusing::DiskFull | Refusing::Locked)) => StoreError::Refusing(why),
             Some(Refusing::DiskFailed | Refusing::FileMoved) | None => {

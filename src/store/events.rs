@@ -1,7 +1,7 @@
 //! The table `events`.
 
 use super::statement::{commands, values};
-use super::{Reader, StoreError, Tx};
+use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
 use crate::domain::time::Time;
@@ -9,69 +9,76 @@ use rusqlite::named_params;
 
 /// An event to be stored.
 pub struct NewEvent<'a> {
-    /// `evt_…`.
+    /// Id, `evt_…`.
     pub id: &'a str,
-    /// Whose it is.
+    /// Account of the event, by its `seq`.
     pub account: i64,
     /// Live or test.
     pub mode: Mode,
-    /// What happened.
+    /// Type of the event.
     pub kind: EventType,
-    /// What it is about.
+    /// Id of the object that the event is about.
     pub object_id: &'a str,
-    /// When.
+    /// Time of the event.
     pub created_at: Time,
-    /// What is answered and sent.
+    /// JSON body that is returned and sent.
     pub body: &'a str,
-    /// The invoice that was refunded, for the legacy body.
+    /// Id of the refunded invoice, for the legacy body.
     pub invoice: Option<&'a str>,
 }
 
-/// Which events are asked for.
+/// A query for events of an account.
 #[derive(Clone, Copy, Debug)]
-pub struct Page<'a> {
-    /// Only older than this one.
-    pub before: i64,
-    /// Only of this type.
+pub struct EventQuery<'a> {
+    /// Only events of this type.
     pub kind: Option<EventType>,
-    /// Only about this object.
+    /// Only events about the object with this id.
     pub object: Option<&'a str>,
-    /// How many at most.
-    pub limit: u32,
+    /// Bounds of the page.
+    pub page: PageBounds,
 }
 
 values! {
-    /// The number of the last event; 0 where there is none.
+    /// Returns the `seq` of the last event; 0 if there is none.
     pub fn last_seq(db) -> (seq: i64) = "select ifnull(max(seq), 0) as seq from events";
 
-    LAST_BEFORE(seq: i64) = "select seq from events \
-        where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
+    fn newest_before(db, account: i64, mode: Mode, since: Time) -> Option<(seq: i64)> =
+        "select seq from events \
+            where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
 
-    /// The body of an event, if it is the caller's.
+    /// Returns the body of an event if it is the account's.
     pub fn body(db, account: i64, mode: Mode, id: &str) -> Option<(body: String)> =
         "select body from events where id = :id and account = :account and mode = :mode";
 
-    /// The body of an event, whosever it is.
+    /// Returns the body of an event of any account.
     pub fn body_of_any(db, id: &str) -> Option<(body: String)> = "select body from events where id = :id";
 
-    /// The body of the newest event about an object.
+    /// Returns the body of the newest event about an object.
     pub fn newest_body(db, account: i64, object: &str) -> Option<(body: String)> =
         "select body from events \
             where object_id = :object and account = :account order by seq desc limit 1";
 
-    /// Where an event stands, if it is the caller's.
+    /// Returns the `seq` of an event if it is the account's.
     pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from events where id = :id and account = :account and mode = :mode";
 
-    PAGE_BY_OBJECT(id: String, body: String) = "select id, body from events \
-        where object_id = :object and account = :account and mode = :mode and (:type is null or type = :type) \
-        and seq < :before order by seq desc limit :limit";
+    fn page_about(db, account: i64, mode: Mode, object: &str, kind: Option<EventType>, page: PageBounds)
+        -> Vec<(id: String, body: String)> =
+        "select id, body from events \
+            where object_id = :object and account = :account and mode = :mode and (:kind is null or type = :kind) \
+            and seq < :before order by seq desc limit :limit"
+        with { account, mode, object, kind, before: page.before, limit: page.limit };
 
-    PAGE_BY_TYPE(id: String, body: String) = "select id, body from events \
-        where account = :account and mode = :mode and type = :type and seq < :before order by seq desc limit :limit";
+    fn page_of_type(db, account: i64, mode: Mode, kind: EventType, page: PageBounds)
+        -> Vec<(id: String, body: String)> =
+        "select id, body from events \
+            where account = :account and mode = :mode and type = :kind and seq < :before order by seq desc limit :limit"
+        with { account, mode, kind, before: page.before, limit: page.limit };
 
-    PAGE(id: String, body: String) = "select id, body from events \
-        where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
+    fn page_of_all(db, account: i64, mode: Mode, page: PageBounds) -> Vec<(id: String, body: String)> =
+        "select id, body from events \
+            where account = :account and mode = :mode and seq < :before order by seq desc limit :limit"
+        with { account, mode, before: page.before, limit: page.limit };
 }
 
 commands! {
@@ -79,63 +86,36 @@ commands! {
         values (:id, :account, :mode, :type, :object_id, :created_at, :body, :invoice)";
 }
 
-/// Where the newest event stands that is older than a moment; 0 where there is none.
+/// Returns the `seq` of the newest event before a time; 0 if there is none.
 pub fn last_before(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     since: Time,
 ) -> Result<i64, StoreError> {
-    let params = named_params! { ":account": account, ":mode": mode, ":since": since };
-    let last = LAST_BEFORE.first(db, params)?;
-    Ok(last.unwrap_or(0))
+    Ok(newest_before(db, account, mode, since)?.unwrap_or(0))
 }
 
-/// Adds an event; its `seq`.
+/// Inserts an event and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
     tx.note(|changes| changes.events.push(event.id.to_owned()));
     let params = named_params! {
-        ":id": event.id,
-        ":account": event.account,
-        ":mode": event.mode,
-        ":type": event.kind,
-        ":object_id": event.object_id,
-        ":created_at": event.created_at,
-        ":body": event.body,
-        ":invoice": event.invoice,
+        ":id": event.id, ":account": event.account, ":mode": event.mode, ":type": event.kind,
+        ":object_id": event.object_id, ":created_at": event.created_at, ":body": event.body, ":invoice": event.invoice,
     };
     INSERT.insert(tx, params)
 }
 
-/// Ids and bodies, newest first.
+/// Returns the ids and bodies of a page of events, newest first.
 pub fn page(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
-    page: &Page<'_>,
+    EventQuery { kind, object, page }: EventQuery<'_>,
 ) -> Result<Vec<(String, String)>, StoreError> {
-    let Page {
-        before,
-        kind,
-        object,
-        limit,
-    } = *page;
     match (object, kind) {
-        (Some(object), kind) => {
-            let params = named_params! {
-                ":account": account, ":mode": mode, ":object": object, ":type": kind, ":before": before, ":limit": limit
-            };
-            PAGE_BY_OBJECT.all(db, params)
-        }
-        (None, Some(kind)) => {
-            let params = named_params! {
-                ":account": account, ":mode": mode, ":type": kind, ":before": before, ":limit": limit
-            };
-            PAGE_BY_TYPE.all(db, params)
-        }
-        (None, None) => {
-            let params = named_params! { ":account": account, ":mode": mode, ":before": before, ":limit": limit };
-            PAGE.all(db, params)
-        }
+        (Some(object), kind) => page_about(db, account, mode, object, kind, page),
+        (None, Some(kind)) => page_of_type(db, account, mode, kind, page),
+        (None, None) => page_of_all(db, account, mode, page),
     }
 }

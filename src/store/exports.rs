@@ -1,6 +1,6 @@
-//! Rows for exports, page by page in the order of insertion.
+//! Rows of exports, page by page in the order of insertion.
 //!
-//! What always holds: a page is a short read of its own, so an export of any length holds back no checkpoint.
+//! Invariant: each page is a short read of its own, so a long export delays no checkpoint.
 
 use super::row::Columns;
 use super::statement::{Query, made, text};
@@ -12,20 +12,20 @@ use crate::domain::transfer::TransferKind;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, named_params};
 
-/// Which rows are asked for.
+/// A query for a page of an export.
 #[derive(Clone, Copy, Debug)]
-pub struct Page {
-    /// Only made at this moment or later.
+pub struct ExportQuery {
+    /// Only rows that were created at this time or later.
     pub from: Option<Time>,
-    /// Only made before this moment.
+    /// Only rows that were created before this time.
     pub to: Option<Time>,
-    /// Only behind this one.
+    /// Only rows after this `seq`.
     pub after: i64,
-    /// How many at most.
+    /// Maximum number of rows.
     pub limit: u32,
 }
 
-/// The rows of an export: `seq`, and then its columns by their names.
+/// Returns the query of an export: the `seq` and the named columns of each row.
 fn rows(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
     match export {
         ExportKind::Invoices => made!(Query, text!(file "sql/exports/invoices.sql"), read),
@@ -38,23 +38,23 @@ fn rows(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
     }
 }
 
-/// A row: where it stands, and its cells.
+/// Reads the `seq` and the cells of a row.
 fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Vec<Cell>)> {
     let mut next = Columns::of(row);
     Ok((next.take()?, next.rest()?))
 }
 
-/// The next rows: where each stands, and its cells.
+/// Returns the `seq` and the cells of the next rows.
 pub fn page(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     export: ExportKind,
-    page: &Page,
+    query: &ExportQuery,
 ) -> Result<Vec<(i64, Vec<Cell>)>, StoreError> {
     let mut params = named_params! {
-        ":account": account, ":mode": mode, ":from": page.from, ":to": page.to, ":after": page.after,
-        ":limit": page.limit,
+        ":account": account, ":mode": mode, ":from": query.from, ":to": query.to, ":after": query.after,
+        ":limit": query.limit,
     }
     .to_vec();
     match export {
@@ -67,7 +67,7 @@ pub fn page(
 }
 
 impl FromSql for Cell {
-    /// One cell as it is stored.
+    /// Reads a cell as it is stored.
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Cell> {
         match value {
             ValueRef::Null => Ok(Cell::Nothing),

@@ -1,4 +1,4 @@
-//! The table `file`: its one row has the file's kind, and the settings of the whole service.
+//! The table `file`: one row with the kind of the file and the settings of the service.
 
 use super::statement::{commands, rows, text, values};
 use super::states::ValueKind;
@@ -7,17 +7,17 @@ use crate::domain::render::sandbox::CountsView;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// The row.
+/// The row of the table.
 pub struct FileRow {
-    /// What made the file.
+    /// Kind of server that made the file.
     pub kind: Kind,
-    /// The secret behind checkout tokens.
+    /// Secret from which checkout tokens are derived.
     pub checkout_secret: Vec<u8>,
-    /// Are live invoices and payouts paused?
+    /// Whether live invoices and payouts are paused.
     pub maintenance: bool,
-    /// The sandbox's clock: milliseconds ahead of real time.
+    /// Milliseconds by which the sandbox's clock is ahead of real time.
     pub clock_offset_ms: i64,
-    /// Where the sandbox's clock stands still, if it does.
+    /// Time at which the sandbox's clock is frozen.
     pub clock_frozen_at: Option<Time>,
 }
 
@@ -26,7 +26,7 @@ rows! {
         Ok(FileRow { kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at })
     }
 
-    /// The row, once the file has been begun.
+    /// Returns the row; `None` if the file has none yet.
     pub fn load(db) -> Option<FileRow> = select "from file where id = 1";
 }
 
@@ -43,60 +43,64 @@ rows! {
         Ok(CountsView { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
     }
 
-    /// Counts rows.
+    /// Returns the number of rows of each kind.
     pub fn counts(db) -> Option<CountsView> = select "";
 }
 
 values! {
-    /// How often a server went on from an older copy.
     RESTORED(restored: i64) = "select restored from file";
 
-    /// The latest moment that the file has seen, and how often a person has accepted the wall clock.
+    /// Returns the latest time that the file has seen, and the number of times that a person has accepted the wall
+    /// clock.
     pub fn clock(db) -> Option<(last_tick_at: Time, clock_accepted: i64)> =
         "select last_tick_at, clock_accepted from file where id = 1";
 
-    /// The hash of that link, and its end.
+    /// Returns the hash and the expiry of the link that creates the first operator.
     pub fn setup(db) -> Option<(setup_hash: [u8; 32], setup_expires_at: Time)> =
         "select setup_hash, setup_expires_at from file where setup_hash is not null";
 
     SNAPSHOT_AT(snapshot_at: Option<Time>) = "select snapshot_at from file";
 }
 
-/// The sandbox's way back to nothing, in several statements.
+/// Script that empties a sandbox.
 pub(super) const RESET: &str = text!(file "sql/file/reset.sql");
 
 commands! {
     INSERT = "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)";
 
-    /// Keeps the sandbox's clock.
+    /// Saves the sandbox's clock.
     pub fn set_clock(tx, offset_ms: i64, frozen_at: Option<Time>) =
         "update file set clock_offset_ms = :offset_ms, clock_frozen_at = :frozen_at where id = 1";
 
     SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
 
-    /// Keeps the latest moment at which a status was judged by time.
+    /// Saves the latest time at which statuses were updated by time.
     pub fn tick(tx, now: Time) = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
 
-    /// Keeps what the server's clock shows, also where that is earlier than before if it was `set_back`, and how far the
-    /// wall clock is ahead of it while it is not believed.
+    /// Saves the time of the server's clock; an earlier time than before only if the clock was `set_back`. `ahead_ms`
+    /// is how far the wall clock is ahead of it, in milliseconds, while the wall clock is not accepted.
     pub fn keep_clock(tx, now: Time, set_back: bool, ahead_ms: Option<i64>) =
         "update file set last_tick_at = iif(:set_back, :now, max(last_tick_at, :now)), \
             clock_ahead_ms = :ahead_ms where id = 1";
 
-    /// A person says that the wall clock is right.
-    /// What was seen later than this was seen by a clock that was wrong.
+    /// Accepts the wall clock as right: a later time that the file has seen was read from a wrong clock.
     pub fn accept_clock(tx, wall: Time) =
         "update file set clock_accepted = clock_accepted + 1, clock_ahead_ms = null, \
             last_tick_at = min(last_tick_at, :wall) where id = 1";
 
-    SET_SETUP = "update file set setup_hash = :hash, setup_expires_at = :expires_at";
+    /// Saves the hash and the expiry of the link that creates the first operator; `None` deletes them.
+    pub fn set_setup(tx, link: Option<(&[u8; 32], Time)>) =
+        "update file set setup_hash = :hash, setup_expires_at = :expires_at"
+        with { hash: link.map(|(hash, _)| hash), expires_at: link.map(|(_, end)| end) };
 }
 
-/// Begins a file.
+/// Inserts the row of a new file.
 pub fn insert(tx: &Tx<'_>, kind: Kind, checkout_secret: &[u8]) -> Result<(), StoreError> {
-    let params = named_params! { ":kind": kind, ":checkout_secret": checkout_secret };
     tx.changes_value(ValueKind::Maintenance, 1);
-    INSERT.run(tx, params)
+    INSERT.run(
+        tx,
+        named_params! { ":kind": kind, ":checkout_secret": checkout_secret },
+    )
 }
 
 /// Pauses or resumes live invoices and payouts.
@@ -105,27 +109,18 @@ pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError>
     SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
 }
 
-/// Keeps the hash of the link by which the first operator is made, and its end; nothing forgets it.
-pub fn set_setup(tx: &Tx<'_>, link: Option<(&[u8; 32], Time)>) -> Result<(), StoreError> {
-    let (hash, expires_at) = (link.map(|(hash, _)| hash), link.map(|(_, end)| end));
-    SET_SETUP.run(
-        tx,
-        named_params! { ":hash": hash, ":expires_at": expires_at },
-    )
-}
-
-/// What the clock showed when this was kept as a snapshot.
+/// Returns the clock's time at which this copy was taken as a snapshot.
 pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
     let found = SNAPSHOT_AT.first(db, &[])?;
     Ok(found.flatten())
 }
 
-/// How often a server went on from an older copy.
+/// Returns the number of restores of an older copy that a server continued from.
 pub fn restored(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }
 
-/// Removes everything but the file's own row.
+/// Deletes everything but the row of this table.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.everything = true);
     tx.changes_value(ValueKind::Maintenance, 1);

@@ -1,33 +1,30 @@
-//! Whether writes are taken in, and why not.
+//! The state that refuses writes, and its reason.
 //!
-//! What lives here: the one state, which the writer sets and everybody reads. What does not: what a caller is told
-//! of it. What always holds: a reason that only a restart ends stays until the restart, whatever else fails or
-//! succeeds.
+//! Invariant: a reason that only a restart ends stays until the restart.
 
 use super::StoreError;
 use rusqlite::ErrorCode;
 use std::sync::{Mutex, PoisonError};
 
-/// `SQLITE_IOERR_SHMSIZE`: the index beside the log could not grow. Nothing of the data is in it.
+/// `SQLITE_IOERR_SHMSIZE`: the `-shm` file could not grow. It contains no data.
 const SHM_SIZE: i32 = 4874;
 
-/// Why no write is taken in; reads go on.
+/// The reason why writes are refused. Reads continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
-    /// The disk is full. It ends when there is room again.
+    /// The disk is full. Ends when there is room again.
     DiskFull,
-    /// Another program holds the database locked. It ends when that lets go.
+    /// Another program has locked the database. Ends with its lock.
     Locked,
-    /// The disk failed, so the system may have dropped what it was given, and say at the next attempt that all is
-    /// well. Only a restart ends it, which reads what is really there.
+    /// The disk failed. The system may have dropped data, and may report success at the next attempt. Ends with a
+    /// restart, which reads the data that is really there.
     DiskFailed,
-    /// The file, or what SQLite keeps beside it, is not where it was: what is written would be lost. Only a restart
-    /// ends it.
+    /// The file or its log is out of its place, so writes would be lost. Ends with a restart.
     FileMoved,
 }
 
 impl Refusing {
-    /// Does only a restart end it?
+    /// Returns `true` if only a restart ends the reason.
     fn is_final(self) -> bool {
         match self {
             Refusing::DiskFull | Refusing::Locked => false,
@@ -35,7 +32,7 @@ impl Refusing {
         }
     }
 
-    /// What this error of the database says of the disk.
+    /// Returns the reason that an error of SQLite gives.
     pub(super) fn of(error: &rusqlite::Error) -> Option<Refusing> {
         let failure = error.sqlite_error()?;
         match failure.code {
@@ -67,40 +64,40 @@ impl std::fmt::Display for Refusing {
     }
 }
 
-/// Are writes taken in?
+/// The reason why writes are refused, if they are.
 #[derive(Default)]
 pub(super) struct Health {
     refusing: Mutex<Option<Refusing>>,
 }
 
 impl Health {
-    /// Why not, where they are not.
+    /// Returns the reason; `None` if writes are accepted.
     pub(super) fn refusing(&self) -> Option<Refusing> {
         *self.refusing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes are taken in.
+    /// Checks that writes are accepted.
     ///
     /// # Errors
-    /// [`StoreError::Refusing`] where they are not.
+    /// [`StoreError::Refusing`] if they are not.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         self.refusing()
             .map_or(Ok(()), |why| Err(StoreError::Refusing(why)))
     }
 
-    /// Does only a restart bring writes back?
+    /// Returns `true` if writes are refused until a restart.
     pub(super) fn needs_restart(&self) -> bool {
         self.refusing().is_some_and(Refusing::is_final)
     }
 
-    /// Takes in what an error of the writer's connection says of the disk.
-    pub(super) fn hear(&self, error: &rusqlite::Error) {
+    /// Refuses writes if an error of the writer's connection gives a reason.
+    pub(super) fn observe(&self, error: &rusqlite::Error) {
         if let Some(why) = Refusing::of(error) {
             self.refuse(why, &error.to_string());
         }
     }
 
-    /// No write is taken in from now on; said once, with its cause.
+    /// Refuses writes from now on, and logs the first reason with its cause.
     pub(super) fn refuse(&self, why: Refusing, cause: &str) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
@@ -110,12 +107,12 @@ impl Health {
         }
     }
 
-    /// The file is not where it was: whoever finds it first refuses for all.
+    /// Refuses writes, as the file is out of its place. The first thread that finds this refuses for all.
     pub(super) fn refuse_moved(&self) {
         self.refuse(Refusing::FileMoved, "its name is no longer its own");
     }
 
-    /// A write was made: there is room again.
+    /// Accepts writes again, unless a restart is needed.
     pub(super) fn recovered(&self) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         if refusing.is_some_and(|why| !why.is_final()) {
@@ -130,7 +127,7 @@ mod tests {
     use super::{Health, Refusing};
 
     #[test]
-    fn what_only_a_restart_ends_stays() {
+    fn final_reason_stays_until_a_restart() {
         let health = Health::default();
         assert!(health.check().is_ok());
         health.refuse(Refusing::DiskFull, "a test");

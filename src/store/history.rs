@@ -13,7 +13,7 @@ use rusqlite::{Connection, named_params};
 
 /// A row of a chained log.
 pub struct ChainedRow {
-    /// Its link; `None` for a row of before the chain.
+    /// HashLink of the row; `None` for a row from before the chain.
     pub link: Option<HashLink>,
     /// Order of insertion.
     pub seq: i64,
@@ -32,7 +32,7 @@ commands! {
     BEGIN = "insert into history_starts (log, last_seq, link) values (:log, :last_seq, :link)";
 }
 
-/// A row of a log, by the fields that are hashed after its `seq`.
+/// Returns a row of a log; `fields` are hashed after its `seq`.
 fn chained(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
@@ -67,7 +67,7 @@ rows! {
     AUDIT_LOG = select "from audit_log order by seq";
 }
 
-/// Inserts a row behind the last one of its log; its `seq`. `fields` are named and ordered as they are read here.
+/// Appends a row to its log and returns its `seq`. `fields` have the names and the order in which they are read here.
 pub(super) fn append(
     conn: &Connection,
     log: ChainedLog,
@@ -99,7 +99,7 @@ pub(super) fn append(
     }
 }
 
-/// The end of a log.
+/// Returns the head of a log.
 fn head_on(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     let last = match log {
         ChainedLog::Ledger => LAST_OF_LEDGER.first_on(conn, &[])?,
@@ -116,12 +116,12 @@ fn head_on(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     Ok(LogHead { log, seq, link })
 }
 
-/// The end of every log; none of a file of before the chain.
+/// Returns the head of every log; none for a file without hash chain.
 pub fn heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
-    db.told(heads_on)
+    db.checked(heads_on)
 }
 
-/// [`heads`], by a connection that no server uses.
+/// Returns [`heads`] on a connection that no server uses.
 pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
     if IS_CHAINED.first_on(conn, &[])? != Some(true) {
         return Ok(Vec::new());
@@ -132,12 +132,12 @@ pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
         .collect()
 }
 
-/// The last row of before the chain, and the first link, which is over all those rows.
+/// Returns the `seq` of the last row before the chain, and the first link, which covers all those rows.
 pub fn start(db: &Reader<'_>, log: ChainedLog) -> Result<Option<(i64, HashLink)>, StoreError> {
     START.first(db, named_params! { ":log": log })
 }
 
-/// Reads every row of a log, in order.
+/// Passes every row of a log to `each`, in order.
 pub fn each(
     db: &Reader<'_>,
     log: ChainedLog,
@@ -149,16 +149,11 @@ pub fn each(
     }
 }
 
-/// Begins the chain of a file that has rows already.
+/// Starts the chains of a file that has rows.
 pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     for &log in ChainedLog::ALL {
         let (mut start, mut last) = (ChainStart::new(log), 0);
-        let reader = Reader {
-            conn,
-            health: None,
-            memo: None,
-        };
-        each(&reader, log, |row| {
+        each(&Reader::of(conn), log, |row| {
             start.add(&row.form);
             last = row.seq;
         })?;
@@ -171,7 +166,7 @@ pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A value as it is hashed.
+/// Returns a value as it is hashed.
 fn field(value: ValueRef<'_>) -> rusqlite::Result<HashedValue<'_>> {
     match value {
         ValueRef::Null => Ok(HashedValue::Nothing),

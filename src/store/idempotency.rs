@@ -1,4 +1,4 @@
-//! The table `idempotency`: answers kept for a replay.
+//! The table `idempotency`: responses that are kept for idempotent retries.
 
 use super::statement::{commands, rows};
 use crate::domain::asset::Mode;
@@ -6,45 +6,45 @@ use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
 text_enum! {
-    /// What a POST that creates did.
-    pub enum Outcome {
-        /// It made what it was asked for.
+    /// Result of a POST that creates an object.
+    pub enum CreateOutcome {
+        /// The object was created.
         Created = "created",
-        /// It found that already made.
+        /// The object existed.
         Existing = "existing",
     }
 }
 
-/// Which answer: of whom, to what, under which key.
+/// The key of a kept response.
 #[derive(Clone, Debug)]
-pub struct Slot {
-    /// Whose.
+pub struct IdempotencySlot {
+    /// Account, by its `seq`.
     pub account: i64,
     /// Live or test.
     pub mode: Mode,
-    /// The operation's name.
+    /// Name of the operation.
     pub route: &'static str,
-    /// The Idempotency-Key.
+    /// Value of the Idempotency-Key header.
     pub client_key: String,
 }
 
-/// A kept answer.
-pub struct Kept {
-    /// The request's body.
+/// A kept response.
+pub struct KeptResponse {
+    /// Body of the request.
     pub request: String,
-    /// Whether the answer was of something new.
-    pub outcome: Outcome,
-    /// The answer's body.
+    /// Whether the object was created.
+    pub outcome: CreateOutcome,
+    /// Body of the response.
     pub answer: String,
 }
 
 rows! {
-    fn read(request, outcome, answer) -> Kept {
-        Ok(Kept { request, outcome, answer })
+    fn read(request, outcome, answer) -> KeptResponse {
+        Ok(KeptResponse { request, outcome, answer })
     }
 
-    /// The answer kept after a moment, if there is one.
-    pub fn get(db, slot: &Slot, after: Time) -> Option<Kept> =
+    /// Returns the response that was kept after a time.
+    pub fn get(db, slot: &IdempotencySlot, after: Time) -> Option<KeptResponse> =
         select "from idempotency \
             where account = :account and mode = :mode and route = :route and client_key = :client_key \
             and created_at > :after"
@@ -52,17 +52,17 @@ rows! {
 }
 
 commands! {
-    /// Keeps an answer; one that is too old gives way.
-    pub fn put(tx, slot: &Slot, kept: &Kept, now: Time) =
+    /// Saves a response, in place of one that is too old.
+    pub fn put(tx, slot: &IdempotencySlot, kept: &KeptResponse, now: Time) =
         file "sql/idempotency/put.sql"
         with {
             account: slot.account, mode: slot.mode, route: slot.route, client_key: slot.client_key,
             request: kept.request, outcome: kept.outcome, answer: kept.answer, created_at: now,
         };
 
-    /// Removes answers from before a moment, at most `limit`; how many.
+    /// Deletes at most `limit` responses from before a time, and returns their number.
     pub fn prune(tx, before: Time, limit: u32) -> usize =
         "delete from idempotency \
-            where rowid in (select rowid from idempotency where created_at <= :before order by created_at limit \
-            :limit)";
+            where rowid in (select rowid from idempotency where created_at <= :before \
+            order by created_at limit :limit)";
 }

@@ -1,7 +1,7 @@
-//! What a file is: Coffer's or another program's, its version, the kind of server that made it, and whether its
-//! tables are those that the migrations make.
+//! The identity of a file: whether it is Coffer's, its version, its kind, and whether its schema is that of the
+//! migrations.
 //!
-//! What always holds: finding this out writes nothing.
+//! Invariant: identifying a file writes nothing.
 
 use super::audit::Finding;
 use super::statement::values;
@@ -10,7 +10,7 @@ use rusqlite::{Connection, named_params};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the header of every file says since version 3: the letters "Coff".
+/// Application id in the header of every file since version 3: the letters "Coff".
 const APPLICATION_ID: i64 = 0x436f_6666;
 
 values! {
@@ -24,21 +24,21 @@ values! {
         from sqlite_schema";
 }
 
-/// What a file says of itself.
+/// The identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
-    /// Nothing was ever put into it.
+    /// An empty database.
     Empty,
     /// A database of another program.
     Foreign,
-    /// One of ours: its version, and what made it, unless it has not been begun.
+    /// A file of Coffer: its version, and its kind if it has the row of `file`.
     Ours(usize, Option<Kind>),
 }
 
-/// Looks what a file is.
+/// Returns the identity of a file.
 ///
 /// # Errors
-/// SQLite's where it cannot be read, or is no database.
+/// The error of SQLite if the file cannot be read, or is no database.
 pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
     let application = conn.pragma_query_value(None, "application_id", |row| {
         row.get::<_, i64>("application_id")
@@ -52,7 +52,7 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
         0 if version == 0 && COUNT_OBJECTS.first_on(conn, &[])? == Some(0) => {
             return Ok(Identity::Empty);
         }
-        // Files of the first versions have no name of ours in the header, but this table.
+        // Files of the first versions have no application id, but this table.
         0 => COUNT_COLUMNS.first_on(conn, &[])? == Some(2),
         _ => false,
     };
@@ -62,10 +62,10 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
     Ok(Identity::Ours(version, KIND.first_on(conn, &[])?))
 }
 
-/// The version and the kind of a file of ours that this program can read.
+/// Returns the version and the kind of a file of Coffer that this program can read.
 ///
 /// # Errors
-/// [`StoreError`] with a text for a person where it is none.
+/// [`StoreError`] with a message for a person if it cannot.
 pub(super) fn require_ours(
     identity: Identity,
     path: &Path,
@@ -78,12 +78,15 @@ pub(super) fn require_ours(
     }
 }
 
-/// An object of a schema: its type and name; its table, its statement, and whether it has pages of its own.
+/// Objects of a schema, by type and name: table, statement, and whether the object has pages of its own.
 type Objects = BTreeMap<(String, String), (String, String, bool)>;
 
-/// What is in a file's schema that the migrations up to its version did not put there, and the other way round: a
-/// trigger or view would run with every write or read, and a changed table would hold what it must not.
-pub(super) fn strangers(conn: &Connection, version: usize) -> Result<Vec<Finding>, StoreError> {
+/// Returns the differences between a file's schema and that of the migrations up to its version. A foreign trigger or
+/// view would run with every write or read, and a changed table could hold invalid rows.
+pub(super) fn schema_differences(
+    conn: &Connection,
+    version: usize,
+) -> Result<Vec<Finding>, StoreError> {
     let fresh = Connection::open_in_memory()?;
     migrate::replay(&fresh, version)?;
     let (mut right, found) = (objects(&fresh)?, objects(conn)?);
@@ -100,7 +103,7 @@ pub(super) fn strangers(conn: &Connection, version: usize) -> Result<Vec<Finding
         match right.remove(&key) {
             Some(same) if same == object => {}
             Some(_) => find(&key, "not as coffer made it", "as in a new file"),
-            None if is_anothers_bookkeeping(conn, &key, &object)? => {}
+            None if is_bookkeeping_of_others(conn, &key, &object)? => {}
             None => find(&key, "there", "removed: it is not one of coffer's"),
         }
     }
@@ -110,8 +113,8 @@ pub(super) fn strangers(conn: &Connection, version: usize) -> Result<Vec<Finding
     Ok(findings)
 }
 
-/// Is it a table, or an index of a table, that SQLite or Litestream keeps for itself, and that nothing of ours hangs on?
-fn is_anothers_bookkeeping(
+/// Returns `true` for a table or index of SQLite or Litestream that has no references to our tables.
+fn is_bookkeeping_of_others(
     conn: &Connection,
     (kind, _): &(String, String),
     (table, _, has_pages): &(String, String, bool),

@@ -3,11 +3,11 @@
 mod due;
 
 #[cfg(test)]
-pub(in crate::store) use due::expiry;
+pub(in crate::store) use due::EXPIRY;
 pub use due::{due, is_any_waiting, next_due};
 
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx};
+use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::invoice::search::matches_text;
@@ -41,12 +41,12 @@ rows! {
         })
     }
 
-    /// The invoice with this id, whoever's it is: for those who act for no caller.
+    /// Returns the invoice with this id, of any account.
     pub fn by_id(db, id: &str) -> Option<Invoice> = select "from invoices where id = :id";
 
     BY_SEQ = select "from invoices where seq = :seq";
 
-    /// The invoice with this reference of the merchant's.
+    /// Returns the invoice with this orderId of the merchant.
     pub fn by_order(db, account: i64, mode: Mode, order_id: &str) -> Option<Invoice> =
         select "from invoices where account = :account and mode = :mode and order_id = :order_id";
 
@@ -58,159 +58,137 @@ rows! {
 }
 
 values! {
-    LIST(id: String) = "select id from invoices \
-        where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
-    LIST_BY_STATUS(id: String) = "select id from invoices \
-        where account = :account and mode = :mode and status = :status and seq < :before \
-        order by seq desc limit :limit";
-    /// How far down one search looks.
-    FLOOR(seq: i64, id: String) = file "sql/invoices/floor.sql";
-    /// The same of one status.
-    FLOOR_BY_STATUS(seq: i64, id: String) = file "sql/invoices/floor_by_status.sql";
+    fn page_of_all(db, account: i64, mode: Mode, page: PageBounds) -> Vec<(id: String)> =
+        "select id from invoices \
+            where account = :account and mode = :mode and seq < :before order by seq desc limit :limit"
+        with { account, mode, before: page.before, limit: page.limit };
+
+    fn page_of_status(db, account: i64, mode: Mode, status: InvoiceStatus, page: PageBounds) -> Vec<(id: String)> =
+        "select id from invoices \
+            where account = :account and mode = :mode and status = :status and seq < :before \
+            order by seq desc limit :limit"
+        with { account, mode, status, before: page.before, limit: page.limit };
+
+    fn floor_of_all(db, account: i64, mode: Mode, before: i64, count: u32, bytes: u32)
+        -> Option<(seq: i64, id: String)> =
+        file "sql/invoices/floor.sql";
+
+    fn floor_of_status(db, account: i64, mode: Mode, status: InvoiceStatus, before: i64, count: u32, bytes: u32)
+        -> Option<(seq: i64, id: String)> =
+        file "sql/invoices/floor_by_status.sql";
 }
 
 commands! {
     INSERT = file "sql/invoices/insert.sql";
-    UPDATE = file "sql/invoices/update.sql";
+
+    fn update_row(tx, invoice: &Invoice, coin: Option<&InvoiceCoin>) =
+        file "sql/invoices/update.sql"
+        with {
+            seq: invoice.seq, status: invoice.status, asset: coin.map(|coin| coin.asset.id),
+            rate: coin.map(|coin| coin.rate), amount_expected: coin.map(|coin| coin.amount_expected),
+            amount_received: invoice.amount_received, deposit_address: coin.map(|coin| &coin.address),
+            picked_quote: invoice.picked_quote, refunded: invoice.refunded, confirmed_at: invoice.confirmed_at,
+            cancelled_at: invoice.cancelled_at, waits_for: invoice.waits_for,
+        };
 }
 
-/// JSON text in a column.
+/// Reads JSON text in a column.
 fn json(text: String) -> rusqlite::Result<Box<RawValue>> {
     Ok(RawValue::from_string(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
-/// Adds an invoice that nothing has been paid of; its `seq`, or nothing where its orderId has one already.
+/// Inserts an invoice without payments and returns its `seq`; `None` if its orderId is taken.
 pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError> {
     tx.note(|changes| changes.deadlines = true);
     let coin = invoice.coin.as_ref();
     let params = named_params! {
-        ":id": invoice.id,
-        ":account": invoice.account,
-        ":mode": invoice.mode,
-        ":order_id": invoice.order_id,
-        ":status": invoice.status,
-        ":amount": invoice.amount,
-        ":currency": invoice.currency,
-        ":description": invoice.description,
-        ":asset": coin.map(|coin| coin.asset.id),
-        ":rate": coin.map(|coin| coin.rate),
-        ":amount_expected": coin.map(|coin| coin.amount_expected),
-        ":deposit_address": coin.map(|coin| &coin.address),
-        ":picked_quote": invoice.picked_quote,
-        ":redirect_url": invoice.redirect_url,
-        ":cancel_url": invoice.cancel_url,
-        ":webhook_url": invoice.webhook_url,
-        ":metadata": invoice.metadata.get(),
-        ":customer_email": invoice.customer_email,
-        ":payment_link_id": invoice.payment_link_id,
-        ":under_bps": invoice.under,
-        ":over_bps": invoice.over,
-        ":created_at": invoice.created_at,
-        ":expires_at": invoice.expires_at,
-        ":waits_for": invoice.waits_for,
+        ":id": invoice.id, ":account": invoice.account, ":mode": invoice.mode, ":order_id": invoice.order_id,
+        ":status": invoice.status, ":amount": invoice.amount, ":currency": invoice.currency,
+        ":description": invoice.description, ":asset": coin.map(|coin| coin.asset.id),
+        ":rate": coin.map(|coin| coin.rate), ":amount_expected": coin.map(|coin| coin.amount_expected),
+        ":deposit_address": coin.map(|coin| &coin.address), ":picked_quote": invoice.picked_quote,
+        ":redirect_url": invoice.redirect_url, ":cancel_url": invoice.cancel_url, ":webhook_url": invoice.webhook_url,
+        ":metadata": invoice.metadata.get(), ":customer_email": invoice.customer_email,
+        ":payment_link_id": invoice.payment_link_id, ":under_bps": invoice.under, ":over_bps": invoice.over,
+        ":created_at": invoice.created_at, ":expires_at": invoice.expires_at, ":waits_for": invoice.waits_for,
     };
     INSERT.insert_unless_there(tx, params)
 }
 
-/// Saves what can change of an invoice.
+/// Saves the fields of an invoice that can change.
 pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
     tx.note(|changes| {
         changes.invoices.push(invoice.id.clone());
-        // A payment that vanished may have opened it again.
+        // A dropped payment may have reopened the invoice.
         changes.deadlines |= invoice.status.is_open();
     });
-    let coin = invoice.coin.as_ref();
-    let params = named_params! {
-        ":seq": invoice.seq,
-        ":status": invoice.status,
-        ":asset": coin.map(|coin| coin.asset.id),
-        ":rate": coin.map(|coin| coin.rate),
-        ":amount_expected": coin.map(|coin| coin.amount_expected),
-        ":amount_received": invoice.amount_received,
-        ":deposit_address": coin.map(|coin| &coin.address),
-        ":picked_quote": invoice.picked_quote,
-        ":refunded": invoice.refunded,
-        ":confirmed_at": invoice.confirmed_at,
-        ":cancelled_at": invoice.cancelled_at,
-        ":waits_for": invoice.waits_for,
-    };
-    UPDATE.run(tx, params)
+    update_row(tx, invoice, invoice.coin.as_ref())
 }
 
-/// The invoice that another row refers to.
+/// Returns the invoice that another row refers to.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Invoice, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("invoice {seq} is missing")))
 }
 
-/// The ids of the newest invoices older than the one with this `seq`, of one status where one is given.
+/// Returns the ids of a page of invoices, newest first; only those of one status if `status` is given.
 pub fn list(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     status: Option<InvoiceStatus>,
-    (before, limit): (i64, u32),
+    page: PageBounds,
 ) -> Result<Vec<String>, StoreError> {
     match status {
-        None => {
-            let params = named_params! {
-                ":account": account, ":mode": mode, ":before": before, ":limit": limit
-            };
-            LIST.all(db, params)
-        }
-        Some(status) => {
-            let params = named_params! {
-                ":account": account, ":mode": mode, ":status": status, ":before": before, ":limit": limit
-            };
-            LIST_BY_STATUS.all(db, params)
-        }
+        None => page_of_all(db, account, mode, page),
+        Some(status) => page_of_status(db, account, mode, status, page),
     }
 }
 
-/// Which invoices an operator looks for.
-pub struct Search<'a> {
-    /// Only of this status.
+/// A search of an operator for invoices of an account.
+pub struct InvoiceSearch<'a> {
+    /// Only invoices of this status.
     pub status: Option<InvoiceStatus>,
-    /// Only in this currency.
+    /// Only invoices in this currency.
     pub currency: Option<Currency>,
-    /// Only made at this moment or later.
+    /// Only invoices that were created at this time or later.
     pub from: Option<Time>,
-    /// Only made before this moment.
+    /// Only invoices that were created before this time.
     pub to: Option<Time>,
-    /// Only with this text.
+    /// Only invoices with this text.
     pub text: Option<&'a str>,
-    /// Only older than the one with this `seq`.
-    pub before: i64,
-    /// How many at most.
-    pub limit: u32,
+    /// Bounds of the page.
+    pub page: PageBounds,
 }
 
-/// The newest invoices that fit and are not older than `floor`, with the text in id, orderId,
-/// description, email or a value of the metadata; or a key of the metadata and its value, as `key=value`.
-/// Reads every invoice that is newer than the last one found.
+/// Returns the newest invoices that a search finds and that are not older than `floor`, by `seq`.
+///
+/// The text is found in the id, orderId, description, email, or a value of the metadata. `key=value` finds a key of the
+/// metadata and its value. Reads every invoice that is newer than the last one found.
 pub fn search(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
-    search: &Search<'_>,
+    search: &InvoiceSearch<'_>,
     floor: i64,
 ) -> Result<Vec<Invoice>, StoreError> {
-    // A pattern ends at a NUL: it would fit everything.
+    // A pattern ends at a NUL, and would match everything.
     if search.text.is_some_and(|text| text.contains('\0')) {
         return Ok(Vec::new());
     }
     let like = search.text.map(contains);
-    // As they stand in the JSON, if they do: only then it is read.
+    // Metadata is parsed only if its JSON contains the text.
     let in_json = search.text.map(|text| contains(&within_json(text)));
-    // Both may have a `=` in them: a key begins with what stands before the first one, a value ends with what follows the
-    // last one.
+    // Keys and values may contain a `=`. A key begins with the text before the first one, a value ends with the text
+    // after the last one.
     let key = search.text.and_then(|text| text.split_once('='));
     let key = key.map(|(start, _)| format!("\"{}", within_json(start)));
     let value = search.text.and_then(|text| text.rsplit_once('='));
     let value = value.map(|(_, end)| contains(&within_json(end)));
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
-        ":like": like, ":in_json": in_json, ":key": key, ":value": value, ":before": search.before, ":floor": floor,
+        ":like": like, ":in_json": in_json, ":key": key, ":value": value, ":before": search.page.before,
+        ":floor": floor,
     }
     .to_vec();
     let query = match &search.status {
@@ -220,7 +198,7 @@ pub fn search(
             SEARCH_BY_STATUS
         }
     };
-    let limit = usize::try_from(search.limit).unwrap_or(usize::MAX);
+    let limit = usize::try_from(search.page.limit).unwrap_or(usize::MAX);
     query.first_that(db, params.as_slice(), limit, |invoice| {
         search.text.map_or(Ok(true), |text| {
             let found = matches_text(text, invoice);
@@ -229,13 +207,13 @@ pub fn search(
     })
 }
 
-/// The newest invoices that fit and that a text names as a whole: their id, an address of theirs, a txid paid to them.
+/// Returns the newest invoices that a search finds and whose id, address or paying txid is the text.
 pub fn named(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     text: &str,
-    search: &Search<'_>,
+    search: &InvoiceSearch<'_>,
 ) -> Result<Vec<Invoice>, StoreError> {
     let canonical = |chain: Chain| {
         address::parse_on(chain, &Network::BOTH, text)
@@ -250,43 +228,35 @@ pub fn named(
     let params = named_params! {
         ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
         ":from": search.from, ":to": search.to, ":text": text, ":addresses": addresses, ":txids": txids,
-        ":before": search.before, ":limit": search.limit,
+        ":before": search.page.before, ":limit": search.page.limit,
     };
     NAMED.all(db, params)
 }
 
-/// How much one search looks through.
-pub struct Floor {
-    /// Invoices.
+/// The part of the invoices that one search reads.
+pub struct SearchScope {
+    /// Maximum number of invoices.
     pub count: u32,
-    /// Bytes of their metadata.
+    /// Maximum size of their metadata, in bytes.
     pub bytes: u32,
 }
 
-/// The last of the invoices that a search from `before` on would look at: its `seq` and id; nothing where there are not
-/// as many.
+/// Returns the `seq` and the id of the last invoice that a search reads; `None` if there are fewer invoices.
 pub fn floor(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
-    search: &Search<'_>,
-    Floor { count, bytes }: Floor,
+    search: &InvoiceSearch<'_>,
+    SearchScope { count, bytes }: SearchScope,
 ) -> Result<Option<(i64, String)>, StoreError> {
-    let mut params = named_params! {
-        ":account": account, ":mode": mode, ":before": search.before, ":count": count, ":bytes": bytes,
+    let before = search.page.before;
+    match search.status {
+        None => floor_of_all(db, account, mode, before, count, bytes),
+        Some(status) => floor_of_status(db, account, mode, status, before, count, bytes),
     }
-    .to_vec();
-    let query = match &search.status {
-        None => FLOOR,
-        Some(status) => {
-            params.push((":status", status));
-            FLOOR_BY_STATUS
-        }
-    };
-    query.first(db, params.as_slice())
 }
 
-/// A text as it stands between the quotes of JSON.
+/// Returns a text as JSON, without the quotes around it.
 fn within_json(text: &str) -> String {
     let json = Value::from(text).to_string();
     let inside = json
@@ -295,7 +265,7 @@ fn within_json(text: &str) -> String {
     inside.unwrap_or_default().to_owned()
 }
 
-/// A pattern that fits whatever has this text in it.
+/// Returns a pattern that matches every text with this text in it.
 fn contains(text: &str) -> String {
     let literal = text
         .replace('\\', "\\\\")
@@ -304,7 +274,7 @@ fn contains(text: &str) -> String {
     format!("%{literal}%")
 }
 
-/// Names, each with its value, as one parameter.
+/// Returns names and their values as one JSON object.
 fn json_object<'a, T: Serialize>(
     entries: impl Iterator<Item = (&'a str, T)>,
 ) -> Result<String, StoreError> {

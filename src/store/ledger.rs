@@ -1,8 +1,8 @@
-//! The table `ledger`, and with every entry the running row of `balances`.
+//! The table `ledger`: bookings. Each entry also changes the running sums of `balances`.
 
 use super::history::append;
 use super::statement::{commands, rows, values};
-use super::{Reader, StoreError, Tx, balances};
+use super::{PageBounds, Reader, StoreError, Tx, balances};
 use crate::domain::asset::Mode;
 use crate::domain::history::ChainedLog;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, Posting, RefType};
@@ -10,43 +10,43 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// Where a posting goes.
+/// The account and the source of a posting.
 pub struct Booking<'a> {
-    /// Whose ledger.
+    /// Account, by its `seq`.
     pub account: i64,
     /// Live or test.
     pub mode: Mode,
-    /// EUR or USD.
+    /// Currency of the account's balance.
     pub currency: Currency,
-    /// What it refers to.
+    /// Type of the object that the entry refers to.
     pub ref_type: RefType,
-    /// Which one.
+    /// Id of that object.
     pub ref_id: &'a str,
-    /// The row that is booked.
-    pub source: Source,
+    /// Row that is booked.
+    pub source: BookingSource,
 }
 
-/// The row that an entry books: each books its kinds once.
+/// The row that an entry books. Each row is booked once for each kind of entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A payment of an invoice.
+pub enum BookingSource {
+    /// A payment of an invoice, by its `seq`.
     Payment(i64),
-    /// A deposit of a customer.
+    /// A deposit of a customer, by its `seq`.
     Deposit(i64),
-    /// A payout or a refund.
+    /// A payout or a refund, by its `seq`.
     Transfer(i64),
-    /// Nothing but the operator's word.
+    /// No row: an adjustment by the operator.
     Operator,
 }
 
-impl Source {
-    /// The columns `payment`, `deposit` and `transfer`.
+impl BookingSource {
+    /// Returns the columns `payment`, `deposit` and `transfer`.
     fn columns(self) -> [Option<i64>; 3] {
         match self {
-            Source::Payment(seq) => [Some(seq), None, None],
-            Source::Deposit(seq) => [None, Some(seq), None],
-            Source::Transfer(seq) => [None, None, Some(seq)],
-            Source::Operator => [None, None, None],
+            BookingSource::Payment(seq) => [Some(seq), None, None],
+            BookingSource::Deposit(seq) => [None, Some(seq), None],
+            BookingSource::Transfer(seq) => [None, None, Some(seq)],
+            BookingSource::Operator => [None, None, None],
         }
     }
 }
@@ -55,11 +55,17 @@ rows! {
     fn read(seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at) -> LedgerEntry {
         Ok(LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at })
     }
-    PAGE = select "from ledger \
-        where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
-    PAGE_BY_CURRENCY = select "from ledger \
-        where account = :account and mode = :mode and currency = :currency and seq < :before \
-        order by seq desc limit :limit";
+
+    fn page_of_all(db, account: i64, mode: Mode, page: PageBounds) -> Vec<LedgerEntry> =
+        select "from ledger \
+            where account = :account and mode = :mode and seq < :before order by seq desc limit :limit"
+        with { account, mode, before: page.before, limit: page.limit };
+
+    fn page_of_currency(db, account: i64, mode: Mode, currency: Currency, page: PageBounds) -> Vec<LedgerEntry> =
+        select "from ledger \
+            where account = :account and mode = :mode and currency = :currency and seq < :before \
+            order by seq desc limit :limit"
+        with { account, mode, currency, before: page.before, limit: page.limit };
 }
 
 rows! {
@@ -69,16 +75,19 @@ rows! {
         Ok((payment, LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
     }
 
-    /// What the payments of an invoice booked, oldest first, each with its payment.
+    /// Returns the entries of the payments of an invoice, oldest first, each with its payment.
     pub fn of_invoice(db, invoice: i64) -> Vec<(i64, LedgerEntry)> =
         select "from ledger \
             where payment in (select seq from payments where invoice = :invoice) order by seq";
 }
 
 values! {
-    UNREVERSED(seq: i64, amount: Cents) = file "sql/ledger/unreversed.sql";
+    /// Returns the `seq` and the amount of the entries of a row that were not reversed.
+    pub fn unreversed(db, source: BookingSource) -> Vec<(seq: i64, amount: Cents)> =
+        file "sql/ledger/unreversed.sql"
+        with { payment: source.columns()[0], deposit: source.columns()[1], transfer: source.columns()[2] };
 
-    /// Where the entry with this id stands, if it is the caller's.
+    /// Returns the `seq` of the entry with this id if it is the account's.
     pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from ledger where id = :id and account = :account and mode = :mode";
 }
@@ -87,7 +96,7 @@ commands! {
     INSERT = file "sql/ledger/insert.sql";
 }
 
-/// Books one entry and moves the running balance.
+/// Books an entry and changes the running balance.
 pub fn book(
     tx: &Tx<'_>,
     id: &str,
@@ -97,24 +106,12 @@ pub fn book(
 ) -> Result<(), StoreError> {
     let [payment, deposit, transfer] = booking.source.columns();
     let params = named_params! {
-        ":id": id,
-        ":account": booking.account,
-        ":mode": booking.mode,
-        ":currency": booking.currency,
-        ":amount": posting.amount,
-        ":kind": posting.kind,
-        ":ref_type": booking.ref_type,
-        ":ref_id": booking.ref_id,
-        ":fee_bps": posting.fee_bps,
-        ":memo": posting.memo,
-        ":payment": payment,
-        ":deposit": deposit,
-        ":transfer": transfer,
-        ":reverses": posting.reverses,
-        ":sale_fee_bps": posting.sale_fee_bps,
-        ":created_at": now,
+        ":id": id, ":account": booking.account, ":mode": booking.mode, ":currency": booking.currency,
+        ":amount": posting.amount, ":kind": posting.kind, ":ref_type": booking.ref_type, ":ref_id": booking.ref_id,
+        ":fee_bps": posting.fee_bps, ":memo": posting.memo, ":payment": payment, ":deposit": deposit,
+        ":transfer": transfer, ":reverses": posting.reverses, ":sale_fee_bps": posting.sale_fee_bps, ":created_at": now,
     };
-    tx.told(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
+    tx.checked(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
     balances::move_by(
         tx,
         booking.account,
@@ -125,7 +122,7 @@ pub fn book(
     )
 }
 
-/// Books what an operator corrects, and moves the running balance.
+/// Books an adjustment by the operator and changes the running balance.
 pub fn adjust(
     tx: &Tx<'_>,
     account: i64,
@@ -133,57 +130,27 @@ pub fn adjust(
     entry: &LedgerEntry,
     now: Time,
 ) -> Result<(), StoreError> {
-    let nothing: Option<i64> = None;
+    let none: Option<i64> = None;
     let params = named_params! {
-        ":id": entry.id,
-        ":account": account,
-        ":mode": mode,
-        ":currency": entry.currency,
-        ":amount": entry.amount,
-        ":kind": LedgerKind::Adjustment,
-        ":ref_type": RefType::Admin,
-        ":ref_id": nothing,
-        ":fee_bps": nothing,
-        ":memo": entry.memo,
-        ":payment": nothing,
-        ":deposit": nothing,
-        ":transfer": nothing,
-        ":reverses": nothing,
-        ":sale_fee_bps": nothing,
-        ":created_at": now,
+        ":id": entry.id, ":account": account, ":mode": mode, ":currency": entry.currency, ":amount": entry.amount,
+        ":kind": LedgerKind::Adjustment, ":ref_type": RefType::Admin, ":ref_id": none, ":fee_bps": none,
+        ":memo": entry.memo, ":payment": none, ":deposit": none, ":transfer": none, ":reverses": none,
+        ":sale_fee_bps": none, ":created_at": now,
     };
-    tx.told(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
+    tx.checked(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
     balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 
-/// What this row booked that nothing has taken back: `seq` and amount.
-pub fn unreversed(db: &Reader<'_>, source: Source) -> Result<Vec<(i64, Cents)>, StoreError> {
-    let [payment, deposit, transfer] = source.columns();
-    UNREVERSED.all(
-        db,
-        named_params! { ":payment": payment, ":deposit": deposit, ":transfer": transfer },
-    )
-}
-
-/// Entries older than `before`, newest first.
+/// Returns a page of entries, newest first; only those of one currency if `currency` is given.
 pub fn page(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     currency: Option<Currency>,
-    before: i64,
-    limit: u32,
+    page: PageBounds,
 ) -> Result<Vec<LedgerEntry>, StoreError> {
     match currency {
-        None => {
-            let params = named_params! { ":account": account, ":mode": mode, ":before": before, ":limit": limit };
-            PAGE.all(db, params)
-        }
-        Some(currency) => {
-            let params = named_params! {
-                ":account": account, ":mode": mode, ":currency": currency, ":before": before, ":limit": limit
-            };
-            PAGE_BY_CURRENCY.all(db, params)
-        }
+        None => page_of_all(db, account, mode, page),
+        Some(currency) => page_of_currency(db, account, mode, currency, page),
     }
 }

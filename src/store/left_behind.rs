@@ -1,8 +1,7 @@
-//! What killed processes have left in the folder for temporary files, where anybody may have put anything.
+//! Files that killed processes have left in the folder for temporary files, where anybody may create files.
 //!
-//! What lives here: which of it may be looked at and removed. What does not: how it is named (`source`, `app`).
-//! What always holds: only plain files and folders are opened or removed, and only those that belong to this
-//! process's user, are old, and are in nobody's use; links and pipes are not opened.
+//! Invariant: only plain files and folders of this process's user that are old and unused are opened or removed. Links
+//! and pipes are never opened.
 
 use super::lock::Lock;
 use rustix::process::geteuid;
@@ -11,21 +10,21 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much older than ours it has to be: what is younger may be about to be locked.
+/// Minimum age difference to a file of ours. A younger file may be about to be locked.
 const AFTER: Duration = Duration::from_secs(600);
 
-/// Something in a folder: not followed, not opened.
-pub struct Found {
-    /// What it is called.
+/// An entry of a folder, neither followed nor opened.
+pub struct LeftFile {
+    /// Name.
     pub name: String,
-    /// Where it is.
+    /// Path.
     pub path: PathBuf,
-    /// What it is; of a link, the link itself.
+    /// Metadata; that of the link itself for a link.
     pub metadata: Metadata,
 }
 
-impl Found {
-    /// Is it so much older than this one of ours that whoever made it either holds it by now, or is gone?
+impl LeftFile {
+    /// Returns `true` if the file is older than the grace period before ours: its creator has locked it, or has exited.
     pub fn is_older_than(&self, ours: &Metadata) -> bool {
         let (theirs, ours) = (self.metadata.modified(), ours.modified());
         let age = theirs.ok().zip(ours.ok());
@@ -34,15 +33,15 @@ impl Found {
     }
 }
 
-/// What this process's user has in a folder under such names.
-pub fn own(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<Found> {
+/// Returns the files of this process's user in a folder whose names fit.
+pub fn own(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<LeftFile> {
     let user = geteuid().as_raw();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let found = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok();
         let name = name.filter(|name| is_named_so(name))?;
         let metadata = entry.metadata().ok()?;
-        (metadata.uid() == user).then(|| Found {
+        (metadata.uid() == user).then(|| LeftFile {
             name,
             path: entry.path(),
             metadata,
@@ -51,9 +50,9 @@ pub fn own(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<Found> {
     found.collect()
 }
 
-/// Removes the files of a database, unless a server has it. What cannot be removed stays.
+/// Removes the files of a database unless a server uses it. Errors are ignored.
 pub fn remove(database: &Path, files: &[PathBuf]) {
-    // Held until all are gone.
+    // Held until all files are removed.
     if let Ok(Some(_held)) = Lock::of_left_behind(database, files) {
         for file in files {
             let _ = std::fs::remove_file(file);

@@ -1,9 +1,9 @@
-//! Whose a file is: the lock on the database file itself, and the one on the `-lock` file beside it that older programs
-//! know; and whether a file is still where it was.
+//! Locks on the database file itself, and on the `-lock` file beside it, which older programs know; and checks that a
+//! file is in its place.
 //!
-//! What always holds: this process has at most one descriptor of its own on a database file, and closes it after SQLite's
-//! last connection to it. Closing any descriptor of a file drops every POSIX lock that the process has on that file,
-//! SQLite's too; so a database file is never opened only to look at it.
+//! Invariant: this process has at most one descriptor of its own on a database file, and closes it after SQLite's last
+//! connection. Closing any descriptor of a file drops all POSIX locks of the process on it, also those of SQLite. So a
+//! database file is never opened only to examine it.
 
 use super::StoreError;
 use super::open::{create_private, with_suffix};
@@ -17,55 +17,55 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What the name of a file's lock adds to it.
+/// Suffix of the name of a `-lock` file.
 pub(super) const LOCK: &str = "-lock";
-/// How often a lock is asked for: a process that is being started shares its parent's locks for a moment.
+/// Number of attempts to take a lock. A starting process shares its parent's locks for a moment.
 const TRIES: u32 = 25;
-/// How long between two of these.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Are `flock` and POSIX locks two things? Where they are one, a lock on the database file would keep SQLite out of it,
-/// and the one beside it has to do.
-const APART: bool = cfg!(target_os = "linux");
+/// Whether `flock` and POSIX locks are independent. If not, a lock on the database file would lock SQLite out, and
+/// only the `-lock` file is locked.
+const HAS_SEPARATE_LOCKS: bool = cfg!(target_os = "linux");
 
-/// Which file it is, whatever it is called: device and inode.
+/// Identity of a file, independent of its name: device and inode.
 type FileId = (u64, u64);
 
-/// The database files that this process has open, each once. POSIX locks are the whole process's, so this is too.
+/// The database files that this process has open. It is global because POSIX locks belong to the process.
 static OPEN: Mutex<BTreeMap<FileId, Descriptor>> = Mutex::new(BTreeMap::new());
 
-/// The one descriptor of a database file.
+/// The descriptor of a database file.
 struct Descriptor {
     file: File,
     users: usize,
-    /// Does somebody in this process hold the file for itself?
+    /// Whether a user in this process has locked the file.
     locked: bool,
 }
 
-/// A use of that descriptor.
-struct Held {
+/// A use of a [`Descriptor`].
+struct DescriptorUse {
     id: FileId,
     locked: bool,
 }
 
-/// A file that this process may use, alone or beside others. It must outlive the connections to that file.
+/// The permission to use a file, alone or beside others. It must outlive the connections to the file.
 pub(super) struct Lock {
     path: PathBuf,
-    // Let go of before the files beside it: whoever finds this one locked finds those locked too.
-    file: Option<Held>,
+    // Released before the files beside it: while this one is locked, those are locked too.
+    file: Option<DescriptorUse>,
     _beside: Vec<File>,
 }
 
 impl Lock {
-    /// Keeps every other server off this name. Where there is a file already, [`Lock::take_file`] comes next.
+    /// Locks a name against other servers. If the file exists, [`Lock::take_file`] comes next.
     ///
     /// # Errors
-    /// [`StoreError`] where another has it.
+    /// [`StoreError`] if another process has locked it.
     pub(super) fn exclusive(path: &Path) -> Result<Lock, StoreError> {
         let resolved = resolve(path);
         let mut names = vec![with_suffix(&resolved, LOCK)];
         if is_link(path) {
-            // An older program that was given this name has locked beside the name.
+            // An older program locks beside the link.
             names.push(with_suffix(path, LOCK));
         }
         let beside = names.iter().map(|name| lock_beside(name, path));
@@ -76,26 +76,26 @@ impl Lock {
         })
     }
 
-    /// Keeps every other server off the file itself, whatever name they know it by.
+    /// Locks the file itself against other servers, under whatever name they open it.
     ///
     /// # Errors
-    /// [`StoreError`] where another has it, or there is none.
+    /// [`StoreError`] if another process has locked it, or it does not exist.
     pub(super) fn take_file(&mut self) -> Result<(), StoreError> {
         for attempt in 0..TRIES {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            if self.ask_for_file()? {
+            if self.try_take_file()? {
                 return Ok(());
             }
         }
         Err(in_use(&self.path))
     }
 
-    /// Asks once for the file itself; false where another has it.
-    fn ask_for_file(&mut self) -> Result<bool, StoreError> {
-        let mut held = Held::of(&self.path)?;
-        // It may have been replaced between opening and locking it.
+    /// Tries once to lock the file itself. Returns `false` if another process has locked it.
+    fn try_take_file(&mut self) -> Result<bool, StoreError> {
+        let mut held = DescriptorUse::of(&self.path)?;
+        // The file may have been replaced between opening and locking.
         let is_ours = held.lock()? && id_at(&self.path)? == Some(held.id);
         if is_ours {
             self.file = Some(held);
@@ -103,11 +103,11 @@ impl Lock {
         Ok(is_ours)
     }
 
-    /// Keeps every server off a database of which these files are there; nothing where a server has it. Asks once, makes
-    /// nothing, and opens none but these.
+    /// Locks a left database whose existing files are `files`; `None` if a server uses it. Tries once, creates no
+    /// file, and opens no other.
     ///
     /// # Errors
-    /// [`StoreError`] where one of them cannot be opened.
+    /// [`StoreError`] if one of them cannot be opened.
     pub(super) fn of_left_behind(
         path: &Path,
         files: &[PathBuf],
@@ -121,24 +121,24 @@ impl Lock {
         let name = with_suffix(path, LOCK);
         if is_there(&name) {
             let file = open_beside(&name)?;
-            if !ask_for(&file, &name)? {
+            if !try_lock_beside(&file, &name)? {
                 return Ok(None);
             }
             lock._beside.push(file);
-        } else if !APART {
+        } else if !HAS_SEPARATE_LOCKS {
             return Ok(None);
         }
-        let is_free = !is_there(&lock.path) || lock.ask_for_file()?;
+        let is_free = !is_there(&lock.path) || lock.try_take_file()?;
         Ok(is_free.then_some(lock))
     }
 
-    /// Uses a file beside a server that may have it open, if it does so under the same name.
+    /// Uses a file beside a server that may have it open under the same name.
     ///
     /// # Errors
-    /// [`StoreError`] where a server has it open under another name: SQLite would keep a log for each of the names.
+    /// [`StoreError`] if a server has it open under another name: SQLite would keep a log for each name.
     pub(super) fn beside(path: &Path) -> Result<Lock, StoreError> {
         let path = resolve(path);
-        let held = Held::of(&path)?;
+        let held = DescriptorUse::of(&path)?;
         let lock = Lock {
             file: Some(held),
             path,
@@ -148,7 +148,7 @@ impl Lock {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            if !lock.is_anothers()? || is_locked_beside(&lock.path)? {
+            if !lock.is_server_file()? || is_locked_beside(&lock.path)? {
                 return Ok(lock);
             }
         }
@@ -159,8 +159,9 @@ impl Lock {
         Err(StoreError::Failed(message))
     }
 
-    /// Has a server the file? Asked for a moment only, which a server that starts waits out.
-    pub(super) fn is_anothers(&self) -> Result<bool, StoreError> {
+    /// Returns `true` if a server has locked the file. Holds a shared lock for a moment, which a starting server waits
+    /// out.
+    pub(super) fn is_server_file(&self) -> Result<bool, StoreError> {
         let open = open_files();
         let Some(descriptor) = self.file.as_ref().and_then(|held| open.get(&held.id)) else {
             return Ok(false);
@@ -168,18 +169,18 @@ impl Lock {
         if descriptor.locked {
             return Ok(true);
         }
-        if !APART {
+        if !HAS_SEPARATE_LOCKS {
             return Ok(false);
         }
-        let is_anothers = is_locked(&descriptor.file)?;
+        let is_server_file = is_locked(&descriptor.file)?;
         descriptor.file.unlock()?;
-        Ok(is_anothers)
+        Ok(is_server_file)
     }
 }
 
-impl Held {
-    /// Opens the file, unless this process has it open.
-    fn of(path: &Path) -> Result<Held, StoreError> {
+impl DescriptorUse {
+    /// Opens the file unless this process has it open.
+    fn of(path: &Path) -> Result<DescriptorUse, StoreError> {
         let failed = |error| of_path(path, error);
         let found = std::fs::metadata(path).map_err(failed)?;
         if !found.is_file() {
@@ -199,23 +200,24 @@ impl Held {
                         locked: false,
                     });
                 }
-                // Replaced this moment by one that is in use here: closing this descriptor would drop SQLite's locks.
+                // The file was just replaced by one that is in use here. Closing this descriptor would drop SQLite's
+                // locks.
                 Entry::Occupied(_) => std::mem::forget(file),
             }
         }
         if let Some(descriptor) = open.get_mut(&id) {
             descriptor.users = descriptor.users.saturating_add(1);
         }
-        Ok(Held { id, locked: false })
+        Ok(DescriptorUse { id, locked: false })
     }
 
-    /// Asks for the file for this use alone; false where another has it.
+    /// Tries to lock the file for this use. Returns `false` if another use or process has locked it.
     fn lock(&mut self) -> Result<bool, StoreError> {
         let mut open = open_files();
         let Some(descriptor) = open.get_mut(&self.id).filter(|one| !one.locked) else {
             return Ok(false);
         };
-        let locked = if APART {
+        let locked = if HAS_SEPARATE_LOCKS {
             descriptor.file.try_lock()
         } else {
             Ok(())
@@ -231,7 +233,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for DescriptorUse {
     fn drop(&mut self) {
         let mut open = open_files();
         let Some(descriptor) = open.get_mut(&self.id) else {
@@ -240,7 +242,7 @@ impl Drop for Held {
         descriptor.users = descriptor.users.saturating_sub(1);
         if self.locked {
             descriptor.locked = false;
-            // Else the system lets go of it when the descriptor is closed.
+            // If this fails, closing the descriptor releases the lock.
             let _ = descriptor.file.unlock();
         }
         if descriptor.users == 0 {
@@ -249,30 +251,30 @@ impl Drop for Held {
     }
 }
 
-/// The files of one that is open, and where they were when it was opened.
+/// The paths and identities of an open file and of its log, from when it was opened.
 pub(super) struct Place {
     database: (PathBuf, FileId),
     beside: Vec<(PathBuf, FileId)>,
 }
 
-/// What has become of an open file.
+/// The present place of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// It is where it was.
+pub(super) enum FoundPlace {
+    /// The file and its log are in their places.
     InPlace,
-    /// It has another name now, or none; what SQLite keeps beside it is where it was.
+    /// The file was moved or removed. Its log is in its place.
     Moved,
-    /// What SQLite keeps beside it was moved, removed or replaced.
+    /// The log was moved, removed or replaced.
     Torn,
 }
 
 impl Place {
-    /// Where `path` leads now, and what SQLite keeps beside the file by its own name, for the connection to it.
+    /// Returns the place of the file at `path`, and of the log that SQLite keeps for this connection.
     ///
     /// # Errors
-    /// [`StoreError`] where there is nothing at `path`.
+    /// [`StoreError`] if there is no file at `path`.
     pub(super) fn of(path: &Path, conn: &Connection) -> Result<Place, StoreError> {
-        // The first read, by which SQLite makes what it keeps there.
+        // The first read makes SQLite create the log.
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let database = conn.path().map_or(path, Path::new);
         let id = id_at(path)?.ok_or_else(|| of_path(path, ErrorKind::NotFound.into()))?;
@@ -289,21 +291,21 @@ impl Place {
         })
     }
 
-    /// Looks, without opening anything. What cannot be looked at counts as being there.
-    pub(super) fn look(&self) -> Found {
+    /// Compares the present place, without opening a file. A file that cannot be examined counts as in its place.
+    pub(super) fn look(&self) -> FoundPlace {
         let is_there =
             |(path, id): &(PathBuf, FileId)| id_at(path).map_or(true, |now| now == Some(*id));
         if !self.beside.iter().all(is_there) {
-            Found::Torn
+            FoundPlace::Torn
         } else if !is_there(&self.database) {
-            Found::Moved
+            FoundPlace::Moved
         } else {
-            Found::InPlace
+            FoundPlace::InPlace
         }
     }
 }
 
-/// What stands in the way of locking or finding a file, with its name.
+/// Returns an error about a file, with its name.
 fn of_path(path: &Path, error: std::io::Error) -> StoreError {
     StoreError::Failed(format!("{}: {error}", path.display()))
 }
@@ -320,7 +322,7 @@ fn id_of(metadata: &Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
 }
 
-/// Which file has this name; nothing: none.
+/// Returns the identity of the file with this name; `None` if there is none.
 fn id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
     match std::fs::metadata(path) {
         Ok(found) => Ok(Some(id_of(&found))),
@@ -331,17 +333,17 @@ fn id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
     }
 }
 
-/// Is the name a symbolic link?
+/// Returns `true` for a symbolic link.
 fn is_link(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
-/// The name that a file has itself, where a symbolic link leads to it; a name that leads nowhere as it stands.
+/// Resolves symbolic links. Returns the name itself if there is no file.
 pub(super) fn resolve(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Holds the file next to one that says a server is at work; the system lets go of it when the process ends.
+/// Creates and locks a `-lock` file. The system releases the lock when the process ends.
 fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
     for attempt in 0..TRIES {
         if attempt > 0 {
@@ -351,7 +353,7 @@ fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => open_beside(name)?,
             made => made.map_err(|error| of_path(name, error))?,
         };
-        if ask_for(&file, name)? {
+        if try_lock_beside(&file, name)? {
             return Ok(file);
         }
     }
@@ -363,31 +365,31 @@ fn open_beside(name: &Path) -> Result<File, StoreError> {
     opened.map_err(|error| of_path(name, error))
 }
 
-/// Asks once for the file next to one; false where another has it.
-fn ask_for(file: &File, name: &Path) -> Result<bool, StoreError> {
+/// Tries once to lock a `-lock` file. Returns `false` if another process has locked it.
+fn try_lock_beside(file: &File, name: &Path) -> Result<bool, StoreError> {
     let failed = |error| of_path(name, error);
     match file.try_lock() {
-        // Whoever had it may have removed it: then another can make and lock a new one.
+        // The previous owner may have removed the file. Then another process can create and lock a new one.
         Ok(()) => Ok(id_at(name)? == Some(id_of(&file.metadata().map_err(failed)?))),
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }
 
-/// Does a server hold the file next to this one?
+/// Returns `true` if a server has locked the `-lock` file.
 fn is_locked_beside(path: &Path) -> Result<bool, StoreError> {
     match File::open(with_suffix(path, LOCK)) {
         Ok(file) => is_locked(&file),
         Err(error) => match error.kind() {
             ErrorKind::NotFound => Ok(false),
-            // Another user's server has made it.
+            // The server of another user has created it.
             ErrorKind::PermissionDenied => Ok(true),
             _ => Err(of_path(path, error)),
         },
     }
 }
 
-/// Has another descriptor a lock on this file that keeps others off? Where not, this one has a shared one now.
+/// Returns `true` if another descriptor has an exclusive lock on this file. If not, this one has a shared lock now.
 fn is_locked(file: &File) -> Result<bool, StoreError> {
     match file.try_lock_shared() {
         Ok(()) => Ok(false),

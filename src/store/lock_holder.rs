@@ -1,7 +1,7 @@
 //! A write lock that another program holds: waiting for its end, and the name of the process.
 //!
-//! The lock is byte 120 of the `-shm` file (<https://sqlite.org/walformat.html>, section 2.3). Linux lists the locks of all
-//! processes in `/proc/locks`.
+//! The lock is byte 120 of the `-shm` file (<https://sqlite.org/walformat.html>, section 2.3). Linux lists the locks
+//! of all processes in `/proc/locks`.
 
 use super::StoreError;
 use super::health::Refusing;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Byte of the `-shm` file that a writer locks.
 const WRITE_LOCK: u64 = 120;
 
-/// Waits until no other program holds the database locked, and says for what.
+/// Waits until no other program has locked the database, and names the program.
 pub(super) fn wait_until_unlocked(conn: &Connection, opening: &Opening) -> Result<(), StoreError> {
     conn.busy_timeout(WRITER_BUSY)?;
     let mut is_told = false;
@@ -22,7 +22,7 @@ pub(super) fn wait_until_unlocked(conn: &Connection, opening: &Opening) -> Resul
         match conn.execute_batch("begin immediate; rollback") {
             Err(error) if Refusing::of(&error) == Some(Refusing::Locked) => {
                 let path = opening.path.display();
-                let holder = of(&opening.path);
+                let holder = find_holder(&opening.path);
                 let holder = holder.unwrap_or_else(|| "another program".to_owned());
                 let note = format!(
                     "{path} is locked by {holder}: the start waits until that has ended its transaction"
@@ -32,14 +32,14 @@ pub(super) fn wait_until_unlocked(conn: &Connection, opening: &Opening) -> Resul
                     is_told = true;
                 }
             }
-            // Whatever else is wrong is told where something is written.
+            // Other errors are reported by the first write.
             Ok(()) | Err(_) => return Ok(conn.busy_timeout(BUSY_TIMEOUT)?),
         }
     }
 }
 
-/// Returns the holder, for example `process 812 (sqlite3)`; `None` where the system does not tell.
-pub(super) fn of(database: &Path) -> Option<String> {
+/// Returns the holder, for example `process 812 (sqlite3)`; `None` if the system does not tell.
+pub(super) fn find_holder(database: &Path) -> Option<String> {
     let inode = std::fs::metadata(with_suffix(database, "-shm")).ok()?.ino();
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     let ours = std::fs::read_link("/proc/self").ok()?;
@@ -64,7 +64,7 @@ fn writer(line: &str, inode: u64) -> Option<u32> {
     let is_file = file.rsplit(':').next()?.parse() == Ok(inode);
     let locked = first.parse().ok()?..=last.parse().ok()?;
     let process = process.parse().ok()?;
-    // 0 is one of another container.
+    // 0 is a process of another container.
     (is_file && process > 0 && locked.contains(&WRITE_LOCK)).then_some(process)
 }
 

@@ -1,58 +1,56 @@
-//! What the writer remembers of the rows that nearly every write asks for and hardly any changes: accounts and their
-//! endpoints.
+//! The writer's cache of accounts and endpoints, which nearly every write reads and few change.
 //!
-//! What always holds: it is what a statement would read. Whoever changes such a row, takes a change back or finds that
-//! another process has written forgets all of it.
+//! Invariant: it equals the rows. A change of such a row, a rollback, or a write of another process clears it.
 
 use super::{StoreError, Tx};
 use crate::domain::account::{Account, WebhookEndpoint};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Accounts that are remembered; one more, and all are forgotten, which is simple.
+/// Maximum number of cached accounts. One more clears the cache.
 const ACCOUNTS_MAX: usize = 1024;
 
-/// Something of each account, by the account's `seq`.
-pub(super) type Remembered<T> = RefCell<HashMap<i64, T>>;
+/// Cached values by the `seq` of their account.
+pub(super) type Cached<T> = RefCell<HashMap<i64, T>>;
 
-/// What the writer remembers.
+/// The cache of the writer.
 #[derive(Default)]
 pub(super) struct Memo {
-    pub(super) accounts: Remembered<Account>,
-    pub(super) endpoints: Remembered<Vec<WebhookEndpoint>>,
+    pub(super) accounts: Cached<Account>,
+    pub(super) endpoints: Cached<Vec<WebhookEndpoint>>,
 }
 
 impl Memo {
-    /// Forgets everything.
+    /// Clears the cache.
     pub(super) fn forget(&self) {
         self.accounts.borrow_mut().clear();
         self.endpoints.borrow_mut().clear();
     }
 }
 
-/// What is remembered of an account; what is not is read and remembered.
+/// Returns the cached value of an account, or reads and caches it.
 pub(super) fn recall<T: Clone>(
-    remembered: Option<&Remembered<T>>,
+    cached: Option<&Cached<T>>,
     account: i64,
     read: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let Some(remembered) = remembered else {
+    let Some(cached) = cached else {
         return read();
     };
-    if let Some(known) = remembered.borrow().get(&account) {
+    if let Some(known) = cached.borrow().get(&account) {
         return Ok(known.clone());
     }
     let found = read()?;
-    let mut remembered = remembered.borrow_mut();
-    if remembered.len() >= ACCOUNTS_MAX {
-        remembered.clear();
+    let mut cached = cached.borrow_mut();
+    if cached.len() >= ACCOUNTS_MAX {
+        cached.clear();
     }
-    remembered.insert(account, found.clone());
+    cached.insert(account, found.clone());
     Ok(found)
 }
 
 impl Tx<'_> {
-    /// Accounts or endpoints are different from now on.
+    /// Notes that accounts or endpoints change, and clears the cache.
     pub(super) fn changes_accounts(&self) {
         self.note(|changes| changes.accounts = true);
         if let Some(memo) = self.memo {

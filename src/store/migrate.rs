@@ -1,7 +1,7 @@
-//! The schema and its history.
+//! The schema and its migrations.
 //!
-//! What lives here: the numbered migrations and the ready-made file that they add up to. What always holds: a file
-//! is at the version in its `user_version`, a migration runs whole or not at all, and a newer file is not touched.
+//! Invariant: the version of a file is its `user_version`. A migration runs completely or not at all, and a newer file
+//! is not touched.
 
 mod indexes;
 mod template;
@@ -15,7 +15,7 @@ use crate::domain::progress::{Progress, ProgressSink, to_count};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-/// Every migration, oldest first; its place is its version.
+/// Every migration, oldest first. Its position is its version.
 const MIGRATIONS: [&str; 29] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
@@ -51,13 +51,13 @@ const MIGRATIONS: [&str; 29] = [
 /// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.
 const SCHEMA_EDITED: usize = 29;
 
-/// The version from which on the rows of the ledger and of the audit log are chained.
+/// First version whose ledger and audit log have hash chains.
 const HISTORY_SINCE: usize = 26;
-/// The version from which on the audit log keeps hashes of accounts, keys, users, wallets, pools and settings.
+/// First version whose audit log has hashes of accounts, keys, users, wallets, pools and settings.
 const STATES_SINCE: usize = 28;
 
-/// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
-/// changed. `tell` hears of each step, and of none where there is nothing to do.
+/// Upgrades a file to the newest version, in one transaction. A missing referenced row rolls it back. `tell` is told
+/// of each step, and of none if there is nothing to do.
 pub(super) fn migrate(
     conn: &mut Connection,
     tell: &mut ProgressSink<'_>,
@@ -67,12 +67,12 @@ pub(super) fn migrate(
     if version == NEWEST {
         return Ok(());
     }
-    // A table that others refer to is made anew: for that time references are not looked at, and then all of them are.
+    // A referenced table is created anew. References are not checked meanwhile, and all are checked afterwards.
     // The setting cannot be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, in 12 steps).
     let enforced: bool =
         conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))?;
     conn.pragma_update(None, "foreign_keys", false)?;
-    // A CHECK is changed in the schema's own table, which SQLite keeps from everybody else.
+    // A CHECK is changed in the schema table, which SQLite protects by default.
     let defensive = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false);
     let migrated = defensive
         .map_err(StoreError::from)
@@ -82,12 +82,12 @@ pub(super) fn migrate(
     migrated
 }
 
-/// Runs the migrations that the file has not seen, in one transaction.
+/// Runs the missing migrations in one transaction.
 fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    // Read again: another process may have been first.
+    // Read again: another process may have upgraded the file.
     let version = user_version(&tx)?;
-    // Behind the migrations all references are looked at, which takes as long.
+    // The check of all references after the migrations takes as long as a step.
     let of = to_count(NEWEST.saturating_sub(version)).saturating_add(1);
     let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {
@@ -124,10 +124,10 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut ProgressSink<'_>) -> Result<
     Ok(())
 }
 
-/// Checks that SQLite reads every page, row and index by the schema as it is now.
+/// Checks that every page, row and index fits the schema.
 ///
 /// # Errors
-/// [`StoreError`] with the first thing that is wrong.
+/// [`StoreError`] with the first problem.
 fn check_integrity(conn: &Connection) -> Result<(), StoreError> {
     let found: String =
         conn.pragma_query_value(None, "integrity_check", |row| row.get("integrity_check"))?;
@@ -139,10 +139,10 @@ fn check_integrity(conn: &Connection) -> Result<(), StoreError> {
     )))
 }
 
-/// The version of a file that is up to date.
+/// The newest version.
 pub(super) const NEWEST: usize = MIGRATIONS.len();
 
-/// This program knows files of this version, though it may be an older one.
+/// Checks that this program knows a version, which may be an older one.
 pub(super) fn require_known(version: usize) -> Result<(), StoreError> {
     if version <= NEWEST {
         return Ok(());
@@ -153,13 +153,13 @@ pub(super) fn require_known(version: usize) -> Result<(), StoreError> {
     Err(StoreError::Failed(message))
 }
 
-/// Makes an empty file of an older version, or of the newest.
+/// Creates the empty schema of a version.
 pub(super) fn replay(conn: &Connection, version: usize) -> rusqlite::Result<()> {
     let mut migrations = MIGRATIONS.iter().take(version);
     migrations.try_for_each(|migration| conn.execute_batch(migration))
 }
 
-/// The file is of the newest version: for those who read only and cannot bring it up to date.
+/// Checks that a file is of the newest version, for a reader that cannot upgrade it.
 pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
     let version = user_version(conn)?;
     require_known(version)?;
@@ -170,7 +170,7 @@ pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
     Err(StoreError::Failed(message))
 }
 
-/// The version a file is at.
+/// Returns the version of a file.
 fn user_version(conn: &Connection) -> Result<usize, StoreError> {
     let version: i64 =
         conn.pragma_query_value(None, "user_version", |row| row.get("user_version"))?;
@@ -189,7 +189,7 @@ mod tests {
     use crate::store::statement::{commands, values};
     use rusqlite::{Connection, named_params};
 
-    /// Every coin that a file of these versions may have quoted, with its chain.
+    /// Every coin that a file of these versions may have, with its chain.
     const COINS_THEN: [(&str, &str); 13] = [
         ("BTC", "bitcoin"),
         ("LTC", "litecoin"),
@@ -207,7 +207,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_file_is_brought_up_to_date_once() {
+    fn file_is_upgraded_once() {
         let mut conn = Connection::open_in_memory().unwrap();
         for _ in 0..2 {
             migrate(&mut conn, &mut ignore_progress).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn each_step_is_told_once_and_nothing_where_there_is_none() {
+    fn each_step_is_told_once() {
         let mut conn = Connection::open_in_memory().unwrap();
         replay(&conn, 14).unwrap();
         conn.pragma_update(None, "user_version", 14).unwrap();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_broken_reference_is_left_as_it_was() {
+    fn upgrade_with_broken_reference_rolls_back() {
         let mut conn = Connection::open_in_memory().unwrap();
         conn.execute_batch(MIGRATIONS[0]).unwrap();
         let statement = "pragma foreign_keys = off; insert into quotes (invoice, asset, rate, amount_expected, address, \
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_left_as_it_was() {
+    fn upgrade_of_damaged_file_rolls_back() {
         for version in [24, 26] {
             let mut conn = Connection::open_in_memory().unwrap();
             replay(&conn, version).unwrap();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     commands! {
-        /// An invoice of a file before 0008.
+        /// An invoice of a file from before 0008.
         INVOICE = "insert into invoices (seq, id, account, mode, status, amount, currency, metadata, under_bps, over_bps, \
             created_at, expires_at, cancelled_at, asset, rate, amount_expected, deposit_address, picked_quote) \
             values (:seq, :seq, 1, :mode, iif(:cancelled_at is null, 'awaiting_payment', 'cancelled'), 1, 'EUR', '{}', \
@@ -294,8 +294,13 @@ mod tests {
         WAITS_FOR(waits_for: String) = "select waits_for from invoices order by seq";
     }
 
-    /// An invoice of a mode, with its end where it was cancelled, and its quotes.
-    fn quoted(conn: &Connection, seq: usize, of: (&str, Option<i64>), quotes: &[(&str, i64)]) {
+    /// Inserts an invoice of a mode with its quotes; the second value of `of` is the time of its cancellation.
+    fn insert_quoted(
+        conn: &Connection,
+        seq: usize,
+        of: (&str, Option<i64>),
+        quotes: &[(&str, i64)],
+    ) {
         let seq = i64::try_from(seq).unwrap();
         let params = named_params! { ":seq": seq, ":mode": of.0, ":cancelled_at": of.1 };
         INVOICE.execute(conn, params).unwrap();
@@ -306,14 +311,14 @@ mod tests {
     }
 
     #[test]
-    fn an_invoice_of_an_older_file_waits_for_the_chains_that_it_can_be_paid_on() {
+    fn old_invoice_waits_for_the_chains_of_its_quotes() {
         for version in [5, 6, 7] {
             let conn = Connection::open_in_memory().unwrap();
             conn.pragma_update(None, "foreign_keys", false).unwrap();
             replay(&conn, version).unwrap();
             let mut expected = Vec::new();
             for (id, chain) in COINS_THEN {
-                quoted(&conn, expected.len(), ("live", None), &[(id, 0)]);
+                insert_quoted(&conn, expected.len(), ("live", None), &[(id, 0)]);
                 expected.push(chain);
             }
             let asked = ["USDT-TRC20", "BTC", "ETH", "TRX", "USDC-ERC20"].map(|id| (id, 999));
@@ -324,7 +329,7 @@ mod tests {
                 (("test", None), &late, ""),
                 (("live", Some(500)), &both, "bitcoin"),
             ] {
-                quoted(&conn, expected.len(), of, quotes);
+                insert_quoted(&conn, expected.len(), of, quotes);
                 expected.push(chains);
             }
             for migration in MIGRATIONS.iter().skip(version) {
@@ -336,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_file_is_refused() {
+    fn newer_file_is_refused() {
         let mut conn = Connection::open_in_memory().unwrap();
         conn.pragma_update(None, "user_version", 999).unwrap();
         assert!(

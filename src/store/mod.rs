@@ -1,10 +1,8 @@
-//! SQLite, and nowhere else: one file, one writer, many readers.
+//! The SQLite file: one writer, many readers, and a module for each table.
 //!
-//! Each function fails with a [`StoreError`] where SQLite or the disk does, which no function says again.
-//!
-//! What lives here: opening the file, the writer, the readers, and one module for each table. What does not:
-//! what a change means (`service`). What always holds: a row is written only through [`Tx`], which only the
-//! writer can make, and no write is answered before it is committed.
+//! Functions fail with a [`StoreError`] if SQLite or the disk fails.
+//! Invariant: a row is written only through [`Tx`], which only the writer makes, and no write is answered before its
+//! commit.
 
 pub mod accounts;
 pub mod addresses;
@@ -47,6 +45,7 @@ pub mod observations;
 pub mod observations_on_chain;
 pub mod open;
 pub mod own_transfers;
+pub mod page;
 pub mod payment_links;
 pub mod payments;
 pub mod payout_addresses;
@@ -84,72 +83,86 @@ mod writer;
 pub use error::StoreError;
 pub use health::Refusing;
 pub use open::{Durability, Kind, Opening, read_only};
+pub use page::PageBounds;
 pub use same_file::SameFile;
 pub use source::read_any;
-pub use writer::{Changes, Touched, Tx, WriteError};
+pub use writer::{Changes, TouchedInvoice, Tx, WriteError};
 
 use health::Health;
 use memo::Memo;
 use rusqlite::Connection;
 use std::sync::Arc;
+use tokio::sync::oneshot::error::RecvError;
+use writer::Answer;
 
-/// What is told of each commit: the writer calls it before it answers.
+/// A function that the writer calls after each commit, before it answers the writes.
 pub type OnCommit = Box<dyn Fn(&Changes) + Send + Sync>;
 
 /// A connection that can be read from.
 pub struct Reader<'c> {
     conn: &'c Connection,
-    /// The writer's, to be told of a disk that fails.
+    /// Health of the writer, if this is the writer's connection.
     health: Option<&'c Health>,
-    /// The writer's.
+    /// Cached rows, if this is the writer's connection.
     memo: Option<&'c Memo>,
 }
 
+impl<'c> Reader<'c> {
+    /// Returns a reader of a connection that is not the writer's.
+    const fn of(conn: &'c Connection) -> Reader<'c> {
+        Reader {
+            conn,
+            health: None,
+            memo: None,
+        }
+    }
+}
+
 impl Reader<'_> {
-    /// Reads several things as they stand at one moment, whatever is committed meanwhile.
+    /// Runs `work` in one read transaction, so that all its statements read the same snapshot.
     fn at_one_moment<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        // Dropping it ends it, and there is nothing to commit.
-        let _moment = self
+        // Dropping the transaction ends it. There is nothing to commit.
+        let _transaction = self
             .conn
             .unchecked_transaction()
             .map_err(StoreError::from)?;
         work(self)
     }
 
-    /// The file that is read, for further connections to it.
+    /// Returns the file that is read, for further connections to it.
     ///
     /// # Errors
-    /// [`StoreError`] where it has no name.
+    /// [`StoreError`] if the database has no file.
     pub fn same_file(&self) -> Result<SameFile, StoreError> {
         let path = self.conn.path().filter(|path| !path.is_empty());
         let nameless = || StoreError::Failed("a database without a file".to_owned());
         Ok(SameFile::at(path.ok_or_else(nameless)?.as_ref()))
     }
 
-    /// Asks the database; what goes wrong with the writer's disk is told to its health.
-    fn told<T>(
+    /// Runs `work`. An error on the writer's connection also updates the health of the writer.
+    fn checked<T>(
         &self,
-        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        ask(self.conn).map_err(|error| {
+        work(self.conn).map_err(|error| {
             if let Some(health) = self.health {
-                health.hear(&error);
+                health.observe(&error);
             }
             StoreError::from(error)
         })
     }
 }
 
-/// The file, open.
+/// An open file.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
 }
 
-/// What every clone of a [`Store`] shares; the last one to go closes the file.
+/// The state that all clones of a [`Store`] share. The last clone closes the file.
 struct Shared {
     readers: readers::Readers,
     writer: writer::Writer,
@@ -158,11 +171,11 @@ struct Shared {
 }
 
 impl Store {
-    /// Reads on the calling thread, which waits for nobody. On a thread of the runtime for short reads only: one row,
-    /// one page.
+    /// Reads on the calling thread, without waiting for a connection. A thread of the runtime may do short reads only:
+    /// one row, or one page.
     ///
     /// # Errors
-    /// The closure's, or [`StoreError`] where the file cannot be opened.
+    /// The error of `work`, or [`StoreError`] if the file cannot be opened.
     pub fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -170,7 +183,7 @@ impl Store {
         self.shared.readers.read(work)
     }
 
-    /// [`Store::read`] where several statements must tell of the same moment.
+    /// Reads as [`Store::read`], with all statements of `work` on the same snapshot.
     ///
     /// # Errors
     /// As [`Store::read`].
@@ -181,12 +194,12 @@ impl Store {
         self.shared.readers.read(|db| db.at_one_moment(work))
     }
 
-    /// Runs `work` in the writer's next transaction and answers once that is committed.
+    /// Runs `work` in the writer's next transaction and returns its result after the commit.
     ///
-    /// An error of `work` takes back what it wrote and nothing else.
+    /// An error of `work` rolls back the rows that `work` wrote, and no others.
     ///
     /// # Errors
-    /// The closure's, or [`StoreError`] where the transaction could not be made.
+    /// The error of `work`, or [`StoreError`] if the transaction fails.
     pub async fn write<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -195,16 +208,13 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let answered = self.shared.writer.submit(work).map_err(E::from)?;
-        answered
-            .await
-            .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
-            .map_err(WriteError::flatten)
+        answer(self.shared.writer.submit(work)?.await)
     }
 
-    /// [`Store::write`] of something that may be done twice, before anybody hears of it: where another write beside it
-    /// fails, what it did may be taken back and done again. That spares it a savepoint of its own, so what is written
-    /// often is written so.
+    /// Writes as [`Store::write`], with `work` that may run twice before it is answered.
+    ///
+    /// If another write of the same batch fails, the rows of this one may be rolled back and `work` runs again. This
+    /// saves a savepoint, so frequent writes use it.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -216,15 +226,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let answered = self.shared.writer.submit_repeatable(work);
-        answered
-            .map_err(E::from)?
-            .await
-            .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
-            .map_err(WriteError::flatten)
+        answer(self.shared.writer.submit_repeatable(work)?.await)
     }
 
-    /// [`Store::write`] for a thread that may wait.
+    /// Writes as [`Store::write`], and blocks the calling thread.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -239,11 +244,10 @@ impl Store {
         self.begin_write(work)?()
     }
 
-    /// [`Store::write`] for a thread that has something else to do meanwhile, and then calls what this returns, which
-    /// waits.
+    /// Begins a write as [`Store::write`], and returns a function that blocks until its end.
     ///
     /// # Errors
-    /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] where it is not even begun.
+    /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.
     pub fn begin_write<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -252,19 +256,14 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let answered = self.shared.writer.submit(work).map_err(E::from)?;
-        Ok(|| {
-            answered
-                .blocking_recv()
-                .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
-                .map_err(WriteError::flatten)
-        })
+        let submitted = self.shared.writer.submit(work)?;
+        Ok(|| answer(submitted.blocking_recv()))
     }
 
-    /// [`Store::write`] without waiting for its end.
+    /// Begins a write as [`Store::write`], without a result.
     ///
     /// # Errors
-    /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] where it is not even begun.
+    /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.
     pub fn write_unheard<E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<(), E> + Send + 'static,
@@ -275,18 +274,25 @@ impl Store {
         self.shared.writer.submit(work).map(drop).map_err(E::from)
     }
 
-    /// Why no write is taken in, where none is.
+    /// Returns the reason why writes are refused; `None` if they are accepted.
     pub fn refusing(&self) -> Option<Refusing> {
         self.shared.writer.health().refusing()
     }
 
-    /// Size of the write-ahead log's file, in bytes; 0 where there is none.
+    /// Returns the size of the write-ahead log's file, in bytes; 0 if there is none.
     pub fn log_bytes(&self) -> u64 {
         std::fs::metadata(&self.shared.log).map_or(0, |found| found.len())
     }
 
-    /// Jobs waiting for the writer.
+    /// Returns the number of jobs that wait for the writer.
     pub fn waiting(&self) -> usize {
         self.shared.writer.waiting()
     }
+}
+
+/// Returns the answer of the writer to a job. Without one the writer has stopped.
+fn answer<T, E: From<StoreError>>(received: Result<Answer<T, E>, RecvError>) -> Result<T, E> {
+    received
+        .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
+        .map_err(WriteError::flatten)
 }

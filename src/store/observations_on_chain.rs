@@ -1,9 +1,8 @@
-//! The table `observations`, by where what was seen is on its chain.
+//! The table `observations`, by the blocks of a chain.
 //!
-//! What does not live here: one observation by its place (`observations`). What always holds: all of this is of live mode,
-//! and what gave its place to something else is not looked at any more.
+//! Invariant: all queries are of live mode, and leave out observations that gave their place to others.
 
-use super::observations::unreadable_spends;
+use super::row::Spends;
 use super::statement::{commands, rows, sql_limit, values};
 use super::{Reader, StoreError};
 use crate::domain::asset::{Asset, Chain};
@@ -13,71 +12,77 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Place};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use rusqlite::named_params;
 
-/// The most of what is gone that is asked for, should it come back.
+/// Maximum number of vanished observations that are looked for, in case they come back.
 const COMES_BACK_MAX: u32 = 500;
 
 rows! {
     fn read(
-        txid, position, state, block_height: Option<u32>, block_hash: Option<String>, spends: Option<String>,
+        txid, position, state, block_height: Option<u32>, block_hash: Option<String>, spends: Spends,
         has_vanished = "vanished_at is not null",
-    ) -> (Open, Option<String>) {
+    ) -> Open {
         let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
-        Ok((Open { txid, position, state, block, has_vanished, spends: Vec::new() }, spends))
+        Ok(Open { txid, position, state, block, has_vanished, spends: spends.0 })
     }
-    SEEN = select "from observations where mode = 'live' and chain = :chain and state = 'seen'";
-    GONE = select "from observations where mode = 'live' and chain = :chain and vanished_at >= :since \
-        and state = 'dropped' and position < 2147483648 order by vanished_at desc limit :limit";
-    IN_BLOCKS = select "from observations where mode = 'live' and chain = :chain and block_height between :from and :to";
+
+    fn seen(db, chain: Chain) -> Vec<Open> =
+        select "from observations where mode = 'live' and chain = :chain and state = 'seen'";
+
+    fn vanished(db, chain: Chain, since: Time, limit: u32) -> Vec<Open> =
+        select "from observations where mode = 'live' and chain = :chain and vanished_at >= :since \
+            and state = 'dropped' and position < 2147483648 order by vanished_at desc limit :limit";
+
+    /// Returns the observations in the blocks from one height to another.
+    pub fn in_blocks(db, chain: Chain, from: u32, to: u32) -> Vec<Open> =
+        select "from observations where mode = 'live' and chain = :chain and block_height between :from and :to";
 }
 
-/// Whose money is unconfirmed: all of it together says how deep each part of it has to be.
+/// The owner of unconfirmed payments. Their sum decides how many confirmations each of them needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Payer {
-    /// An invoice's, by its `seq`.
+    /// An invoice, by its `seq`.
     Invoice(i64),
-    /// A customer's, by its `seq`.
+    /// A customer, by its `seq`.
     Customer(i64),
 }
 
-/// An observation that may be confirmed.
-pub struct Waiting {
+/// An observation that waits to be confirmed.
+pub struct UnconfirmedObservation {
     /// Order of insertion.
     pub seq: i64,
-    /// The transaction.
+    /// Id of the transaction.
     pub txid: String,
-    /// Counted inside the transaction.
+    /// Position inside the transaction.
     pub position: u32,
-    /// The height of its block.
+    /// Height of the block.
     pub height: u32,
-    /// The coin.
+    /// Coin.
     pub asset: &'static Asset,
-    /// Whose it is; nothing where it has no price.
+    /// Owner of the payment; `None` if it has no price.
     pub payer: Option<Payer>,
 }
 
 rows! {
     fn read_waiting(
         seq, txid, position, height, asset, invoice: Option<i64>, customer: Option<i64>,
-    ) -> Waiting {
+    ) -> UnconfirmedObservation {
         let payer = invoice.map(Payer::Invoice).or(customer.map(Payer::Customer));
-        Ok(Waiting { seq, txid, position, height, asset, payer })
+        Ok(UnconfirmedObservation { seq, txid, position, height, asset, payer })
     }
 
-    /// What is in a block up to this height, was taken in behind this one, and waits to be confirmed; the first of it.
-    pub fn waiting(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<Waiting> =
+    /// Returns the next observations after this `seq` that are in a block up to this height and wait to be confirmed.
+    pub fn waiting(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<UnconfirmedObservation> =
         file "sql/observations_on_chain/waiting.sql"
         with { chain, height, after, limit: sql_limit(limit) };
 }
 
 values! {
-    /// What is confirmed in a block above this height.
+    /// Returns the places and states of observations that are confirmed in a block above this height.
     pub fn confirmed_above(db, chain: Chain, height: u32) -> Vec<(txid: String, position: u32, state: PaymentState)> =
         "select txid, position, state from observations \
             where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
 
-    /// What vanished before this moment and has not been dropped.
+    /// Returns the places and states of observations that vanished before this time and are not dropped.
     pub fn given_up(db, chain: Chain, before: Time, limit: usize)
         -> Vec<(txid: String, position: u32, state: PaymentState)> =
         "select txid, position, state from observations \
@@ -85,130 +90,91 @@ values! {
             and block_height is null limit :limit"
         with { chain, before, limit: sql_limit(limit) };
 
-    FIRST_SEEN_IN(position: u32) = "select position from observations where mode = 'live' and chain = :chain and txid = :txid \
-        and state = 'seen' and block_height is null and asset = :asset and address = :address and position < 2147483648 \
-        order by position limit 1";
+    /// Returns the first output of a transaction to an address in a coin that is seen and in no block.
+    pub fn first_seen_in(db, txid: &str, asset: &Asset, address: &str) -> Option<(position: u32)> =
+        "select position from observations where mode = 'live' and chain = :chain and txid = :txid \
+            and state = 'seen' and block_height is null and asset = :asset and address = :address \
+            and position < 2147483648 order by position limit 1"
+        with { chain: asset.chain, txid, asset: asset.id, address };
 
-    /// What is in no block any more and is confirmed all the same, as that could not be taken back.
+    /// Returns the places and states of observations that are in no block any more, but are confirmed, as their
+    /// confirmation could not be reversed.
     pub fn unbooked(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32, state: PaymentState)> =
         "select txid, position, state from observations \
             where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
             and block_height is null limit :limit"
         with { chain, limit: sql_limit(limit) };
 
-    /// What has come to an address in a coin, in blocks up to this height.
+    /// Returns the amounts that an address received in a coin, in blocks up to this height.
     pub fn came_to(db, asset: &Asset, address: &str, height: u32) -> Vec<(amount: Units)> =
         "select amount from observations where mode = 'live' and chain = :chain \
             and block_height <= :height and asset = :asset and address = :address and state <> 'dropped'"
         with { chain: asset.chain, asset: asset.id, address, height };
 
-    /// Is anything seen and not confirmed?
+    /// Returns `true` if an observation is seen and not confirmed.
     pub fn is_any_seen(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from observations \
             where mode = 'live' and chain = :chain and state = 'seen') as found";
 
-    /// The larger of the price and of all that is unconfirmed.
-    STAKE_OF_INVOICE(at_stake: Cents) = "select max(i.amount, (select coalesce(sum(p.value), 0) \
-        from payments p join observations o on o.seq = p.observation where p.invoice = i.seq and o.state = 'seen')) \
-        as at_stake from invoices i where i.seq = :invoice";
+    fn stake_of_invoice(db, invoice: i64) -> (at_stake: Cents) =
+        "select max(i.amount, (select coalesce(sum(p.value), 0) \
+            from payments p join observations o on o.seq = p.observation where p.invoice = i.seq and o.state = 'seen')) \
+            as at_stake from invoices i where i.seq = :invoice";
 
-    STAKE_OF_CUSTOMER(at_stake: Cents) = "select coalesce(sum(d.gross), 0) as at_stake \
-        from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
+    fn stake_of_customer(db, customer: i64) -> (at_stake: Cents) =
+        "select coalesce(sum(d.gross), 0) as at_stake \
+            from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
 
-    OPEN_ADDRESSES(address: String) = "select address from observations \
-        where mode = 'live' and chain = :chain and state = 'seen' \
-        union \
-        select address from observations where mode = 'live' and chain = :chain and block_height > :height";
+    /// Passes each address to `each` that has an unconfirmed observation, or one in a block above this height.
+    pub fn each_open_address(db, chain: Chain, height: u32) -> each (address: String) =
+        "select address from observations \
+            where mode = 'live' and chain = :chain and state = 'seen' \
+            union \
+            select address from observations where mode = 'live' and chain = :chain and block_height > :height";
 
-    /// How much is in blocks above this height.
+    /// Returns the number of observations in blocks above this height.
     pub fn count_above(db, chain: Chain, height: u32) -> (count: i64) =
         "select count(*) as count from observations \
             where mode = 'live' and chain = :chain and block_height > :height";
 }
 
 commands! {
-    /// Takes everything out of the blocks above this height.
+    /// Removes all observations from the blocks above this height, after a reorg.
     pub fn take_out_above(tx, chain: Chain, height: u32, now: Time) =
         "update observations set block_height = null, block_hash = null, \
             vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and block_height > :height";
 
-    /// Takes what is at a place out of its block.
+    /// Removes the observation at a place from its block.
     pub fn take_out(tx, place: &Place, now: Time) =
         "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
-            where mode = 'live' and chain = :chain and txid = :txid and position = :position and block_height is not \
-            null"
+            where mode = 'live' and chain = :chain and txid = :txid and position = :position \
+            and block_height is not null"
         with { chain: place.chain, txid: place.txid, position: place.position, now };
 
-    /// Notes that a transaction is in no block and not in the mempool, unless that was known.
+    /// Notes that a transaction is neither in a block nor in the mempool, unless that was known.
     pub fn vanish(tx, chain: Chain, txid: &str, now: Time) =
         "update observations set vanished_at = :now where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and block_height is null and vanished_at is null";
 
-    /// Notes that a transaction is there again.
+    /// Notes that a transaction is in the mempool again.
     pub fn appear(tx, chain: Chain, txid: &str) =
         "update observations set vanished_at = null where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and vanished_at is not null";
 }
 
-/// Rows with what they spend.
-fn whole(rows: Vec<(Open, Option<String>)>) -> Result<Vec<Open>, StoreError> {
-    let whole = |(mut open, spends): (Open, Option<String>)| {
-        if let Some(spends) = spends {
-            open.spends = serde_json::from_str(&spends).map_err(unreadable_spends(&spends))?;
-        }
-        Ok(open)
-    };
-    rows.into_iter().map(whole).collect()
-}
-
-/// What was seen and is not confirmed, and what is gone since that moment.
+/// Returns unconfirmed observations, and those that vanished since a time.
 pub fn open(db: &Reader<'_>, chain: Chain, since: Time) -> Result<Vec<Open>, StoreError> {
-    let mut rows = SEEN.all(db, named_params! { ":chain": chain })?;
-    let params = named_params! { ":chain": chain, ":since": since, ":limit": COMES_BACK_MAX };
-    rows.extend(GONE.all(db, params)?);
-    whole(rows)
+    let mut open = seen(db, chain)?;
+    open.extend(vanished(db, chain, since, COMES_BACK_MAX)?);
+    Ok(open)
 }
 
-/// What is in the blocks from one height to another.
-pub fn in_blocks(
-    db: &Reader<'_>,
-    chain: Chain,
-    (from, to): (u32, u32),
-) -> Result<Vec<Open>, StoreError> {
-    let params = named_params! { ":chain": chain, ":from": from, ":to": to };
-    whole(IN_BLOCKS.all(db, params)?)
-}
-
-/// What is at stake: of an invoice the larger of its price and of all that is unconfirmed, of a customer the latter.
+/// Returns the amount at stake: of a customer the sum of all unconfirmed payments, of an invoice that sum or its price,
+/// whichever is larger.
 pub fn at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
     match payer {
-        Payer::Invoice(invoice) => STAKE_OF_INVOICE.only(db, named_params! { ":invoice": invoice }),
-        Payer::Customer(customer) => {
-            STAKE_OF_CUSTOMER.only(db, named_params! { ":customer": customer })
-        }
+        Payer::Invoice(invoice) => stake_of_invoice(db, invoice),
+        Payer::Customer(customer) => stake_of_customer(db, customer),
     }
-}
-
-/// The first output of a transaction to an address in a coin that is seen and in no block.
-pub fn first_seen_in(
-    db: &Reader<'_>,
-    txid: &str,
-    (asset, address): (&Asset, &str),
-) -> Result<Option<u32>, StoreError> {
-    let params = named_params! {
-        ":chain": asset.chain, ":txid": txid, ":asset": asset.id, ":address": address,
-    };
-    FIRST_SEEN_IN.first(db, params)
-}
-
-/// Each address at which something was seen and is not confirmed, or is in a block above this height.
-pub fn each_open_address(
-    db: &Reader<'_>,
-    chain: Chain,
-    height: u32,
-    each: impl FnMut(String),
-) -> Result<(), StoreError> {
-    let params = named_params! { ":chain": chain, ":height": height };
-    OPEN_ADDRESSES.each(db, params, each)
 }

@@ -1,7 +1,6 @@
-//! Opening a file: making it, locking it, migrating it.
+//! Opening a file: creating, locking and upgrading it.
 //!
-//! What lives here: the one way in. What always holds: two servers never share a file, and a new file is complete
-//! or does not exist.
+//! Invariant: two servers never share a file, and a new file is complete or does not exist.
 
 use super::health::{Health, Refusing};
 use super::identity::{Identity, identify, require_ours};
@@ -20,22 +19,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// SQLite before this version has a fault in its write-ahead log that can corrupt a file.
+/// First SQLite version without a bug of the write-ahead log that can corrupt a file.
 const SQLITE_MIN: i32 = 3_051_003;
-/// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
+/// Maximum number of processes that create the same file at once. A file left by a crash counts as one.
 const BESIDE_MAX: u32 = 100;
 /// Time that a server's write waits for another process that writes.
 pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
-/// How long a statement waits for another process that writes.
+/// Time that a statement waits for another process that writes.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Flags of a connection that can read only. One thread at a time uses it.
 pub(super) const READ_ONLY: OpenFlags =
     OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
-/// How much of the file each connection reads through a memory map.
+/// Maximum number of bytes that each connection maps into memory.
 const MMAP_BYTES_MAX: i64 = 1 << 28;
 
 text_enum! {
-    /// What made a file; the other refuses it.
+    /// Kind of server that created a file. A server of the other kind refuses it.
     pub enum Kind {
         /// `coffer sandbox`.
         Sandbox = "sandbox",
@@ -44,41 +43,41 @@ text_enum! {
     }
 }
 
-/// Bytes that SQLite needs beside a file to open it: the index of its log.
+/// Size of the `-shm` file that SQLite needs to open a file, in bytes.
 const BESIDE_BYTES: u64 = 32 * 1024;
-/// The mode of every file that is made.
+/// Mode of every new file.
 const PRIVATE: u32 = 0o600;
 
-/// How much a commit is worth.
+/// Durability of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// An acknowledged write survives the loss of power.
+    /// A commit survives a power failure.
     Full,
-    /// It survives the end of the process only: for a file that is removed with the process anyway.
+    /// A commit survives the end of the process only, for a file that is removed with the process.
     Process,
 }
 
-/// How to open a file.
+/// Options for opening a file.
 pub struct Opening {
-    /// Which file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What must have made it; nothing: it does not matter.
+    /// Required kind; `None` accepts any.
     pub kind: Option<Kind>,
-    /// How much a commit is worth.
+    /// Durability of commits.
     pub durability: Durability,
-    /// Make it where there is none.
+    /// Whether to create the file if it does not exist.
     pub create: bool,
-    /// Refuse it where another server holds it. Commands that write beside a running server do not ask.
+    /// Whether to lock the file against other servers. Commands that write beside a running server do not.
     pub exclusive: bool,
-    /// Who is told while a file of an older version is brought up to date.
+    /// Function that gets the progress of an upgrade.
     pub tell: fn(Progress<'_>),
 }
 
 impl Store {
-    /// Opens a file, makes it first where that is wanted, and brings it up to date.
+    /// Opens a file and upgrades it. Creates it first if that is wanted.
     ///
     /// # Errors
-    /// [`StoreError`] with a text for a person: no such file, held by another server, newer than this program.
+    /// [`StoreError`] with a message for a person: no such file, locked by another server, newer than this program.
     pub fn open(opening: &Opening, on_commit: OnCommit) -> Result<Store, StoreError> {
         if rusqlite::version_number() < SQLITE_MIN {
             return Err(StoreError::Failed(format!(
@@ -98,7 +97,7 @@ impl Store {
             }
             begin(opening)?;
         }
-        // Declared before the connection, so that it is let go of after it, also where this goes wrong.
+        // Declared before the connection, so that it is dropped after it, also on an error.
         let lock = match held {
             Some(mut lock) => {
                 lock.take_file()?;
@@ -108,12 +107,12 @@ impl Store {
         };
         let mut conn = open_writer(path)?;
         bring_up_to_date(&mut conn, opening)?;
-        // The writer does it itself, because SQLite keeps to itself what goes wrong there. A command beside a server
-        // leaves it to the server, which knows whether its disk has failed.
+        // The writer checkpoints, because SQLite hides the errors of automatic checkpoints. A command beside a server
+        // leaves checkpoints to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
-        // Once it is begun anew, the log is cut off to this.
+        // The log is truncated to this size when it starts anew.
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
-        // The schema was read through the map. The pages that the writer works on stay in its own memory.
+        // The schema was read through the memory map. The writer keeps the pages that it changes in its own memory.
         conn.pragma_update(None, "mmap_size", 0)?;
         if opening.exclusive {
             conn.busy_timeout(WRITER_BUSY)?;
@@ -128,7 +127,7 @@ impl Store {
             _lock: lock,
         };
         let writer = Writer::start(file, Arc::clone(&health), on_commit)?;
-        // Last: nothing fails from here on, so no connection is opened that the lock does not outlive.
+        // Last: nothing fails from here on, so the lock outlives every connection.
         let readers = Readers::new(path, place, health);
         Ok(Store {
             shared: Arc::new(Shared {
@@ -140,7 +139,7 @@ impl Store {
     }
 }
 
-/// Examines a file, waits for who has it locked where it is a server's, and brings it up to date.
+/// Examines a file and upgrades it. A server first waits until no other program has locked it.
 fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
     let (version, is_empty) = admit(conn, opening)?;
     if opening.exclusive {
@@ -156,7 +155,7 @@ fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), Stor
         conn.pragma_update(None, "journal_mode", "wal")?;
     }
     if !opening.exclusive && version != migrate::NEWEST {
-        // A server of an older version must not find its tables changed.
+        // A running server of an older version must not find its tables changed.
         let mut alone = Lock::exclusive(&opening.path)?;
         alone.take_file()?;
         upgrade(conn, opening)
@@ -165,19 +164,19 @@ fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), Stor
     }
 }
 
-/// Runs the migrations that a file has not seen; a disk that is full is named.
+/// Runs the missing migrations. The error of a full disk names the disk.
 fn upgrade(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
     let path = &opening.path;
     migrate::migrate(conn, &mut { opening.tell })
         .map_err(|error| room::named(error, path, path, &with_suffix(path, "-wal")))
 }
 
-/// Is it a file that may be opened so? Its version, and whether nothing is in it yet. Nothing is written before that.
+/// Checks that a file may be opened, before anything is written. Returns its version, and whether it is empty.
 fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreError> {
     let path = &opening.path;
     let identity = identify(conn);
     let identity = identity.map_err(|error| {
-        // What SQLite keeps beside a file may be the first that has no room: it calls that an error of the disk.
+        // On a full disk the log may fail first, which SQLite reports as an error of the disk.
         match Refusing::of(&error) {
             Some(Refusing::DiskFull) => room::missing(path, BESIDE_BYTES, 0),
             Some(Refusing::DiskFailed | Refusing::FileMoved | Refusing::Locked) | None => {
@@ -209,23 +208,19 @@ fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreErr
     Err(StoreError::Failed(format!("{} {why}", path.display())))
 }
 
-/// Reads a file as it stands at one moment, without the right to change anything, also beside a running server.
+/// Reads a snapshot of a file, read-only, also beside a running server.
 ///
 /// # Errors
-/// The closure's, or [`StoreError`] with a text for a person: no such file, or of another version than this program's.
+/// The error of `work`, or [`StoreError`] with a message for a person: no such file, or of another version.
 pub fn read_only<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let (_lock, conn) = open_to_read(path)?;
-    work(&Reader {
-        conn: &conn,
-        health: None,
-        memo: None,
-    })
+    work(&Reader::of(&conn))
 }
 
-/// A connection inside one read transaction, and what must outlive it.
+/// Opens a connection inside a read transaction, with the lock that must outlive it.
 fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     if !path.exists() {
         let message = format!("{} does not exist", path.display());
@@ -238,12 +233,12 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     Ok((lock, conn))
 }
 
-/// Refuses a new file beside the log of one that is gone: SQLite would read that log into it.
+/// Fails if there is a log of a removed file: SQLite would read that log into the new file.
 fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
     let logs = ["-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
     let is_there = |log: &&PathBuf| std::fs::metadata(log).is_ok_and(|found| found.len() > 0);
     match logs.iter().find(is_there) {
-        // Else another process has made the file meanwhile, and this is its log.
+        // If the file exists, another process has just created it, and this is its log.
         Some(log) if !path.exists() => {
             let (path, log) = (path.display(), log.display());
             Err(StoreError::Failed(format!(
@@ -255,7 +250,7 @@ fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the file. A server says at its start which one it has; a command may have been meant for another, and names it.
+/// Creates the file. A command names it, as it may have been meant for another file. A server prints its file anyway.
 fn begin(opening: &Opening) -> Result<(), StoreError> {
     let path = &opening.path;
     check_nothing_left(path)?;
@@ -269,8 +264,8 @@ fn begin(opening: &Opening) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Copies the template to a temporary file, syncs it and puts it in place; where another process was first, its file stays,
-/// and this is false.
+/// Copies the template to a temporary file, syncs it and renames it. Returns `false` if another process was first,
+/// whose file stays.
 fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     let failed = |error: std::io::Error| match error.kind() {
         ErrorKind::StorageFull => room::missing(path, to_count(migrate::template().len()), 0),
@@ -278,12 +273,12 @@ fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     };
     let (file, temporary) = fresh_beside(path).map_err(failed)?;
     let made = make_by_way_of(file, &temporary, path, durability);
-    // What was put in place has a name of its own by now.
+    // The file in place has its own name by now.
     let _ = std::fs::remove_file(&temporary);
     made.map_err(failed)
 }
 
-/// A new file beside `path` that nobody else writes to.
+/// Creates a temporary file beside `path`.
 fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let names = (0..BESIDE_MAX).map(|number| with_suffix(path, &format!("-new{number}")));
     for name in names {
@@ -295,8 +290,7 @@ fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// A new file that only its owner may read and write, whatever the process masks out of new files' modes. SQLite gives
-/// what it keeps beside a database the same mode.
+/// Creates a file that only its owner may read and write, whatever the umask. SQLite gives its log the same mode.
 pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     let options = options.read(true).write(true).create_new(true);
@@ -305,7 +299,7 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The steps of [`make`].
+/// Writes the template to `file`, and links it to `path`.
 fn make_by_way_of(
     mut file: File,
     temporary: &Path,
@@ -319,7 +313,7 @@ fn make_by_way_of(
     drop(file);
     match std::fs::hard_link(temporary, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
-        // A file system without links: the file may still be moved there.
+        // A file system without links may still rename.
         Err(_) => std::fs::rename(temporary, path)?,
         Ok(()) => {}
     }
@@ -329,7 +323,7 @@ fn make_by_way_of(
     Ok(true)
 }
 
-/// Makes the names in a file's folder last.
+/// Syncs the folder of a file.
 pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path
         .parent()
@@ -338,7 +332,7 @@ pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// One connection to write with, to a file that nobody else knows.
+/// Opens a connection to write to a file that nobody else uses.
 pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open(path)?;
     prepare(&conn)?;
@@ -347,27 +341,27 @@ pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// What the names end in of files that are kept beside a database: by SQLite, by a lock, by a copy that is being made.
+/// Suffixes of files beside a database: of SQLite, of the lock, and of a copy in progress.
 const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-lock", "-copying"];
 
-/// Has this path the name of what is kept beside a database? A file that is put there is taken for its log.
+/// Returns `true` if a path has the name of a file beside a database. SQLite would take a file there for its log.
 pub fn is_beside(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
-/// The path with something added to its last part.
+/// Returns the path with a suffix.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// What every connection is set to. A file that somebody else has put a trigger or a view into does not run them.
+/// Configures a connection. Triggers and views that somebody has put into the file are not run.
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);
-    // Else a bound `limit` is looked at by the planner, and its statement is prepared anew for every execution.
+    // Otherwise the planner reads a bound `limit`, and the statement is prepared anew for every execution.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
@@ -381,7 +375,7 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "temp_store", "memory")
 }
 
-/// A connection that can write too.
+/// Opens a connection that can write.
 fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;

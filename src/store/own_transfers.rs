@@ -1,4 +1,4 @@
-//! The tables `own_transfers` and `own_addresses`: transfers of our own money between our own addresses.
+//! The tables `own_transfers` and `own_addresses`: transfers between the operator's own addresses.
 
 use super::statement::{commands, rows, values};
 use crate::domain::asset::{Chain, Mode};
@@ -10,35 +10,35 @@ rows! {
         Ok(OwnTransfer { seq, id, observation, txid, state })
     }
 
-    /// The transfer with this id.
+    /// Returns the own transfer with this id.
     pub fn by_id(db, id: &str) -> Option<OwnTransfer> =
         select "from own_transfers t join observations o on o.seq = t.observation \
             where t.id = :id";
 
-    /// The transfer of our own that an observation came to.
+    /// Returns the own transfer of an observation.
     pub fn of_observation(db, observation: i64) -> Option<OwnTransfer> =
         select "from own_transfers t join observations o on o.seq = t.observation \
             where t.observation = :observation";
 }
 
 values! {
-    /// Was an address declared as our own?
+    /// Returns `true` if an address was declared as own.
     pub fn is_declared(db, mode: Mode, chain: Chain, address: &str) -> (found: bool) =
         "select exists (select 1 from own_addresses \
             where mode = :mode and pool = :pool and address = :address) as found"
         with { mode, pool: chain.address_pool(), address };
 
-    /// Every address that was declared as our own: pool, address, and since when.
+    /// Returns the pool, the text and the time of declaration of every own address.
     pub fn declared(db, mode: Mode) -> Vec<(pool: String, address: String, created_at: Time)> =
         "select pool, address, created_at from own_addresses \
             where mode = :mode order by pool, created_at, address";
 }
 
 commands! {
-    /// Adds a transfer of our own that was just seen.
+    /// Inserts a new own transfer.
     pub fn insert(tx, id: &str, observation: i64) = insert into own_transfers { id, observation };
 
-    /// Declares an address as our own; false where it was already.
+    /// Declares an address as own. Returns `false` if it was declared before.
     pub fn declare(tx, mode: Mode, chain: Chain, address: &str, now: Time) -> bool =
         "insert into own_addresses (mode, pool, address, created_at) values (:mode, :pool, :address, :now) \
             on conflict (mode, pool, address) do nothing"

@@ -1,4 +1,4 @@
-//! The table `payout_addresses`: where an account's payouts go, one for each chain.
+//! The table `payout_addresses`: destinations of an account's payouts, one for each chain.
 
 use super::statement::{commands, values};
 use super::{StoreError, Tx};
@@ -7,7 +7,7 @@ use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {
-    /// The address and when it was set.
+    /// Returns the address and the time at which it was set.
     pub fn get(db, account: i64, chain: Chain) -> Option<(address: String, changed_at: Time)> =
         "select address, changed_at from payout_addresses where account = :account and chain = :chain";
 }
@@ -19,7 +19,7 @@ commands! {
     REMOVE = "delete from payout_addresses where account = :account and chain = :chain";
 }
 
-/// Sets the address; its cooling starts at `changed_at`.
+/// Sets the address. Its cooling period starts at `changed_at`.
 pub fn put(
     tx: &Tx<'_>,
     account: i64,
@@ -34,7 +34,6 @@ pub fn put(
 
 /// Removes the address.
 pub fn remove(tx: &Tx<'_>, account: i64, chain: Chain) -> Result<(), StoreError> {
-    let params = named_params! { ":account": account, ":chain": chain };
     tx.changes_payout_address(account, chain.as_str());
-    REMOVE.run(tx, params)
+    REMOVE.run(tx, named_params! { ":account": account, ":chain": chain })
 }

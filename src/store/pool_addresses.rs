@@ -1,6 +1,6 @@
-//! The table `pool_addresses`: live addresses that the operator imported.
+//! The table `pool_addresses`: live addresses that the operator has imported.
 //!
-//! What always holds: an address goes from `free` to `assigned` once, and never back.
+//! Invariant: an address goes from `free` to `assigned` once, and never back.
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
@@ -8,14 +8,14 @@ use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// How many addresses of a pool are in each state.
+/// Number of addresses of a pool in each state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counts {
-    /// To be handed out.
+pub struct PoolCounts {
+    /// Number of addresses that are not handed out yet.
     pub free: i64,
-    /// Handed out.
+    /// Number of addresses that are handed out.
     pub assigned: i64,
-    /// Never handed out any more.
+    /// Number of addresses that are never handed out any more.
     pub retired: i64,
 }
 
@@ -24,12 +24,12 @@ rows! {
         free = "count(*) filter (where state = 'free')",
         assigned = "count(*) filter (where state = 'assigned')",
         retired = "count(*) filter (where state = 'retired')",
-    ) -> Counts {
-        Ok(Counts { free, assigned, retired })
+    ) -> PoolCounts {
+        Ok(PoolCounts { free, assigned, retired })
     }
 
-    /// How many addresses of a chain's pool are in each state.
-    pub fn counts(db, chain: Chain) -> Counts =
+    /// Returns the number of addresses of a chain's pool in each state.
+    pub fn counts(db, chain: Chain) -> PoolCounts =
         select "from pool_addresses where pool = :pool" with { pool: chain.address_pool() };
 }
 
@@ -38,27 +38,28 @@ values! {
         where seq = (select seq from pool_addresses where pool = :pool and state = 'free' order by seq limit 1) \
         returning address";
 
-    /// How many addresses of a pool an account took at this time or later.
+    /// Returns the number of addresses of a pool that an account took since a time.
     pub fn taken_since(db, chain: Chain, account: i64, since: Time) -> (count: u32) =
         "select count(*) as count from pool_addresses \
             where account = :account and pool = :pool and assigned_at >= :since"
         with { pool: chain.address_pool(), account, since };
 
-    /// When addresses were last added to a pool.
+    /// Returns the time of the last import to a pool.
     pub fn last_import(db, chain: Chain) -> (imported_at: Option<Time>) =
         "select max(imported_at) as imported_at from pool_addresses where pool = :pool"
         with { pool: chain.address_pool() };
 
-    FREE_UP_TO(count: u32) = "select count(*) as count from \
-        (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
+    fn free_up_to(db, pool: &str, limit: i64) -> (count: u32) =
+        "select count(*) as count from \
+            (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
 
-    /// Was this address imported?
+    /// Returns `true` if this address was imported.
     pub fn has(db, chain: Chain, address: &str) -> (found: bool) =
         "select exists (select 1 from pool_addresses \
             where pool = :pool and address = :address) as found"
         with { pool: chain.address_pool(), address };
 
-    /// Was anything ever imported for this chain?
+    /// Returns `true` if an address was ever imported for this chain.
     pub fn is_used(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from pool_addresses where pool = :pool) as found" with { pool: chain.address_pool() };
 }
@@ -67,7 +68,7 @@ commands! {
     IMPORT = file "sql/pool_addresses/import.sql";
 }
 
-/// Adds an address to a pool; false where the pool knows it already, or somebody has it.
+/// Adds an address to a pool. Returns `false` if it is in the pool, or has an owner.
 pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<bool, StoreError> {
     let params =
         named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
@@ -79,7 +80,7 @@ pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<boo
     Ok(added.is_some())
 }
 
-/// Takes the longest imported address that is free, for an account.
+/// Takes the free address that was imported first, for an account.
 pub fn take(
     tx: &Tx<'_>,
     chain: Chain,
@@ -90,8 +91,8 @@ pub fn take(
     TAKE.first(tx, params)
 }
 
-/// Are more addresses of a pool free than this?
+/// Returns `true` if more than `count` addresses of a pool are free.
 pub fn has_more_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
-    let params = named_params! { ":pool": chain.address_pool(), ":limit": i64::from(count).saturating_add(1) };
-    Ok(FREE_UP_TO.only(db, params)? > count)
+    let limit = i64::from(count).saturating_add(1);
+    Ok(free_up_to(db, chain.address_pool(), limit)? > count)
 }

@@ -4,7 +4,6 @@ use super::statement::{commands, rows, values};
 use super::{StoreError, Tx, invoice_steps};
 use crate::domain::quote::Quote;
 use crate::domain::rate::RateQuote;
-use rusqlite::named_params;
 
 rows! {
     fn read(
@@ -20,19 +19,21 @@ rows! {
         })
     }
 
-    /// The quotes of an invoice, oldest first.
+    /// Returns the quotes of an invoice, oldest first.
     pub fn of_invoice(db, invoice: i64) -> Vec<Quote> = select "from quotes where invoice = :invoice order by seq";
 }
 
 values! {
-    /// A quote that a person's giving made, which nobody has asked for and nothing was paid at.
-    UNUSED(seq: i64) = "select q.seq from quotes q where q.seq = :seq and q.by_person = 1 \
-        and not exists (select 1 from payments p where p.quote = q.seq)";
+    /// Returns a quote if it was made for an assigned payment, and has no payment.
+    fn unused(db, seq: i64) -> Option<(seq: i64)> =
+        "select q.seq from quotes q where q.seq = :seq and q.by_person = 1 \
+            and not exists (select 1 from payments p where p.quote = q.seq)";
+
     NEXT_SEQ(seq: i64) = "select ifnull(max(seq), 0) + 1 as seq from quotes";
 }
 
 commands! {
-    /// Adds a quote; its `seq`.
+    /// Inserts a quote and returns its `seq`.
     pub fn insert(tx, invoice: i64, quote: &Quote) -> i64 = insert into quotes {
         invoice, asset: quote.asset.id, rate: quote.quoted.rate, rate_source: quote.quoted.source,
         rate_at: quote.quoted.at, rate_spread_bps: quote.quoted.spread, rate_evidence: quote.quoted.evidence,
@@ -40,23 +41,22 @@ commands! {
         created_at: quote.created_at,
     };
 
-    /// Notes whether a quote is there only because a person gave its invoice what came.
+    /// Saves whether a quote exists only because a person assigned a payment to its invoice.
     pub fn by_person(tx, seq: i64, by_person: bool) = "update quotes set by_person = :by_person where seq = :seq";
 
-    REMOVE = "delete from quotes where seq = :seq";
+    fn remove(tx, seq: i64) = "delete from quotes where seq = :seq";
 }
 
-/// The `seq` that the next quote gets.
+/// Returns the `seq` of the next quote.
 pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
     NEXT_SEQ.only(tx, &[])
 }
 
-/// Removes a quote that a person's giving made, if nobody has asked for it and nothing was paid at it.
+/// Deletes a quote that was made for an assigned payment, unless the customer asked for it or it has a payment.
 pub fn remove_unused(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    let params = named_params! { ":seq": seq };
-    if UNUSED.first(tx, params)?.is_some() {
+    if unused(tx, seq)?.is_some() {
         invoice_steps::remove_quote(tx, seq)?;
-        REMOVE.run(tx, params)?;
+        remove(tx, seq)?;
     }
     Ok(())
 }

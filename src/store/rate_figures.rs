@@ -1,41 +1,31 @@
-//! The table `rate_figures`: what each source said last that a coin costs.
+//! The table `rate_figures`: the last price of each coin by each source.
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, Figure, FigureSource};
-use rusqlite::named_params;
 
 rows! {
     fn read(source, rate, via, at) -> Figure {
         Ok(Figure { source, rate, via, at })
     }
 
-    /// What is said of a coin in a currency.
+    /// Returns the prices of a coin in a currency.
     pub fn of_coin(db, coin: &str, currency: Currency) -> Vec<Figure> =
         select "from rate_figures where coin = :coin and currency = :currency order by source";
 }
 
 commands! {
-    FORGET = "delete from rate_figures where source = :source";
-    INSERT = "insert into rate_figures (coin, currency, source, rate, via, at) \
-        values (:coin, :currency, :source, :rate, :via, :at)";
+    fn forget(tx, source: FigureSource) = "delete from rate_figures where source = :source";
+
+    fn insert(tx, source: FigureSource, told: &CoinFigure) = insert into rate_figures {
+        coin: told.coin, currency: told.currency, source, rate: told.figure.rate, via: told.figure.via,
+        at: told.figure.at,
+    };
 }
 
-/// A source says this, and nothing that it said before.
-pub fn replace(tx: &Tx<'_>, source: FigureSource, told: &[CoinFigure]) -> Result<(), StoreError> {
-    FORGET.run(tx, named_params! { ":source": source })?;
-    for CoinFigure {
-        coin,
-        currency,
-        figure,
-    } in told
-    {
-        let params = named_params! {
-            ":coin": coin, ":currency": currency, ":source": source, ":rate": figure.rate, ":via": figure.via,
-            ":at": figure.at,
-        };
-        INSERT.run(tx, params)?;
-    }
-    Ok(())
+/// Replaces all prices of a source.
+pub fn replace(tx: &Tx<'_>, source: FigureSource, prices: &[CoinFigure]) -> Result<(), StoreError> {
+    forget(tx, source)?;
+    prices.iter().try_for_each(|told| insert(tx, source, told))
 }

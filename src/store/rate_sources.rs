@@ -1,4 +1,4 @@
-//! The table `rate_sources`: who is asked for rates, and what came of it last.
+//! The table `rate_sources`: sources of rates, and the result of their last request.
 
 use super::statement::{commands, rows};
 use crate::domain::rate::{FigureSource, SourceState};
@@ -9,21 +9,21 @@ rows! {
         Ok(SourceState { source, tried_at, told_at, problem })
     }
 
-    /// Every source that was asked.
+    /// Returns every source that was asked.
     pub fn all(db) -> Vec<SourceState> = select "from rate_sources order by source";
 }
 
 commands! {
-    /// A source has told what it says.
-    pub fn told(tx, source: FigureSource, at: Time) =
+    /// Notes that a request of a source succeeded.
+    pub fn succeeded(tx, source: FigureSource, at: Time) =
         "insert into rate_sources (source, tried_at, told_at, problem) values (:source, :at, :at, null) \
             on conflict (source) do update set tried_at = :at, told_at = :at, problem = null";
 
-    /// A source has told nothing, and why.
+    /// Notes that a request of a source failed, and the reason.
     pub fn failed(tx, source: FigureSource, at: Time, problem: &str) =
         "insert into rate_sources (source, tried_at, told_at, problem) values (:source, :at, null, :problem) \
             on conflict (source) do update set tried_at = :at, problem = :problem";
 
-    /// A source is not asked any more: what it said goes with it.
+    /// Deletes a source that is not asked any more.
     pub fn forget(tx, source: FigureSource) = "delete from rate_sources where source = :source";
 }

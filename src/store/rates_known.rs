@@ -1,4 +1,4 @@
-//! The table `rates_known`: the newest rate that was ever known of each coin.
+//! The table `rates_known`: the newest known rate of each coin.
 
 use super::statement::{commands, rows};
 use crate::domain::money::{Bps, Currency};
@@ -9,13 +9,13 @@ rows! {
         Ok(RateQuote { rate, source: rate_source, at: rate_at, spread: Bps(0), evidence: rate_evidence })
     }
 
-    /// The newest that is known.
+    /// Returns the newest known rate.
     pub fn of_coin(db, coin: &str, currency: Currency) -> Option<RateQuote> =
         select "from rates_known where coin = :coin and currency = :currency";
 }
 
 commands! {
-    /// This one is known now.
+    /// Saves the newest rate.
     pub fn put(tx, coin: &str, currency: Currency, quoted: &RateQuote) =
         "insert or replace into rates_known (coin, currency, rate, rate_source, rate_at, rate_evidence) \
             values (:coin, :currency, :rate, :rate_source, :rate_at, :rate_evidence)"

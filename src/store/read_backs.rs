@@ -1,13 +1,15 @@
-//! The table `read_backs`: chains that are read back once, for addresses that customers had before anything watched them.
+//! The table `read_backs`: chains that are read back once, for addresses that customers had before addresses were
+//! watched.
 //!
-//! What always holds: a row is made by the upgrade only, and none goes.
+//! Invariant: only the upgrade inserts rows, and no row is deleted.
 
 use super::statement::{commands, values};
 use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 
 values! {
-    /// Time from which on a chain is to be read back; `None` where it is not, or the block of that time was found.
+    /// Returns the time from which a chain is to be read back; `None` if it is not, or the block of that time was
+    /// found.
     pub fn undated(db, chain: Chain) -> Option<(since: Time)> =
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";
@@ -19,13 +21,14 @@ values! {
 }
 
 commands! {
-    /// Notes the block from which on a chain is followed, the first time.
+    /// Saves the block from which a chain is followed, the first time.
     pub fn begin(tx, chain: Chain, height: u32) =
         "update read_backs set until_height = :height where chain = :chain and until_height is null";
 
-    /// Notes the first block that is read back, and the time before which none is. Returns `true` if it was unknown until now.
+    /// Saves the first block that is read back, and the time before which no block is. Returns `true` if it was
+    /// unknown.
     pub fn date(tx, chain: Chain, from: u32, unread: Time) -> bool =
-        "update read_backs set from_height = min(:from, until_height), unread_before = iif(since < :unread, :unread, \
-            null) \
+        "update read_backs set from_height = min(:from, until_height), \
+            unread_before = iif(since < :unread, :unread, null) \
             where chain = :chain and until_height is not null and from_height is null";
 }

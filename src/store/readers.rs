@@ -3,7 +3,7 @@
 //! Invariant: no read waits for a connection. A read that finds none idle opens one for itself alone.
 
 use super::health::Health;
-use super::lock::{Found, Place};
+use super::lock::{FoundPlace, Place};
 use super::open::{READ_ONLY, prepare};
 use super::{Reader, Refusing, StoreError};
 use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
@@ -83,11 +83,7 @@ impl Readers {
             Some(open) => open,
             unopened => unopened.insert(self.open()?),
         };
-        work(&Reader {
-            conn,
-            health: None,
-            memo: None,
-        })
+        work(&Reader::of(conn))
     }
 
     fn open(&self) -> Result<Connection, StoreError> {
@@ -102,8 +98,8 @@ impl Readers {
 
 /// A connection that its first read opens.
 ///
-/// The pool adds a connection at each checkout that leaves it below its minimum, also while others are being added. So a
-/// burst of short reads fills it, and those that no read needs are never opened.
+/// The pool adds a connection at each checkout that leaves it below its minimum, also while others are being added. So
+/// a burst of short reads fills it, and those that no read needs are never opened.
 #[derive(Default)]
 struct ReadConnection {
     sqlite: Option<Connection>,
@@ -142,8 +138,8 @@ impl Opener {
     /// Fails if the path leads to another file by now, or the log beside it is another.
     fn check_place(&self) -> Result<(), StoreError> {
         match self.place.look() {
-            Found::InPlace => Ok(()),
-            Found::Moved | Found::Torn => Err(StoreError::Refusing(Refusing::FileMoved)),
+            FoundPlace::InPlace => Ok(()),
+            FoundPlace::Moved | FoundPlace::Torn => Err(StoreError::Refusing(Refusing::FileMoved)),
         }
     }
 }
@@ -157,7 +153,7 @@ impl ManageConnection for Opener {
         Ok(ReadConnection::default())
     }
 
-    /// Not asked: the file's place is checked when a connection is opened.
+    /// Never called: the place of the file is checked when a connection is opened.
     fn is_valid(&self, _: &mut ReadConnection) -> Result<(), StoreError> {
         self.check_place()
     }
@@ -214,14 +210,14 @@ mod tests {
     use std::sync::Barrier;
 
     impl Readers {
-        /// Takes every idle connection, once the pool has added those that it was asked for.
+        /// Takes every idle connection, after the pool has added the requested ones.
         fn lock(&self) -> Vec<PooledConnection<Opener>> {
             self._thread.finish();
             std::iter::from_fn(|| self.pool.try_get()).collect()
         }
     }
 
-    /// Does this with the readers of a new file.
+    /// Runs `work` with the readers of a new file.
     fn with_readers(name: &str, work: impl FnOnce(&Path, &Readers)) {
         let name = format!("coffer-{name}-{}", crate::domain::id::new(Time(0)));
         let path = std::env::temp_dir().join(name);
@@ -236,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn no_connection_is_opened_to_a_file_that_has_gone_and_the_writers_word_for_it_is_said() {
+    fn read_of_a_moved_file_is_refused_and_refuses_writes() {
         let go = |path: &Path| std::fs::remove_file(path).unwrap();
         let replace = |path: &Path| {
             let other = with_suffix(path, "-other");
@@ -259,7 +255,7 @@ mod tests {
                     );
                     let refusing = readers.health.refusing();
                     assert_eq!(refusing, Some(Refusing::FileMoved), "no write is taken in");
-                    // What was open reads on.
+                    // The open connection continues to read.
                     read(db)
                 });
                 outcome.unwrap();
@@ -268,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_together_is_read_at_one_moment() {
+    fn read_transaction_sees_one_snapshot() {
         with_readers("moment", |path, readers| {
             let writer = Connection::open(path).unwrap();
             let mut coins = ["BTC", "ETH"].into_iter();
@@ -300,12 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn forty_read_at_the_same_moment_and_sixteen_connections_are_kept() {
-        with_readers("readers", |_, readers| are_kept(readers));
+    fn forty_concurrent_reads_keep_sixteen_connections() {
+        with_readers("readers", |_, readers| forty_reads(readers));
     }
 
-    fn are_kept(readers: &Readers) {
-        // Each is inside until all are.
+    fn forty_reads(readers: &Readers) {
+        // Each read waits until all have begun.
         let all_inside = Barrier::new(40);
         let read = || {
             readers.read(|db| {
@@ -335,7 +331,7 @@ mod tests {
     fn one_connection_serves_reads_one_after_the_other() {
         with_readers("one", |_, readers| {
             for _ in 0..3 * IDLE_MAX {
-                // With what the pool has added meanwhile.
+                // Includes the connections that the pool has added.
                 readers._thread.finish();
                 readers.read(file::load).map(drop).unwrap();
             }
@@ -378,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_are_dropped_only_after_their_thread_has_let_go_of_them() {
+    fn readers_are_dropped_only_after_their_thread_has_released_them() {
         with_readers("dropped", |path, readers| {
             let place = Arc::clone(&readers.opener.place);
             let dropped = Readers::new(path, place, Arc::default());

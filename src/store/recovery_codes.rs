@@ -1,20 +1,20 @@
-//! The table `recovery_codes`: what stands in for a lost authenticator app. A code is found by its SHA-256.
+//! The table `recovery_codes`: codes that replace a lost authenticator app. A code is found by its SHA-256.
 
 use super::statement::{commands, values};
 
 values! {
-    /// How many of a user's are left.
-    pub fn left(db, user: i64) -> (left: i64) = "select count(*) as left from recovery_codes where user = :user";
+    /// Returns the number of unused codes of a user.
+    pub fn count_left(db, user: i64) -> (left: i64) = "select count(*) as left from recovery_codes where user = :user";
 }
 
 commands! {
-    /// Adds one.
-    pub fn insert(tx, user: i64, hash: &[u8; 32]) = "insert into recovery_codes (hash, user) values (:hash, :user)";
+    /// Inserts a code of a user.
+    pub fn insert(tx, user: i64, hash: &[u8; 32]) = insert into recovery_codes { hash, user };
 
-    /// Uses one up; false where it is none of the user's that is left.
+    /// Uses a code. Returns `false` if it is no unused code of the user.
     pub fn take(tx, user: i64, hash: &[u8; 32]) -> bool =
         "delete from recovery_codes where hash = :hash and user = :user";
 
-    /// Removes all of a user's.
+    /// Deletes all codes of a user.
     pub fn delete_of_user(tx, user: i64) = "delete from recovery_codes where user = :user";
 }

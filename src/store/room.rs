@@ -6,7 +6,8 @@ use rustix::fs::statvfs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Says which file has no room on which disk, and how many of `needed` bytes are missing. So many were `written` before.
+/// Returns the error of a full disk: file, disk, and how many of `needed` bytes are missing. `written` bytes will be
+/// freed.
 pub(super) fn missing(path: &Path, needed: u64, written: u64) -> StoreError {
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(&folder);
@@ -28,8 +29,8 @@ pub(super) fn missing(path: &Path, needed: u64, written: u64) -> StoreError {
     ))
 }
 
-/// [`missing`] in the place of an error that says no more than that a disk is full. As much is needed as `like` has, and
-/// what was written is in the file `begun`, which goes.
+/// Replaces the error of a full disk by [`missing`]. The file `like` has the needed size, and the file `begun`, which
+/// will be removed, has the written bytes.
 pub(super) fn named(error: StoreError, path: &Path, like: &Path, begun: &Path) -> StoreError {
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
     match error {
@@ -38,7 +39,7 @@ pub(super) fn named(error: StoreError, path: &Path, like: &Path, begun: &Path) -
     }
 }
 
-/// The highest folder on the same disk.
+/// Returns the highest folder on the same disk.
 fn mount_point(folder: &Path) -> PathBuf {
     let device = |folder: &Path| std::fs::metadata(folder).ok().map(|found| found.dev());
     let here = device(folder);

@@ -1,7 +1,6 @@
 //! Conversions between rows and the types of `domain`.
 //!
-//! What lives here: how a column holds each type, and reading columns in order. What always holds: a row that does
-//! not read as its type is an error, never a default.
+//! Invariant: a value that cannot be read as its type is an error, never a default.
 
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
@@ -13,6 +12,7 @@ use crate::domain::history::ChainedLog;
 use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
+use crate::domain::observation::Spent;
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::{Evidence, FigureSource, RateSource};
 use crate::domain::server::order::ServerType;
@@ -27,9 +27,9 @@ use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::domain::wallet::{ScriptType, WalletNetwork};
 use crate::store::Kind;
-use crate::store::idempotency::Outcome;
+use crate::store::idempotency::CreateOutcome;
 use rusqlite::Row;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, Null, ToSql, ToSqlOutput, ValueRef};
 
 /// Reads a row's columns one after the other.
 pub(super) struct Columns<'r> {
@@ -38,19 +38,19 @@ pub(super) struct Columns<'r> {
 }
 
 impl<'r> Columns<'r> {
-    /// Starts at the first column.
+    /// Returns a reader that begins at the first column.
     pub(super) fn of(row: &'r Row<'r>) -> Columns<'r> {
         Columns { row, next: 0 }
     }
 
-    /// The next column.
+    /// Reads the next column.
     pub(super) fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
         let value = self.row.get(self.next);
         self.next = self.next.saturating_add(1);
         value
     }
 
-    /// The columns that are left.
+    /// Reads the remaining columns.
     pub(super) fn rest<T: FromSql>(&mut self) -> rusqlite::Result<Vec<T>> {
         let count = self.row.as_ref().column_count();
         let mut values = Vec::with_capacity(count.saturating_sub(self.next));
@@ -61,7 +61,7 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// A text that is not one of the type's.
+/// Returns the error of a text that is no value of its type.
 fn unreadable(text: &str) -> FromSqlError {
     FromSqlError::Other(format!("unreadable value {text:?}").into())
 }
@@ -110,7 +110,7 @@ enum_as_text!(
     FigureSource,
     InvoiceStatus,
     Kind,
-    Outcome,
+    CreateOutcome,
     DeliveryState,
     DepositStatus,
     Role,
@@ -166,6 +166,33 @@ impl FromSql for &'static Asset {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let text = value.as_str()?;
         Asset::find(text).ok_or_else(|| unreadable(text))
+    }
+}
+
+/// The transactions that a transaction spends, as JSON; null if they are not known.
+pub(super) struct Spends(pub(super) Vec<Spent>);
+
+impl FromSql for Spends {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let Some(text) = value.as_str_or_null()? else {
+            return Ok(Spends(Vec::new()));
+        };
+        let unreadable = |error| FromSqlError::Other(format!("spends {text:?}: {error}").into());
+        serde_json::from_str(text).map(Spends).map_err(unreadable)
+    }
+}
+
+/// [`Spends`] to be stored.
+pub(super) struct SpendsRef<'s>(pub(super) &'s [Spent]);
+
+impl ToSql for SpendsRef<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        if self.0.is_empty() {
+            return Ok(ToSqlOutput::from(Null));
+        }
+        let json = serde_json::to_string(self.0);
+        json.map(ToSqlOutput::from)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
     }
 }
 

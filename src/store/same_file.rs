@@ -4,19 +4,19 @@ use super::open::open_reader;
 use super::{Reader, StoreError};
 use std::path::{Path, PathBuf};
 
-/// A file that somebody reads, who keeps it in its place.
+/// A file that is being read.
 pub struct SameFile(PathBuf);
 
 impl SameFile {
-    /// The file with this name.
+    /// Returns the file with this name.
     pub(super) fn at(path: &Path) -> SameFile {
         SameFile(path.to_owned())
     }
 
-    /// Reads the file as it stands at one moment, by a connection of its own that maps as much of it as SQLite can.
+    /// Reads a snapshot of the file on a new connection that maps as much of the file as SQLite can.
     ///
     /// # Errors
-    /// The closure's, or [`StoreError`] where the file cannot be opened.
+    /// The error of `work`, or [`StoreError`] if the file cannot be opened.
     pub fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -28,10 +28,6 @@ impl SameFile {
             Ok::<_, StoreError>(conn)
         };
         let conn = open()?;
-        work(&Reader {
-            conn: &conn,
-            health: None,
-            memo: None,
-        })
+        work(&Reader::of(&conn))
     }
 }

@@ -11,22 +11,21 @@ rows! {
         Ok(SentOutput { observation, transfer, address, asset, amount, state, height })
     }
 
-    /// Outputs of a transaction, by position.
-    /// Without those that gave their places to others.
+    /// Returns the outputs of a transaction, by position, without those that gave their places to others.
     pub fn of_transaction(db, mode: Mode, chain: Chain, txid: &str) -> Vec<SentOutput> =
         select "from observations o join sent_outputs s on s.observation = o.seq \
-            where o.mode = :mode and o.chain = :chain and o.txid = :txid and o.position < 2147483648 order by \
-            o.position";
+            where o.mode = :mode and o.chain = :chain and o.txid = :txid and o.position < 2147483648 \
+            order by o.position";
 
-    /// The output of an observation, if it is one.
+    /// Returns the output of an observation.
     pub fn of_observation(db, observation: i64) -> Option<SentOutput> =
         select "from sent_outputs s join observations o on o.seq = s.observation \
             where s.observation = :observation";
 }
 
 commands! {
-    /// Adds an output that counts for no transfer yet.
-    pub fn insert(tx, observation: i64) = "insert into sent_outputs (observation) values (:observation)";
+    /// Inserts an output that counts for no transfer yet.
+    pub fn insert(tx, observation: i64) = insert into sent_outputs { observation };
 
     /// Makes an output count for a transfer, or for none.
     pub fn count_for(tx, observation: i64, transfer: Option<i64>) =

@@ -1,4 +1,4 @@
-//! The table `sessions`: who is signed in. A session is found by the SHA-256 of its cookie.
+//! The table `sessions`: sessions of signed-in users. A session is found by the SHA-256 of its cookie.
 
 use super::statement::{commands, rows};
 use crate::domain::time::Time;
@@ -11,19 +11,18 @@ rows! {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_at))
     }
 
-    /// Who is signed in by this cookie, and when the password was given last, by real time.
+    /// Returns the user of a session, and the time of the last password check, in real time.
     pub fn user(db, hash: &[u8; 32], now: Time) -> Option<(User, Time)> =
         select "from sessions s join users u on u.seq = s.user \
             where s.hash = :hash and s.expires_at > :now and u.disabled_at is null";
 }
 
 commands! {
-    /// Begins a session; `password_at` is real time.
-    pub fn insert(tx, hash: &[u8; 32], user: i64, now: Time, expires_at: Time, password_at: Time) = insert into sessions {
-        hash, user, created_at: now, expires_at, password_at,
-    };
+    /// Inserts a session. `password_at` is real time.
+    pub fn insert(tx, hash: &[u8; 32], user: i64, created_at: Time, expires_at: Time, password_at: Time) =
+        insert into sessions { hash, user, created_at, expires_at, password_at };
 
-    /// Notes that the user has given the password again, by real time; false where the session has ended.
+    /// Saves the time of a new password check, in real time. Returns `false` if the session has ended.
     pub fn confirm(tx, hash: &[u8; 32], user: i64, password_at: Time) -> bool =
         "update sessions set password_at = :password_at where hash = :hash and user = :user";
 
@@ -33,10 +32,10 @@ commands! {
     /// Ends every session of a user.
     pub fn delete_of_user(tx, user: i64) = "delete from sessions where user = :user";
 
-    /// Ends every session of a user but this one.
+    /// Ends every other session of a user than this one.
     pub fn delete_others(tx, user: i64, hash: &[u8; 32]) =
         "delete from sessions where user = :user and hash <> :hash";
 
-    /// Removes sessions that have ended.
+    /// Deletes expired sessions and returns their number.
     pub fn prune(tx, now: Time) -> usize = "delete from sessions where expires_at <= :now";
 }

@@ -1,9 +1,8 @@
-//! Reading a file that may not be readable in its place: one of an older version, or one beside which nothing can
-//! be written.
+//! Reading a file that may not be readable in its place: a file of an older version, or in a read-only folder.
 //!
-//! What lives here: the copy in a temporary folder that is read instead. What always holds: the file itself is not
-//! changed; only this user can read the copy; the copy is removed after reading, also after a failure; and what a
-//! killed process left is removed by the next.
+//! Such a file is copied to a temporary folder, and the copy is read.
+//! Invariant: the file is not changed. Only this user can read the copy, which is removed after reading. A copy of a
+//! killed process is removed by the next one.
 
 use super::Kind;
 use super::identity::{identify, require_ours};
@@ -21,7 +20,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// A file that can be read. Its parts are dropped from the first to the last: the connection goes before what it is to.
+/// A file that can be read. Its fields are dropped in order: the connection first, then its file.
 pub(super) struct Source {
     pub(super) conn: Connection,
     pub(super) version: usize,
@@ -30,16 +29,16 @@ pub(super) struct Source {
     _folder: Option<Folder>,
 }
 
-/// What the names of folders for copies begin with.
+/// Prefix of the names of folders for copies.
 const PREFIX: &str = "coffer-copy-";
-/// The file in such a folder that is locked while the folder is in use.
+/// Name of the file in such a folder that is locked while the folder is in use.
 const IN_USE: &str = "lock";
-/// Pages that are copied between two words about it: 1 MiB.
+/// Pages that are copied between two reports of progress: 1 MiB.
 const STEP_PAGES: i32 = 256;
-/// The same where bytes are copied.
+/// Bytes that are copied between two reports of progress.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// A folder for one copy; dropping it removes it.
+/// A folder for one copy. Dropping it removes the folder.
 struct Folder {
     path: PathBuf,
     _in_use: File,
@@ -47,7 +46,7 @@ struct Folder {
 
 impl Folder {
     fn new() -> Result<Folder, StoreError> {
-        // The name has random parts; where it is taken all the same, that folder is somebody else's.
+        // The name is random. If it is taken all the same, the folder is not ours.
         let folder = std::env::temp_dir();
         let path = folder.join(format!("{PREFIX}{}", id::new(Time(0))));
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| {
@@ -62,14 +61,14 @@ impl Folder {
                 _in_use: in_use,
             }),
             Err(error) => {
-                // What was not made needs no removing.
+                // The folder may not exist.
                 let _ = std::fs::remove_dir_all(&path);
                 Err(StoreError::Failed(format!("{}: {error}", path.display())))
             }
         }
     }
 
-    /// Where the copy is.
+    /// Returns the path of the copy.
     fn file(&self) -> PathBuf {
         self.path.join("copy.db")
     }
@@ -83,7 +82,7 @@ impl Drop for Folder {
     }
 }
 
-/// Removes the folders that killed processes have left.
+/// Removes the folders of killed processes.
 fn sweep(folder: &Path, ours: &Metadata) {
     let is_named_so = |name: &str| {
         let id = name.strip_prefix(PREFIX);
@@ -99,7 +98,7 @@ fn sweep(folder: &Path, ours: &Metadata) {
                 && let Ok(held) = File::open(&lock.path)
                 && held.try_lock().is_ok()
             {
-                // What cannot be removed stays.
+                // Errors are ignored.
                 let _ = std::fs::remove_dir_all(&found.path);
             }
         }
@@ -107,11 +106,10 @@ fn sweep(folder: &Path, ours: &Metadata) {
 }
 
 impl Source {
-    /// Opens a file to read it: as it stands, or by way of a copy where SQLite could not write beside it. `tell` hears
-    /// of a copy.
+    /// Opens a file to read it, or a copy if SQLite cannot write beside it. `tell` is told of a copy.
     ///
     /// # Errors
-    /// [`StoreError`] with a text for a person: no such file, another program's, of a newer version.
+    /// [`StoreError`] with a message for a person: no such file, of another program, of a newer version.
     pub(super) fn open(path: &Path, tell: &mut ProgressSink<'_>) -> Result<Source, StoreError> {
         if !path.exists() {
             let message = format!("{} does not exist", path.display());
@@ -121,14 +119,14 @@ impl Source {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(path, flags).and_then(|conn| {
             prepare(&conn)?;
-            // The first read, by which SQLite opens what it keeps beside the file.
+            // The first read makes SQLite open the log.
             conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
             Ok(conn)
         });
         match opened {
             Ok(conn) => Source::of(conn, path, Some(lock), None),
-            // Beside a server a copy of the bytes would be of more than one moment.
-            Err(error) if needs_room(&error) && !lock.is_anothers()? => {
+            // While a server writes, a copy of the bytes would be no snapshot.
+            Err(error) if needs_room(&error) && !lock.is_server_file()? => {
                 Source::copied(path, &error, tell)
             }
             Err(error) => {
@@ -138,14 +136,14 @@ impl Source {
         }
     }
 
-    /// A connection to a file, or to a copy of it.
+    /// Returns the source of a connection to a file or to its copy.
     fn of(
         conn: Connection,
         path: &Path,
         lock: Option<Lock>,
         folder: Option<Folder>,
     ) -> Result<Source, StoreError> {
-        // Made first, so that its parts are dropped in their order, also where this is no file of ours.
+        // Made first, so that its fields are dropped in order even if this is no file of Coffer.
         let mut source = Source {
             conn,
             version: 0,
@@ -157,7 +155,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Copies the file and its log byte by byte: nobody writes where nothing can be written.
+    /// Copies the file and its log byte by byte. Nobody writes to them, as the folder is read-only.
     fn copied(
         path: &Path,
         why: &rusqlite::Error,
@@ -178,10 +176,10 @@ impl Source {
         Source::of(conn, path, None, Some(folder))
     }
 
-    /// The same, of the newest version: itself, or a copy of it that is brought up to date.
+    /// Returns the source itself, or an upgraded copy if it is of an older version.
     ///
     /// # Errors
-    /// [`StoreError`] where the copy cannot be made.
+    /// [`StoreError`] if the copy cannot be made.
     pub(super) fn up_to_date(
         self,
         path: &Path,
@@ -208,10 +206,10 @@ impl Source {
         Source::of(conn, path, None, Some(folder))
     }
 
-    /// Copies what there is at this moment into a new file, which nobody else may read.
+    /// Copies a snapshot into a new file, which nobody else may read.
     ///
     /// # Errors
-    /// [`StoreError`] where it cannot be written, or the name is taken.
+    /// [`StoreError`] if it cannot be written, or the name is taken.
     pub(super) fn copy_to(
         &self,
         to: &Path,
@@ -220,7 +218,7 @@ impl Source {
         let made = create_private(to).map(drop);
         made.map_err(|error| StoreError::Failed(format!("{}: {error}", to.display())))?;
         let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // All steps read inside one transaction: a writer neither waits for them nor spoils them.
+        // All steps are in one read transaction, so writers neither wait for them nor disturb them.
         let moment = self.conn.unchecked_transaction()?;
         moment.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let backup = rusqlite::backup::Backup::new(&self.conn, &mut target)?;
@@ -245,11 +243,11 @@ impl Source {
     }
 }
 
-/// Reads a file as it stands at one moment, without the right to change anything, also beside a running server; what
-/// cannot be read like that is read by way of a copy, of which `tell` hears.
+/// Reads a snapshot of a file, read-only, also beside a running server. A file that cannot be read like that is
+/// copied, and `tell` is told of the copy.
 ///
 /// # Errors
-/// The closure's, or [`StoreError`] with a text for a person: no such file, or of a newer version.
+/// The error of `work`, or [`StoreError`] with a message for a person: no such file, or of a newer version.
 pub fn read_any<T, E: From<StoreError>>(
     path: &Path,
     tell: &mut ProgressSink<'_>,
@@ -258,14 +256,10 @@ pub fn read_any<T, E: From<StoreError>>(
     let source = Source::open(path, tell)?.up_to_date(path, tell)?;
     let begun = source.conn.execute_batch("begin");
     begun.map_err(StoreError::from)?;
-    work(&Reader {
-        conn: &source.conn,
-        health: None,
-        memo: None,
-    })
+    work(&Reader::of(&source.conn))
 }
 
-/// Does SQLite need to write beside the file, and cannot?
+/// Returns `true` for an error of SQLite that cannot write beside the file.
 fn needs_room(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -273,7 +267,7 @@ fn needs_room(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Copies a file that may not be there. The descriptor is no database's that this process has open: that failed.
+/// Copies a file that may not exist. This process has no connection to it whose locks the descriptor could drop.
 fn copy_file(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
     let source = match File::open(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -1,10 +1,8 @@
-//! Statements, and what ties the values of a row to names.
+//! Statements: their types, and the macros that define them.
 //!
-//! What lives here: the types of a statement and the macros that make them. What does not: any statement. One of up to
-//! three lines stands as text beside the functions that use it, a longer one is a file in `sql/`. What always holds: each
-//! macro makes a test with each statement. SQLite prepares it against the schema of a new file, and the names of its
-//! columns are those that its reader is written with, in their order. So values are read one after the other, without a
-//! look at the names, and each is still the one that was named.
+//! A statement of up to three lines is text beside its callers, a longer one is a file in `sql/`.
+//! Invariant: each macro makes a test of each statement. SQLite prepares it against the schema of a new file, and its
+//! columns are those of its reader, in order. So a row is read by position, and each value is still the named one.
 
 mod functions;
 mod macros;
@@ -19,15 +17,26 @@ use rusqlite::types::ToSql;
 use rusqlite::{CachedStatement, Connection, Error, Row};
 pub(super) use text::*;
 
-/// Values, each with the name of its parameter: what [`rusqlite::named_params`] makes.
+/// Parameters by name, as [`rusqlite::named_params`] makes them.
 pub(super) type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];
+
+/// Fails with the message of `otherwise` unless a statement changed one row.
+pub(super) fn require_one(
+    rows: usize,
+    otherwise: impl FnOnce() -> String,
+) -> Result<(), StoreError> {
+    match rows {
+        1 => Ok(()),
+        _ => Err(StoreError::Failed(otherwise())),
+    }
+}
 
 /// Returns a number of rows as a parameter.
 pub(super) fn sql_limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
-/// A statement, prepared once for each connection, with its values.
+/// Returns a statement with its parameters bound. It is prepared once for each connection.
 fn bound<'c>(
     conn: &'c Connection,
     sql: &str,
@@ -46,19 +55,19 @@ fn bound<'c>(
     Ok(statement)
 }
 
-/// A statement that answers no rows.
+/// A statement that returns no rows.
 pub(super) struct Statement {
     sql: &'static str,
     names: &'static Names,
 }
 
 impl Statement {
-    /// For [`commands`] only, which tests it.
+    /// Returns a statement. Only for [`commands`], which tests it.
     pub(super) const fn new(sql: &'static str, names: &'static Names) -> Statement {
         Statement { sql, names }
     }
 
-    /// Its text.
+    /// Returns the text.
     #[cfg(test)]
     pub(super) const fn sql(&self) -> &'static str {
         self.sql
@@ -71,7 +80,7 @@ impl Statement {
 
     /// Runs the statement and returns the number of rows that it changed.
     pub(super) fn count(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<usize, StoreError> {
-        tx.told(|conn| self.execute(conn, params))
+        tx.checked(|conn| self.execute(conn, params))
     }
 
     /// Runs the statement and returns `true` if it changed a row.
@@ -79,28 +88,12 @@ impl Statement {
         self.count(tx, params).map(|rows| rows > 0)
     }
 
-    /// Runs a statement that has to change one row.
-    ///
-    /// # Errors
-    /// [`StoreError`] with the message of `otherwise` if it changes none, or several.
-    pub(super) fn change_one(
-        &self,
-        tx: &Tx<'_>,
-        params: Params<'_>,
-        otherwise: impl FnOnce() -> String,
-    ) -> Result<(), StoreError> {
-        match self.count(tx, params)? {
-            1 => Ok(()),
-            _ => Err(StoreError::Failed(otherwise())),
-        }
-    }
-
     /// Runs a statement that inserts one row, and returns the `seq` of that row.
     ///
     /// # Errors
     /// [`StoreError`] if it inserts none, or several.
     pub(super) fn insert(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<i64, StoreError> {
-        tx.told(|conn| match self.execute(conn, params)? {
+        tx.checked(|conn| match self.execute(conn, params)? {
             1 => Ok(conn.last_insert_rowid()),
             rows => Err(Error::StatementChangedRows(rows)),
         })
@@ -112,7 +105,7 @@ impl Statement {
         tx: &Tx<'_>,
         params: Params<'_>,
     ) -> Result<Option<i64>, StoreError> {
-        tx.told(|conn| {
+        tx.checked(|conn| {
             let rows = self.execute(conn, params)?;
             Ok((rows == 1).then(|| conn.last_insert_rowid()))
         })
@@ -124,7 +117,7 @@ impl Statement {
     }
 }
 
-/// A statement that answers rows, each read as a `T`.
+/// A statement that returns rows, each read as a `T`.
 pub(super) struct Query<T> {
     sql: &'static str,
     names: &'static Names,
@@ -132,7 +125,7 @@ pub(super) struct Query<T> {
 }
 
 impl<T> Query<T> {
-    /// For those only who test it: [`rows`], [`values`] and `exports`.
+    /// Returns a query. Only for [`rows`], [`values`] and `exports`, which test it.
     pub(super) const fn new(
         sql: &'static str,
         names: &'static Names,
@@ -141,42 +134,42 @@ impl<T> Query<T> {
         Query { sql, names, read }
     }
 
-    /// Its text.
+    /// Returns the text.
     pub(super) const fn sql(&self) -> &'static str {
         self.sql
     }
 
-    /// The first row, if there is one.
+    /// Returns the first row if there is one.
     pub(super) fn first(
         &self,
         db: &Reader<'_>,
         params: Params<'_>,
     ) -> Result<Option<T>, StoreError> {
-        db.told(|conn| self.first_on(conn, params))
+        db.checked(|conn| self.first_on(conn, params))
     }
 
-    /// The first row of a statement that always answers one.
+    /// Returns the first row of a statement that always returns one.
     ///
     /// # Errors
-    /// [`StoreError`] where there is none.
+    /// [`StoreError`] if there is none.
     pub(super) fn only(&self, db: &Reader<'_>, params: Params<'_>) -> Result<T, StoreError> {
         let row = self.first(db, params)?;
         row.ok_or_else(|| StoreError::Failed(format!("there is no row: {}", self.sql)))
     }
 
-    /// Every row.
+    /// Returns every row.
     pub(super) fn all(&self, db: &Reader<'_>, params: Params<'_>) -> Result<Vec<T>, StoreError> {
-        db.told(|conn| self.all_on(conn, params))
+        db.checked(|conn| self.all_on(conn, params))
     }
 
-    /// Every row, one at a time: for more of them than memory should hold.
+    /// Passes every row to `work`, one after the other, for more rows than memory should hold.
     pub(super) fn each(
         &self,
         db: &Reader<'_>,
         params: Params<'_>,
         mut work: impl FnMut(T),
     ) -> Result<(), StoreError> {
-        db.told(|conn| {
+        db.checked(|conn| {
             let mut statement = bound(conn, self.sql, self.names, params)?;
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
@@ -186,10 +179,10 @@ impl<T> Query<T> {
         })
     }
 
-    /// The first rows that fit, so many at most; none behind them is read.
+    /// Returns the first `limit` rows that fit, and reads none after them.
     ///
     /// # Errors
-    /// [`StoreError`] also where `fits` fails.
+    /// [`StoreError`] also if `fits` fails.
     pub(super) fn first_that(
         &self,
         db: &Reader<'_>,
@@ -197,7 +190,7 @@ impl<T> Query<T> {
         limit: usize,
         fits: impl Fn(&T) -> Result<bool, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        db.told(|conn| {
+        db.checked(|conn| {
             let mut statement = bound(conn, self.sql, self.names, params)?;
             let mut rows = statement.raw_query();
             let mut found = Vec::new();
@@ -215,7 +208,7 @@ impl<T> Query<T> {
         })?
     }
 
-    /// The first row, by a connection that no server uses.
+    /// Returns the first row, on a connection that no server uses.
     pub(super) fn first_on(
         &self,
         conn: &Connection,
@@ -226,7 +219,7 @@ impl<T> Query<T> {
         rows.next()?.map(self.read).transpose()
     }
 
-    /// Every row, by a connection that no server uses.
+    /// Returns every row, on a connection that no server uses.
     pub(super) fn all_on(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<Vec<T>> {
         let mut statement = bound(conn, self.sql, self.names, params)?;
         statement.raw_query().mapped(self.read).collect()

@@ -1,13 +1,14 @@
-//! Hashes of values whose changes are in the audit log: accounts, keys, users, wallets, pools, payout addresses, settings.
+//! Hashes of values whose changes are in the audit log: accounts, keys, users, wallets, pools, payout addresses,
+//! settings.
 //!
-//! Invariant: whoever changes such a value notes it in its transaction, and the audit log has its hash at the commit. A
-//! hash leaves out what changes by use: when a key was used last, the next index of a wallet, the owner of an address.
+//! Invariant: a transaction that changes such a value adds its hash to the audit log. A hash leaves out fields that
+//! change by use: the last use of a key, the next index of a wallet, the owner of an address.
 
 mod pending;
 mod values;
 
 pub(super) use pending::Pending;
-pub use values::{State, ValueKind, each, of_pool, pool_counts};
+pub use values::{ValueKind, ValueState, each, of_pool, pool_counts};
 
 use super::audit_log::{self, NewEntry};
 use super::statement::values;
@@ -17,11 +18,11 @@ use crate::domain::time::Time;
 use rusqlite::Connection;
 use serde_json::{Map, Value};
 
-/// Action of a row of the audit log that only keeps hashes.
+/// Action of an audit log row that only has hashes.
 pub const NOTE: &str = "state.note";
 
 values! {
-    /// The newest time that the file knows: a transaction that only keeps hashes has none of its own.
+    /// The newest time in the file, for rows that only have hashes.
     NEWEST(at: Time) = "select max(last_tick_at, ifnull((select at from audit_log order by seq desc limit 1), 0), \
         ifnull((select created_at from accounts order by seq desc limit 1), 0)) as at from file";
     NOTED(name: String, link: Option<String>) = "select j.key as name, j.value as link \
@@ -30,7 +31,7 @@ values! {
         "select pool, min(seq) as first, max(seq) as last from pool_addresses group by pool order by pool";
 }
 
-/// Hands over every hash that was noted, oldest first: the name of the value and its hash, `None` where it was removed.
+/// Passes every noted hash to `each`, oldest first: the name of the value, and its hash or `None` if it was removed.
 pub fn noted(
     db: &Reader<'_>,
     mut each: impl FnMut(String, Option<String>),
@@ -38,19 +39,19 @@ pub fn noted(
     NOTED.each(db, &[], |(name, link)| each(name, link))
 }
 
-/// Name of the addresses of a pool that were imported together, by the `seq` of the first and of the last.
+/// Returns the name of addresses of a pool that were imported together, by the `seq` of the first and of the last.
 pub fn pool_name(pool: &str, first: i64, last: i64) -> String {
     format!("pool {pool} {first}-{last}")
 }
 
-/// Reads [`pool_name`] back.
+/// Parses a [`pool_name`].
 pub fn pool_of(name: &str) -> Option<(&str, i64, i64)> {
     let (pool, range) = name.strip_prefix("pool ")?.rsplit_once(' ')?;
     let (first, last) = range.split_once('-')?;
     Some((pool, first.parse().ok()?, last.parse().ok()?))
 }
 
-/// Adds a row that only keeps hashes.
+/// Adds an audit log row that only has hashes.
 pub(super) fn note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Result<()> {
     let entry = NewEntry {
         actor,
@@ -63,7 +64,7 @@ pub(super) fn note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Re
     audit_log::insert_on(conn, &entry, Some(states), at)
 }
 
-/// Hashes as a row of the audit log keeps them.
+/// Returns hashes as the JSON of an audit log row.
 fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String {
     let value = |link: Option<HashLink>| link.map_or(Value::Null, |link| link.to_string().into());
     let states = states.into_iter();
@@ -71,18 +72,9 @@ fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String 
     Value::Object(states).to_string()
 }
 
-/// A reader of a connection that no server uses.
-const fn reader(conn: &Connection) -> Reader<'_> {
-    Reader {
-        conn,
-        health: None,
-        memo: None,
-    }
-}
-
-/// Notes each value of a file of before the hashes, a row for each.
+/// Notes each value of a file without hashes, in a row of its own.
 pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
-    let db = reader(conn);
+    let db = Reader::of(conn);
     let mut states = Vec::new();
     for &kind in ValueKind::ALL {
         each(&db, kind, |state| {
@@ -99,9 +91,9 @@ pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Hashes of what a restore changes: every wallet, and the addresses of pools that it has added.
+/// Returns the hashes of the values that a restore changes: all wallets, and the pool addresses that it has added.
 pub(super) fn of_restored(conn: &Connection) -> Result<String, StoreError> {
-    let db = reader(conn);
+    let db = Reader::of(conn);
     let mut states = Vec::new();
     each(&db, ValueKind::Wallet, |state| {
         states.push((state.name, Some(state.link)));

@@ -1,49 +1,35 @@
-//! The table `transfer_reviews`: what a person has to look at of transfers that have ended.
+//! The table `transfer_reviews`: problems of ended transfers that a person has to review.
 
 use super::statement::{commands, rows, values};
-use super::{StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{Review, ReviewKind};
-use rusqlite::named_params;
 
 rows! {
     fn read(r.seq, r.id, r.kind, r.problem, r.opened_at, r.ended_at, r.reason) -> Review {
         Ok(Review { seq, id, kind, problem, opened_at, ended_at, reason })
     }
 
-    /// The newest reviews of a transfer, newest first.
+    /// Returns the newest reviews of a transfer, newest first.
     pub fn of_transfer(db, transfer: i64) -> Vec<Review> =
         select "from transfer_reviews r where r.transfer = :transfer order by r.seq desc limit 50";
 }
 
 values! {
-    /// Transfers, by `seq`, with an open review.
+    /// Returns the transfers, by `seq`, with an open review.
     pub fn open_transfers(db, mode: Mode) -> Vec<(transfer: i64)> =
         "select distinct r.transfer from transfer_reviews r join transfers t \
             on t.seq = r.transfer where r.ended_at is null and t.mode = :mode order by r.transfer";
 }
 
 commands! {
-    OPEN = "insert into transfer_reviews (id, transfer, kind, opened_at, problem) \
-        values (:id, :transfer, :kind, :now, :problem) \
-        on conflict (transfer, kind) where ended_at is null do nothing";
+    /// Opens a review of a transfer. Returns `false` if a review of that kind is open.
+    pub fn open(tx, id: &str, transfer: i64, kind: ReviewKind, problem: &str, now: Time) -> bool =
+        "insert into transfer_reviews (id, transfer, kind, opened_at, problem) \
+            values (:id, :transfer, :kind, :now, :problem) \
+            on conflict (transfer, kind) where ended_at is null do nothing";
 
     /// Ends a review.
     pub fn end(tx, seq: i64, reason: &str, now: Time) =
         "update transfer_reviews set ended_at = :now, reason = :reason where seq = :seq and ended_at is null";
-}
-
-/// Opens a review of a transfer, unless one of that kind is open; `true` where it is new.
-pub fn open(
-    tx: &Tx<'_>,
-    id: &str,
-    transfer: i64,
-    (kind, problem): (ReviewKind, &str),
-    now: Time,
-) -> Result<bool, StoreError> {
-    let params = named_params! {
-        ":id": id, ":transfer": transfer, ":kind": kind, ":now": now, ":problem": problem,
-    };
-    OPEN.changes(tx, params)
 }

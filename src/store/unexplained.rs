@@ -1,25 +1,23 @@
-//! The tables `unexplained` and `balance_walks`: addresses that have more than is known to have come to them, and how far the
-//! look for such has come.
-//!
-//! What does not live here: what is known to have come (`observations_on_chain`).
+//! The tables `unexplained` and `balance_walks`: addresses with a higher balance than their known payments, and the
+//! progress of the search for them.
 
 use super::statement::{commands, rows, sql_limit, values};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::time::Time;
 
-/// An address that has more than is known to have come to it.
+/// An address with a higher balance than its known payments.
 #[derive(Clone, Debug)]
 pub struct Unexplained {
-    /// The coin.
+    /// Coin.
     pub asset: &'static Asset,
-    /// The address.
+    /// Text of the address.
     pub address: String,
-    /// What it has.
+    /// Balance of the address.
     pub balance: Units,
-    /// What is known to have come to it.
+    /// Sum of the known payments.
     pub known: Units,
-    /// Behind which block.
+    /// Height of the block after which the balance was read.
     pub height: u32,
 }
 
@@ -28,17 +26,17 @@ rows! {
         Ok(Unexplained { asset, address, balance, known, height })
     }
 
-    /// The addresses of a chain that have more than is known.
-    pub fn of(db, chain: Chain, limit: u32) -> Vec<Unexplained> =
+    /// Returns the addresses of a chain with an unexplained balance.
+    pub fn of_chain(db, chain: Chain, limit: u32) -> Vec<Unexplained> =
         select "from unexplained where chain = :chain order by address limit :limit";
 }
 
 values! {
-    /// Up to which address the look has come, and when that was.
+    /// Returns the last address of the search, and the time at which it was reached.
     pub fn walk(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
         "select address, looked_at from balance_walks where chain = :chain";
 
-    /// The next live addresses behind one, in the order of their texts.
+    /// Returns the next live addresses after this one, in the order of their texts.
     pub fn next(db, chain: Chain, after: &str, limit: usize) -> Vec<(address: String)> =
         "select address from addresses \
             where mode = 'live' and pool = :pool and address > :after order by address limit :limit"
@@ -46,7 +44,7 @@ values! {
 }
 
 commands! {
-    /// Notes that an address has more than is known.
+    /// Saves the unexplained balance of an address.
     pub fn put(tx, found: &Unexplained, now: Time) =
         "insert into unexplained (chain, address, asset, balance, known, height, seen_at) \
             values (:chain, :address, :asset, :balance, :known, :height, :now) on conflict (chain, address) \
@@ -56,12 +54,12 @@ commands! {
             known: found.known, height: found.height, now,
         };
 
-    /// Notes that an address has no more than is known.
+    /// Notes that the balance of an address is explained.
     pub fn remove(tx, chain: Chain, address: &str) =
         "delete from unexplained where chain = :chain and address = :address";
 
-    /// Notes up to which address the look has come.
-    pub fn looked(tx, chain: Chain, address: &str, now: Time) =
+    /// Saves the last address of the search.
+    pub fn save_walk(tx, chain: Chain, address: &str, now: Time) =
         "insert into balance_walks (chain, address, looked_at) values (:chain, :address, :now) \
             on conflict (chain) do update set address = excluded.address, looked_at = excluded.looked_at";
 }

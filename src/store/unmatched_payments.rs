@@ -1,22 +1,22 @@
-//! The table `unmatched_payments`.
+//! The table `unmatched_payments`: payments that match no invoice and no customer.
 
+use super::PageBounds;
 use super::statement::{commands, rows};
-use super::{Reader, StoreError, Tx};
+use super::{Reader, StoreError};
 use crate::domain::time::Time;
 use crate::domain::unmatched::{Resolution, Unmatched, UnmatchedReason};
-use rusqlite::named_params;
 
-/// A payment that has just matched nothing.
+/// An unmatched payment to be stored.
 pub struct NewUnmatched<'a> {
-    /// The name outside the file.
+    /// Id.
     pub id: &'a str,
-    /// What was seen, by its `seq`.
+    /// Observation of the payment, by its `seq`.
     pub observation: i64,
-    /// Why it matched nothing.
+    /// Reason why the payment is unmatched.
     pub reason: UnmatchedReason,
-    /// Whose address it is, where it is somebody's: the account, by its `seq`.
+    /// Account that owns the address, by its `seq`.
     pub account: Option<i64>,
-    /// And the invoice, where it is one's.
+    /// Invoice that owns the address, by its `seq`.
     pub invoice: Option<i64>,
 }
 
@@ -32,63 +32,59 @@ rows! {
         })
     }
 
-    /// The payment with this id.
+    /// Returns the payment with this id.
     pub fn by_id(db, id: &str) -> Option<Unmatched> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.id = :id";
 
-    /// The payment that an observation came to, where it matched nothing and was given to nobody.
+    /// Returns the unmatched payment of an observation, unless a person assigned it.
     pub fn of_observation(db, observation: i64) -> Option<Unmatched> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.observation = :observation and u.outcome is not 'assigned'";
 
-    PAGE = select "from unmatched_payments u join observations o on o.seq = u.observation \
-        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
-        where u.seq < :before order by u.seq desc limit :limit";
+    fn page_of_all(db, page: PageBounds) -> Vec<Unmatched> =
+        select "from unmatched_payments u join observations o on o.seq = u.observation \
+            left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+            where u.seq < :before order by u.seq desc limit :limit"
+        with { before: page.before, limit: page.limit };
 
-    PAGE_OF_OPEN = select "from unmatched_payments u join observations o on o.seq = u.observation \
-        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
-        where u.resolved_at is null and u.seq < :before order by u.seq desc limit :limit";
+    fn page_of_open(db, page: PageBounds) -> Vec<Unmatched> =
+        select "from unmatched_payments u join observations o on o.seq = u.observation \
+            left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+            where u.resolved_at is null and u.seq < :before order by u.seq desc limit :limit"
+        with { before: page.before, limit: page.limit };
 }
 
 commands! {
-    /// Adds a payment that matched nothing.
+    /// Inserts an unmatched payment.
     pub fn insert(tx, new: &NewUnmatched<'_>) = insert into unmatched_payments {
         id: new.id, observation: new.observation, reason: new.reason, account: new.account, invoice: new.invoice,
     };
 
-    RESOLVE = "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
-        return_txid = :return_txid where seq = :seq";
+    /// Saves how a person resolved a payment. The time of the first resolution stays.
+    pub fn resolve(
+        tx, seq: i64, outcome: Resolution, note: Option<&str>, return_txid: Option<&str>, now: Time
+    ) =
+        "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
+            return_txid = :return_txid where seq = :seq";
 
-    /// Nobody has made anything of it any more.
+    /// Removes the resolution of a payment.
     pub fn reopen(tx, seq: i64) =
         "update unmatched_payments set outcome = null, resolved_at = null, note = null, return_txid = null \
             where seq = :seq";
 }
 
-/// Those older than `before`, newest first; all, or only those nobody has looked at.
+/// Returns a page of unmatched payments, newest first; only unresolved ones if `only_open` is set.
 pub fn page(
     db: &Reader<'_>,
     only_open: bool,
-    before: i64,
-    limit: u32,
+    page: PageBounds,
 ) -> Result<Vec<Unmatched>, StoreError> {
-    let query = if only_open { PAGE_OF_OPEN } else { PAGE };
-    query.all(db, named_params! { ":before": before, ":limit": limit })
-}
-
-/// Notes what a person made of it; when that was first stays.
-pub fn resolve(
-    tx: &Tx<'_>,
-    seq: i64,
-    outcome: Resolution,
-    (note, return_txid): (Option<&str>, Option<&str>),
-    now: Time,
-) -> Result<(), StoreError> {
-    let params = named_params! {
-        ":seq": seq, ":outcome": outcome, ":note": note, ":return_txid": return_txid, ":now": now,
-    };
-    RESOLVE.run(tx, params)
+    if only_open {
+        page_of_open(db, page)
+    } else {
+        page_of_all(db, page)
+    }
 }

@@ -1,14 +1,15 @@
-//! The table `used_steps`: which codes of an authenticator app were used, by their steps of time.
+//! The table `used_steps`: used codes of authenticator apps, by their time steps.
 
 use super::statement::commands;
 
 commands! {
-    /// Uses the code of a step, where no code may be newer than that of `newest`. False where that step, or a later one up to
-    /// `newest`, was used before: one after it was used by a clock that was ahead, and stays used until its time has come.
+    /// Uses the code of a time step. `newest` is the newest step that is accepted now. Returns `false` if the step, or
+    /// a later one up to `newest`, was used before. A step after `newest` was used while the clock was ahead, and
+    /// stays used.
     pub fn take(tx, user: i64, step: i64, newest: i64) -> bool =
         "insert into used_steps (user, step) select :user, :step \
             where not exists (select 1 from used_steps where user = :user and step between :step and :newest)";
 
-    /// Forgets all of a user's.
+    /// Deletes all used codes of a user.
     pub fn delete_of_user(tx, user: i64) = "delete from used_steps where user = :user";
 }

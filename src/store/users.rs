@@ -1,4 +1,4 @@
-//! The table `users`.
+//! The table `users`: people who sign in.
 
 use super::statement::{commands, rows, values};
 use super::states::ValueKind;
@@ -12,10 +12,10 @@ rows! {
         Ok(User { seq, id, email, role, account, created_at, disabled_at, second_factor_at })
     }
 
-    /// Every user, oldest first.
+    /// Returns every user, oldest first.
     pub fn all(db) -> Vec<User> = select "from users order by seq";
 
-    /// The user with this id.
+    /// Returns the user with this id.
     pub fn by_id(db, id: &str) -> Option<User> = select "from users where id = :id";
 }
 
@@ -26,24 +26,27 @@ rows! {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
     }
 
-    /// The user with this email, in whatever case it is written, and the hash of the password.
+    /// Returns the user with this email, in upper or lower case, and the hash of the password.
     pub fn by_email(db, email: &str) -> Option<(User, String)> = select "from users where email = :email";
 }
 
 values! {
-    /// Is there an operator who can sign in?
+    /// Returns `true` if an operator can sign in.
     pub fn has_operator(db) -> (found: bool) =
         "select exists (select 1 from users where role = 'operator' and disabled_at is null) as found";
 
-    /// What the user's authenticator app knows, too; also where the second factor was only begun.
+    /// Returns the secret of the second factor, also if its setup is not finished.
     pub fn second_factor(db, seq: i64) -> Option<(second_factor_secret: [u8; 20])> =
         "select second_factor_secret from users \
             where seq = :seq and second_factor_secret is not null";
 }
 
 commands! {
-    INSERT = "insert into users (id, email, password_hash, role, account, created_at) \
-        values (:id, :email, :password_hash, :role, :account, :created_at)";
+    fn insert_row(tx, user: &User, password_hash: &str) -> i64 = insert into users {
+        id: user.id, email: user.email, password_hash, role: user.role, account: user.account,
+        created_at: user.created_at,
+    };
+
     SET_PASSWORD = "update users set password_hash = :password_hash where seq = :seq";
     SET_DISABLED = "update users set disabled_at = :disabled_at where seq = :seq";
     BEGIN_SECOND_FACTOR = "update users set second_factor_secret = :second_factor_secret \
@@ -53,17 +56,9 @@ commands! {
     END_SECOND_FACTOR = "update users set second_factor_secret = null, second_factor_at = null where seq = :seq";
 }
 
-/// Adds a user; its `seq`.
+/// Inserts a user and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, StoreError> {
-    let params = named_params! {
-        ":id": user.id,
-        ":email": user.email,
-        ":password_hash": password_hash,
-        ":role": user.role,
-        ":account": user.account,
-        ":created_at": user.created_at,
-    };
-    let seq = INSERT.insert(tx, params)?;
+    let seq = insert_row(tx, user, password_hash)?;
     tx.changes_value(ValueKind::User, seq);
     Ok(seq)
 }
@@ -75,28 +70,28 @@ pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), St
     SET_PASSWORD.run(tx, params)
 }
 
-/// Lets a user sign in again, or no longer.
+/// Disables a user from a time on; `None` enables the user.
 pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":disabled_at": since };
     tx.changes_value(ValueKind::User, seq);
     SET_DISABLED.run(tx, params)
 }
 
-/// Begins a second factor, in place of one that was only begun; false where it is asked for already.
+/// Begins the setup of a second factor, in place of an unfinished one. Returns `false` if the second factor is on.
 pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
     tx.changes_value(ValueKind::User, seq);
     BEGIN_SECOND_FACTOR.changes(tx, params)
 }
 
-/// From now on the second factor is asked for. False where there is none that was only begun.
+/// Turns the second factor on. Returns `false` if no setup was begun.
 pub fn turn_second_factor_on(tx: &Tx<'_>, seq: i64, at: Time) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":at": at };
     tx.changes_value(ValueKind::User, seq);
     TURN_SECOND_FACTOR_ON.changes(tx, params)
 }
 
-/// Forgets the second factor, also where it was only begun.
+/// Turns the second factor off, and deletes its secret.
 pub fn end_second_factor(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
     tx.changes_value(ValueKind::User, seq);
     END_SECOND_FACTOR.run(tx, named_params! { ":seq": seq })

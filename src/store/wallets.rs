@@ -1,7 +1,6 @@
-//! The table `wallets`: what derives addresses, and the next index of each.
+//! The table `wallets`: keys from which addresses are derived, and the next index of each.
 //!
-//! What does not live here: the addresses themselves (`addresses`). What always holds: an index is taken once, and
-//! is committed as taken before anybody is shown its address.
+//! Invariant: an index is handed out once, and its row is committed before anybody sees its address.
 
 use super::chain_cursors::{self, Cursor};
 use super::statement::{commands, rows, values};
@@ -14,12 +13,12 @@ use crate::domain::wallet::{self, ExtendedKey, Wallet, WalletNetwork};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
-/// One index of a wallet.
+/// An index of a wallet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct WalletIndex {
     /// The wallet, by its `seq`.
     pub wallet: i64,
-    /// The index that was taken.
+    /// Index in the wallet.
     pub index: u64,
 }
 
@@ -28,70 +27,73 @@ pub struct Taken {
 pub struct WalletRow {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Id.
     pub id: String,
-    /// What its owner calls it.
+    /// Name that its owner gave it.
     pub name: Option<String>,
-    /// Its key, and what its addresses look like.
+    /// Key and type of addresses.
     pub wallet: Wallet,
-    /// The index that it began with.
+    /// Index that it began with.
     pub first_index: u32,
-    /// The index that is handed out next.
+    /// Index to hand out next.
     pub next_index: u32,
-    /// It never goes back below this one: what is there may have been handed out after the copy that the file is.
+    /// Lowest index that it may ever hand out. Lower ones may have been handed out after the file was copied.
     pub least_index: u32,
-    /// When it was first added.
+    /// Time at which it was first added.
     pub created_at: Time,
-    /// When it was last added: later than any other of its pool before it, whatever the clock showed.
+    /// Time at which it was last added: later than that of every earlier wallet of its pool, whatever the clock showed.
     pub added_at: Time,
-    /// When it was retired.
+    /// Time at which it was retired.
     pub retired_at: Option<Time>,
-    /// When something came to an index that was not handed out yet: since then it hands out nothing.
+    /// Time at which an index received a payment before it was handed out. Since then the wallet hands out nothing.
     pub stopped_at: Option<Time>,
-    /// The highest such index.
+    /// Highest such index.
     pub stopped_index: Option<u32>,
 }
 
 /// A wallet to be stored.
 pub struct NewWallet<'a> {
-    /// The name outside the file.
+    /// Id.
     pub id: &'a str,
-    /// What its owner calls it.
+    /// Name that its owner gives it.
     pub name: Option<&'a str>,
-    /// Its key, and what its addresses look like.
+    /// Key and type of addresses.
     pub wallet: &'a Wallet,
-    /// The index that it began with, by what its owner says.
+    /// Index that it began with, as its owner says.
     pub first_index: u32,
-    /// The index to hand out next.
+    /// Index to hand out next.
     pub next_index: u32,
-    /// The index that it never goes back below.
+    /// Lowest index that it may ever hand out.
     pub least_index: u32,
 }
 
-/// An address of a wallet, and a coin that came to it.
+/// An address of a wallet, and a coin that it received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Funded {
-    /// The index in its wallet.
+pub struct FundedAddress {
+    /// Index in its wallet.
     pub index: u32,
-    /// Its text.
+    /// Text of the address.
     pub address: String,
-    /// The coin and an amount that came, unless none did.
+    /// Received coin and amount; `None` for an address that received nothing.
     pub came: Option<(&'static Asset, Units)>,
 }
 
 values! {
-    SIMULATED(seq: i64, next_index: i64) = "select seq, next_index from wallets \
-        where mode = :mode and pool = :pool and network = 'simulated'";
+    fn simulated(db, mode: Mode, pool: &str) -> Option<(seq: i64, next_index: i64)> =
+        "select seq, next_index from wallets \
+            where mode = :mode and pool = :pool and network = 'simulated'";
 
-    /// The highest index that a wallet has handed out.
+    /// Returns the highest index that a wallet has handed out.
     pub fn highest(db, wallet: &WalletRow) -> (highest: Option<u32>) =
         "select max(wallet_index) as highest from addresses where wallet = :wallet" with { wallet: wallet.seq };
 
-    HANDED_OUT(wallet_index: u32) =
-        "select wallet_index from addresses where wallet = :wallet order by wallet_index";
+    /// Passes the indexes of a wallet that are in `addresses` to `each`, in order.
+    pub fn each_handed_out(db, wallet: &WalletRow) -> each (wallet_index: u32) =
+        "select wallet_index from addresses where wallet = :wallet order by wallet_index" with { wallet: wallet.seq };
 
-    /// Which of its indexes something came to, in order.
-    USED(wallet_index: u32) = file "sql/wallets/used.sql";
+    /// Passes the indexes of a wallet whose addresses received a payment to `each`, in order.
+    pub fn each_used(db, wallet: &WalletRow) -> each (wallet_index: u32) =
+        file "sql/wallets/used.sql" with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool() };
 }
 
 rows! {
@@ -107,16 +109,16 @@ rows! {
         })
     }
 
-    /// Every wallet of live mode, retired ones too: they stay watched.
+    /// Returns every wallet of live mode, also retired ones, which stay watched.
     pub fn all(db) -> Vec<WalletRow> = select "from wallets where id is not null order by seq";
 
-    /// The wallet with this id.
+    /// Returns the wallet with this id.
     pub fn by_id(db, id: &str) -> Option<WalletRow> = select "from wallets where id = :id";
 
-    /// The wallet with this `seq`.
+    /// Returns the wallet with this `seq`.
     pub fn by_seq(db, seq: i64) -> Option<WalletRow> = select "from wallets where seq = :seq and id is not null";
 
-    /// The wallet that has this key and chain code.
+    /// Returns the wallet with this key and chain code.
     pub fn by_key(db, wallet: &Wallet) -> Option<WalletRow> =
         select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code"
         with { pool: wallet.chain.address_pool(), key: wallet.key.key, chain_code: wallet.key.chain_code };
@@ -128,26 +130,36 @@ rows! {
 }
 
 rows! {
-    /// The coins that came to each address of a wallet; a row without coin for one to which none did.
-    fn read_funded(wallet_index, address, asset: Option<&'static Asset>, amount: Option<Units>) -> Funded {
-        Ok(Funded { index: wallet_index, address, came: asset.zip(amount) })
+    fn read_funded(wallet_index, address, asset: Option<&'static Asset>, amount: Option<Units>) -> FundedAddress {
+        Ok(FundedAddress { index: wallet_index, address, came: asset.zip(amount) })
     }
-    FUNDED = file "sql/wallets/funded.sql";
+
+    /// Returns the coins that the next `limit` addresses of a wallet received, from an index on.
+    pub fn funded(db, wallet: &WalletRow, from: u32, limit: u32) -> Vec<FundedAddress> =
+        file "sql/wallets/funded.sql"
+        with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool(), from, limit };
 }
 
 commands! {
-    INSERT_SIMULATED = "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
+    fn insert_simulated(tx, mode: Mode, pool: &str) -> i64 =
+        "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
 
-    TAKE = "update wallets set next_index = next_index + 1 where seq = :seq";
+    fn advance(tx, seq: i64) = "update wallets set next_index = next_index + 1 where seq = :seq";
 
-    INSERT = file "sql/wallets/insert.sql";
+    fn insert_row(tx, new: &NewWallet<'_>, now: Time) -> i64 =
+        file "sql/wallets/insert.sql"
+        with {
+            pool: new.wallet.chain.address_pool(), network: new.wallet.network, first: new.first_index,
+            next: new.next_index, least: new.least_index, id: new.id, name: new.name, script: new.wallet.script,
+            key: new.wallet.key.key, chain_code: new.wallet.key.chain_code, now,
+        };
 
     RESUME = "update wallets set retired_at = null, network = :network, script = :script, name = ifnull(:name, name), \
         added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
         first_index = min(first_index, :next), next_index = :next, least_index = :least, stopped_at = null, \
         stopped_index = null where seq = :seq";
 
-    /// Stops a wallet: something came to an index that it had not handed out.
+    /// Stops a wallet, as an index received a payment before it was handed out.
     pub fn stop(tx, seq: i64, index: u32, now: Time) =
         "update wallets set stopped_at = ifnull(stopped_at, :now), \
             stopped_index = max(ifnull(stopped_index, 0), :index) where seq = :seq";
@@ -157,45 +169,46 @@ commands! {
     RETIRE = "update wallets set retired_at = :now where seq = :seq";
 }
 
-/// Takes the next index of the simulated wallet that hands out this chain's addresses.
-pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<Taken, StoreError> {
-    let params = named_params! { ":mode": mode, ":pool": chain.address_pool() };
-    // Neither an upsert nor `returning`: SQLite would keep what each of them changes, to take it back.
-    let Some((wallet, index)) = SIMULATED.first(tx, params)? else {
-        let wallet = INSERT_SIMULATED.insert(tx, params)?;
-        return Ok(Taken { wallet, index: 0 });
+/// Hands out the next index of the simulated wallet of a chain.
+pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<WalletIndex, StoreError> {
+    let pool = chain.address_pool();
+    // Neither an upsert nor `returning`: SQLite would copy the rows that they change, to be able to undo them.
+    let Some((wallet, index)) = simulated(tx, mode, pool)? else {
+        let wallet = insert_simulated(tx, mode, pool)?;
+        return Ok(WalletIndex { wallet, index: 0 });
     };
-    TAKE.run(tx, named_params! { ":seq": wallet })?;
+    advance(tx, wallet)?;
     let index = u64::try_from(index)
         .map_err(|_| StoreError::Failed(format!("wallet {wallet} has no index {index}")))?;
-    Ok(Taken { wallet, index })
+    Ok(WalletIndex { wallet, index })
 }
 
-/// Takes the next index of a wallet that was read in this transaction; none where it is retired or stopped, and where none
-/// is left.
-pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<Taken>, StoreError> {
+/// Hands out the next index of a wallet that was read in this transaction; `None` if the wallet is retired, stopped,
+/// or at its end.
+pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreError> {
     let hands_out = row.retired_at.is_none() && row.stopped_at.is_none();
     if !hands_out || row.next_index >= wallet::INDEX_END {
         return Ok(None);
     }
-    TAKE.run(tx, named_params! { ":seq": row.seq })?;
+    advance(tx, row.seq)?;
     let (wallet, index) = (row.seq, u64::from(row.next_index));
-    Ok(Some(Taken { wallet, index }))
+    Ok(Some(WalletIndex { wallet, index }))
 }
 
-/// The wallet that hands out the live addresses of a chain: of those of the network that its pool is followed on the one
-/// that was added last. Where it never was, that is the main network: coins of others are worth nothing. None takes the
-/// place of one that is stopped: an older copy may not know that an older wallet was retired.
+/// Returns the wallet that hands out the live addresses of a chain; `None` if it is stopped.
+///
+/// It is the last added wallet of the network on which the pool is followed, or of the main network if the pool was
+/// never followed. No older wallet replaces a stopped one: an older copy of the file may not know that it was retired.
 pub fn handing_out(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_none()))
 }
 
-/// The wallet that would hand out the live addresses of a chain, and is stopped.
+/// Returns the wallet that would hand out the live addresses of a chain, if it is stopped.
 pub fn stopped(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_some()))
 }
 
-/// The wallet that hands out the live addresses of a chain, unless it is stopped.
+/// Returns the wallet that hands out the live addresses of a chain, also a stopped one.
 fn in_turn(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     let mut followed = chain_cursors::all(db)?;
     followed.retain(|cursor| cursor.chain.address_pool() == chain.address_pool());
@@ -207,8 +220,8 @@ fn in_turn(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreErro
     Ok(in_use.find(|row| is_of(row.wallet.network)))
 }
 
-/// The wallet of a followed chain that was added last, where none of them is of the network that the chain is followed on.
-pub fn stranger(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<WalletRow>, StoreError> {
+/// Returns the last added wallet of a followed chain if no wallet is of the network on which the chain is followed.
+pub fn of_other_network(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<WalletRow>, StoreError> {
     let in_use = in_use(db, cursor.chain)?;
     let agrees = |row: &WalletRow| {
         row.wallet
@@ -219,75 +232,34 @@ pub fn stranger(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<WalletRow>, S
     Ok(in_use.into_iter().next().filter(|_| is_strange))
 }
 
-/// Adds a wallet.
+/// Inserts a wallet.
 pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
-    let wallet = new.wallet;
-    let params = named_params! {
-        ":pool": wallet.chain.address_pool(), ":network": wallet.network, ":first": new.first_index,
-        ":next": new.next_index, ":least": new.least_index, ":id": new.id, ":name": new.name, ":script": wallet.script,
-        ":key": wallet.key.key, ":chain_code": wallet.key.chain_code, ":now": now,
-    };
-    tx.changes_value(ValueKind::Wallet, INSERT.insert(tx, params)?);
+    let seq = insert_row(tx, new, now)?;
+    tx.changes_value(ValueKind::Wallet, seq);
     Ok(())
 }
 
-/// Lets a wallet hand out again, from this index on, which is above all that was handed out, and that was paid.
+/// Makes a wallet hand out again, from an index above all that were handed out or paid.
 pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let params = named_params! {
         ":seq": seq, ":network": new.wallet.network, ":script": new.wallet.script, ":next": new.next_index,
-        ":least": new.least_index,
-        ":name": new.name, ":now": now,
+        ":least": new.least_index, ":name": new.name,
+        ":now": now,
     };
     tx.changes_value(ValueKind::Wallet, seq);
     RESUME.run(tx, params)
 }
 
-/// Lets a wallet hand out nothing more.
+/// Retires a wallet: it hands out no more addresses.
 pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":now": now };
     tx.changes_value(ValueKind::Wallet, seq);
     RETIRE.run(tx, params)
 }
 
-/// A wallet never goes back to this index, which is below its next one.
+/// Makes a wallet never hand out this index again, which is below its next one.
 pub fn keep_above(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index };
     tx.changes_value(ValueKind::Wallet, seq);
     KEEP_ABOVE.run(tx, params)
-}
-
-/// The indexes of a wallet that are in `addresses`, in order, each handed to `tell`.
-pub fn each_handed_out(
-    db: &Reader<'_>,
-    wallet: &WalletRow,
-    tell: impl FnMut(u32),
-) -> Result<(), StoreError> {
-    HANDED_OUT.each(db, named_params! { ":wallet": wallet.seq }, tell)
-}
-
-/// The indexes of a wallet to whose addresses something came, in order, each handed to `tell`.
-pub fn each_used(
-    db: &Reader<'_>,
-    wallet: &WalletRow,
-    tell: impl FnMut(u32),
-) -> Result<(), StoreError> {
-    let pool = wallet.wallet.chain.address_pool();
-    USED.each(
-        db,
-        named_params! { ":wallet": wallet.seq, ":pool": pool },
-        tell,
-    )
-}
-
-/// What came to the next addresses of a wallet, from an index on, so many addresses of them.
-pub fn funded(
-    db: &Reader<'_>,
-    wallet: &WalletRow,
-    from: u32,
-    limit: u32,
-) -> Result<Vec<Funded>, StoreError> {
-    let pool = wallet.wallet.chain.address_pool();
-    let params =
-        named_params! { ":wallet": wallet.seq, ":pool": pool, ":from": from, ":limit": limit };
-    FUNDED.all(db, params)
 }

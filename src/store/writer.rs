@@ -1,19 +1,29 @@
-//! The one writer: a thread that owns the write connection and commits in groups.
+//! The one writer: a thread that owns the write connection and commits writes in batches.
 //!
-//! What lives here: the queue, the thread, and who is told after a commit. What does not: any statement of a table.
-//! What always holds: a job is answered after its batch is committed, never before, and a job that fails takes back
-//! its own rows and nobody else's.
+//! The states of a job, which is one submitted write:
+//!
+//! ```text
+//!                +-------- reset --------+   another job of its savepoint failed after it had written
+//!                v                       |
+//! submit --> Pending -- run --+----> Done(value) ----- commit --> answer(value)
+//!                |            |          +------------ commit fails --> answer(store error)
+//!                |            +----> Failed(error) -- rows are rolled back --> answer(error)
+//!                +-- the batch ends before its run --> answer(store error)
+//! ```
+//!
+//! Invariant: a job is answered after the commit of its batch, and a failed job rolls back its own rows only.
 
 mod attempt;
 mod batch;
+mod deferred;
 mod disk;
 mod job;
-mod put_off;
 #[cfg(test)]
 mod tests;
 
+pub use deferred::TouchedInvoice;
 pub(super) use disk::LOG_BYTES_MAX;
-pub use put_off::Touched;
+pub(super) use job::Answer;
 
 use super::health::{Health, Refusing};
 use super::lock::{Lock, Place};
@@ -21,7 +31,7 @@ use super::memo::Memo;
 use super::states::Pending;
 use super::{OnCommit, Reader, StoreError};
 use crate::domain::asset::Chain;
-use job::{Answer, Asked, Job, Once, Repeatable};
+use job::{Job, Once, Repeatable, Submitted};
 use rusqlite::Connection;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -31,39 +41,39 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Jobs that may wait; past that a write is refused as overloaded.
+/// Maximum number of waiting jobs. Further writes are refused as overloaded.
 const WAITING_MAX: usize = 4096;
-/// Jobs in one transaction.
+/// Maximum number of jobs in one transaction.
 const BATCH_MAX: usize = 256;
-/// How often the writer looks whether another process has written, or the file is no longer in its place.
+/// Interval of checks whether another process has written, and whether the file is in its place.
 const FOREIGN_CHECK: Duration = Duration::from_millis(500);
 
-/// What a batch changed, for those who keep copies or wait for work.
+/// The changes of a batch, for caches and workers.
 ///
-/// It may say too much, where a job noted a change and then failed; never too little.
+/// It may contain a change of a job that failed afterwards, but lacks none.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// The ids of invoices that are different; one that is new has not been read before.
+    /// Ids of changed invoices, without new ones, which no cache has.
     pub invoices: Vec<String>,
-    /// The ids of events that were recorded.
+    /// Ids of new events.
     pub events: Vec<String>,
-    /// Accounts or their endpoints are different, or there are more of them.
+    /// Whether accounts or endpoints were changed or added.
     pub accounts: bool,
-    /// Keys were made, revoked or removed.
+    /// Whether keys were created, revoked or expired.
     pub keys: bool,
-    /// Deliveries became due.
+    /// Whether deliveries became due.
     pub deliveries: bool,
-    /// Invoices can expire that could not, or were not there.
+    /// Whether deadlines of invoices were added or moved.
     pub deadlines: bool,
-    /// Servers were ordered, or moved.
+    /// Whether servers were ordered or changed.
     pub servers: bool,
-    /// Payouts or refunds were moved.
+    /// Whether payouts or refunds were changed.
     pub transfers: bool,
-    /// Live addresses that were handed out or imported: they are watched before anybody hears of them.
+    /// Live addresses that were handed out or imported. They are watched before anybody sees them.
     pub addresses: Vec<(Chain, String)>,
-    /// Live chains on which money is expected that may not have been before.
+    /// Live chains on which payments are newly expected.
     pub expected: Vec<Chain>,
-    /// Anything may be different: another process wrote, or everything was put back.
+    /// Whether anything may have changed: another process wrote, or the sandbox was reset.
     pub everything: bool,
 }
 
@@ -71,12 +81,11 @@ pub struct Changes {
 pub struct Tx<'c> {
     reader: Reader<'c>,
     changes: &'c RefCell<Changes>,
-    /// Of a job that shares its savepoint: set where what it wrote has to be taken back, and it is to be done again in one
-    /// of its own.
-    again: Option<&'c Cell<bool>>,
-    /// Invoices whose settling is put off.
-    put_off: put_off::PutOff,
-    /// Values that were changed and whose hashes the audit log does not keep yet.
+    /// Flag of a job in a shared savepoint: the job has to run again in a savepoint of its own.
+    needs_own_savepoint: Option<&'c Cell<bool>>,
+    /// Invoices whose settling is deferred.
+    deferred: deferred::Deferred,
+    /// Changed values whose hashes are not in the audit log yet.
     pub(super) pending: Pending,
 }
 
@@ -92,25 +101,25 @@ impl Tx<'_> {
     /// Runs a script of several statements, which may change anything.
     pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
         self.changes_accounts();
-        self.reader.told(|conn| conn.execute_batch(sql))
+        self.reader.checked(|conn| conn.execute_batch(sql))
     }
 
-    /// Notes what is different, for [`OnCommit`].
+    /// Notes a change for [`OnCommit`].
     pub(super) fn note(&self, change: impl FnOnce(&mut Changes)) {
         change(&mut self.changes.borrow_mut());
     }
 }
 
-/// Why a write did not happen.
+/// The reason why a write failed.
 pub enum WriteError<E> {
-    /// The closure refused.
+    /// The work returned an error.
     Refused(E),
     /// The transaction failed.
     Store(StoreError),
 }
 
 impl<E: From<StoreError>> WriteError<E> {
-    /// The closure's kind of error for both.
+    /// Returns the error as one of the work's type.
     pub fn flatten(self) -> E {
         match self {
             WriteError::Refused(error) => error,
@@ -119,7 +128,7 @@ impl<E: From<StoreError>> WriteError<E> {
     }
 }
 
-/// The handle that jobs are submitted through; dropping it finishes what waits and closes the connection.
+/// The handle to submit jobs. Dropping it runs the waiting jobs and closes the connection.
 pub(super) struct Writer {
     jobs: Option<Sender<Box<dyn Job>>>,
     waiting: Arc<AtomicUsize>,
@@ -128,7 +137,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread on this file.
+    /// Starts the thread.
     pub(super) fn start(
         file: OpenFile,
         health: Arc<Health>,
@@ -138,7 +147,7 @@ impl Writer {
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
         let heard = Arc::clone(&health);
-        // Read before anybody can have copied anything, so that no later write of another goes unnoticed.
+        // Read before any cache is filled, so that no later write of another process is missed.
         let data_version = data_version(&file.conn)?;
         let thread = std::thread::Builder::new()
             .name("coffer-writer".to_owned())
@@ -146,8 +155,8 @@ impl Writer {
                 Thread {
                     file,
                     health: heard,
-                    gone: Cell::new(false),
-                    locked: Cell::new(0),
+                    is_gone: Cell::new(false),
+                    locked_checks: Cell::new(0),
                     on_commit,
                     waiting: counter,
                     data_version: Cell::new(data_version),
@@ -163,7 +172,7 @@ impl Writer {
         })
     }
 
-    /// Puts a job into the queue that is done once and never again.
+    /// Queues a job that runs once.
     pub(super) fn submit<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -172,10 +181,10 @@ impl Writer {
         T: Send + 'static,
         E: Send + 'static,
     {
-        self.enqueue(|answer| Box::new(Asked::new(Once(Some(work)), answer)))
+        self.enqueue(|answer| Box::new(Submitted::new(Once(Some(work)), answer)))
     }
 
-    /// Puts a job into the queue that may be done again where what it did was taken back: it shares its savepoint.
+    /// Queues a repeatable job, which may share a savepoint.
     pub(super) fn submit_repeatable<T, E>(
         &self,
         work: impl Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -184,7 +193,7 @@ impl Writer {
         T: Send + 'static,
         E: Send + 'static,
     {
-        self.enqueue(|answer| Box::new(Asked::new(Repeatable(work), answer)))
+        self.enqueue(|answer| Box::new(Submitted::new(Repeatable(work), answer)))
     }
 
     fn enqueue<A>(
@@ -194,7 +203,7 @@ impl Writer {
         self.health.check()?;
         let (answer, answered) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(StoreError::closed)?;
-        // Counted here: a channel that refuses by itself has memory for all of them from its start.
+        // Counted here: a bounded channel would allocate memory for all of them at its start.
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(StoreError::Overloaded);
@@ -206,12 +215,12 @@ impl Writer {
         Ok(answered)
     }
 
-    /// Are writes taken in?
+    /// Returns the health of the writer.
     pub(super) fn health(&self) -> &Health {
         &self.health
     }
 
-    /// Jobs in the queue.
+    /// Returns the number of jobs in the queue.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
@@ -220,7 +229,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.jobs.take());
-        // The last to let go may be the writer itself, by way of a job that owned a store: it cannot wait for itself.
+        // A job that owns a store may drop the handle on the writer thread, which cannot join itself.
         let ended = self
             .thread
             .take()
@@ -231,23 +240,23 @@ impl Drop for Writer {
     }
 }
 
-/// The file to write to. Its parts are dropped from the first to the last: the lock outlives the connection.
+/// The open file. Its fields are dropped in order: the lock outlives the connection.
 pub(super) struct OpenFile {
     pub(super) conn: Connection,
     pub(super) place: Arc<Place>,
-    /// Nobody else is to write, so the writer also moves the log into the file.
+    /// Whether the file is a server's, whose writer also checkpoints the log.
     pub(super) alone: bool,
     pub(super) _lock: Lock,
 }
 
-/// What the thread owns.
+/// The state of the writer thread.
 struct Thread {
     file: OpenFile,
     health: Arc<Health>,
-    /// It has found that the file is no longer in its place.
-    gone: Cell<bool>,
-    /// Looks in a row, with nothing to do, that found the database locked.
-    locked: Cell<u32>,
+    /// Whether the file was found to be out of its place.
+    is_gone: Cell<bool>,
+    /// Consecutive idle checks that found the database locked.
+    locked_checks: Cell<u32>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
     data_version: Cell<i64>,
@@ -255,18 +264,18 @@ struct Thread {
 }
 
 impl Thread {
-    /// Serves until every handle is gone, then moves the log into the file and closes it.
+    /// Runs until the handle is dropped, then checkpoints the log and closes the file.
     fn serve(self, queue: &Receiver<Box<dyn Job>>) {
         loop {
             let first = queue.recv_timeout(FOREIGN_CHECK);
-            self.look_for_file();
+            self.check_place();
             match first {
                 Ok(first) => self.serve_batch(first, queue),
                 Err(RecvTimeoutError::Timeout) => {
                     if self.notice_foreign_writes() {
                         self.checkpoint();
                     }
-                    self.look_at_disk();
+                    self.check_disk();
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -274,7 +283,7 @@ impl Thread {
         self.close();
     }
 
-    /// Takes what waits, runs it in one transaction, commits, tells, answers.
+    /// Runs the waiting jobs as one batch, calls [`OnCommit`], and answers them.
     fn serve_batch(&self, first: Box<dyn Job>, queue: &Receiver<Box<dyn Job>>) {
         let mut batch = vec![first];
         while batch.len() < BATCH_MAX
@@ -287,7 +296,7 @@ impl Thread {
         let committed = self.run_batch(&mut batch, &changes);
         match &committed {
             Ok(()) => (self.on_commit)(&changes.borrow()),
-            // Why was said when it came to be so.
+            // The reason was logged when it began.
             Err(StoreError::Refusing(_)) => {}
             Err(error) => log::error!("a transaction of {} writes failed: {error}", batch.len()),
         }
@@ -297,19 +306,19 @@ impl Thread {
         self.checkpoint();
     }
 
-    /// Runs a statement of the transaction itself.
+    /// Runs a statement that controls the transaction.
     fn statement(&self, sql: &str) -> Result<(), StoreError> {
         let run = || self.file.conn.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| {
             match Refusing::of(&error) {
                 Some(Refusing::Locked) => self.refuse_locked(),
-                Some(_) | None => self.health.hear(&error),
+                Some(_) | None => self.health.observe(&error),
             }
             StoreError::from(error)
         })
     }
 
-    /// Commands may write beside a running server: a new version of the data drops every copy. True where there is one.
+    /// Drops all caches if another process has written, for example a command. Returns `true` in that case.
     fn notice_foreign_writes(&self) -> bool {
         match data_version(&self.file.conn) {
             Ok(version) if self.data_version.replace(version) != version => {
@@ -322,7 +331,7 @@ impl Thread {
             }
             Ok(_) => false,
             Err(error) => {
-                self.health.hear(&error);
+                self.health.observe(&error);
                 log::warn!("the data version could not be read: {error}");
                 false
             }
@@ -330,7 +339,7 @@ impl Thread {
     }
 }
 
-/// A number that other connections' commits move, and this one's do not.
+/// Returns a number that changes with the commits of other connections only.
 fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("pragma data_version")?
         .query_row([], |row| row.get("data_version"))

@@ -9,7 +9,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::domain::time::Time;
 use crate::outbound::{Outbound, Unanswered};
 use crate::service::activity::{Attempted, Happened, Part};
-use crate::service::webhooks::{Attempt, Done, Due, Outgoing, Waiting, outgoing};
+use crate::service::webhooks::{Attempt, Done, Due, Outgoing, WaitingQueue, outgoing};
 use crate::service::{Error, Service};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -157,9 +157,13 @@ impl Deliver {
     }
 
     /// Takes up what is due of these queues and fits. Returns what they wait for, or `None` if more may be due at once.
-    async fn take_up_all(&mut self, waiting: &[Waiting], now: Time) -> Result<Option<Seen>, Error> {
+    async fn take_up_all(
+        &mut self,
+        waiting: &[WaitingQueue],
+        now: Time,
+    ) -> Result<Option<Seen>, Error> {
         let mut seen = Seen::default();
-        for Waiting { queue, due_at, .. } in self.receivers.in_turn(waiting) {
+        for WaitingQueue { queue, due_at, .. } in self.receivers.in_turn(waiting) {
             let pause_ms = self.receivers.pause_ms(queue, self.uptime.ms());
             let (mut next, mut pause) = (None, None);
             if *due_at > now {

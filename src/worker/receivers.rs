@@ -6,7 +6,7 @@
 mod queue;
 
 use super::senders::THREADS_MAX;
-use crate::service::webhooks::Waiting;
+use crate::service::webhooks::WaitingQueue;
 use queue::{Queue, Row, Speed, UnderWay};
 use std::collections::{HashMap, HashSet};
 
@@ -116,12 +116,12 @@ impl Receivers {
     }
 
     /// Sorts queues by their last turn, then by what is due first, so that none is passed over while others come again.
-    pub(super) fn in_turn<'w>(&self, waiting: &'w [Waiting]) -> Vec<&'w Waiting> {
-        let turn = |waiting: &&Waiting| {
+    pub(super) fn in_turn<'w>(&self, waiting: &'w [WaitingQueue]) -> Vec<&'w WaitingQueue> {
+        let turn = |waiting: &&WaitingQueue| {
             let queue = self.queues.get(&waiting.queue);
             (queue.map_or(0, |queue| queue.turn), waiting.due_at)
         };
-        let mut sorted: Vec<&Waiting> = waiting.iter().collect();
+        let mut sorted: Vec<&WaitingQueue> = waiting.iter().collect();
         sorted.sort_by_cached_key(turn);
         sorted
     }
@@ -185,7 +185,7 @@ impl Receivers {
     }
 
     /// Updates speeds from what waits and from the time, then evicts the queues that are too many.
-    pub(super) fn refresh(&mut self, waiting: &[Waiting], now_ms: i64) {
+    pub(super) fn refresh(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
             // An earlier process tried it. That attempt failed, and its latency is unknown.
             if self.add(&one.queue) {
@@ -219,7 +219,7 @@ impl Receivers {
 
     /// Forgets idle queues, except half of what may be remembered. The account with the most queues loses its own
     /// first, of these the ones that are not quick, of these the oldest.
-    fn evict(&mut self, waiting: &[Waiting]) {
+    fn evict(&mut self, waiting: &[WaitingQueue]) {
         let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
         let is_idle = |(name, queue): &(&String, &Queue)| {
             queue.under_way.all() == 0 && !waiting.contains(name.as_str())

@@ -163,7 +163,7 @@ fn set_confirmations(tx: &Tx<'_>, coins: &OfCoins<Tiers>) -> Result<Map<String, 
     let mut set = Map::new();
     for (asset, tiers) in coins {
         confirmation_tiers::set(tx, asset, tiers.as_ref())?;
-        let now = confirmation_tiers::of(tx, asset)?;
+        let now = confirmation_tiers::for_asset(tx, asset)?;
         set.insert(asset.id.to_owned(), serde_json::to_value(now)?);
     }
     Ok(set)
@@ -190,7 +190,7 @@ fn network_fee(db: &Reader<'_>, asset: &Asset) -> Result<NetworkFeeView, Error> 
 
 fn settings(db: &Reader<'_>) -> Result<ServiceSettingsView, Error> {
     let maintenance = file::load(db)?.is_some_and(|file| file.maintenance);
-    let tiers = |asset: &'static Asset| Ok((asset.id, confirmation_tiers::of(db, asset)?));
+    let tiers = |asset: &'static Asset| Ok((asset.id, confirmation_tiers::for_asset(db, asset)?));
     let confirmations: Result<_, Error> = ASSETS.iter().map(tiers).collect();
     let fee = |asset: &'static Asset| Ok((asset.id, network_fee(db, asset)?));
     let network_fees: Result<_, Error> = ASSETS.iter().map(fee).collect();

@@ -44,7 +44,7 @@ pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &Looked) -> Result<(), Erro
     let Looked { walk, held, height } = looked;
     let (asset, chain) = (walk.asset, walk.asset.chain);
     let Some(held) = held else {
-        return Ok(unexplained::looked(tx, chain, &walk.from, now)?);
+        return Ok(unexplained::save_walk(tx, chain, &walk.from, now)?);
     };
     for (address, balance) in walk.accounts.iter().zip(held) {
         let known = known_to_have_come(tx, asset, address, *height)?;
@@ -68,7 +68,7 @@ pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &Looked) -> Result<(), Erro
             unexplained::remove(tx, chain, address)?;
         }
     }
-    Ok(unexplained::looked(tx, chain, &walk.after, now)?)
+    Ok(unexplained::save_walk(tx, chain, &walk.after, now)?)
 }
 
 /// How much is known to have come to an address in a coin, in blocks up to this height.

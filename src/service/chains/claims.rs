@@ -77,17 +77,11 @@ impl Service {
         };
         let (outcome, reason) = match ended {
             Ok((outcome, observation)) => {
-                claims::end(tx, claim.seq, outcome, (None, Some(observation)), now)?;
+                claims::end(tx, claim.seq, outcome, None, Some(observation), now)?;
                 (outcome, None)
             }
             Err(why) => {
-                claims::end(
-                    tx,
-                    claim.seq,
-                    ClaimOutcome::Refused,
-                    (Some(&why), None),
-                    now,
-                )?;
+                claims::end(tx, claim.seq, ClaimOutcome::Refused, Some(&why), None, now)?;
                 (ClaimOutcome::Refused, Some(why))
             }
         };

@@ -40,7 +40,7 @@ impl Needs {
         };
         let tiers = match self.tiers.entry(asset.id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(confirmation_tiers::of(db, asset)?),
+            Entry::Vacant(new) => new.insert(confirmation_tiers::for_asset(db, asset)?),
         };
         Ok(tiers.needed(at_stake))
     }
@@ -124,7 +124,7 @@ impl Depths<'_> {
         let cursor = match self.cursors.get(&chain) {
             Some(known) => known.as_ref(),
             None => {
-                let read = chain_cursors::of(db, chain)?;
+                let read = chain_cursors::of_chain(db, chain)?;
                 self.cursors.entry(chain).or_insert(read).as_ref()
             }
         };

@@ -238,7 +238,7 @@ impl Service {
         } else if !self.live.test_networks {
             of_any(&[Network::Main])
         } else {
-            match chain_cursors::of(db, chain)? {
+            match chain_cursors::of_chain(db, chain)? {
                 Some(cursor) => address::parse_for(chain, &cursor.network, text),
                 None => of_any(&Network::BOTH),
             }
@@ -256,7 +256,7 @@ impl Service {
         if self.is_simulated(mode) {
             return Ok(None);
         }
-        let network = chain_cursors::of(db, chain)?.map(|cursor| cursor.network);
+        let network = chain_cursors::of_chain(db, chain)?.map(|cursor| cursor.network);
         Ok(network.filter(|network| !WalletNetwork::Main.agrees_with(chain, network)))
     }
 
@@ -295,7 +295,7 @@ impl Service {
             return Ok(None);
         }
         // A chain that was never followed is taken for the main one.
-        let followed_on = chain_cursors::of(db, chain)?.map(|cursor| cursor.network);
+        let followed_on = chain_cursors::of_chain(db, chain)?.map(|cursor| cursor.network);
         let network = followed_on.as_deref().unwrap_or(chain.row().networks.0);
         Ok(chain.explorer_url(network, txid))
     }
@@ -309,7 +309,7 @@ impl Service {
         if self.live.of_chain(chain).is_none() {
             return Ok(None);
         }
-        let cursor = chain_cursors::of(db, chain)?.filter(|cursor| cursor.stopped.is_none());
+        let cursor = chain_cursors::of_chain(db, chain)?.filter(|cursor| cursor.stopped.is_none());
         let network = cursor.map(|cursor| cursor.network);
         let is_taken = |network: &String| {
             self.live.test_networks || WalletNetwork::Main.agrees_with(chain, network)
@@ -327,7 +327,7 @@ impl Service {
         if !chain.row().imported {
             return Ok(self.followed_on(db, chain)?.is_some());
         }
-        let cursor = chain_cursors::of(db, chain)?;
+        let cursor = chain_cursors::of_chain(db, chain)?;
         Ok(cursor.is_some_and(|cursor| cursor.stopped.is_none()))
     }
 
@@ -366,7 +366,7 @@ impl Service {
 pub(in crate::service) fn check_network(db: &Reader<'_>, wallet: &Wallet) -> Result<(), Error> {
     let pool = wallet.chain.address_pool();
     for row in CHAINS.iter().filter(|row| row.pool == pool) {
-        let cursor = chain_cursors::of(db, row.chain)?;
+        let cursor = chain_cursors::of_chain(db, row.chain)?;
         let other = cursor.filter(|of| !wallet.network.agrees_with(row.chain, &of.network));
         if let Some(other) = other {
             let (chain, followed, own) = (row.chain, other.network, wallet.network);

@@ -18,7 +18,7 @@ impl Live {
         if !self.has_node(chain) {
             return says(format!("{chain} has no node"));
         }
-        let Some(cursor) = chain_cursors::of(db, chain)? else {
+        let Some(cursor) = chain_cursors::of_chain(db, chain)? else {
             return says(format!("no node of {chain} was reached yet"));
         };
         if cursor.stopped.is_some() {

@@ -41,8 +41,8 @@ pub(super) fn replaced_by(
 ) -> Result<Option<Place>, Error> {
     let gone = forward.into_iter().flat_map(|forward| &forward.gone);
     for gone in gone.filter(|gone| gone.by == seen.txid) {
-        let to = (seen.asset, seen.address.as_str());
-        if let Some(position) = observations_on_chain::first_seen_in(db, &gone.txid, to)? {
+        let first = observations_on_chain::first_seen_in;
+        if let Some(position) = first(db, &gone.txid, seen.asset, &seen.address)? {
             return Ok(Some(place_of(
                 seen.asset.chain,
                 gone.txid.clone(),
@@ -82,7 +82,7 @@ pub(super) fn begins_there(
     }
     match &step.moves {
         Moves::Rescanned(rescanned) => {
-            let rescan = rescans::of(db, step.chain)?;
+            let rescan = rescans::of_chain(db, step.chain)?;
             let is_next = rescan.is_some_and(|rescan| rescan.next_height == rescanned.from);
             Ok(is_next && is_stopped == rescanned.restarts)
         }

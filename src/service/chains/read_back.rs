@@ -59,13 +59,13 @@ pub(in crate::service) fn rescan_from(
     chain: Chain,
     from: u32,
 ) -> Result<(), Error> {
-    let Some(cursor) = chain_cursors::of(tx, chain)? else {
+    let Some(cursor) = chain_cursors::of_chain(tx, chain)? else {
         return Ok(());
     };
     if from > cursor.reached.block.height || cursor.stopped.is_some() {
         return Ok(());
     }
-    match rescans::of(tx, chain)? {
+    match rescans::of_chain(tx, chain)? {
         Some(rescan) if rescan.next_height <= from => Ok(()),
         Some(rescan) => order_rescan(tx, now, chain, from.min(rescan.from_height)),
         None => order_rescan(tx, now, chain, from),

@@ -49,7 +49,7 @@ fn view(
     scanned: &LaggingChains,
 ) -> Result<ChainView, Error> {
     let chain = live.chain;
-    let cursor = chain_cursors::of(db, chain)?;
+    let cursor = chain_cursors::of_chain(db, chain)?;
     let mut problem = said.hang(now).or(said.problem);
     let mut view = ChainView {
         chain,
@@ -66,7 +66,7 @@ fn view(
         watched_addresses: said.watched,
         requests: said.requests.total(),
         requests_per_day: said.requests.per_day(now),
-        rescan_at: rescans::of(db, chain)?.map(|rescan| rescan.next_height),
+        rescan_at: rescans::of_chain(db, chain)?.map(|rescan| rescan.next_height),
         unexplained: unexplained(db, chain)?,
     };
     let lag_ms = view.scanned_to.map(|to| now.since_ms(to).max(0));
@@ -81,7 +81,7 @@ fn view(
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let is_young = asset.is_some_and(|asset| scanned.is_on_offer(Mode::Live, asset, now));
         view.keeps_up = is_young && !said.lacks_block && cursor.stopped.is_none();
-        if let Some(row) = wallets::stranger(db, &cursor)? {
+        if let Some(row) = wallets::of_other_network(db, &cursor)? {
             problem = Some(format!(
                 "it is followed on {}, and its wallet is of {}: no address is handed out",
                 cursor.network, row.wallet.network
@@ -108,7 +108,7 @@ fn view(
 
 /// What nobody has seen come.
 fn unexplained(db: &Reader<'_>, chain: Chain) -> Result<Vec<UnexplainedView>, Error> {
-    let found = unexplained::of(db, chain, UNEXPLAINED_MAX)?.into_iter();
+    let found = unexplained::of_chain(db, chain, UNEXPLAINED_MAX)?.into_iter();
     let shown = |found: Unexplained| UnexplainedView {
         address: found.address,
         asset: found.asset.id,

@@ -55,7 +55,7 @@ impl Service {
         self.write_and_wait(move |service, tx| {
             // Rows of a part that is read again.
             service.take_lines(step.chain);
-            let (cursor, bound) = (chain_cursors::of(tx, step.chain)?, &mut bound);
+            let (cursor, bound) = (chain_cursors::of_chain(tx, step.chain)?, &mut bound);
             match part {
                 Part::Items(item, output) => {
                     service.take_items(tx, now, &step, cursor, ((item, output), bound))
@@ -259,7 +259,7 @@ impl Service {
         rescanned: &Rescanned,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
-        let Some(rescan) = rescans::of(tx, chain)? else {
+        let Some(rescan) = rescans::of_chain(tx, chain)? else {
             return Ok(());
         };
         let Some(to) = &rescanned.to else {

@@ -62,7 +62,7 @@ impl Service {
         }
         let observed = observations::by_seq(tx, unmatched.observation)?;
         let assigned = Resolution::Assigned;
-        unmatched_payments::resolve(tx, unmatched.seq, assigned, (None, None), now)?;
+        unmatched_payments::resolve(tx, unmatched.seq, assigned, None, None, now)?;
         let assigned = match to {
             Assignee::Invoice(invoice) => self.to_invoice(tx, now, &observed, invoice),
             Assignee::Customer(account, reference) => {

@@ -19,7 +19,7 @@ use crate::service::events::{Subject, record};
 use crate::service::posting::{Step, book_step};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Service};
-use crate::store::ledger::{Booking, Source};
+use crate::store::ledger::{Booking, BookingSource};
 use crate::store::{Tx, accounts, deposits, observations};
 
 impl Service {
@@ -149,7 +149,7 @@ impl Service {
             currency: Currency::Eur,
             ref_type: RefType::Deposit,
             ref_id: &deposit.id,
-            source: Source::Deposit(deposit.seq),
+            source: BookingSource::Deposit(deposit.seq),
         };
         let step = Step {
             value: deposit.gross,

@@ -19,7 +19,7 @@ use crate::service::posting::{Step, book_step};
 use crate::service::rates::NoRate;
 use crate::service::settle::Cause;
 use crate::service::{Error, Json, Service};
-use crate::store::ledger::{Booking, Source};
+use crate::store::ledger::{Booking, BookingSource};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
@@ -159,7 +159,7 @@ impl Service {
             currency: invoice.currency,
             ref_type: RefType::Invoice,
             ref_id: &invoice.id,
-            source: Source::Payment(payment.seq),
+            source: BookingSource::Payment(payment.seq),
         };
         let step = Step {
             value: payment.value,

@@ -14,7 +14,7 @@ use crate::domain::scanned::LaggingChains;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
-use crate::service::idempotency::{Outcome, Slot, once};
+use crate::service::idempotency::{CreateOutcome, IdempotencySlot, once};
 use crate::service::settle::judge;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::addresses::Owner;
@@ -47,9 +47,9 @@ impl Service {
         scope: &Scope,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(Outcome, String), Error> {
+    ) -> Result<(CreateOutcome, String), Error> {
         let (account, mode) = (scope.account(), scope.mode());
-        let slot = client_key.map(|client_key| Slot {
+        let slot = client_key.map(|client_key| IdempotencySlot {
             account,
             mode,
             route: "createInvoice",
@@ -125,7 +125,7 @@ impl Service {
         now: Time,
         (account, mode): (i64, Mode),
         drawn: &Drawn,
-    ) -> Result<(Outcome, String), Error> {
+    ) -> Result<(CreateOutcome, String), Error> {
         let account = accounts::by_seq(tx, account)?;
         may_be_made(tx, &account, mode)?;
         // Its settings may have been changed since.
@@ -155,7 +155,7 @@ impl Service {
         let mut warnings = drawn.warnings.clone();
         warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
         let answer = self.with_warnings(invoice, object, &warnings)?;
-        Ok((Outcome::Created, answer))
+        Ok((CreateOutcome::Created, answer))
     }
 
     /// Makes an invoice and picks its coin, where that is to be had.
@@ -166,7 +166,7 @@ impl Service {
         drawn: &Drawn,
         invoice: &Invoice,
         asset: &str,
-    ) -> Result<(Outcome, String), Error> {
+    ) -> Result<(CreateOutcome, String), Error> {
         // Before an address is taken for it.
         if let Some(made) = self.made_before(tx, invoice.mode, drawn)? {
             return Ok(made);
@@ -201,7 +201,7 @@ impl Service {
         let object = render::invoice(&invoice, &self.links, &[])?;
         self.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
         let answer = self.with_warnings(&invoice, &object, &warnings)?;
-        Ok((Outcome::Created, answer))
+        Ok((CreateOutcome::Created, answer))
     }
 
     /// What creating an invoice answers: the object that its event tells, with the warnings where there are some.
@@ -224,7 +224,7 @@ impl Service {
         tx: &Tx<'_>,
         mode: Mode,
         drawn: &Drawn,
-    ) -> Result<Option<(Outcome, String)>, Error> {
+    ) -> Result<Option<(CreateOutcome, String)>, Error> {
         let Some(order_id) = &drawn.draft.order_id else {
             return Ok(None);
         };
@@ -235,7 +235,7 @@ impl Service {
         warnings.extend(differences(&drawn.draft, &existing));
         let json = render::invoice(&existing, &self.links, &warnings)?;
         Ok(Some((
-            Outcome::Existing,
+            CreateOutcome::Existing,
             Box::<str>::from(json).into_string(),
         )))
     }

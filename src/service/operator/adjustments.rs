@@ -9,7 +9,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::audit_log;
-use crate::service::idempotency::{Outcome, Slot, once};
+use crate::service::idempotency::{CreateOutcome, IdempotencySlot, once};
 use crate::service::{Error, Scope, Service};
 use crate::store::{Reader, Tx, ledger};
 use serde_json::{Map, Value, json};
@@ -27,9 +27,9 @@ impl Service {
         actor: &str,
         body: Map<String, Value>,
         client_key: Option<String>,
-    ) -> Result<(Outcome, String), Error> {
+    ) -> Result<(CreateOutcome, String), Error> {
         let (scope, actor) = (*scope, actor.to_owned());
-        let slot = client_key.map(|client_key| Slot {
+        let slot = client_key.map(|client_key| IdempotencySlot {
             account: scope.account(),
             mode: scope.mode(),
             route: "createAdjustment",
@@ -43,7 +43,7 @@ impl Service {
         self.write(move |_, tx| {
             once(tx, now, slot.as_ref(), &body, || {
                 let answer = adjust(tx, now, &scope, &actor, entry?)?;
-                Ok((Outcome::Created, answer))
+                Ok((CreateOutcome::Created, answer))
             })
         })
         .await

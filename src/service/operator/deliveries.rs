@@ -18,8 +18,11 @@ use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
 use crate::service::webhooks::{Attempt, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
-use crate::store::{Reader, Tx, endpoints, events};
+use crate::store::delivery_pages::{
+    self, Delivery, DeliveryPosition, ResendQuery, ResendableDelivery,
+};
+use crate::store::page::Position;
+use crate::store::{PageBounds, Reader, Tx, endpoints, events};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
@@ -82,9 +85,10 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read_at_one_moment(|db| {
             let before = match &wanted.before {
-                None => Place::LAST,
+                None => None,
                 Some(id) => {
-                    delivery_pages::place(db, account, mode, id)?.ok_or_else(unknown_before)?
+                    let position = delivery_pages::position(db, account, mode, id)?;
+                    Some(position.ok_or_else(unknown_before)?)
                 }
             };
             let event = match &wanted.event {
@@ -93,12 +97,11 @@ impl Service {
                     Refusal::field("event", "must be the id of an event of this account")
                 })?),
             };
-            let page = delivery_pages::Wanted {
+            let page = delivery_pages::DeliveryQuery {
                 endpoint: wanted.endpoint.as_deref(),
                 state: wanted.state,
                 event,
-                before,
-                limit: wanted.limit.saturating_add(1),
+                page: PageBounds::with_one_more(before, wanted.limit),
             };
             let found = delivery_pages::page(db, account, mode, &page)?;
             let rendered = found.into_iter().map(|delivery| {
@@ -123,7 +126,7 @@ impl Service {
             let found = delivery_pages::by_id(db, scope.account(), scope.mode(), &id)?;
             let delivery = found.ok_or_else(nothing)?;
             let attempts = delivery_pages::attempts(db, &id)?;
-            let source = delivery_pages::source(db, &id)?.ok_or_else(nothing)?;
+            let source = delivery_pages::content(db, &id)?.ok_or_else(nothing)?;
             // As it was sent last; the endpoint's format may be another one by now.
             let mut newest = attempts.iter().rev();
             let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
@@ -231,7 +234,7 @@ impl Service {
                         };
                         audit_log::record(tx, now, &actor, &noted)?;
                     }
-                    Ok((sent, batch.last().map(|again| again.place)))
+                    Ok((sent, batch.last().map(|again| again.position)))
                 })
                 .await?;
             count = count.saturating_add(u64::from(sent));
@@ -242,7 +245,11 @@ impl Service {
     }
 
     /// Which deliveries a body asks for, and the place behind which they begin.
-    fn since(&self, scope: &Scope, body: &Resend) -> Result<(Since, Place), Error> {
+    fn since(
+        &self,
+        scope: &Scope,
+        body: &Resend,
+    ) -> Result<(ResendQuery, DeliveryPosition), Error> {
         let since = body.since;
         let endpoint = body.endpoint.as_deref().map(str::to_ascii_lowercase);
         let (account, mode) = (scope.account(), scope.mode());
@@ -254,14 +261,14 @@ impl Service {
                     return Err(Refusal::field("endpoint", problem).into());
                 }
             }
-            let which = Since {
+            let which = ResendQuery {
                 since,
                 endpoint: endpoint.clone(),
                 until: events::last_seq(db)?,
             };
-            let first = Place {
+            let first = DeliveryPosition {
                 event: events::last_before(db, account, mode, since)?,
-                ..Place::LAST
+                ..DeliveryPosition::END
             };
             Ok((which, first))
         })
@@ -269,7 +276,12 @@ impl Service {
 }
 
 /// Begins a new round, to where the endpoint is now.
-fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<(), Error> {
+fn begin_again(
+    tx: &Tx<'_>,
+    account: i64,
+    again: &ResendableDelivery,
+    now: Time,
+) -> Result<(), Error> {
     let queue = receiver_queue(&again.url, account, again.endpoint.as_deref());
     Ok(delivery_pages::resend(
         tx, &again.id, &again.url, &queue, now,
@@ -278,7 +290,7 @@ fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<()
 
 /// # Errors
 /// `invalid_transition`.
-fn may_be_resent(again: &Again) -> Result<(), Refusal> {
+fn may_be_resent(again: &ResendableDelivery) -> Result<(), Refusal> {
     let message = if again.is_removed {
         "the endpoint of this delivery has been removed".to_owned()
     } else if again.is_untold {

@@ -28,7 +28,7 @@ impl Service {
         wanted: &ExportWanted,
         after: i64,
     ) -> Result<Option<(String, i64)>, Error> {
-        let page = exports::Page {
+        let page = exports::ExportQuery {
             from: wanted.from,
             to: wanted.to,
             after,

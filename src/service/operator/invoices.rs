@@ -12,24 +12,26 @@ use crate::service::events::{self, Page};
 use crate::service::invoices::owned;
 use crate::service::refunds::REFUNDS_MAX;
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::{Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
+use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
 use serde_json::json;
 
 /// What one search looks through: others wait for it.
-const SEARCHED_MAX: invoices::Floor = invoices::Floor {
+const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope {
     count: 50_000,
     bytes: 2 << 20,
 };
 
 /// Whatever there is; one of it is enough.
-const ANY: invoices::Search<'_> = invoices::Search {
+const ANY: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
     status: None,
     currency: None,
     from: None,
     to: None,
     text: None,
-    before: i64::MAX,
-    limit: 1,
+    page: PageBounds {
+        before: i64::MAX,
+        limit: 1,
+    },
 };
 
 /// A search for invoices.
@@ -68,19 +70,18 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &search.before {
-                None => i64::MAX,
-                Some(id) => events::before(owned(db, scope, id))?.seq,
+                None => None,
+                Some(id) => Some(events::before(owned(db, scope, id))?.seq),
             };
-            let wanted = invoices::Search {
+            let wanted = invoices::InvoiceSearch {
                 status: search.status,
                 currency: search.currency,
                 from: search.from,
                 to: search.to,
                 text: search.text.as_deref(),
-                before,
-                limit: search.limit.saturating_add(1),
+                page: PageBounds::with_one_more(before, search.limit),
             };
-            let named = |text: &str, wanted: &invoices::Search<'_>| {
+            let named = |text: &str, wanted: &invoices::InvoiceSearch<'_>| {
                 invoices::named(db, account, mode, text, wanted)
             };
             if let Some(text) = wanted.text
@@ -146,12 +147,14 @@ impl Service {
     pub fn timeline(&self, scope: &Scope, id: &str, now: Time) -> Result<Vec<Json>, Error> {
         self.read_at_one_moment(|db| {
             let invoice = owned(db, scope, id)?;
-            let wanted = transfers::Wanted {
+            let wanted = transfers::TransferQuery {
                 kind: TransferKind::Refund,
                 invoice: Some(&invoice.id),
                 status: None,
-                before: i64::MAX,
-                limit: REFUNDS_MAX,
+                page: PageBounds {
+                    before: i64::MAX,
+                    limit: REFUNDS_MAX,
+                },
             };
             let refunds = transfers::list(db, scope.account(), scope.mode(), &wanted)?;
             let payments = payments::of_invoice(db, invoice.seq)?;

@@ -10,7 +10,7 @@ use crate::service::audit_log::{self, Entry};
 use crate::service::events::{self, Page};
 use crate::service::links::{find, unknown};
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::{Reader, Tx, accounts, payment_links};
+use crate::store::{PageBounds, Reader, Tx, accounts, payment_links};
 use serde_json::json;
 
 impl Service {
@@ -83,12 +83,10 @@ impl Service {
     pub fn links(&self, scope: &Scope, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let before = match before {
-                None => i64::MAX,
-                Some(id) => events::before(owned(db, scope, id))?.seq,
-            };
-            let limit_and_one = limit.saturating_add(1);
-            let found = payment_links::page(db, account, mode, before, limit_and_one)?;
+            let before = before.map(|id| events::before(owned(db, scope, id)));
+            let before = before.transpose()?.map(|link| link.seq);
+            let page = PageBounds::with_one_more(before, limit);
+            let found = payment_links::page(db, account, mode, page)?;
             let rendered = found.into_iter().map(|link| {
                 let json = render::payment_link(&link, &self.links)?;
                 Ok((link.id, json))

@@ -145,7 +145,7 @@ impl Service {
 
     /// How many recovery codes of a member are left.
     pub fn recovery_codes_left(&self, member: &Member) -> Result<i64, Error> {
-        self.read(|db| Ok(recovery_codes::left(db, member.user().seq)?))
+        self.read(|db| Ok(recovery_codes::count_left(db, member.user().seq)?))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::events::{self, Page, unknown_before};
 use crate::service::transfers::{By, find, noted_as, owned};
 use crate::service::{Error, Json, Member, Scope, Service};
-use crate::store::{Reader, audit_log, transfers};
+use crate::store::{PageBounds, Reader, audit_log, transfers};
 use std::sync::Arc;
 
 /// Which page of payouts or refunds is asked for.
@@ -36,14 +36,13 @@ pub struct TransfersWanted {
 }
 
 impl TransfersWanted {
-    /// The same from a place on, and one more, which says that there are more.
-    fn from(&self, before: i64) -> transfers::Wanted<'_> {
-        transfers::Wanted {
+    /// Returns the query for one page.
+    fn query(&self, page: PageBounds) -> transfers::TransferQuery<'_> {
+        transfers::TransferQuery {
             kind: self.kind,
             invoice: self.invoice.as_deref(),
             status: self.status,
-            before,
-            limit: self.limit.saturating_add(1),
+            page,
         }
     }
 
@@ -101,14 +100,15 @@ impl Service {
     ) -> Result<Page, Error> {
         self.read(|db| {
             let before = match &wanted.before {
-                None => i64::MAX,
-                Some(id) => events::before(owned(db, scope, wanted.kind, id))?.seq,
+                None => None,
+                Some(id) => Some(events::before(owned(db, scope, wanted.kind, id))?.seq),
             };
+            let page = PageBounds::with_one_more(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
             let found = if wanted.needs_review {
-                self.page_to_review(db, now, (mode, Some(account)), (wanted, before))?
+                self.page_to_review(db, now, (mode, Some(account)), (wanted, page))?
             } else {
-                transfers::list(db, account, mode, &wanted.from(before))?
+                transfers::list(db, account, mode, &wanted.query(page))?
             };
             self.transfer_page(db, now, &found, wanted.limit)
         })
@@ -126,17 +126,18 @@ impl Service {
     ) -> Result<Page, Error> {
         self.read(|db| {
             let before = match &wanted.before {
-                None => i64::MAX,
+                None => None,
                 Some(id) => {
                     let found = events::before(find(db, wanted.kind, id))?;
                     let found = Some(found).filter(|found| found.mode == mode);
-                    found.ok_or_else(unknown_before)?.seq
+                    Some(found.ok_or_else(unknown_before)?.seq)
                 }
             };
+            let page = PageBounds::with_one_more(before, wanted.limit);
             let found = if wanted.needs_review {
-                self.page_to_review(db, now, (mode, None), (wanted, before))?
+                self.page_to_review(db, now, (mode, None), (wanted, page))?
             } else {
-                transfers::of_all(db, mode, &wanted.from(before))?
+                transfers::list_all(db, mode, &wanted.query(page))?
             };
             self.transfer_page(db, now, &found, wanted.limit)
         })
@@ -148,15 +149,15 @@ impl Service {
         db: &Reader<'_>,
         now: Time,
         (mode, account): (Mode, Option<i64>),
-        (wanted, before): (&TransfersWanted, i64),
+        (wanted, page): (&TransfersWanted, PageBounds),
     ) -> Result<Vec<Transfer>, Error> {
-        let limit = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
         let mut found = self.transfers_to_review(db, now, mode)?;
         found.retain(|transfer| {
             let is_of_account = account.is_none_or(|account| account == transfer.account);
-            is_of_account && transfer.seq < before && wanted.fits(transfer)
+            is_of_account && transfer.seq < page.before && wanted.fits(transfer)
         });
-        found.truncate(limit.saturating_add(1));
+        found.truncate(limit);
         Ok(found)
     }
 

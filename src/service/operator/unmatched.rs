@@ -15,7 +15,7 @@ use crate::service::events::{Page, unknown_before};
 use crate::service::{Error, Json, Service};
 use crate::store::addresses::{Owner, owner};
 use crate::store::{
-    Reader, Tx, accounts, customers, deposits, invoices, payments, unmatched_payments,
+    PageBounds, Reader, Tx, accounts, customers, deposits, invoices, payments, unmatched_payments,
 };
 use serde_json::json;
 
@@ -48,16 +48,15 @@ impl Service {
     pub fn unmatched_payments(&self, now: Time, wanted: &UnmatchedQuery) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
             let before = match &wanted.before {
-                None => i64::MAX,
+                None => None,
                 Some(id) => {
-                    unmatched_payments::by_id(db, id)?
-                        .ok_or_else(unknown_before)?
-                        .seq
+                    let found = unmatched_payments::by_id(db, id)?;
+                    Some(found.ok_or_else(unknown_before)?.seq)
                 }
             };
             let only_open = wanted.looked == Looked::Open;
-            let limit = wanted.limit.saturating_add(1);
-            let found = unmatched_payments::page(db, only_open, before, limit)?;
+            let page = PageBounds::with_one_more(before, wanted.limit);
+            let found = unmatched_payments::page(db, only_open, page)?;
             let shown = found
                 .iter()
                 .map(|payment| Ok((payment.id.clone(), self.unmatched_shown(db, now, payment)?)));
@@ -89,8 +88,7 @@ impl Service {
         let (chain, note) = (payment.asset.chain, body.note.as_deref());
         let return_txid = body.return_txid.as_deref();
         let return_txid = return_txid.map(|text| chain.canonical_txid(text));
-        let words = (note, return_txid.as_deref());
-        unmatched_payments::resolve(tx, payment.seq, outcome, words, now)?;
+        unmatched_payments::resolve(tx, payment.seq, outcome, note, return_txid.as_deref(), now)?;
         let detail = json!({ "outcome": outcome, "note": note, "returnTxid": return_txid });
         let noted = Entry {
             action: "unmatched_payment.resolve",

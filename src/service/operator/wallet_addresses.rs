@@ -8,7 +8,7 @@ use crate::domain::money::Overflow;
 use crate::domain::money::coin::Units;
 use crate::service::{Error, Service};
 use crate::store::Reader;
-use crate::store::wallets::{self, Funded, WalletRow};
+use crate::store::wallets::{self, FundedAddress, WalletRow};
 
 /// Addresses of an export that are read at once.
 const PAGE_ADDRESSES: u32 = 500;
@@ -82,7 +82,7 @@ pub fn addresses(
     let behind = last.index.saturating_add(1);
     let mut all = Vec::new();
     let mut rows = rows.iter().peekable();
-    while let Some(Funded {
+    while let Some(FundedAddress {
         index,
         address,
         came,
@@ -110,6 +110,6 @@ pub fn addresses(
 }
 
 /// Did this come to the same address in the same coin?
-fn is_of(next: &Funded, index: u32, asset: &Asset) -> bool {
+fn is_of(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
     next.index == index && next.came.is_some_and(|(other, _)| other == asset)
 }

@@ -38,7 +38,7 @@ impl Service {
         told: Vec<CoinFigure>,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
-            rate_sources::told(tx, source, asked_at)?;
+            rate_sources::succeeded(tx, source, asked_at)?;
             rate_figures::replace(tx, source, &told)?;
             for one in &told {
                 keep_known(tx, now, one.coin, one.currency)?;

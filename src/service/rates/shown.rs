@@ -71,7 +71,7 @@ impl Service {
             self.read_at_one_moment(|db| Ok((coin_states(db, now)?, coins_off::all(db)?)))?;
         let is_by_file = states.iter().any(CoinState::is_in_file);
         let is_needed = |state: &CoinState| {
-            !coins_off::everywhere(&off, state.coin) && (!is_by_file || state.is_in_file())
+            !coins_off::is_off_everywhere(&off, state.coin) && (!is_by_file || state.is_in_file())
         };
         let states = states.into_iter().filter(is_needed);
         let without = states.filter_map(|state| {

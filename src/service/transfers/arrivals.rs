@@ -148,11 +148,10 @@ impl Service {
                 transfer.status,
                 TransferStatus::Failed | TransferStatus::Cancelled
             );
-            let place = (seen.txid.as_str(), seen.position);
             if has_failed
                 && is_late
                 && is_amount(transfer)
-                && !transfer_proposals::is_dismissed(tx, transfer.seq, place)?
+                && !transfer_proposals::is_dismissed(tx, transfer.seq, &seen.txid, seen.position)?
             {
                 let txid = &seen.txid;
                 let problem = format!("transaction {txid} pays exactly the amount, after the end");
@@ -222,11 +221,10 @@ pub(super) fn open_review(
     tx: &Tx<'_>,
     now: Time,
     of: &Transfer,
-    review: (ReviewKind, &str),
+    (kind, problem): (ReviewKind, &str),
 ) -> Result<(), Error> {
     let id = id::new(now).to_string();
-    if transfer_reviews::open(tx, &id, of.seq, review, now)? {
-        let (kind, problem) = review;
+    if transfer_reviews::open(tx, &id, of.seq, kind, problem, now)? {
         log::warn!("{} {}: review {kind}: {problem}", of.kind, of.id);
     }
     Ok(())

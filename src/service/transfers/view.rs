@@ -34,7 +34,7 @@ impl Service {
         let (mut confirmations, mut confirmations_needed) = (None, None);
         if !self.is_simulated(of.mode)
             && of.status.is_open()
-            && let Some(cursor) = chain_cursors::of(db, chain)?
+            && let Some(cursor) = chain_cursors::of_chain(db, chain)?
         {
             let height = cursor.reached.block.height;
             let counts = facts
@@ -48,7 +48,7 @@ impl Service {
                     .map_or(0, |block| block_confirmations(block, height))
             });
             confirmations = counts.min();
-            let tiers = confirmation_tiers::of(db, asset)?;
+            let tiers = confirmation_tiers::for_asset(db, asset)?;
             confirmations_needed = confirmations.map(|_| tiers.needed(None));
         }
         let proposals = transfer_proposals::of_transfer(db, of.seq)?;

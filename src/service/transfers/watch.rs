@@ -26,7 +26,7 @@ impl Service {
             return Ok(());
         }
         let chain = of.asset.chain;
-        let cursor = chain_cursors::of(tx, chain)?;
+        let cursor = chain_cursors::of_chain(tx, chain)?;
         of.dispatch.watched_from = cursor.map(|cursor| cursor.complete.height);
         transfers::watch_destination(tx, chain, &of.to_address);
         Ok(())
@@ -241,7 +241,7 @@ pub(in crate::service) fn undated(db: &Reader<'_>, chain: Chain) -> Result<Optio
 
 /// The newest block of a chain that is final or beyond the horizon; 0 where the chain was never read.
 pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreError> {
-    let cursor = chain_cursors::of(db, chain)?;
+    let cursor = chain_cursors::of_chain(db, chain)?;
     Ok(cursor.map_or(0, |cursor| match chain.row().horizon {
         Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
         Depth::Final => cursor.complete.height,
@@ -256,7 +256,7 @@ pub(in crate::service) fn each_destination(
 ) -> Result<(), StoreError> {
     for row in CHAINS.iter().filter(|row| row.pool == chain.row().pool) {
         let last = final_height(db, row.chain)?;
-        transfers::each_destination(db, row.chain, (WATCHED_MS, last), &mut *each)?;
+        transfers::each_destination(db, row.chain, WATCHED_MS, last, &mut *each)?;
     }
     Ok(())
 }

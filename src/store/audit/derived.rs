@@ -1,4 +1,4 @@
-//! Reads the addresses that wallets derived, for deriving them again.
+//! Reads the derived addresses, to compare them with their keys.
 
 use crate::domain::asset::Mode;
 use crate::store::statement::{rows, values};
@@ -9,11 +9,11 @@ pub struct DerivedAddress {
     pub seq: i64,
     /// The wallet, by its `seq`.
     pub wallet: i64,
-    /// Its index in the wallet.
+    /// Index in the wallet.
     pub index: u64,
-    /// Its text.
+    /// Text of the address.
     pub address: String,
-    /// Script of an output to it, on chains whose outputs hold scripts.
+    /// Script of outputs to the address, on chains whose outputs have scripts.
     pub script: Option<Vec<u8>>,
 }
 
@@ -23,16 +23,16 @@ rows! {
         Ok(DerivedAddress { seq, wallet, index, address, script })
     }
 
-    /// The next addresses after this one.
+    /// Returns the next derived addresses after this `seq`.
     pub fn page(db, after: i64, limit: u32) -> Vec<DerivedAddress> =
         select "from addresses where seq > :after and wallet is not null order by seq limit :limit";
 }
 
 values! {
-    /// Number of addresses that wallets derived.
+    /// Returns the number of derived addresses.
     pub fn count(db) -> (count: i64) = "select count(*) as count from addresses where wallet is not null";
 
-    /// The simulated wallets: `seq`, mode and pool.
+    /// Returns the `seq`, mode and pool of every simulated wallet.
     pub fn simulated(db) -> Vec<(seq: i64, mode: Mode, pool: String)> =
         "select seq, mode, pool from wallets where network = 'simulated'";
 }

@@ -1,4 +1,4 @@
-//! Reads transfers beside what the audit log says of them.
+//! Reads transfers together with their entries in the audit log.
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::{Rate, Units};
@@ -6,7 +6,6 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{SettledBy, TransferKind};
 use crate::store::statement::rows;
-use crate::store::{Reader, StoreError};
 
 /// A payout or refund, and its rows of the audit log.
 pub struct NotedTransfer {
@@ -24,17 +23,17 @@ pub struct NotedTransfer {
     pub asset: &'static Asset,
     /// Destination.
     pub to_address: String,
-    /// Terms of its approval.
+    /// TransferTerms of its approval.
     pub terms: Option<TransferTerms>,
-    /// Number of requests of it.
+    /// Number of requests.
     pub requests: i64,
-    /// Its newest request: action, account and detail.
+    /// Newest request: action, account and detail.
     pub request: Option<(String, Option<i64>, String)>,
-    /// Detail of its newest approval.
+    /// Detail of the newest approval.
     pub approval: Option<String>,
-    /// Why it counts as paid.
+    /// Reason why it counts as paid.
     pub settled_by: Option<SettledBy>,
-    /// Detail of its newest payment.
+    /// Detail of the newest payment.
     pub payment: Option<String>,
 }
 
@@ -45,17 +44,14 @@ rows! {
         request: Option<String>, approval, settled_by, payment,
     ) -> NotedTransfer {
         let terms = rate.zip(network_fee.zip(amount_crypto));
-        let terms = terms.map(|(rate, (fee, sent))| TransferTerms { rate, network_fee: fee, amount_crypto: sent });
+        let terms = terms.map(|(rate, (network_fee, amount_crypto))| TransferTerms { rate, network_fee, amount_crypto });
         let request = request_action.zip(request).map(|(action, detail)| (action, request_account, detail));
         Ok(NotedTransfer {
             id, kind, account, currency, amount, asset, to_address, terms, requests, request, approval,
             settled_by, payment,
         })
     }
-    NOTED = file "sql/audit/noted_transfers.sql";
-}
 
-/// Reads every payout and refund, oldest first.
-pub fn transfers(db: &Reader<'_>, each: impl FnMut(NotedTransfer)) -> Result<(), StoreError> {
-    NOTED.each(db, &[], each)
+    /// Passes every payout and refund to `each`, oldest first.
+    pub fn transfers(db) -> each NotedTransfer = file "sql/audit/noted_transfers.sql";
 }

@@ -1,6 +1,7 @@
-//! Preparing a copy for a server that goes on from it.
+//! Preparing a copy for a server that continues from it.
 //!
-//! Invariant: it neither pays nor hands out anything a second time, as far as the copy and the file that it replaces know.
+//! Invariant: it neither pays nor hands out anything a second time, as far as the copy and the file that it replaces
+//! know.
 
 use super::replaced::{LaterTransfer, Replaced, ReplacedWallet};
 use super::{Copy, GAP, StoreError};
@@ -13,7 +14,7 @@ use crate::store::open::open_plain;
 use crate::store::statement::{commands, values};
 use rusqlite::{Connection, named_params};
 
-/// An index that a person names for the live wallets of a chain, from which on they hand out.
+/// An index that a person gives for the live wallets of a chain, from which they hand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextIndex {
     /// First chain of the wallets' pool.
@@ -24,7 +25,7 @@ pub struct NextIndex {
 
 /// A wallet whose next index was moved.
 #[derive(Clone, Debug)]
-pub struct Moved {
+pub struct MovedWallet {
     /// Mode of its addresses.
     pub mode: Mode,
     /// Pool of its addresses.
@@ -39,22 +40,22 @@ pub struct Moved {
     pub replaced: Option<i64>,
 }
 
-/// Changes to a copy that is about to be restored: held, moved and given up.
+/// The changes to a copy that is about to be restored.
 #[derive(Debug, Default)]
-pub struct Held {
-    /// Everything that hands out derived addresses.
-    pub indexes: Vec<Moved>,
-    /// Addresses of pools that will not be handed out.
+pub struct HeldCopy {
+    /// Wallets whose next index was moved.
+    pub indexes: Vec<MovedWallet>,
+    /// Number of pool addresses that are not handed out any more.
     pub retired: usize,
-    /// Open payouts and refunds.
+    /// Number of held payouts and refunds.
     pub transfers: usize,
-    /// Server orders under way.
+    /// Number of held server orders.
     pub servers: usize,
-    /// Deliveries given up.
+    /// Number of deliveries that were given up.
     pub deliveries: usize,
-    /// Payouts and refunds that went on in the replaced file.
+    /// Payouts and refunds with a later state in the replaced file.
     pub later: Vec<LaterTransfer>,
-    /// Warnings of unknown facts, each a sentence for a person.
+    /// Warnings for a person about unknown facts.
     pub warnings: Vec<String>,
 }
 
@@ -74,13 +75,13 @@ commands! {
     RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
     ADD_POOL_ADDRESS = "insert into pool_addresses (pool, address, state, imported_at) \
         values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
-    /// Each may have been sent since.
+    /// Each may have been sent since the copy.
     HOLD_TRANSFERS = "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
         retry_at = null where status in ('requested', 'approved', 'processing')";
-    /// Each may have been made or removed since.
+    /// Each may have been created or removed since the copy.
     HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
         where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
-    /// Each may have arrived since; any can be sent again.
+    /// Each may have arrived since the copy. Any can be sent again.
     GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
     END_SESSIONS = "delete from sessions";
     FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
@@ -92,13 +93,13 @@ impl Copy {
     /// Reads the file that it is to replace for that.
     ///
     /// # Errors
-    /// [`StoreError`] where it cannot be written, or where an index is named for a chain without a wallet.
+    /// [`StoreError`] if it cannot be written, or an index is given for a chain without a wallet.
     pub fn hold(
         &self,
         now: Time,
         next: &[NextIndex],
         tell: &mut ProgressSink<'_>,
-    ) -> Result<Held, StoreError> {
+    ) -> Result<HeldCopy, StoreError> {
         let mut conn = open_plain(&self.temporary)?;
         let mut replaced = Replaced::read(&self.to, &conn, tell);
         let mut warnings = Vec::new();
@@ -119,16 +120,16 @@ impl Copy {
     }
 }
 
-/// Moves and holds everything in one transaction.
+/// Changes the copy in one transaction.
 fn hold_in(
     conn: &mut Connection,
     replaced: &mut Replaced,
     next: &[NextIndex],
     now: Time,
-) -> Result<Held, StoreError> {
+) -> Result<HeldCopy, StoreError> {
     let tx = conn.transaction()?;
     let indexes = move_wallets(&tx, &replaced.wallets, next, now)?;
-    let held = Held {
+    let held = HeldCopy {
         indexes,
         retired: RETIRE_POOL
             .execute(&tx, &[])?
@@ -148,14 +149,14 @@ fn hold_in(
     Ok(held)
 }
 
-/// Moves every wallet behind what the copy and the replaced file know of it. A wallet that the copy lacks is added as
-/// retired, so that it goes on there once its owner adds it again.
+/// Moves the next index of every wallet above all that the copy and the replaced file know. A wallet that the copy
+/// lacks is added as retired, so that it continues there if its owner adds it again.
 fn move_wallets(
     conn: &Connection,
     replaced: &[ReplacedWallet],
     next: &[NextIndex],
     now: Time,
-) -> Result<Vec<Moved>, StoreError> {
+) -> Result<Vec<MovedWallet>, StoreError> {
     let mut moved = Vec::new();
     let mut in_copy = Vec::new();
     for (seq, mode, pool, id, key, chain_code, next_index, beyond) in
@@ -167,14 +168,14 @@ fn move_wallets(
         });
         in_copy.extend(same);
         let same = same.and_then(|at| replaced.get(at));
-        let (least, next_index_now) = gone_on(mode, &pool, beyond, same, next);
+        let (least, next_index_now) = moved_indexes(mode, &pool, beyond, same, next);
         let params = named_params! {
             ":seq": seq, ":next": next_index_now, ":least": least,
             ":stopped_at": same.and_then(|same| same.stopped_at),
             ":stopped_index": same.and_then(|same| same.stopped_index),
         };
         MOVE_WALLET.execute(conn, params)?;
-        moved.push(Moved {
+        moved.push(MovedWallet {
             mode,
             pool,
             id,
@@ -201,8 +202,8 @@ fn move_wallets(
     }
 }
 
-/// The least index that a wallet may ever hand out next, and the one that it hands out next, which a person may have named.
-fn gone_on(
+/// Returns the lowest index that a wallet may ever hand out, and its next index, which a person may have given.
+fn moved_indexes(
     mode: Mode,
     pool: &str,
     beyond: i64,
@@ -220,14 +221,14 @@ fn gone_on(
     (least, least.max(named.unwrap_or_default()))
 }
 
-/// Adds a wallet that the copy lacks, as retired.
+/// Adds a wallet that the copy lacks as retired.
 fn add_wallet(
     conn: &Connection,
     wallet: &ReplacedWallet,
     next: &[NextIndex],
     now: Time,
-) -> Result<Moved, StoreError> {
-    let (least, next_index) = gone_on(wallet.mode, &wallet.pool, wallet.beyond, None, next);
+) -> Result<MovedWallet, StoreError> {
+    let (least, next_index) = moved_indexes(wallet.mode, &wallet.pool, wallet.beyond, None, next);
     let params = named_params! {
         ":mode": wallet.mode, ":pool": wallet.pool, ":network": wallet.network, ":next": next_index, ":least": least,
         ":id": wallet.id, ":name": wallet.name, ":script": wallet.script, ":key": wallet.key,
@@ -236,7 +237,7 @@ fn add_wallet(
         ":stopped_index": wallet.stopped_index,
     };
     ADD_WALLET.execute(conn, params)?;
-    Ok(Moved {
+    Ok(MovedWallet {
         mode: wallet.mode,
         pool: wallet.pool.clone(),
         id: wallet.id.clone(),
@@ -246,7 +247,7 @@ fn add_wallet(
     })
 }
 
-/// Adds the imported addresses that the copy lacks, as retired: importing them again does not hand them out again.
+/// Adds the imported addresses that the copy lacks as retired, so that a new import does not hand them out again.
 fn add_pool_addresses(conn: &Connection, replaced: &Replaced) -> Result<usize, StoreError> {
     let mut added: usize = 0;
     for (pool, address, imported_at) in &replaced.pool_addresses {

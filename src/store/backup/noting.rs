@@ -10,10 +10,10 @@ use crate::store::{StoreError, history, states};
 use rusqlite::{Connection, OpenFlags};
 
 impl Copy {
-    /// Heads of the file that is to be replaced, as far as that can be read.
+    /// Returns the heads of the file that is to be replaced; none if it cannot be read.
     ///
     /// # Errors
-    /// [`StoreError`] where the file is in use by a server.
+    /// [`StoreError`] if a server uses the file.
     pub fn replaced_heads(&self) -> Result<Vec<LogHead>, StoreError> {
         if !self.to.exists() {
             return Ok(Vec::new());
@@ -24,14 +24,14 @@ impl Copy {
             prepare(&conn)?;
             history::heads_on(&conn)
         });
-        // What is damaged, another program's or of an older version tells nothing.
+        // A damaged file, one of another program and one of an older version have no readable heads.
         Ok(found.unwrap_or_default())
     }
 
-    /// Adds an entry to the audit log of the copy, with hashes of what the restore has changed.
+    /// Adds an entry to the audit log of the copy, with hashes of the values that the restore has changed.
     ///
     /// # Errors
-    /// [`StoreError`] where it cannot be written.
+    /// [`StoreError`] if it cannot be written.
     pub fn note(&self, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
         let mut conn = open_plain(&self.temporary)?;
         let tx = conn.transaction()?;

@@ -94,9 +94,9 @@ values! {
 /// Contents of the replaced file that a restore goes by.
 #[derive(Default)]
 pub(super) struct Replaced {
-    /// Why it could not be read, or not to its end.
+    /// Reason why the file was not read, or not completely.
     pub(super) unread: Option<String>,
-    /// Count of the restores that a server went on from.
+    /// Number of restores that a server continued from.
     pub(super) restored: i64,
     pub(super) wallets: Vec<ReplacedWallet>,
     /// Pool, address and time of import, in milliseconds, of every imported address.
@@ -128,11 +128,7 @@ impl Replaced {
         self.wallets = WALLETS.all_on(conn, &[])?;
         self.restored = RESTORED.first_on(conn, &[])?.unwrap_or_default();
         self.pool_addresses = POOL_ADDRESSES.all_on(conn, &[])?;
-        let reader = Reader {
-            conn,
-            health: None,
-            memo: None,
-        };
+        let reader = Reader::of(conn);
         let is_later = |transfer: &LaterTransfer| {
             let copied = COPIED.first_on(copy, named_params! { ":id": transfer.id })?;
             Ok(copied.is_none_or(|copied| is_earlier(&copied, transfer)))
@@ -154,7 +150,7 @@ fn is_earlier((status, txid): &(TransferStatus, Option<String>), replaced: &Late
     copied < later || (copied == later && is_changed)
 }
 
-/// Steps of a status from the request.
+/// Returns the number of steps of a status from the request.
 fn progress(status: TransferStatus) -> u8 {
     match status {
         TransferStatus::Requested => 0,

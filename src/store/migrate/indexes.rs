@@ -1,6 +1,6 @@
-//! Migrating older files: finds at which index of its wallet each address is, and which script an output to it has.
+//! Migrating older files: finds the wallet index and the script of each address.
 //!
-//! What always holds: an index is recorded only where the wallet derives that very address from it.
+//! Invariant: an index is stored only if the wallet derives the address from it.
 
 use super::StoreError;
 use crate::domain::address;
@@ -17,10 +17,10 @@ commands! {
         where mode = :mode and pool = :pool and address = :address";
 }
 
-/// The version from which on each address is written with its wallet, index and script.
+/// First version that stores each address with its wallet, index and script.
 pub(super) const SINCE: usize = 4;
 
-/// Notes them in a file whose addresses are without: until then all that were derived were simulated.
+/// Sets them in a file from before that version, whose derived addresses are all simulated.
 pub(super) fn work_out(conn: &Connection) -> Result<(), StoreError> {
     for (wallet, mode, pool, next_index) in WALLETS.all_on(conn, &[])? {
         let mut pools = Chain::first_of_each_pool();

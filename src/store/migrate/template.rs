@@ -1,18 +1,17 @@
-//! A new file: what the migrations add up to, ready made, which is much faster than the statements.
+//! A new file, ready made: writing it is much faster than running the migrations.
 //!
-//! What lives here: the bytes of `sql/template.db`. What does not: writing them to a file (`open`). What always holds: the
-//! program has only the blocks that are not all zeros, a tenth of them: each table and each index has a page of its own,
-//! and in a new file it is empty.
+//! The program contains only the blocks of `sql/template.db` that are not all zeros, a tenth of the file: each table
+//! and each index of a new file is an empty page.
 
-/// Bytes that are kept or left out together.
+/// Size of a block, in bytes.
 const BLOCK_BYTES: usize = 64;
-/// The whole file. It is looked at while the program is compiled, and is not in the program.
+/// The whole file. It is read by the compiler, and is not in the program.
 const WHOLE: &[[u8; BLOCK_BYTES]] = include_bytes!("../../../sql/template.db").as_chunks().0;
 const FILLED_COUNT: usize = count(WHOLE);
-/// The blocks that are not all zeros, each with its place.
+/// The blocks that are not all zeros, each with its position.
 static FILLED: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled();
 
-/// A new file.
+/// Returns the bytes of a new file.
 pub(in crate::store) fn template() -> Vec<u8> {
     let mut blocks = vec![[0; BLOCK_BYTES]; WHOLE.len()];
     for (place, filled) in &FILLED {
@@ -67,7 +66,7 @@ const fn filled() -> [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_is_the_whole_file() {
+    fn template_equals_the_file() {
         assert!(super::template() == include_bytes!("../../../sql/template.db"));
     }
 }

@@ -41,9 +41,11 @@ macro_rules! commands {
     };
 }
 
-/// Defines queries of a few columns, as functions or as constants. A row is read as a tuple, or as the value of its one column:
+/// Defines queries of a few columns, as functions or as constants. A row is read as a tuple, or as the value of its
+/// one column:
 ///
-/// - `fn name(db, argument: Type) -> Vec<(column: Type, …)> = "select …";` returns every row, `-> Option<(column: Type, …)>`
+/// - `fn name(db, argument: Type) -> Vec<(column: Type, …)> = "select …";` returns every row, `-> Option<(column:
+///   Type, …)>`
 ///   the first one if there is one, and `-> (column: Type, …)` the row of a query that always returns one.
 ///   `-> each (column: Type, …)` adds the argument `each`, a function that gets one row after the other: for more rows
 ///   than memory should hold. `with { … }` is as in [`commands`].
@@ -110,8 +112,10 @@ macro_rules! values {
 /// The reader names its columns once, each as SQL and Rust both call it: `column`, `table.column`, or
 /// `name = "expression"`. Its body finds their values under these names.
 ///
-/// - `fn name(db, argument: Type) -> Vec<Row> = select "from …";` returns every row, `-> Option<Row>` the first one if there
-///   is one, and `-> Row` the row of a query that always returns one. `-> each Row` adds the argument `each`, a function that
+/// - `fn name(db, argument: Type) -> Vec<Row> = select "from …";` returns every row, `-> Option<Row>` the first one if
+///   there
+/// is one, and `-> Row` the row of a query that always returns one. `-> each Row` adds the argument `each`, a function
+/// that
 ///   gets one row after the other. `with { … }` is as in [`commands`].
 /// - `NAME = select "from …";` defines a [`Query`].
 ///

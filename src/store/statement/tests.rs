@@ -1,4 +1,4 @@
-//! What every statement is held to, and how SQLite runs those that are asked most.
+//! The test of every statement, and the query plans of the most frequent ones.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{Names, commands};
@@ -19,11 +19,11 @@ static FRESH: LazyLock<Mutex<Connection>> = LazyLock::new(|| {
 });
 
 fn fresh() -> MutexGuard<'static, Connection> {
-    // Nothing is written, so another test's failure leaves it as it was.
+    // Nothing is written, so a failed test leaves it valid.
     FRESH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// SQLite prepares it against the schema of a new file, and it answers these columns.
+/// Checks that SQLite prepares a statement against the schema of a new file, and that it has these columns.
 pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
     let conn = fresh();
     let mut statements = Batch::new(&conn, sql);
@@ -41,7 +41,7 @@ pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
     assert_eq!(names, Names::of(sql).all(sql).collect::<Vec<_>>(), "{sql}");
 }
 
-/// [`check`], and its parameters are these.
+/// Runs [`check`], and checks that the statement has these parameters.
 pub(in crate::store) fn check_function(sql: &str, columns: &[&str], params: &[&str]) {
     check(sql, columns);
     let names = Names::of(sql);
@@ -53,18 +53,18 @@ pub(in crate::store) fn check_function(sql: &str, columns: &[&str], params: &[&s
 }
 
 #[test]
-fn every_statement_of_a_script_is_prepared() {
+fn every_statement_of_the_reset_script_is_prepared() {
     let conn = fresh();
     for sql in file::RESET.split_inclusive(";\n") {
         conn.prepare(sql).unwrap();
     }
 }
 
-/// How SQLite runs a statement, a line for each table.
+/// Returns the query plan of a statement, a line for each table.
 fn plan(sql: &str) -> Vec<String> {
     let conn = fresh();
     let mut plan = conn.prepare(&format!("explain query plan {sql}")).unwrap();
-    // Without parameters: the plan is the same for each.
+    // The plan does not depend on the parameters.
     let mut rows = plan.raw_query();
     let mut lines = Vec::new();
     while let Some(row) = rows.next().unwrap() {
@@ -73,7 +73,7 @@ fn plan(sql: &str) -> Vec<String> {
     lines
 }
 
-/// Fails where a statement reads a whole table.
+/// Fails if a statement scans a whole table.
 #[track_caller]
 fn reads_no_whole_table(sql: &str) {
     let plan = plan(sql);
@@ -82,42 +82,42 @@ fn reads_no_whole_table(sql: &str) {
     assert_eq!(scan, None, "{sql}: {plan:?}");
 }
 
-/// Those that run for each output of each transaction that is looked at, or for each step of one.
+// Statements that run for each output of each transaction, or for each of its steps.
 #[test]
-fn no_statement_on_the_watchers_path_reads_a_whole_table() {
+fn watcher_statements_scan_no_table() {
     for sql in [
         accounts::BY_SEQ.sql(),
-        addresses::OWNER.sql(),
+        addresses::owner_columns::SQL,
         balances::INSERT.sql(),
         balances::MOVE.sql(),
-        chains::SCANNED.sql(),
+        chains::lagging::SQL,
         customers::BY_SEQ.sql(),
         deliveries::INSERT.sql(),
-        deposits::FIX.sql(),
+        deposits::fix_row::SQL,
         deposits::insert::SQL,
         deposits::of_observation::SQL,
         endpoints::OF_ACCOUNT.sql(),
         events::INSERT.sql(),
-        invoice_steps::PAYMENT.sql(),
+        invoice_steps::payment::SQL,
         invoice_steps::status::SQL,
         invoices::BY_SEQ.sql(),
-        invoices::UPDATE.sql(),
+        invoices::update_row::SQL,
         ledger::INSERT.sql(),
-        ledger::UNREVERSED.sql(),
-        observations::AT.sql(),
+        ledger::unreversed::SQL,
+        observations::at::SQL,
         observations::cannot_be_booked::SQL,
         observations::give_way::SQL,
-        observations::INSERT.sql(),
-        observations::OF_TRANSACTION.sql(),
-        observations::PUT_IN_BLOCK.sql(),
+        observations::insert::SQL,
+        observations::of_transaction::SQL,
+        observations::put_in_block::SQL,
         observations::seen_earlier::SQL,
-        observations::UPDATE.sql(),
+        observations::update_row::SQL,
         own_transfers::is_declared::SQL,
         own_transfers::insert::SQL,
         own_transfers::of_observation::SQL,
-        payments::CONFIRM.sql(),
-        payments::INSERT.sql(),
-        payments::JUDGE_AGAIN.sql(),
+        payments::confirm::SQL,
+        payments::insert_row::SQL,
+        payments::update_terms::SQL,
         payments::of_invoice::SQL,
         payments::of_observation::SQL,
         quotes::of_invoice::SQL,
@@ -126,8 +126,8 @@ fn no_statement_on_the_watchers_path_reads_a_whole_table() {
     ] {
         reads_no_whole_table(sql);
     }
-    // The address is looked up by all that it is unique by.
-    let plan = plan(addresses::OWNER.sql());
+    // The address is looked up by its whole unique key.
+    let plan = plan(addresses::owner_columns::SQL);
     assert!(
         plan.first()
             .unwrap()
@@ -136,9 +136,9 @@ fn no_statement_on_the_watchers_path_reads_a_whole_table() {
     );
 }
 
-/// Those that the sender asks with every step.
+// Statements of every step of the sender.
 #[test]
-fn what_is_to_be_sent_is_found_by_an_index() {
+fn transfers_to_send_are_found_by_index() {
     let plan = plan(transfers::to_send::SQL);
     assert!(
         plan.first().unwrap().contains("transfers_approved"),
@@ -147,21 +147,21 @@ fn what_is_to_be_sent_is_found_by_an_index() {
     reads_no_whole_table(transfers::sending::SQL);
 }
 
-/// Those of an account, of which there may be many, and of all.
+// Lists of an account, which may be long, and of all accounts.
 #[test]
-fn transfers_are_listed_without_a_look_at_those_that_do_not_fit() {
+fn lists_of_transfers_read_only_fitting_rows() {
     for (sql, found) in [
         (
-            transfers::LIST.sql(),
+            transfers::page_of_account::SQL,
             "account=? AND mode=? AND kind=? AND seq<?",
         ),
         (
-            transfers::LIST_BY_STATUS.sql(),
+            transfers::page_of_account_by_status::SQL,
             "account=? AND mode=? AND kind=? AND status=? AND seq<?",
         ),
-        (transfers::OF_ALL.sql(), "mode=? AND kind=? AND seq<?"),
+        (transfers::page_of_all::SQL, "mode=? AND kind=? AND seq<?"),
         (
-            transfers::OF_ALL_BY_STATUS.sql(),
+            transfers::page_of_all_by_status::SQL,
             "mode=? AND kind=? AND status=? AND seq<?",
         ),
         (transfers::refunds::SQL, "invoice=?"),
@@ -184,8 +184,8 @@ commands! {
         values (:number, 1, 'live', 'created', 1, 'EUR', '{}', 0, 0, 0, 1000 + :number, :waits_for)";
 }
 
-/// How many steps of SQLite's machine each of the expiry worker's statements takes, in a file with so many open invoices:
-/// all wait for a chain that lags, and nothing is due.
+/// Returns the number of virtual machine steps of each statement of the expiry worker, in a file with this many open
+/// invoices that all wait for a chain that lags.
 fn steps_of_expiry(invoices: i64) -> Vec<i32> {
     let conn = Connection::open_in_memory().unwrap();
     migrate::replay(&conn, migrate::NEWEST).unwrap();
@@ -214,12 +214,12 @@ fn steps_of_expiry(invoices: i64) -> Vec<i32> {
         drop(rows);
         statement.get_status(StatementStatus::VmStep)
     };
-    invoices::expiry().iter().map(steps).collect()
+    invoices::EXPIRY.iter().map(steps).collect()
 }
 
 #[test]
-fn what_waits_for_a_chain_that_lags_is_not_read() {
-    for sql in invoices::expiry() {
+fn invoices_that_wait_for_a_lagging_chain_are_not_read() {
+    for sql in invoices::EXPIRY {
         let plan = plan(sql);
         let scan = plan.iter().find(|line| line.contains("SCAN i"));
         assert_eq!(scan, None, "{sql}: {plan:?}");

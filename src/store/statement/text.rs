@@ -1,6 +1,6 @@
 //! The text of a statement, and the names of its columns.
 
-/// A statement of a text, with the names in it.
+/// A statement of a text, with its parameter names.
 macro_rules! made {
     ($kind:ident, $text:expr $(, $read:expr)?) => {
         $crate::store::statement::$kind::new(
@@ -11,7 +11,7 @@ macro_rules! made {
     };
 }
 
-/// The type of what a row of these columns is read as.
+/// The type of a row of these columns.
 macro_rules! one_or_tuple {
     ($type:ty) => {
         $type
@@ -50,7 +50,7 @@ macro_rules! insert {
     };
 }
 
-/// Columns as they are asked for.
+/// The columns of a `select`.
 macro_rules! listed {
     (
         ($first:ident $(.$first_of:ident)? $(: $first_type:ty)? $(= $first_sql:literal)?
@@ -63,7 +63,7 @@ macro_rules! listed {
     };
 }
 
-/// One column as it is asked for.
+/// One column of a `select`.
 macro_rules! listed_one {
     ($column:ident) => {
         stringify!($column)

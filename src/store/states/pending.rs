@@ -1,20 +1,20 @@
-//! Values that a transaction has changed, until the audit log keeps their hashes.
+//! Values that a transaction has changed and whose hashes are not in the audit log yet.
 
 use super::values::{Key, ValueKind, with_key};
 use super::{note, of_pool, pool_name, text};
 use crate::store::{StoreError, Tx};
 use std::cell::RefCell;
 
-/// A value that was changed.
+/// A changed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Changed {
-    /// The values of a kind that have this key; with the name of one that may be gone.
+    /// Values of a kind with this key; with the name of a value that may be removed.
     Value(ValueKind, Key, Option<String>),
     /// Addresses of a pool, by the `seq` of the first and of the last.
     Pool(String, i64, i64),
 }
 
-/// Values that were changed and are not noted yet.
+/// Changed values that are not noted yet.
 #[derive(Default)]
 pub(in crate::store) struct Pending(RefCell<Vec<Changed>>);
 
@@ -28,19 +28,19 @@ impl Pending {
 }
 
 impl Tx<'_> {
-    /// Notes that a value was changed that is never removed, by its key.
+    /// Notes a change of a value that is never removed, by its key.
     pub(in crate::store) fn changes_value(&self, kind: ValueKind, seq: i64) {
         self.pending
             .add(Changed::Value(kind, Key::Number(seq), None));
     }
 
-    /// [`Tx::changes_value`] of a key.
+    /// Notes a change of an API key.
     pub(in crate::store) fn changes_key(&self, id: &str) {
         let key = Key::Text(id.to_owned());
         self.pending.add(Changed::Value(ValueKind::Key, key, None));
     }
 
-    /// [`Tx::changes_value`] of an account's payout address, which may be gone.
+    /// Notes a change or the removal of an account's payout address.
     pub(in crate::store) fn changes_payout_address(&self, account: i64, chain: &str) {
         let name = format!("payout_address {account} {chain}");
         let kind = ValueKind::PayoutAddress;
@@ -48,14 +48,14 @@ impl Tx<'_> {
             .add(Changed::Value(kind, Key::Number(account), Some(name)));
     }
 
-    /// [`Tx::changes_value`] of a setting of a coin, which may be gone.
+    /// Notes a change or the removal of a setting of a coin.
     pub(in crate::store) fn changes_coin(&self, kind: ValueKind, setting: &str, asset: &str) {
         let name = format!("{setting} {asset}");
         let key = Key::Text(asset.to_owned());
         self.pending.add(Changed::Value(kind, key, Some(name)));
     }
 
-    /// Notes that an address was added to a pool; those that are added one after the other have one hash.
+    /// Notes an address that was added to a pool. Consecutive addresses have one hash.
     pub(in crate::store) fn adds_to_pool(&self, pool: &str, seq: i64) {
         let mut all = self.pending.0.borrow_mut();
         let same = all.iter_mut().find_map(|changed| match changed {
@@ -68,7 +68,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Hashes of the values that were changed, as a row of the audit log keeps them; they are noted then.
+    /// Takes the changed values, and returns their hashes as the JSON of an audit log row.
     pub(in crate::store) fn take_states(&self) -> Result<Option<String>, StoreError> {
         let changed = self.pending.0.take();
         if changed.is_empty() {
@@ -95,11 +95,11 @@ impl Tx<'_> {
         Ok((!states.is_empty()).then(|| text(states)))
     }
 
-    /// Notes the values that were changed and that no row of the audit log has noted.
+    /// Adds an audit log row for changed values that no other row has noted.
     pub(in crate::store) fn note_rest(&self) -> Result<(), StoreError> {
         match self.take_states()? {
             None => Ok(()),
-            Some(states) => self.told(|conn| note(conn, "coffer", &states)),
+            Some(states) => self.checked(|conn| note(conn, "coffer", &states)),
         }
     }
 }

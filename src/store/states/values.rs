@@ -1,4 +1,4 @@
-//! The values that are hashed, and the fields of each.
+//! The hashed values and their fields.
 
 use crate::domain::export::Cell;
 use crate::domain::history::{HashLink, HashedFields, HashedValue};
@@ -62,7 +62,7 @@ impl ValueKind {
         ValueKind::NetworkFee,
     ];
 
-    const fn query(self) -> Query<State> {
+    const fn query(self) -> Query<ValueState> {
         match self {
             ValueKind::Account => ACCOUNTS,
             ValueKind::Key => KEYS,
@@ -76,7 +76,7 @@ impl ValueKind {
         }
     }
 
-    /// Keys before the first and behind the last value.
+    /// Returns keys before the first and after the last value.
     fn ends(self) -> (Key, Key) {
         match self {
             ValueKind::Account
@@ -92,29 +92,29 @@ impl ValueKind {
     }
 }
 
-/// A value as it is.
+/// The name and the hash of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
-    /// Its name in the audit log.
+pub struct ValueState {
+    /// Name in the audit log.
     pub name: String,
-    /// Hash of its fields.
+    /// Hash of the fields.
     pub link: HashLink,
 }
 
-fn state(name: String, fields: &[(&str, Cell)]) -> State {
+fn state(name: String, fields: &[(&str, Cell)]) -> ValueState {
     let mut form = HashedFields::default();
     for (name, cell) in fields {
         form.add(name, HashedValue::from(cell));
     }
     let link = HashLink::for_value(&name, &form);
-    State { name, link }
+    ValueState { name, link }
 }
 
-/// A query of the values of a kind with the fields that are hashed.
+/// Defines the query of a kind, with the hashed fields.
 macro_rules! hashed {
     ($name:ident = $read:ident($subject:literal, $($column:ident $(= $sql:literal)?),+ $(,)?) $text:literal) => {
         rows! {
-            fn $read(subject = $subject, $($column $(= $sql)?),+) -> State {
+            fn $read(subject = $subject, $($column $(= $sql)?),+) -> ValueState {
                 Ok(state(subject, &[$((stringify!($column), $column)),+]))
             }
             $name = select $text;
@@ -179,24 +179,28 @@ values! {
         where pool = :pool and seq between :first and :last";
 }
 
-/// Hands over every value of a kind.
-pub fn each(db: &Reader<'_>, kind: ValueKind, each: impl FnMut(State)) -> Result<(), StoreError> {
+/// Passes every value of a kind to `each`.
+pub fn each(
+    db: &Reader<'_>,
+    kind: ValueKind,
+    each: impl FnMut(ValueState),
+) -> Result<(), StoreError> {
     let (first, last) = kind.ends();
     let params = named_params! { ":first": first, ":last": last };
     kind.query().each(db, params, each)
 }
 
-/// The values with this key; several payout addresses have the key of their account.
+/// Returns the values with this key. All payout addresses of an account have the same key.
 pub(super) fn with_key(
     db: &Reader<'_>,
     kind: ValueKind,
     key: &Key,
-) -> Result<Vec<State>, StoreError> {
+) -> Result<Vec<ValueState>, StoreError> {
     let params = named_params! { ":first": key, ":last": key };
     kind.query().all(db, params)
 }
 
-/// The hash over addresses of a pool, by the `seq` of the first and of the last.
+/// Returns the hash of addresses of a pool, by the `seq` of the first and of the last.
 pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<HashLink, StoreError> {
     let mut form = HashedFields::default();
     let params = named_params! { ":pool": pool, ":first": first, ":last": last };
@@ -209,7 +213,7 @@ pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<Has
     ))
 }
 
-/// The number of addresses of each pool that no import between these ends has.
+/// Returns the number of addresses of each pool that are outside the given imports.
 ///
 /// `ends` has the pool and the `seq` of the first and last address of each import.
 pub fn pool_counts(

@@ -1,62 +1,71 @@
-//! Doing something that may fail without failing the rest of its transaction.
+//! Work inside a job that may fail without failing the job.
 //!
-//! What always holds: nothing stays of what failed, and everything stays that was written before it.
+//! ```text
+//! own savepoint:     savepoint -- work --+-- done ------------------------ release
+//!                                        +-- failed ----------- rollback -- release
+//! shared savepoint:               work --+-- done, or failed without writing
+//!                                        +-- failed after it had written: needs_own_savepoint,
+//!                                            so the job fails, is reset, and runs again in a savepoint of its own
+//! ```
+//!
+//! Invariant: the rows of failed work are rolled back, and no others.
 
 use super::{StoreError, Tx};
 use crate::store::statement::commands;
 use std::cell::Cell;
 
 commands! {
-    SAVEPOINT = "savepoint attempt";
-    ROLLBACK = "rollback to attempt";
-    RELEASE = "release attempt";
+    fn savepoint(tx) = "savepoint attempt";
+
+    fn rollback(tx) = "rollback to attempt";
+
+    fn release(tx) = "release attempt";
 }
 
 impl Tx<'_> {
-    /// Does something that may fail without the rest: then only what it wrote is taken back.
+    /// Runs work that may fail. Its error rolls back the rows that it wrote.
     ///
     /// # Errors
-    /// [`StoreError`] where the transaction itself is at its end.
+    /// [`StoreError`] if the transaction has ended.
     pub fn attempt<T, E>(
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Result<T, E>, StoreError> {
-        if let Some(again) = self.again {
-            return self.attempt_without_savepoint(again, work);
+        if let Some(needs_own_savepoint) = self.needs_own_savepoint {
+            return self.attempt_in_shared(needs_own_savepoint, work);
         }
-        SAVEPOINT.run(self, &[])?;
-        let touched = self.touched();
+        savepoint(self)?;
+        let touched = self.count_touched();
         let outcome = work();
         self.check_open()?;
         if outcome.is_err() {
-            self.forget_touched(touched);
+            self.truncate_touched(touched);
             self.changes_accounts();
-            ROLLBACK.run(self, &[])?;
+            rollback(self)?;
         }
-        RELEASE.run(self, &[])?;
+        release(self)?;
         Ok(outcome)
     }
 
-    /// [`Tx::attempt`] of a job that shares its savepoint: where what failed had written something, the whole job is taken back
-    /// and done again, and then has savepoints.
-    fn attempt_without_savepoint<T, E>(
+    /// Runs [`Tx::attempt`] in a shared savepoint.
+    fn attempt_in_shared<T, E>(
         &self,
-        again: &Cell<bool>,
+        needs_own_savepoint: &Cell<bool>,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Result<T, E>, StoreError> {
         let before = self.reader.conn.total_changes();
         let outcome = work();
         self.check_open()?;
         if outcome.is_err() && self.reader.conn.total_changes() != before {
-            again.set(true);
+            needs_own_savepoint.set(true);
             let message = "what failed has to be done again in a savepoint of its own";
             return Err(StoreError::Failed(message.to_owned()));
         }
         Ok(outcome)
     }
 
-    /// Refuses to go on outside of the transaction.
-    fn check_open(&self) -> Result<(), StoreError> {
+    /// Fails if an error has ended the transaction.
+    pub(super) fn check_open(&self) -> Result<(), StoreError> {
         if self.reader.conn.is_autocommit() {
             let message = "an error ended the transaction";
             return Err(StoreError::Failed(message.to_owned()));

@@ -1,12 +1,22 @@
-//! Running a batch: one transaction around every job, and savepoints where one may have to be taken back.
+//! A batch: one transaction around its jobs.
 //!
-//! A savepoint makes SQLite copy each page that is changed after it, so jobs that may be run again share one: where one
-//! of them fails that has written something, all of them are taken back and run again, each in a savepoint of its own.
-//! That happens seldom: what refuses mostly refuses before it writes. No savepoint is opened inside the one that is shared,
-//! either (`attempt`): SQLite keeps what was changed in one list, and with each that ends it goes through that list from its
-//! start.
+//! ```text
+//! begin immediate
+//! |  savepoint jobs        a run of repeatable jobs, or one other job
+//! |  |  job job job
+//! |  +- release            all are done, or failed without writing
+//! |  +- rollback, release  one failed after it had written: reset all, then run each in a savepoint of its own
+//! |  savepoint jobs        the next run
+//! |  ...
+//! +- commit                answer all
+//! +- rollback              an error ended the transaction early: no further job runs
+//! ```
 //!
-//! What always holds: a job that fails takes back its own rows and nobody else's.
+//! A batch of one job needs no savepoint: it is committed or rolled back as a whole.
+//!
+//! SQLite copies each page that changes after a savepoint, so repeatable jobs share one. A job rarely fails after it
+//! has written. [`super::attempt`] opens no savepoint inside a shared one: SQLite keeps one list of changes and reads
+//! it from its start whenever a savepoint ends.
 
 use super::job::Job;
 use super::{Changes, Reader, StoreError, Thread, Tx};
@@ -16,7 +26,7 @@ use std::cell::{Cell, RefCell};
 type Batch = [Box<dyn Job>];
 
 impl Thread {
-    /// One transaction around every job. Where it ends before its time, the jobs that are left are not run.
+    /// Runs a batch in one transaction.
     pub(super) fn run_batch(
         &self,
         batch: &mut Batch,
@@ -24,9 +34,9 @@ impl Thread {
     ) -> Result<(), StoreError> {
         self.health.check()?;
         self.statement("begin immediate")?;
-        // From here on nobody else writes.
+        // From here on no other process writes.
         self.notice_foreign_writes();
-        self.locked.set(0);
+        self.locked_checks.set(0);
         let ended = match self.run_jobs(batch, changes) {
             Ok(true) => self.statement("commit"),
             Ok(false) => Ok(()),
@@ -39,81 +49,80 @@ impl Thread {
             self.memo.forget();
             self.statement("rollback")?;
         }
-        // A disk that failed now refuses this write as it refuses the next ones.
+        // If the disk has failed now, this write gets the same error as the next ones.
         ended.map_err(|error| self.health.check().err().unwrap_or(error))
     }
 
-    /// Runs every job; false where there is nothing to commit. Alone, a job needs no savepoint.
+    /// Runs every job. Returns `false` if there is nothing to commit.
     fn run_jobs(&self, batch: &mut Batch, changes: &RefCell<Changes>) -> Result<bool, StoreError> {
         if let [job] = batch {
             return self.run_job(job.as_mut(), changes, None);
         }
         for jobs in batch.chunk_by_mut(|one, next| one.is_repeatable() && next.is_repeatable()) {
-            if !self.run_together(jobs, changes)? {
+            if !self.run_in_savepoint(jobs, changes)? {
                 for job in jobs.iter_mut() {
-                    job.forget();
+                    job.reset();
                 }
                 for job in jobs {
-                    self.run_together(std::slice::from_mut(job), changes)?;
+                    self.run_in_savepoint(std::slice::from_mut(job), changes)?;
                 }
             }
         }
         Ok(true)
     }
 
-    /// Runs jobs in one savepoint. False: what they wrote was taken back, because one of several failed that had written
-    /// something.
-    fn run_together(
+    /// Runs jobs in one savepoint. Returns `false` if each has to run again in a savepoint of its own.
+    fn run_in_savepoint(
         &self,
         jobs: &mut Batch,
         changes: &RefCell<Changes>,
     ) -> Result<bool, StoreError> {
         self.statement("savepoint jobs")?;
         let alone = jobs.len() == 1;
-        let again = Cell::new(false);
-        let mut stands = true;
+        let needs_own_savepoint = Cell::new(false);
+        let shared = (!alone).then_some(&needs_own_savepoint);
+        let mut rolls_back = false;
         for job in jobs {
             let before = self.file.conn.total_changes();
-            let keep = self.run_job(job.as_mut(), changes, (!alone).then_some(&again))?;
-            let has_failed = !keep && (alone || self.file.conn.total_changes() != before);
-            if has_failed || again.get() {
-                stands = false;
+            let is_done = self.run_job(job.as_mut(), changes, shared)?;
+            let has_written = alone || self.file.conn.total_changes() != before;
+            rolls_back = (!is_done && has_written) || needs_own_savepoint.get();
+            if rolls_back {
                 break;
             }
         }
-        if !stands {
+        if rolls_back {
             self.memo.forget();
             self.statement("rollback to jobs")?;
         }
         self.statement("release jobs")?;
-        Ok(stands || alone)
+        Ok(alone || !rolls_back)
     }
 
-    /// One job, which sets `again` where it shares its savepoint and has to have one of its own; true: what it wrote is to be
-    /// kept.
+    /// Runs a job. Returns `true` if it is done. A job in a shared savepoint sets `needs_own_savepoint` if it has to
+    /// be rolled back alone.
     fn run_job(
         &self,
         job: &mut dyn Job,
         changes: &RefCell<Changes>,
-        again: Option<&Cell<bool>>,
+        needs_own_savepoint: Option<&Cell<bool>>,
     ) -> Result<bool, StoreError> {
-        let keep = job.run(&Tx {
+        let tx = Tx {
             reader: Reader {
                 conn: &self.file.conn,
                 health: Some(&self.health),
                 memo: Some(&self.memo),
             },
             changes,
-            again,
-            put_off: RefCell::new(None),
+            needs_own_savepoint,
+            deferred: RefCell::new(None),
             pending: Pending::default(),
-        });
+        };
+        let is_done = job.run(&tx);
         if self.file.conn.is_autocommit() {
             self.health.check()?;
-            return Err(StoreError::Failed(
-                "an error ended the transaction".to_owned(),
-            ));
         }
-        Ok(keep)
+        tx.check_open()?;
+        Ok(is_done)
     }
 }

@@ -1,17 +1,14 @@
-//! What the writer does about the disk: it checkpoints the log into the file, finds out whether there is room
-//! again, and checks that the file is still in its place.
+//! Disk work of the writer: checkpoints of the log, checks for room, and checks that the file is in its place.
 //!
-//! Where Litestream copies the file, that reads the log and checkpoints it: a log that somebody else has moved and begun
-//! anew between two of its reads makes it miss what was in between, and its copy is damaged. So the log is left to it. Past
-//! the point at which it would have done it, it does not run; then the log is cut off as a whole, which it notices when it
-//! starts.
-//!
-//! What does not live here: whether writes are taken in (`health`). What always holds: after a disk has failed,
-//! nothing is checkpointed.
+//! Litestream copies the file by reading the log, and checkpoints it. A checkpoint by another process between two of
+//! its reads would damage its copy. So the log is left to Litestream until it has grown past the size at which
+//! Litestream would have checkpointed. Then Litestream does not run, and the log is truncated as a whole, which it
+//! notices at its next start.
+//! Invariant: after a disk failure nothing is checkpointed.
 
 use super::Thread;
 use crate::store::health::Refusing;
-use crate::store::lock::Found;
+use crate::store::lock::FoundPlace;
 use crate::store::lock_holder;
 use crate::store::open::{WRITER_BUSY, with_suffix};
 use crate::store::statement::values;
@@ -19,48 +16,48 @@ use rusqlite::config::DbConfig;
 use std::path::Path;
 use std::time::Duration;
 
-/// Pages in the log past which they are moved into the file.
+/// Number of pages in the log from which it is checkpointed.
 const LOG_PAGES_MAX: i64 = 1000;
-/// Pages in the log past which it is cut off although that is left to Litestream, which does it from 500 MB on at the latest:
-/// so it no longer runs. 1 GiB of the usual pages.
+/// Number of pages in the log from which it is truncated although it is left to Litestream, which checkpoints at 500
+/// MB at the latest, if it runs. 1 GiB of usual pages.
 const LEFT_PAGES_MAX: i64 = if cfg!(test) { 4 } else { 256 } * 1024;
-/// How large the log's file may stay: one that a long read made grow beyond this is cut off.
+/// Maximum size of the log file, in bytes. A log that a long read made grow beyond it is truncated.
 pub(in crate::store) const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
-/// Looks in a row that find the database locked after which writes are refused.
+/// Number of consecutive checks that find the database locked, after which writes are refused.
 const LOCKED_TIMES: u32 = 2;
-/// Changes a row and takes the change back: to commit it, the log must take a page.
+/// Changes a row and reverts the change. Its commit writes a page to the log.
 const PROBE: &str = "begin immediate;
   update file set maintenance = 1 - maintenance;
   update file set maintenance = 1 - maintenance;
   commit";
 
 values! {
-    /// Does Litestream copy the file? Its tables are made when it starts for the first time, and stay.
+    /// Whether Litestream copies the file. Its tables are created at its first start, and stay.
     IS_COPIED(found: bool) = "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
 }
 
 impl Thread {
-    /// Moves the log into the file for the last time, unless the disk has failed.
+    /// Checkpoints the log for the last time, unless the disk has failed.
     pub(super) fn close(&self) {
-        // A locked database is left as it is: the next start finds the log.
+        // The log of a locked database is left to the next start.
         let is_locked = self.health.refusing() == Some(Refusing::Locked);
         if self.file.alone && !self.health.needs_restart() && !is_locked {
             let moved = self.is_copied().and_then(|is_copied| {
                 if is_copied {
-                    // Closing the file does it, where nobody else has it open.
+                    // Closing the file checkpoints it if no other process has it open.
                     return Ok(());
                 }
                 let conn = &self.file.conn;
                 conn.execute_batch("pragma wal_checkpoint(truncate)")
             });
             if let Err(error) = moved {
-                self.health.hear(&error);
+                self.health.observe(&error);
                 log::warn!("the last checkpoint failed: {error}");
             }
         }
         if self.health.needs_restart() {
-            // Closing the file would do it once more, and trust a disk that has failed; and remove the log by a name
-            // that another file's may have by now.
+            // Closing the file would checkpoint to a failed disk, and remove a log by a name that another log may have
+            // by now.
             let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             if let Err(error) = self.file.conn.set_db_config(config, true) {
                 log::error!(
@@ -70,15 +67,15 @@ impl Thread {
         }
     }
 
-    /// A file that is no longer in its place is not written to: a restart would not find what was acknowledged.
-    pub(super) fn look_for_file(&self) {
+    /// Refuses writes if the file is out of its place: a restart would not find acknowledged writes.
+    pub(super) fn check_place(&self) {
         let found = self.file.place.look();
-        if found == Found::InPlace || self.gone.replace(true) {
+        if found == FoundPlace::InPlace || self.is_gone.replace(true) {
             return;
         }
         let is_sound = self.health.refusing() != Some(Refusing::DiskFailed);
-        if found == Found::Moved && self.file.alone && is_sound {
-            // The log is still ours: what is in it goes with the file, wherever that was moved to.
+        if found == FoundPlace::Moved && self.file.alone && is_sound {
+            // The log is still ours. Its pages go to the moved file.
             let moved = self
                 .file
                 .conn
@@ -90,46 +87,46 @@ impl Thread {
         self.health.refuse_moved();
     }
 
-    /// No write of a server is taken in from now on, as another program holds the database locked.
+    /// Refuses writes of a server from now on, as another program has locked the database.
     pub(super) fn refuse_locked(&self) {
         if self.health.refusing().is_none() {
             let path = self.file.conn.path().map(Path::new);
-            let holder = path.and_then(lock_holder::of);
+            let holder = path.and_then(lock_holder::find_holder);
             let holder = holder.unwrap_or_else(|| "the system does not tell which".to_owned());
             if self.file.alone {
                 self.health.refuse(Refusing::Locked, &holder);
             } else {
-                // A command writes once or twice, and nobody looks whether the lock is gone.
+                // A command writes once or twice, and does not check for the end of the lock.
                 log::error!("nothing was written: {} ({holder})", Refusing::Locked);
             }
         }
     }
 
-    /// With nothing to do: is the database locked, so that a write would wait for long, or no longer?
-    fn look_for_lock(&self) {
+    /// Checks in idle times whether the database is locked, or not any more.
+    fn check_lock(&self) {
         let refusing = self.health.refusing();
         if !self.file.alone || !matches!(refusing, None | Some(Refusing::Locked)) {
             return;
         }
         match self.is_locked() {
             Ok(true) => {
-                let times = self.locked.get().saturating_add(1);
-                self.locked.set(times);
+                let times = self.locked_checks.get().saturating_add(1);
+                self.locked_checks.set(times);
                 if times >= LOCKED_TIMES {
                     self.refuse_locked();
                 }
             }
             Ok(false) => {
-                self.locked.set(0);
+                self.locked_checks.set(0);
                 if refusing.is_some() {
                     self.health.recovered();
                 }
             }
-            Err(error) => self.health.hear(&error),
+            Err(error) => self.health.observe(&error),
         }
     }
 
-    /// Returns `true` if another program holds the database locked at this moment.
+    /// Returns `true` if another program has locked the database now.
     fn is_locked(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
         let taken = self.file.conn.execute_batch("begin immediate; rollback");
@@ -140,40 +137,40 @@ impl Thread {
         }
     }
 
-    /// After a full disk: is there room again?
-    fn look_for_room(&self) {
+    /// Checks after a full disk whether there is room again.
+    fn check_room(&self) {
         if self.health.refusing() != Some(Refusing::DiskFull) {
             return;
         }
         match self.file.conn.execute_batch(PROBE) {
             Ok(()) => self.health.recovered(),
-            Err(error) => self.health.hear(&error),
+            Err(error) => self.health.observe(&error),
         }
         if !self.file.conn.is_autocommit() {
-            // The next look finds out whether that helped.
+            // The next check finds out whether this has helped.
             let _ = self.file.conn.execute_batch("rollback");
         }
     }
 
-    /// With nothing to do: is there room again, and can the log be cut off that somebody who read for long made grow?
-    pub(super) fn look_at_disk(&self) {
-        self.look_for_lock();
-        self.look_for_room();
+    /// Checks in idle times for locks and room, and truncates a log that a long read made grow.
+    pub(super) fn check_disk(&self) {
+        self.check_lock();
+        self.check_room();
         if self.may_checkpoint() && self.is_log_large() {
             let cut = self.is_copied().and_then(|is_copied| match is_copied {
                 true => Ok(false),
                 false => self.cut_log(),
             });
-            self.tell_of(cut.map(drop));
+            self.log_failure(cut.map(drop));
         }
     }
 
-    /// Does Litestream copy the file? Asked before the log is moved, and nothing is committed in between.
+    /// Returns `true` if Litestream copies the file. Nothing is committed between this check and a checkpoint.
     fn is_copied(&self) -> rusqlite::Result<bool> {
         Ok(IS_COPIED.first_on(&self.file.conn, &[])? == Some(true))
     }
 
-    /// Is the log's file larger than it may stay?
+    /// Returns `true` if the log file exceeds its maximum size.
     fn is_log_large(&self) -> bool {
         let log = self
             .file
@@ -184,8 +181,8 @@ impl Thread {
             .is_some_and(|found| found.len() > u64::from(LOG_BYTES_MAX))
     }
 
-    /// After each batch, so it asks the system nothing while the log is short: moves the log into the file where it has
-    /// grown, as far as those who read let it.
+    /// Checkpoints a log that has grown, as far as readers allow. Runs after each batch, so it makes no system call
+    /// while the log is short.
     pub(super) fn checkpoint(&self) {
         if !self.may_checkpoint() {
             return;
@@ -208,15 +205,14 @@ impl Thread {
                     self.pages("pragma wal_checkpoint(passive)").map(drop)
                 }
             });
-        self.tell_of(moved);
+        self.log_failure(moved);
     }
 
     fn may_checkpoint(&self) -> bool {
         self.file.alone && self.health.refusing().is_none()
     }
 
-    /// Moves all of the log and cuts it off; true where it did. With the file's other users it has to be exclusive for a
-    /// moment; it waits for none of them.
+    /// Checkpoints and truncates the log, without waiting for other users of the file. Returns `true` if it did.
     fn cut_log(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
         let cut = self.pages("pragma wal_checkpoint(truncate)");
@@ -224,15 +220,15 @@ impl Thread {
         cut.map(|(left, _)| left == 0)
     }
 
-    /// Runs a checkpoint; how many pages the log has, and how many of them are in the file.
+    /// Runs a checkpoint, and returns the number of pages in the log and of those that are in the file.
     fn pages(&self, checkpoint: &str) -> rusqlite::Result<(i64, i64)> {
         let mut statement = self.file.conn.prepare_cached(checkpoint)?;
         statement.query_row([], |row| Ok((row.get("log")?, row.get("checkpointed")?)))
     }
 
-    fn tell_of(&self, moved: rusqlite::Result<()>) {
+    fn log_failure(&self, moved: rusqlite::Result<()>) {
         if let Err(error) = moved {
-            self.health.hear(&error);
+            self.health.observe(&error);
             log::warn!("the write-ahead log was not checkpointed: {error}");
         }
     }

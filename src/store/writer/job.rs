@@ -1,40 +1,39 @@
-//! A write that waits for its transaction: run on the writer's thread, answered once its batch has ended.
+//! A submitted write. The drawing in [`super`] shows its states.
 //!
-//! What always holds: an answer says what came of the last time it was run, and only where that was committed does it
-//! say that all went well.
+//! Invariant: the answer is the result of the last run, and a success only after the commit.
 
 use super::{StoreError, Tx, WriteError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 
-/// What a write answers.
-pub(super) type Answer<T, E> = Result<T, WriteError<E>>;
+/// The answer to a write.
+pub(in crate::store) type Answer<T, E> = Result<T, WriteError<E>>;
 
-/// One write, its types rubbed off.
+/// A submitted write, without its types.
 pub(super) trait Job: Send {
-    /// Runs it; true: what it wrote is to be kept.
+    /// Runs the job. Returns `true` if it is done, and `false` if it failed.
     fn run(&mut self, tx: &Tx<'_>) -> bool;
 
-    /// May it be run again where what it wrote was taken back?
+    /// Returns `true` if the job may run again after its rows were rolled back.
     fn is_repeatable(&self) -> bool;
 
-    /// What came of it was taken back, and it has not been run again.
-    fn forget(&mut self);
+    /// Makes the job pending again, after its rows were rolled back.
+    fn reset(&mut self);
 
-    /// Answers it, given how its batch ended.
+    /// Answers the job after the end of its batch.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// What is done in a transaction.
+/// The work of a job.
 pub(super) trait Work<T, E>: Send {
-    /// May it be done again?
+    /// Whether the work may run again.
     const IS_REPEATABLE: bool;
 
-    /// Does it.
+    /// Runs the work.
     fn work(&mut self, tx: &Tx<'_>) -> Result<T, WriteError<E>>;
 }
 
-/// Work that is used up by being done.
+/// Work that runs once.
 pub(super) struct Once<W>(pub(super) Option<W>);
 
 impl<T, E, W: FnOnce(&Tx<'_>) -> Result<T, E> + Send> Work<T, E> for Once<W> {
@@ -48,7 +47,7 @@ impl<T, E, W: FnOnce(&Tx<'_>) -> Result<T, E> + Send> Work<T, E> for Once<W> {
     }
 }
 
-/// Work that may be done again.
+/// Work that may run again.
 pub(super) struct Repeatable<W>(pub(super) W);
 
 impl<T, E, W: Fn(&Tx<'_>) -> Result<T, E> + Send> Work<T, E> for Repeatable<W> {
@@ -59,55 +58,64 @@ impl<T, E, W: Fn(&Tx<'_>) -> Result<T, E> + Send> Work<T, E> for Repeatable<W> {
     }
 }
 
-/// Work that somebody waits for.
-pub(super) struct Asked<W, T, E> {
-    work: W,
-    /// What came of it; nothing: it was not done.
-    outcome: Option<Answer<T, E>>,
-    asker: oneshot::Sender<Answer<T, E>>,
+/// The state of a job.
+enum State<T, E> {
+    Pending,
+    Done(T),
+    Failed(WriteError<E>),
 }
 
-impl<W, T, E> Asked<W, T, E> {
-    /// Work that has not been done.
-    pub(super) fn new(work: W, asker: oneshot::Sender<Answer<T, E>>) -> Self {
-        Asked {
+/// Work with its state, and the channel of its answer.
+pub(super) struct Submitted<W, T, E> {
+    work: W,
+    state: State<T, E>,
+    answer: oneshot::Sender<Answer<T, E>>,
+}
+
+impl<W, T, E> Submitted<W, T, E> {
+    /// Returns a pending job.
+    pub(super) fn new(work: W, answer: oneshot::Sender<Answer<T, E>>) -> Self {
+        Submitted {
             work,
-            outcome: None,
-            asker,
+            state: State::Pending,
+            answer,
         }
     }
 }
 
-impl<W: Work<T, E>, T: Send, E: Send> Job for Asked<W, T, E> {
+impl<W: Work<T, E>, T: Send, E: Send> Job for Submitted<W, T, E> {
     fn run(&mut self, tx: &Tx<'_>) -> bool {
         let work = &mut self.work;
         let work = || {
-            let done = work.work(tx)?;
+            let value = work.work(tx)?;
             tx.note_rest().map_err(WriteError::Store)?;
-            Ok(done)
+            Ok(value)
         };
-        let outcome = catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|_| Err(failed("a write panicked")));
-        self.outcome.insert(outcome).is_ok()
+        let result = catch_unwind(AssertUnwindSafe(work));
+        self.state = match result.unwrap_or_else(|_| Err(failed("a write panicked"))) {
+            Ok(value) => State::Done(value),
+            Err(error) => State::Failed(error),
+        };
+        matches!(self.state, State::Done(_))
     }
 
     fn is_repeatable(&self) -> bool {
         W::IS_REPEATABLE
     }
 
-    fn forget(&mut self) {
-        self.outcome = None;
+    fn reset(&mut self) {
+        self.state = State::Pending;
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let answer = match (self.outcome, committed) {
-            (Some(Ok(value)), Ok(())) => Ok(value),
-            (Some(Ok(_)) | None, Err(error)) => Err(WriteError::Store(error)),
-            (Some(Err(error)), _) => Err(error),
-            (None, Ok(())) => Err(WriteError::Store(StoreError::closed())),
+        let answer = match (self.state, committed) {
+            (State::Done(value), Ok(())) => Ok(value),
+            (State::Done(_) | State::Pending, Err(error)) => Err(WriteError::Store(error)),
+            (State::Failed(error), _) => Err(error),
+            (State::Pending, Ok(())) => Err(WriteError::Store(StoreError::closed())),
         };
-        // The asker may be gone; the write stands all the same.
-        let _ = self.asker.send(answer);
+        // The caller may be gone. The write is committed all the same.
+        let _ = self.answer.send(answer);
     }
 }
 

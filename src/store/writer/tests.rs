@@ -1,6 +1,6 @@
-//! The writer on real files: which rows a failing job takes back, when the writer answers, and what it notices.
+//! The writer on real files: rollbacks of failed jobs, times of answers, and writes of other processes.
 //!
-//! A job that waits keeps the writer busy, so that whatever is submitted meanwhile goes into one batch; nothing
+//! A waiting job keeps the writer busy, so that all jobs that are submitted meanwhile go into one batch. No test
 //! sleeps.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -24,10 +24,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Long enough for anything, and never waited out where the writer does its work.
+/// Timeout of waits, which a working writer never reaches.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A file that is removed at the end.
+/// A database file that is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -36,7 +36,7 @@ impl Folder {
         Folder(std::env::temp_dir().join(name))
     }
 
-    /// Opens it; every commit is told on the channel.
+    /// Opens it. The channel gets the changes of every commit.
     fn open(&self) -> (Store, Receiver<Changes>) {
         let (tell, told) = channel();
         let opening = Opening {
@@ -48,7 +48,7 @@ impl Folder {
             tell: ignore_progress,
         };
         let on_commit = move |changes: &Changes| {
-            // The test may have heard enough.
+            // The test may have dropped the receiver.
             let _ = tell.send(changes.clone());
         };
         (Store::open(&opening, Box::new(on_commit)).unwrap(), told)
@@ -56,7 +56,7 @@ impl Folder {
 }
 
 impl Folder {
-    /// It, open for a writer and nothing else.
+    /// Opens it for a writer only.
     fn raw_file(&self) -> OpenFile {
         let lock = Lock::beside(&self.0).unwrap();
         let conn = raw(&self.0);
@@ -72,19 +72,19 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
-            // What is not there needs no removing.
+            // The file may not exist.
             let _ = std::fs::remove_file(with_suffix(&self.0, suffix));
         }
     }
 }
 
-/// Adds a row.
+/// Inserts a row.
 fn put(tx: &Tx<'_>, name: &str) -> Result<(), StoreError> {
     let (id, secret) = (name.to_owned(), "secret".to_owned());
     accounts::insert(tx, &Account::new(id, name.to_owned(), secret, Time(0))).map(drop)
 }
 
-/// The rows that anybody sees.
+/// Returns the names of the committed rows.
 fn names(store: &Store) -> Vec<String> {
     let all = store.read(accounts::all).unwrap();
     all.into_iter().map(|account| account.name).collect()
@@ -100,36 +100,36 @@ fn submit(
     store.shared.writer.submit(work).unwrap()
 }
 
-/// Waits for the answer; an error as its text.
-fn said(answered: Answered) -> Result<(), String> {
+/// Waits for the answer. An error is returned as text.
+fn wait_for(answered: Answered) -> Result<(), String> {
     let answer = answered
         .blocking_recv()
         .map_err(|_| "no answer".to_owned())?;
     answer.map_err(|error| WriteError::flatten(error).to_string())
 }
 
-/// A job that waits in the writer until it is let go.
-struct Held {
+/// A job that waits in the writer until it is released.
+struct BlockingJob {
     go: Sender<()>,
     answered: Answered,
 }
 
-impl Held {
-    /// Submits it and returns once it runs, after `before`.
+impl BlockingJob {
+    /// Submits a job that runs `before` and waits. Returns when it waits.
     fn run(
         store: &Store,
         before: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
-    ) -> Held {
-        let (held, running) = Held::submit(store, before);
+    ) -> BlockingJob {
+        let (held, running) = BlockingJob::submit(store, before);
         running.recv_timeout(PATIENCE).unwrap();
         held
     }
 
-    /// Submits it; the channel tells when it runs.
+    /// Submits a job that runs `before` and waits. The channel tells when it waits.
     fn submit(
         store: &Store,
         before: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
-    ) -> (Held, Receiver<()>) {
+    ) -> (BlockingJob, Receiver<()>) {
         let ((go, went), (runs, running)) = (channel(), channel());
         let answered = submit(store, move |tx| {
             before(tx)?;
@@ -137,17 +137,17 @@ impl Held {
             went.recv_timeout(PATIENCE).unwrap();
             Ok(())
         });
-        (Held { go, answered }, running)
+        (BlockingJob { go, answered }, running)
     }
 
-    /// Lets it go on; its answer.
+    /// Releases the job and returns its answer.
     fn release(self) -> Result<(), String> {
         self.go.send(()).unwrap();
-        said(self.answered)
+        wait_for(self.answered)
     }
 }
 
-/// A panic that the test's own output does not show.
+/// Panics without output.
 fn panic_quietly() -> ! {
     std::panic::resume_unwind(Box::new("on purpose"))
 }
@@ -157,10 +157,10 @@ fn refuse() -> Result<(), StoreError> {
 }
 
 #[test]
-fn a_job_that_fails_takes_back_its_own_rows_and_no_others() {
+fn failed_job_rolls_back_its_own_rows_only() {
     let folder = Folder::new();
     let (store, told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let answers = [
         submit(&store, |tx| put(tx, "a")),
         submit(&store, |tx| put(tx, "b").and_then(|()| refuse())),
@@ -170,13 +170,13 @@ fn a_job_that_fails_takes_back_its_own_rows_and_no_others() {
         }),
         submit(&store, |tx| put(tx, "d").and_then(|()| put(tx, "a"))),
         submit(&store, |tx| {
-            // Who meets an error and goes on keeps the rest.
+            // A job that ignores an error keeps its other rows.
             assert!(put(tx, "a").is_err());
             put(tx, "e")
         }),
     ];
     assert_eq!(held.release(), Ok(()));
-    let [a, b, c, d, e] = answers.map(said);
+    let [a, b, c, d, e] = answers.map(wait_for);
     assert_eq!((a, e), (Ok(()), Ok(())));
     assert_eq!(b, Err("refused".to_owned()));
     assert_eq!(c, Err("a write panicked".to_owned()));
@@ -190,27 +190,27 @@ fn a_job_that_fails_takes_back_its_own_rows_and_no_others() {
 }
 
 #[test]
-fn a_job_alone_in_its_batch_takes_back_its_rows_too() {
+fn failed_job_alone_in_its_batch_rolls_back() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    assert!(said(submit(&store, |tx| put(tx, "a").and_then(|()| refuse()))).is_err());
+    assert!(wait_for(submit(&store, |tx| put(tx, "a").and_then(|()| refuse()))).is_err());
     let panics = submit(&store, |tx| {
         put(tx, "b")?;
         panic_quietly()
     });
-    assert!(said(panics).is_err());
-    assert_eq!(said(submit(&store, |tx| put(tx, "c"))), Ok(()));
+    assert!(wait_for(panics).is_err());
+    assert_eq!(wait_for(submit(&store, |tx| put(tx, "c"))), Ok(()));
     assert_eq!(names(&store), ["c"]);
 }
 
 #[test]
-fn an_answer_comes_after_the_commit_and_never_before() {
+fn answer_comes_after_the_commit() {
     let folder = Folder::new();
     let (store, told) = folder.open();
     let (beside, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let mut first = submit(&store, |tx| put(tx, "a"));
-    let (second, running) = Held::submit(&store, |tx| put(tx, "b"));
+    let (second, running) = BlockingJob::submit(&store, |tx| put(tx, "b"));
     assert_eq!(held.release(), Ok(()));
     running.recv_timeout(PATIENCE).unwrap();
     assert!(first.try_recv().is_err(), "its batch still runs");
@@ -222,11 +222,11 @@ fn an_answer_comes_after_the_commit_and_never_before() {
     );
     assert_eq!(second.release(), Ok(()));
     assert_eq!(names(&beside), ["a", "b"]);
-    assert_eq!(said(first), Ok(()));
+    assert_eq!(wait_for(first), Ok(()));
 }
 
 #[test]
-fn who_keeps_copies_is_told_after_the_commit_and_before_the_answer() {
+fn changes_are_passed_after_the_commit_and_before_the_answer() {
     let folder = Folder::new();
     let (beside, _told) = folder.open();
     let (tell, told) = channel();
@@ -241,14 +241,14 @@ fn who_keeps_copies_is_told_after_the_commit_and_before_the_answer() {
     assert_eq!(told.recv_timeout(PATIENCE).unwrap(), ["a"]);
     assert!(answered.try_recv().is_err());
     go.send(()).unwrap();
-    assert_eq!(said(answered), Ok(()));
+    assert_eq!(wait_for(answered), Ok(()));
 }
 
 #[test]
-fn past_the_most_that_may_wait_a_job_is_refused() {
+fn full_queue_refuses_a_job() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let waiting: Vec<Answered> = (0..WAITING_MAX)
         .map(|_| submit(&store, |_| Ok(())))
         .collect();
@@ -258,17 +258,17 @@ fn past_the_most_that_may_wait_a_job_is_refused() {
     assert_eq!(store.waiting(), WAITING_MAX);
     assert_eq!(held.release(), Ok(()));
     for answered in waiting {
-        assert_eq!(said(answered), Ok(()));
+        assert_eq!(wait_for(answered), Ok(()));
     }
     assert_eq!(store.waiting(), 0);
-    assert_eq!(said(submit(&store, |tx| put(tx, "a"))), Ok(()));
+    assert_eq!(wait_for(submit(&store, |tx| put(tx, "a"))), Ok(()));
 }
 
 #[test]
-fn what_waits_is_finished_before_the_file_is_closed() {
+fn waiting_jobs_run_before_the_file_is_closed() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let count = BATCH_MAX + 10;
     let job = |number: usize| submit(&store, move |tx| put(tx, &number.to_string()));
     let waiting: Vec<Answered> = (0..count).map(job).collect();
@@ -276,16 +276,16 @@ fn what_waits_is_finished_before_the_file_is_closed() {
     assert_eq!(held.release(), Ok(()));
     closing.join().unwrap();
     for answered in waiting {
-        assert_eq!(said(answered), Ok(()));
+        assert_eq!(wait_for(answered), Ok(()));
     }
     assert_eq!(names(&folder.open().0).len(), count);
 }
 
 #[test]
-fn a_job_may_be_the_last_to_hold_the_store() {
+fn job_may_own_the_last_store() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let own = store.clone();
     let answered = submit(&store, move |tx| {
         let _own = own;
@@ -293,32 +293,32 @@ fn a_job_may_be_the_last_to_hold_the_store() {
     });
     drop(store);
     assert_eq!(held.release(), Ok(()));
-    assert_eq!(said(answered), Ok(()));
+    assert_eq!(wait_for(answered), Ok(()));
     assert_eq!(names(&folder.open().0), ["a"]);
 }
 
-/// The first commit that another makes from here on is told.
+/// Checks that the next change is the write of another process.
 #[track_caller]
-fn is_told_of_others(told: &Receiver<Changes>) {
+fn expect_foreign_write(told: &Receiver<Changes>) {
     let changes = told.recv_timeout(PATIENCE).unwrap();
     assert!(changes.everything, "{changes:?}");
 }
 
 #[test]
-fn a_write_of_another_process_makes_every_copy_stale() {
+fn write_of_another_process_invalidates_caches() {
     let folder = Folder::new();
     let (store, told) = folder.open();
     let (beside, told_beside) = folder.open();
-    assert_eq!(said(submit(&beside, |tx| put(tx, "a"))), Ok(()));
-    is_told_of_others(&told);
+    assert_eq!(wait_for(submit(&beside, |tx| put(tx, "a"))), Ok(()));
+    expect_foreign_write(&told);
     let own = told_beside.recv_timeout(PATIENCE).unwrap();
     assert!(!own.everything, "one's own write is not another's");
-    assert_eq!(said(submit(&beside, |tx| put(tx, "b"))), Ok(()));
-    assert_eq!(said(submit(&store, |tx| put(tx, "c"))), Ok(()));
-    is_told_of_others(&told);
+    assert_eq!(wait_for(submit(&beside, |tx| put(tx, "b"))), Ok(()));
+    assert_eq!(wait_for(submit(&store, |tx| put(tx, "c"))), Ok(()));
+    expect_foreign_write(&told);
 }
 
-/// A connection of its own, to write with beside a store.
+/// Opens another connection to write beside a store.
 fn raw(path: &Path) -> Connection {
     let conn = Connection::open(path).unwrap();
     conn.busy_timeout(Duration::ZERO).unwrap();

@@ -6,7 +6,7 @@ mod waits;
 use super::{
     ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, CROWD, FAILURES_MAX, OTHERS_MAX, QUEUES_FEW,
     QUICK_MS_MAX, QueueAttempt, REMEMBERED_MAX, Receivers, SHARE_FIRST, SHARE_MAX, SLOW_MAX, Speed,
-    THREADS_MAX, UnderWay, Waiting,
+    THREADS_MAX, UnderWay, WaitingQueue,
 };
 use crate::domain::time::Time;
 
@@ -14,8 +14,8 @@ use crate::domain::time::Time;
 const HANGING_MS: i64 = 10_000;
 
 /// A queue with something due, tried before or not.
-fn waiting(name: &str, was_tried: bool) -> Waiting {
-    Waiting {
+fn waiting(name: &str, was_tried: bool) -> WaitingQueue {
+    WaitingQueue {
         queue: name.to_owned(),
         due_at: Time(0),
         was_tried,
@@ -263,10 +263,10 @@ fn failing_origins_of_an_account_share_their_pauses() {
 #[test]
 fn oldest_turn_is_next_and_of_new_queues_what_is_due_first() {
     let mut receivers = Receivers::default();
-    let mut all: Vec<Waiting> = ["a", "b", "d", "e"].map(|name| waiting(name, false)).into();
+    let mut all: Vec<WaitingQueue> = ["a", "b", "d", "e"].map(|name| waiting(name, false)).into();
     all.insert(
         2,
-        Waiting {
+        WaitingQueue {
             due_at: Time(1),
             ..waiting("c", false)
         },

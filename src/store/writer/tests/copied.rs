@@ -1,12 +1,12 @@
-//! A file that Litestream copies: the log is left to that, but not without end.
+//! A file that Litestream copies: the log is left to Litestream up to a limit.
 
-use super::{Folder, said, submit};
+use super::{Folder, submit, wait_for};
 use crate::domain::progress::ignore_progress;
 use crate::store::open::with_suffix;
 use crate::store::{Durability, Opening, Store, StoreError, Tx};
 use rusqlite::Connection;
 
-/// A server's store, and another connection to its file.
+/// Opens a server's store, and another connection to its file.
 fn opened(folder: &Folder) -> (Store, Connection) {
     let opening = Opening {
         path: folder.0.clone(),
@@ -23,24 +23,24 @@ fn opened(folder: &Folder) -> (Store, Connection) {
     (store, beside)
 }
 
-/// As Litestream does when it starts.
-fn starts(beside: &Connection) {
+/// Creates the table that Litestream creates at its start.
+fn start_litestream(beside: &Connection) {
     let tables = "begin; create table _litestream_lock (id integer); commit";
     beside.execute_batch(tables).unwrap();
 }
 
-/// Puts more into the log than it may have before it is moved, and waits until the writer has looked at it.
+/// Grows the log beyond the limit of a checkpoint, and waits until the writer has checked it.
 fn grow(store: &Store) {
     let write = |tx: &Tx<'_>| -> Result<(), StoreError> {
         tx.script(
             "savepoint own; insert into _litestream_rows values (randomblob(5000000)); release own",
         )
     };
-    said(submit(store, write)).unwrap();
-    said(submit(store, |_| Ok(()))).unwrap();
+    wait_for(submit(store, write)).unwrap();
+    wait_for(submit(store, |_| Ok(()))).unwrap();
 }
 
-/// How many pages the log has, and how many of them are in the file.
+/// Returns the number of pages in the log, and of those that are in the file.
 fn log(beside: &Connection) -> (i64, i64) {
     let mut statement = beside.prepare("pragma wal_checkpoint(noop)").unwrap();
     let pages = |row: &rusqlite::Row<'_>| Ok((row.get("log")?, row.get("checkpointed")?));
@@ -48,17 +48,17 @@ fn log(beside: &Connection) -> (i64, i64) {
 }
 
 #[test]
-fn the_log_is_left_to_litestream_from_its_start_on() {
+fn log_is_left_to_litestream_from_its_start_on() {
     let folder = Folder::new();
     let (store, beside) = opened(&folder);
     grow(&store);
     let (pages, moved) = log(&beside);
     assert!(pages > 1000 && moved == pages, "{pages} {moved}");
-    starts(&beside);
+    start_litestream(&beside);
     grow(&store);
     let (pages, moved) = log(&beside);
     assert!(pages > 1000 && moved == 0, "{pages} {moved}");
-    // Nor is it moved at the end, while it has the file open.
+    // The log is not checkpointed at the end either, while Litestream has the file open.
     drop(store);
     assert_eq!(log(&beside), (pages, 0));
     let file = with_suffix(&folder.0, "-wal");
@@ -66,10 +66,10 @@ fn the_log_is_left_to_litestream_from_its_start_on() {
 }
 
 #[test]
-fn a_log_that_litestream_leaves_is_cut_off_as_a_whole() {
+fn log_that_litestream_leaves_is_truncated() {
     let folder = Folder::new();
     let (store, beside) = opened(&folder);
-    starts(&beside);
+    start_litestream(&beside);
     let file = with_suffix(&folder.0, "-wal");
     let bytes = || std::fs::metadata(&file).unwrap().len();
     for _ in 0..3 {
@@ -79,7 +79,7 @@ fn a_log_that_litestream_leaves_is_cut_off_as_a_whole() {
     assert!(pages > 3000 && moved == 0, "{pages} {moved}");
     grow(&store);
     assert_eq!((log(&beside), bytes()), ((0, 0), 0));
-    // It holds the log by reading, so it runs: what it has not read stays.
+    // Litestream runs and reads the log, so the unread part stays.
     grow(&store);
     beside
         .execute_batch("begin; select * from _litestream_lock")

@@ -1,7 +1,7 @@
-//! Errors that end a transaction: the whole batch fails, nobody is told, and the next batch works.
+//! Errors that end a transaction: the whole batch fails, no change is passed on, and the next batch works.
 
 use super::super::{Changes, Writer};
-use super::{Folder, Held, names, put, raw, said, submit};
+use super::{BlockingJob, Folder, names, put, raw, submit, wait_for};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
@@ -9,34 +9,34 @@ use crate::store::{Tx, keys};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-/// Three jobs of one batch, the second of which does this; what each was answered.
+/// Runs three jobs in one batch, the second with this work, and returns their errors.
 fn batch_with(
     work: impl FnOnce(&Tx<'_>) -> Result<(), crate::store::StoreError> + Send + 'static,
 ) -> [String; 3] {
     let folder = Folder::new();
     let (store, told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let answers = [
         submit(&store, |tx| put(tx, "a")),
         submit(&store, work),
         submit(&store, |tx| put(tx, "c")),
     ];
     assert_eq!(held.release(), Ok(()));
-    let answers = answers.map(|answered| said(answered).unwrap_err());
+    let answers = answers.map(|answered| wait_for(answered).unwrap_err());
     assert_eq!(names(&store), [""; 0]);
     assert_eq!(
         told.try_iter().count(),
         1,
         "of a batch that failed nobody is told"
     );
-    assert_eq!(said(submit(&store, |tx| put(tx, "d"))), Ok(()));
+    assert_eq!(wait_for(submit(&store, |tx| put(tx, "d"))), Ok(()));
     assert_eq!(names(&store), ["d"]);
     answers
 }
 
 #[test]
-fn an_error_that_ends_the_transaction_fails_the_whole_batch() {
-    // As a full disk does; the job itself takes no notice.
+fn error_that_ends_the_transaction_fails_the_batch() {
+    // As on a full disk. The job itself does not fail.
     let answers = batch_with(|tx| tx.script("rollback"));
     for answer in answers {
         assert_eq!(answer, "an error ended the transaction");
@@ -44,7 +44,7 @@ fn an_error_that_ends_the_transaction_fails_the_whole_batch() {
 }
 
 #[test]
-fn a_commit_that_fails_fails_the_whole_batch() {
+fn failed_commit_fails_the_batch() {
     let answers = batch_with(|tx| {
         tx.script("pragma defer_foreign_keys = on")?;
         let key = keys::NewKey {
@@ -64,7 +64,7 @@ fn a_commit_that_fails_fails_the_whole_batch() {
 }
 
 #[test]
-fn a_transaction_that_cannot_begin_is_answered_with_the_reason() {
+fn locked_database_refuses_a_write() {
     let folder = Folder::new();
     drop(folder.open());
     let other = raw(&folder.0);
@@ -72,7 +72,7 @@ fn a_transaction_that_cannot_begin_is_answered_with_the_reason() {
     let (tell, told) = channel();
     let on_commit = move |changes: &Changes| tell.send(changes.clone()).unwrap();
     let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
-    let answer = said(writer.submit(|tx| put(tx, "a")).unwrap());
+    let answer = wait_for(writer.submit(|tx| put(tx, "a")).unwrap());
     assert!(
         answer.as_ref().is_err_and(|text| text.contains("locked")),
         "{answer:?}"
@@ -82,7 +82,7 @@ fn a_transaction_that_cannot_begin_is_answered_with_the_reason() {
     while writer.health().refusing().is_some() {
         std::thread::yield_now();
     }
-    assert_eq!(said(writer.submit(|tx| put(tx, "b")).unwrap()), Ok(()));
+    assert_eq!(wait_for(writer.submit(|tx| put(tx, "b")).unwrap()), Ok(()));
     drop(writer);
     assert_eq!(names(&folder.open().0), ["b"]);
 }

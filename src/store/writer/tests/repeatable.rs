@@ -1,12 +1,13 @@
-//! Writes that may be done again share a savepoint: what becomes of the others where one fails, and how often each is
-//! done.
+//! Repeatable jobs share a savepoint: the fate of the others if one fails, and the number of runs of each.
 
-use super::{Answered, Folder, Held, Tx, names, panic_quietly, put, refuse, said, submit};
+use super::{
+    Answered, BlockingJob, Folder, Tx, names, panic_quietly, put, refuse, submit, wait_for,
+};
 use crate::store::{Store, StoreError, accounts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Submits one that may be done again, and counts how often it is.
+/// Submits a repeatable job and counts its runs.
 fn submit_counted(
     store: &Store,
     work: impl Fn(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
@@ -21,18 +22,18 @@ fn submit_counted(
     (answered, count)
 }
 
-/// What they were answered and how often each was done.
+/// Returns the answer and the number of runs of each job.
 fn ends<const N: usize>(
     jobs: [(Answered, Arc<AtomicUsize>); N],
 ) -> [(Result<(), String>, usize); N] {
-    jobs.map(|(answered, count)| (said(answered), count.load(Ordering::Relaxed)))
+    jobs.map(|(answered, count)| (wait_for(answered), count.load(Ordering::Relaxed)))
 }
 
 #[test]
-fn one_that_fails_after_it_has_written_takes_back_its_own_rows_and_no_others() {
+fn job_that_fails_after_writing_rolls_back_its_own_rows_only() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| put(tx, "a")),
         submit_counted(&store, |tx| put(tx, "b").and_then(|()| refuse())),
@@ -57,10 +58,10 @@ fn one_that_fails_after_it_has_written_takes_back_its_own_rows_and_no_others() {
 }
 
 #[test]
-fn where_those_that_fail_have_written_nothing_none_is_done_again() {
+fn failure_without_writes_repeats_no_job() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| put(tx, "a")),
         submit_counted(&store, |_| refuse()),
@@ -71,16 +72,16 @@ fn where_those_that_fail_have_written_nothing_none_is_done_again() {
     assert_eq!(held.release(), Ok(()));
     let ends = ends(jobs);
     let well = [true, false, false, false, true];
-    assert_eq!(ends.each_ref().map(|(said, _)| said.is_ok()), well);
+    assert_eq!(ends.each_ref().map(|(answer, _)| answer.is_ok()), well);
     assert_eq!(ends.map(|(_, count)| count), [1; 5]);
     assert_eq!(names(&store), ["a", "b"]);
 }
 
 #[test]
-fn what_is_done_once_stands_between_those_that_are_done_again() {
+fn job_that_runs_once_splits_repeatable_jobs() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let (first, first_count) = submit_counted(&store, |tx| put(tx, "a"));
     let once = submit(&store, |tx| put(tx, "b"));
     let fails = submit(&store, |tx| put(tx, "c").and_then(|()| refuse()));
@@ -89,18 +90,18 @@ fn what_is_done_once_stands_between_those_that_are_done_again() {
         submit_counted(&store, |tx| put(tx, "e").and_then(|()| refuse())),
     ];
     assert_eq!(held.release(), Ok(()));
-    assert_eq!((said(first), said(once)), (Ok(()), Ok(())));
-    assert!(said(fails).is_err());
+    assert_eq!((wait_for(first), wait_for(once)), (Ok(()), Ok(())));
+    assert!(wait_for(fails).is_err());
     assert_eq!(first_count.load(Ordering::Relaxed), 1);
     assert_eq!(ends(jobs).map(|(_, count)| count), [2, 2]);
     assert_eq!(names(&store), ["a", "b", "d"]);
 }
 
 #[test]
-fn what_was_taken_back_is_not_remembered() {
+fn rollback_clears_the_cache() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    assert_eq!(said(submit(&store, |tx| put(tx, "a"))), Ok(()));
+    assert_eq!(wait_for(submit(&store, |tx| put(tx, "a"))), Ok(()));
     let rename = |tx: &Tx<'_>, name: &str| {
         let mut account = accounts::by_seq(tx, 1)?;
         account.name = name.to_owned();
@@ -110,7 +111,7 @@ fn what_was_taken_back_is_not_remembered() {
     let is_called = |name: &'static str| {
         move |tx: &Tx<'_>| accounts::by_seq(tx, 1).map(|account| assert_eq!(account.name, name))
     };
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, is_called("a")),
         submit_counted(&store, move |tx| rename(tx, "b").and_then(|()| refuse())),
@@ -122,19 +123,19 @@ fn what_was_taken_back_is_not_remembered() {
         accounts::by_seq(tx, 1).map(|account| assert_eq!(account.name, "a"))
     });
     assert_eq!(held.release(), Ok(()));
-    let [before, renames, after] = ends(jobs).map(|(said, _)| said.is_ok());
+    let [before, renames, after] = ends(jobs).map(|(answer, _)| answer.is_ok());
     assert_eq!((before, renames, after), (true, false, true));
-    assert_eq!(said(attempts), Ok(()));
+    assert_eq!(wait_for(attempts), Ok(()));
     // Alone in its batch.
-    assert!(said(submit(&store, move |tx| rename(tx, "d").and_then(|()| refuse()))).is_err());
-    assert_eq!(said(submit(&store, is_called("a"))), Ok(()));
+    assert!(wait_for(submit(&store, move |tx| rename(tx, "d").and_then(|()| refuse()))).is_err());
+    assert_eq!(wait_for(submit(&store, is_called("a"))), Ok(()));
     // By another process.
     let (beside, _told) = folder.open();
-    assert_eq!(said(submit(&beside, move |tx| rename(tx, "e"))), Ok(()));
-    assert_eq!(said(submit(&store, is_called("e"))), Ok(()));
+    assert_eq!(wait_for(submit(&beside, move |tx| rename(tx, "e"))), Ok(()));
+    assert_eq!(wait_for(submit(&store, is_called("e"))), Ok(()));
 }
 
-/// Adds one row; tries another, which fails after it was written; adds a third.
+/// Inserts a row, then one in an attempt that fails, then a third.
 fn put_around(tx: &Tx<'_>, names: [&str; 3]) -> Result<(), StoreError> {
     put(tx, names[0])?;
     let tried = tx.attempt(|| put(tx, names[1]).and_then(|()| refuse()))?;
@@ -143,10 +144,10 @@ fn put_around(tx: &Tx<'_>, names: [&str; 3]) -> Result<(), StoreError> {
 }
 
 #[test]
-fn what_fails_inside_one_takes_back_its_own_rows_and_no_others() {
+fn failed_attempt_rolls_back_its_own_rows_only() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| put(tx, "a")),
         submit_counted(&store, |tx| put_around(tx, ["b", "c", "d"])),
@@ -159,14 +160,14 @@ fn what_fails_inside_one_takes_back_its_own_rows_and_no_others() {
         "the second was done again in a savepoint of its own"
     );
     assert_eq!(names(&store), ["a", "b", "d", "e"]);
-    // Alone in its batch, and as one that is done once.
+    // Alone in its batch, and as a job that runs once.
     let alone = submit_counted(&store, |tx| put_around(tx, ["f", "g", "h"]));
     assert_eq!(ends([alone]), [(Ok(()), 1)]);
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let once = [["i", "j", "k"], ["l", "m", "n"]]
         .map(|names| submit(&store, move |tx| put_around(tx, names)));
     assert_eq!(held.release(), Ok(()));
-    assert_eq!(once.map(said), [Ok(()), Ok(())]);
+    assert_eq!(once.map(wait_for), [Ok(()), Ok(())]);
     assert_eq!(
         names(&store),
         ["a", "b", "d", "e", "f", "h", "i", "k", "l", "n"]
@@ -174,14 +175,14 @@ fn what_fails_inside_one_takes_back_its_own_rows_and_no_others() {
 }
 
 #[test]
-fn who_goes_on_although_it_has_to_be_done_again_leaves_nothing() {
+fn ignored_failure_of_an_attempt_repeats_the_job() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| put(tx, "a")),
         submit_counted(&store, |tx| {
-            // It hears neither that this failed nor that it could not be taken back.
+            // The job ignores that this failed and could not be rolled back alone.
             let _ = tx.attempt(|| put(tx, "b").and_then(|()| refuse()));
             put(tx, "c")
         }),
@@ -197,16 +198,16 @@ fn who_goes_on_although_it_has_to_be_done_again_leaves_nothing() {
     assert_eq!(held.release(), Ok(()));
     let ends = ends(jobs);
     let well = [true, true, false, true, true];
-    assert_eq!(ends.each_ref().map(|(said, _)| said.is_ok()), well);
+    assert_eq!(ends.each_ref().map(|(answer, _)| answer.is_ok()), well);
     assert_eq!(ends.map(|(_, count)| count), [2, 2, 1, 1, 1]);
     assert_eq!(names(&store), ["a", "c", "e", "f"]);
 }
 
 #[test]
-fn what_fails_inside_what_was_tried_is_taken_back_alone() {
+fn failed_inner_attempt_rolls_back_alone() {
     let folder = Folder::new();
     let (store, _told) = folder.open();
-    let held = Held::run(&store, |_| Ok(()));
+    let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| put(tx, "a")),
         submit_counted(&store, |tx| {

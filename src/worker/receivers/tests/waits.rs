@@ -1,7 +1,7 @@
 //! Waits of a queue behind a thousand hanging origins: the worker's loop, replayed with a clock of its own.
 
 use super::super::{QueueAttempt, Receivers};
-use super::{HANGING_MS, Waiting, queues};
+use super::{HANGING_MS, WaitingQueue, queues};
 use crate::domain::retry::next_attempt;
 use crate::domain::time::Time;
 use std::collections::{BTreeMap, HashMap};
@@ -51,12 +51,12 @@ impl Replay {
                 due.extend(next.map(|Time(at_ms)| (at_ms, attempts)));
             }
         }
-        let waiting: Vec<Waiting> = self
+        let waiting: Vec<WaitingQueue> = self
             .due
             .iter()
             .filter_map(|(queue, due)| {
                 let (due_ms, attempts) = due.iter().min()?;
-                Some(Waiting {
+                Some(WaitingQueue {
                     queue: queue.clone(),
                     due_at: Time(*due_ms),
                     was_tried: *attempts > 0,

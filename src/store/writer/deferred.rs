@@ -1,0 +1,76 @@
+//! Invoices that are settled once at the end of some work, however often the work touches them.
+//!
+//! ```text
+//! defer_settling -- work --+-- defer: the invoice is touched
+//!       |                  +-- attempt fails: its touches are forgotten
+//!       +-- returns each touched invoice once, in the order of the first touch
+//! ```
+
+use super::Tx;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// An invoice that some work has touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TouchedInvoice {
+    /// The invoice, by its `seq`.
+    pub invoice: i64,
+    /// Whether to notify of its status even if the status stays the same.
+    pub always_notifies: bool,
+}
+
+/// Touched invoices, in order; `None` while settling is not deferred.
+pub(super) type Deferred = RefCell<Option<Vec<TouchedInvoice>>>;
+
+impl Tx<'_> {
+    /// Runs work, and returns the invoices that it touched. Inside other such work it returns none: the outer call
+    /// returns them.
+    ///
+    /// # Errors
+    /// The error of `work`, which forgets the touched invoices.
+    pub fn defer_settling<T, E>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(T, Vec<TouchedInvoice>), E> {
+        if self.deferred.borrow().is_some() {
+            return Ok((work()?, Vec::new()));
+        }
+        self.deferred.replace(Some(Vec::new()));
+        let done = work();
+        let touched = self.deferred.take().unwrap_or_default();
+        Ok((done?, each_once(&touched)))
+    }
+
+    /// Notes that an invoice was touched. Returns `false` if settling is not deferred, so the caller has to settle it
+    /// now.
+    pub fn defer(&self, touched: TouchedInvoice) -> bool {
+        let mut deferred = self.deferred.borrow_mut();
+        deferred.as_mut().map(|all| all.push(touched)).is_some()
+    }
+
+    /// Returns the number of touches so far.
+    pub(super) fn count_touched(&self) -> usize {
+        self.deferred.borrow().as_ref().map_or(0, Vec::len)
+    }
+
+    /// Forgets all touches after the first `count`.
+    pub(super) fn truncate_touched(&self, count: usize) {
+        if let Some(all) = self.deferred.borrow_mut().as_mut() {
+            all.truncate(count);
+        }
+    }
+}
+
+/// Returns each invoice once. It always notifies if any of its touches does.
+fn each_once(touched: &[TouchedInvoice]) -> Vec<TouchedInvoice> {
+    let mut places: HashMap<i64, usize> = HashMap::new();
+    let mut once: Vec<TouchedInvoice> = Vec::new();
+    for one in touched {
+        let place = *places.entry(one.invoice).or_insert(once.len());
+        match once.get_mut(place) {
+            Some(known) => known.always_notifies |= one.always_notifies,
+            None => once.push(*one),
+        }
+    }
+    once
+}
