@@ -1,4 +1,4 @@
--- an answer that this delivery was given shortly before is kept once: this attempt names the one that has it
+-- A response that a recent attempt of this delivery got too is stored once: this attempt refers to that one.
 insert into attempts (delivery, number, at, status, latency_ms, error, signatures, format, answer, answer_of)
 select :delivery, :number, :at, :status, :latency_ms, :error, :signatures, :format, iif(same.number is null, :answer, null), same.number
 from (select (select min(number) from attempts

@@ -1,4 +1,4 @@
--- rule 5: an address has one owner, and what was asked for or came is at an address of its own
+-- Rule 5: an address has one owner, and every quote and payment is at an address of its owner.
 select format('address %s', a.address) as about, format('of %d owners', count(*)) as found, 'of one owner' as should
 from addresses a group by a.mode, a.pool, a.address having count(*) > 1
 union all

@@ -1,4 +1,4 @@
--- rule 2: what is confirmed stands in the ledger with its sale and fee, what is not has been taken back to nothing
+-- Rule 2: the entries of a confirmed payment are its sale and fee. Those of an unconfirmed one add up to zero.
 select format('payment %s', p.id) as about,
   format('%s, with %d cents in the ledger', o.state,
     (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)) as found,

@@ -1,5 +1,5 @@
--- rule 7: a chain that is followed stands at blocks whose hashes are kept; what is confirmed is in one of those that are
--- kept, or below them all. While a rescan is ordered or a chain is stopped, the cursors may stand anywhere.
+-- Rule 7: the cursor of a followed chain is at blocks whose hashes are kept. A confirmed observation is in one of these
+-- blocks, or below them all. During a rescan, and while a chain is stopped, cursors may be anywhere.
 with oldest as (select chain, min(height) as height from chain_blocks group by chain)
 select format('chain %s', c.chain) as about, format('read up to block %d %s', c.height, c.hash) as found,
   'at a block whose hash is kept' as should
@@ -23,7 +23,7 @@ select format('observation %d of %s', o.seq, o.txid),
     format('confirmed in block %d %s', o.block_height, o.block_hash)),
   format('in a block that is kept, or deeper than block %d', d.height)
 from observations o join chain_cursors c on c.chain = o.chain join oldest d on d.chain = o.chain
--- what could not be taken back is told by `coffer doctor`
+-- `coffer doctor` reports confirmations that could not be reversed
 where o.mode = 'live' and o.state = 'confirmed' and o.unbookable_at is null
   and (o.block_height is null or o.block_height > c.height
     or o.block_height >= d.height and not exists (select 1 from chain_blocks b

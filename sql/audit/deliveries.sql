@@ -1,5 +1,5 @@
--- rule 4: an event was to be delivered to everybody who was told of such events then; what was changed since on an
--- endpoint is in the audit log, and says nothing of the events before it
+-- Rule 4: an event has a delivery to every endpoint that got such events at that time. An endpoint that was changed
+-- afterwards, by the audit log, is not checked for events before the change.
 select format('event %s', e.id) as about, format('no delivery to %s', p.url) as found, 'one delivery' as should
 from events e join endpoints p on p.account = e.account
 where p.created_at < e.created_at and ifnull(p.removed_at, e.created_at + 1) > e.created_at and p.enabled

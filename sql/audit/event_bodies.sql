@@ -1,4 +1,4 @@
--- rule 4: a body says what its row says, and is of an object that is there, of the same account and mode
+-- Rule 4: the body of an event agrees with its row, and its object exists, in the same account and mode.
 select format('event %s', e.id) as about, iif(json_valid(e.body), 'a body of something else', 'a body that is no JSON') as found,
   format('the event %s of the %s object %s of the same account', e.type, e.mode, e.object_id) as should
 from events e

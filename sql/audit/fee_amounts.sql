@@ -1,4 +1,4 @@
--- each fee with the sale it belongs to, for computing it again
+-- Each fee with its sale, to compute the fee again.
 select f.id, s.amount as sale, f.amount, f.fee_bps as rate from ledger f
 join ledger s on s.kind = 'sale' and s.payment = f.payment
 where f.kind = 'fee'

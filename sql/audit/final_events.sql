@@ -1,4 +1,4 @@
--- rule 4: a payout or refund that was paid or has failed is told once, a deposit that was ever confirmed at least once
+-- Rule 4: a paid or failed payout or refund has one event, and a deposit that was ever confirmed at least one.
 select format('%s %s', t.kind, t.id) as about,
   format('%s, told %d times', t.status, (select count(*) from events e where e.object_id = t.id
     and e.type = t.kind || '.' || t.status)) as found,

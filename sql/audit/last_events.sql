@@ -1,4 +1,4 @@
--- rule 4: the last event of an invoice tells its status; only awaiting_payment has none of its own
+-- Rule 4: the last event of an invoice has its status. Only awaiting_payment has no event.
 select format('invoice %s', i.id) as about,
   format('%s, last told as %s', i.status, ifnull((select e.type from events e where e.object_id = i.id
     and e.account = i.account order by e.seq desc limit 1), 'nothing')) as found,

@@ -1,4 +1,4 @@
--- rule 5: no row of one mode or account refers to a row of another
+-- Rule 5: no row of one mode or account refers to a row of another.
 select format('payment %s', p.id) as about, o.mode as found, format('%s, the mode of its invoice, in a coin quoted for it, at its address or given to it by a person', i.mode) as should
 from payments p join observations o on o.seq = p.observation join invoices i on i.seq = p.invoice join quotes q on q.seq = p.quote
 where o.mode <> i.mode or q.invoice <> i.seq or q.asset <> o.asset or ((q.address <> o.address or q.given) and not exists (

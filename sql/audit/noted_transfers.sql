@@ -1,4 +1,4 @@
--- each payout and refund with its newest request, approval and payment of the audit log
+-- Each payout and refund with its newest request, approval and payment in the audit log.
 with noted as materialized (
   select object_id, count(*) filter (where action like '%.request') as requests,
     max(seq) filter (where action like '%.request') as request, max(seq) filter (where action like '%.approve') as approval,

@@ -1,4 +1,4 @@
--- rule 5: what was seen has exactly one owner; what was confirmed was booked as such
+-- Rule 5: an observation has exactly one owner, and a confirmed one was booked as confirmed.
 with owned as (
   select observation from payments union all select observation from deposits
   union all select observation from unmatched_payments where outcome is not 'assigned' union all select observation from own_transfers

@@ -1,4 +1,5 @@
--- rule 2: what is simulated is priced by the fixed table, and nothing real ever is; what came in time, at its quote's rate
+-- Rule 2: simulated payments have the fixed rates, and real ones never have. A payment in time has the rate of its
+-- quote.
 with priced as (
   select format('quote %d of invoice %s', q.seq, i.id) as about, i.mode, q.rate_source
   from quotes q join invoices i on i.seq = q.invoice

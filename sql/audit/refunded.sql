@@ -1,4 +1,4 @@
--- rule 3: refundedAmount is the sum of the refunds that were not put back, and never more than was confirmed
+-- Rule 3: refundedAmount is the sum of the refunds that were not reversed, and at most the confirmed amount.
 with given as (
   select i.seq, (select sum(t.amount) from transfers t where t.invoice = i.seq and t.kind = 'refund'
       and t.status not in ('failed', 'rejected', 'cancelled')) as amount

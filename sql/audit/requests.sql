@@ -1,4 +1,4 @@
--- rule 8: each request of the audit log is of a payout or refund that is there
+-- Rule 8: each request in the audit log is of an existing payout or refund.
 select format('audit log entry %d', l.seq) as about, format('%s of %s', l.action, ifnull(l.object_id, 'nothing')) as found,
   'of a payout or refund of this file' as should
 from audit_log l

@@ -1,4 +1,4 @@
--- rule 1: what is reserved are the open payouts and refunds
+-- Rule 1: the reserve equals the sum of open payouts and refunds.
 with open as (
   select account, mode, currency, sum(amount) as amount from transfers
   where status in ('requested', 'approved', 'processing') group by account, mode, currency

@@ -1,4 +1,4 @@
--- rule 2: what takes back an entry names it, has its opposite amount, and is the only one
+-- Rule 2: a reversal refers to its entry, has the opposite amount, and is the only one of that entry.
 select format('ledger %s', l.id) as about,
   format('%s of %d cents that takes back %s', l.kind, l.amount, ifnull(r.id, 'nothing')) as found,
   'naming one entry of the same payment, deposit, payout or refund, with the opposite amount' as should

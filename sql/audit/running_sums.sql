@@ -1,4 +1,4 @@
--- rule 1: the running row of each account, mode and currency is what the ledger adds up to
+-- Rule 1: the balance of each account, mode and currency equals the sums of the ledger.
 with booked as (
   select account, mode, currency, sum(amount) as available,
     sum(iif(kind = 'sale', amount, 0)) as sales, sum(iif(kind = 'fee', amount, 0)) as fees,

@@ -1,4 +1,4 @@
--- rule 2: a payment or deposit that was ever confirmed has one sale of its value, any other has none
+-- Rule 2: a payment or deposit that was ever confirmed has one sale of its value. Others have none.
 select format('payment %s', p.id) as about,
   (select format('%d sales of %d cents', count(*), ifnull(sum(l.amount), 0)) from ledger l
     where l.payment = p.seq and l.kind = 'sale') as found,

@@ -1,4 +1,4 @@
--- each sale with the fee rate that it was booked at, and its fee; sales of before the rate was kept are left out
+-- Each sale with its fee and the fee rate at its booking. Older sales without a stored rate are left out.
 select s.id, s.amount as sale, ifnull(f.amount, 0) as fee, s.sale_fee_bps as rate, f.fee_bps as fee_rate
 from ledger s left join ledger f on f.kind = 'fee' and f.payment = s.payment
 where s.kind = 'sale' and s.sale_fee_bps is not null and s.payment is not null

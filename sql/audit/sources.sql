@@ -1,4 +1,4 @@
--- rule 2: every entry books something, and names it
+-- Rule 2: every entry refers to the row that it books.
 select format('ledger %s', l.id) as about,
   format('%s of %d cents for %s %s', l.kind, l.amount, l.ref_type, ifnull(l.ref_id, 'nothing')) as found,
   case

@@ -1,5 +1,5 @@
--- Returns the queues behind :after that have something pending, in the order of their names: when the first delivery of
--- each is due, and whether it was tried before. Skips from queue to queue in the index.
+-- The queues after :after with a pending delivery, by name: when the first delivery of each is due, and whether it was
+-- tried before. Skips from queue to queue in the index.
 with recursive queues (lane) as (
   select min(lane) from deliveries where state = 'pending' and lane > :after
   union all

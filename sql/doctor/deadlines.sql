@@ -1,4 +1,4 @@
--- an invoice waits up to six hours for a chain that lags
+-- An invoice waits up to six hours for a chain that lags.
 select format('%d invoices should have expired more than an hour ago', count(*)) as about,
   'is `coffer serve` running on this file? its log says what holds it up' as mend
 from invoices where status in ('created', 'awaiting_payment')

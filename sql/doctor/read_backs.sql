@@ -1,4 +1,4 @@
--- addresses that were given out before the first block that was read for them; a person may have more blocks read
+-- Addresses that were handed out before the first block that was read for them. A person may have more blocks read.
 with older (chain, from_height, unread_before, address, place) as (
   select b.chain, b.from_height, b.unread_before, a.address, row_number() over (partition by b.chain order by a.seq)
   from read_backs b join addresses a on a.mode = 'live' and a.pool = b.chain join customers c on c.seq = a.customer

@@ -1,4 +1,4 @@
--- what was seen on a chain, and whose next step there cannot be booked
+-- Observations whose next step cannot be booked.
 with kept (account) as (
   select i.account from observations o join payments p on p.observation = o.seq join invoices i on i.seq = p.invoice
   where o.unbookable_at is not null

@@ -1,4 +1,4 @@
--- the sandbox's way back to nothing: children first, the file's own row stays
+-- Deletes everything but the row of `file`, referencing rows first.
 delete from idempotency;
 delete from attempts;
 delete from deliveries;

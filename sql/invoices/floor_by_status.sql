@@ -1,4 +1,4 @@
--- the last of :count invoices from :before on, or of as many as have :bytes of metadata
+-- The last of :count invoices before :before, or of as many as have :bytes of metadata.
 select seq, id
 from (
   select seq, id, row_number() over newest_first as number, sum(bytes) over newest_first as bytes

@@ -1,4 +1,4 @@
--- those that a text names as a whole: by id, address or txid, each by its index; an address and a txid as each chain keeps them
+-- Invoices whose id, address or txid is the text, each by its index. Addresses and txids are in the form of each chain.
 select seq, id, account, mode, order_id, status, amount, currency, description, asset, rate, amount_expected,
   amount_received, deposit_address, picked_quote, redirect_url, cancel_url, webhook_url, metadata, customer_email,
   payment_link_id, refunded, under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for

@@ -1,4 +1,4 @@
--- among the invoices from :floor on: those that the text may find, wherever it stands in their metadata
+-- Invoices from :floor on that may have the text in a column or in their metadata.
 select seq, id, account, mode, order_id, status, amount, currency, description, asset, rate, amount_expected,
   amount_received, deposit_address, picked_quote, redirect_url, cancel_url, webhook_url, metadata, customer_email,
   payment_link_id, refunded, under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for

@@ -1,4 +1,4 @@
--- each set of chains that open invoices wait for: one look-up leads from one to the next
+-- Each set of chains that open invoices wait for. Each look-up leads to the next set.
 with recursive sets (waits_for) as (
   select min(waits_for) from invoices where status in ('created', 'awaiting_payment')
   union all

@@ -1,4 +1,4 @@
--- what a payment, a deposit or a transfer booked and nothing has taken back; two of the three are null
+-- Entries of a payment, deposit or transfer that were not reversed. Two of the three parameters are null.
 select l.seq, l.amount from ledger l
 where l.payment = :payment and not exists (select 1 from ledger r where r.reverses = l.seq)
 union all

@@ -1,4 +1,4 @@
--- an endpoint fails where what was tried after the last event that it took was not taken
+-- An endpoint fails if events after its last delivered one were tried and not delivered.
 with tried as (
   select p.seq as endpoint, t.at, t.status, t.error, min(t.at) over (partition by p.seq) as since,
     count(*) over (partition by p.seq) as number,

@@ -1,4 +1,4 @@
--- from the newest back to the first that is too old, not through all there ever were
+-- Reads from the newest invoice back to the first that is too old.
 select status, count(*) as count from invoices
 where account = :account and mode = :mode and created_at >= :since
   and seq > ifnull((select seq from invoices

@@ -3,5 +3,5 @@ insert into wallets
     retired_at, stopped_at, stopped_index)
 values
   (:mode, :pool, :network, :next, :least, :id, :name, :script, :key, :chain_code, :first, :created_at, :added_at,
-    -- a simulated one is none that anybody retires
+    -- a simulated wallet cannot be retired
     iif(:id is null, null, :now), :stopped_at, :stopped_index)
