@@ -1,8 +1,8 @@
 //! Behaviour of the newest bitcoind in regtest that differs from that of other nodes. The tests are skipped without a
 //! bitcoind.
 
-use super::counter::{Counter, nobody};
-use super::watch::{LIMITS, Watch, told, told_in, utxo};
+use super::counter::{UtxoShop, foreign_address};
+use super::watch::{LIMITS, Watch, paid_in, payments, utxo};
 use crate::support::payer::Payer;
 use crate::support::regtest::Regtest;
 use coffer::chain::{Node, NodeError};
@@ -40,7 +40,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     let text = "it is a node of bitcoin (regtest)".to_owned();
     assert_eq!(refused, Err(NodeError::Wrong(text)));
 
-    let nobody = nobody(&node);
+    let nobody = foreign_address(&node);
     let watch = Watch::addresses(Chain::Bitcoin, &[&nobody]);
     let made = payer.pay(&[(&nobody, 12_345_678)]);
     let read = node.call("getrawtransaction", json!([made.txid, 1]));
@@ -51,7 +51,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     );
     let expected = vec![(made.txid.clone(), 0, nobody.clone(), 12_345_678)];
     let waiting = seen.mempool(&[], &watch).unwrap();
-    assert_eq!(told(&waiting.received), expected);
+    assert_eq!(payments(&waiting.received), expected);
     assert!(waiting.received[0].first_seen.is_some());
     assert_eq!(seen.block_of(&made.txid), Ok(None));
     payer.mine(3);
@@ -59,7 +59,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     assert!(head.is_complete);
     let mined = head.block.height - 2;
     let blocks = seen.blocks(mined, head.block.height, &watch).unwrap();
-    assert_eq!((blocks.len(), told_in(&blocks)), (3, expected));
+    assert_eq!((blocks.len(), paid_in(&blocks)), (3, expected));
     // Without an index, the node still finds the blocks of unspent outputs.
     let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
     assert_eq!(error.unwrap_err()["code"], -5);
@@ -84,7 +84,7 @@ fn txindex_does_not_confirm_invalidated_transactions() {
     };
     let mut payer = Payer::with_coins(&node, 1);
     let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
-    let nobody = nobody(&node);
+    let nobody = foreign_address(&node);
     let paid = payer.pay(&[(&nobody, 100_000)]);
     let lost = payer.mine(1).remove(0);
     assert_eq!(seen.block_of(&paid.txid).unwrap().unwrap().hash, lost);
@@ -105,7 +105,7 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
         return;
     };
-    let mut counter = Counter::open(&node, "BTC", "tr");
+    let mut counter = UtxoShop::open(&node, "BTC", "tr");
     let dues = counter.invoices(2);
     let [first, second] = &dues[..] else {
         unreachable!("two were made")
@@ -118,21 +118,21 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let pays = counter.payer.spend(vec![rest], &[(&second.address, price)]);
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
-    counter.looks(&[(first, "detected", price), (second, "detected", price)]);
+    counter.assert_invoices(&[(first, "detected", price), (second, "detected", price)]);
     // Another transaction replaces the whole package.
     let other = counter.payer.replace(&free, &[(&first.address, price / 2)]);
-    counter.looks(&[
+    counter.assert_invoices(&[
         (first, "detected", price / 2),
         (second, "awaiting_payment", 0),
     ]);
-    counter.confirms();
-    counter.looks(&[
+    counter.mine_until_confirmed();
+    counter.assert_invoices(&[
         (first, "underpaid", price / 2),
         (second, "awaiting_payment", 0),
     ]);
     let booked = "select group_concat(txid, ' ') from observations where state <> 'dropped'";
-    counter.has(booked, &other.txid);
-    counter.agrees();
+    counter.poll_query(booked, &other.txid);
+    counter.assert_ledger_matches_chain();
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     let Some(node) = Regtest::bitcoind(&["-fastprune", "-prune=1"], UNTESTED) else {
         return;
     };
-    let mut counter = Counter::open(&node, "BTC", "wpkh");
+    let mut counter = UtxoShop::open(&node, "BTC", "wpkh");
     counter.payer.mine(700);
     // The server reads the blocks before they are pruned.
-    drop(counter.begin());
+    drop(counter.start_synced());
     let pruned = node.call("pruneblockchain", json!([400]));
     assert!(pruned.as_u64().unwrap() > 1, "{pruned}");
     let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
@@ -155,7 +155,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     let dues = counter.invoices(1);
     counter.till.coffer(&["rescan", "bitcoin", "--from", "1"]);
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
-    let running = counter.begin();
+    let running = counter.start_synced();
     // The chain has caught up since the failed rescan, and the problem is still shown.
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let bitcoin = chains.expect(200).json()["data"][0].take();
@@ -165,6 +165,6 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
         (&json!(problem), &json!(true))
     );
     drop(running);
-    counter.confirms();
-    counter.looks(&[(&dues[0], "confirmed", dues[0].amount)]);
+    counter.mine_until_confirmed();
+    counter.assert_invoices(&[(&dues[0], "confirmed", dues[0].amount)]);
 }

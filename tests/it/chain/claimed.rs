@@ -1,6 +1,6 @@
 //! Claims of contract payments: the node has no traces, so an operator names the transaction.
 
-use super::evm::fixtures::{between, refusal};
+use super::evm::fixtures::{proxy_node, refusal};
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, parse_output, wallet};
 use crate::support::anvil::{ADDRESS, Node, address_word};
@@ -26,7 +26,7 @@ struct Shop {
 impl Shop {
     fn open() -> Option<Shop> {
         let anvil = Node::start(11_155_111, "claiming what a contract sent")?;
-        let blind = between(&anvil, |method, _, answer| match method {
+        let blind = proxy_node(&anvil, |method, _, answer| match method {
             "trace_block" => refusal(-32601, "Method not found"),
             _ => answer,
         });
@@ -78,7 +78,7 @@ impl Shop {
 
     /// Observations as text: transaction, position, amount and state.
     #[track_caller]
-    fn seen(&self) -> String {
+    fn observations(&self) -> String {
         let sql =
             "select coalesce(group_concat(position || ' ' || amount || ' ' || state, ', '), '')
             from (select * from observations order by txid, position)";
@@ -89,7 +89,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn is_right(&self) {
+    fn assert_audit_clean(&self) {
         assert_eq!(findings(&self.served.file), Vec::<String>::new());
     }
 }
@@ -114,7 +114,7 @@ fn outcomes(running: &RunningServer) -> Vec<(String, String)> {
 /// Returns two invoices and three transactions: a contract pays the first invoice, one fails, and one is not final
 /// yet. The server sees only that the balance is unexplained.
 #[track_caller]
-fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
+fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let (anvil, blind) = (&shop.anvil, shop.blind.url());
     let sender = anvil.deploy_sender();
     let mut running = shop.start(&blind);
@@ -138,7 +138,7 @@ fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     assert_eq!(shop.served.open_file().execute(looks, []), Ok(1));
     let running = shop.start(&blind);
     assert_eq!(shop.status(&invoices[0]), "awaiting_payment");
-    assert_eq!(shop.seen(), "");
+    assert_eq!(shop.observations(), "");
     let alarm = "select group_concat(address || ' ' || balance || ' ' || known) from unexplained";
     let told = format!("{one} {TEN} 0");
     shop.served.poll(alarm, &[&told]);
@@ -153,7 +153,7 @@ fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
 
 /// Rescans with a node without traces, then with one that has them, and expects the same observation.
 #[track_caller]
-fn stays_what_it_is(shop: &Shop, seen: &str) {
+fn assert_rescans_keep_observation(shop: &Shop, seen: &str) {
     for node in [&shop.blind.url(), &shop.anvil.url] {
         let running = shop.start(node);
         let came = outcomes(&running);
@@ -166,8 +166,8 @@ fn stays_what_it_is(shop: &Shop, seen: &str) {
         let open = "select count(*) || '' from rescans where ended_at is null";
         shop.served.poll(open, &["0"]);
         drop(running);
-        assert_eq!(shop.seen(), seen);
-        shop.is_right();
+        assert_eq!(shop.observations(), seen);
+        shop.assert_audit_clean();
     }
     let met = "select met_position || '' from claims where outcome = 'recorded'";
     shop.served.poll(met, &["1000000"]);
@@ -177,7 +177,7 @@ fn stays_what_it_is(shop: &Shop, seen: &str) {
 fn contract_payment_is_claimed_once_and_booked() {
     let Some(shop) = Shop::open() else { return };
     let blind = shop.blind.url();
-    let (invoices, [paid, failed, young]) = is_sent_unseen(&shop);
+    let (invoices, [paid, failed, young]) = send_unseen_payments(&shop);
     let [one, two] = invoices
         .each_ref()
         .map(|invoice| &invoice["depositAddress"]);
@@ -216,11 +216,11 @@ fn contract_payment_is_claimed_once_and_booked() {
     let first = "select status from invoices order by seq limit 1";
     shop.served.poll(first, &["confirmed"]);
     let seen = format!("1500000 {TEN} confirmed");
-    assert_eq!(shop.seen(), seen);
+    assert_eq!(shop.observations(), seen);
     assert_eq!(shop.status(&invoices[1]), "awaiting_payment");
     let alarms = "select count(*) || '' from unexplained";
     shop.served.poll(alarms, &["0"]);
-    shop.is_right();
+    shop.assert_audit_clean();
     // The payment is known now, and the transaction has no second one like it.
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
@@ -228,7 +228,7 @@ fn contract_payment_is_claimed_once_and_booked() {
     claim(&running, &again).expect(201);
     running.process.kill();
     drop(running);
-    stays_what_it_is(&shop, &seen);
+    assert_rescans_keep_observation(&shop, &seen);
     let noted = "select count(*) || '' from audit_log where action in ('claim.ask', 'claim.end')";
     shop.served.poll(noted, &["12"]);
 }

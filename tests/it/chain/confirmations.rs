@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 const NULL: Value = Value::Null;
 
 /// A shop, its running server, and its chain.
-struct Counter<'t> {
+struct ConfirmationShop<'t> {
     till: &'t Till,
     chain: &'static str,
     running: RunningServer,
 }
 
-impl<'t> Counter<'t> {
+impl<'t> ConfirmationShop<'t> {
     #[track_caller]
-    fn open(till: &'t Till, chain: &'static str, symbol: &str) -> Counter<'t> {
+    fn open(till: &'t Till, chain: &'static str, symbol: &str) -> ConfirmationShop<'t> {
         let running = till.start();
-        till.until_known(chain, symbol);
-        Counter {
+        till.wait_for_rate(chain, symbol);
+        ConfirmationShop {
             till,
             chain,
             running,
@@ -52,7 +52,7 @@ impl<'t> Counter<'t> {
 
     /// Restarts the server, so that it polls at once, and waits until it has read this block.
     #[track_caller]
-    fn looks(&mut self, height: u32) {
+    fn restart_and_read(&mut self, height: u32) {
         self.running.process.kill();
         self.running = self.till.start();
         let chain = self.chain;
@@ -70,7 +70,7 @@ impl<'t> Counter<'t> {
     }
 
     #[track_caller]
-    fn of_operator(&self, invoice: &Value, what: &str) -> Value {
+    fn read_as_operator(&self, invoice: &Value, what: &str) -> Value {
         let (account, id) = (&self.till.served.account, invoice["id"].as_str().unwrap());
         let path = format!("/dashboard/api/accounts/{account}/invoices/{id}{what}");
         self.running
@@ -82,8 +82,8 @@ impl<'t> Counter<'t> {
     /// Asserts the confirmations of the only payment of an invoice, counted and needed, in each place that shows
     /// them.
     #[track_caller]
-    fn shows(&self, invoice: &Value, count: u32, needed: Value) {
-        let payment = self.of_operator(invoice, "")["payments"][0].clone();
+    fn assert_confirmations(&self, invoice: &Value, count: u32, needed: Value) {
+        let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
         let both =
             |of: &Value| [&of["confirmations"], &of["confirmationsNeeded"]].map(Value::clone);
         assert_eq!(both(&payment), [json!(count), needed.clone()], "{payment}");
@@ -110,7 +110,7 @@ impl<'t> Counter<'t> {
     /// Returns the payment steps in the timeline of an invoice.
     #[track_caller]
     fn steps(&self, invoice: &Value) -> Vec<Value> {
-        let timeline = self.of_operator(invoice, "/timeline")["data"].clone();
+        let timeline = self.read_as_operator(invoice, "/timeline")["data"].clone();
         let told = timeline.as_array().unwrap().iter();
         told.filter(|entry| entry["kind"] == "payment")
             .cloned()
@@ -131,9 +131,9 @@ impl<'t> Counter<'t> {
 
     /// Asserts that the invoice is confirmed and no longer counts confirmations.
     #[track_caller]
-    fn is_paid(&self, invoice: &Value) {
-        self.till.hears("invoice.confirmed", invoice);
-        let payment = self.of_operator(invoice, "")["payments"][0].clone();
+    fn assert_paid(&self, invoice: &Value) {
+        self.till.wait_for_event("invoice.confirmed", invoice);
+        let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
         assert_eq!(payment["state"], "confirmed");
         for of in [&payment, &self.steps(invoice).last().unwrap()["payment"]] {
             assert_eq!(
@@ -154,49 +154,56 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     };
     node.mine(101);
     let till = Till::of_outputs("litecoin", &node.url());
-    let mut counter = Counter::open(&till, "litecoin", "LTC");
+    let mut counter = ConfirmationShop::open(&till, "litecoin", "LTC");
     let [small, large] = ["20.00", "2500.00"].map(|price| counter.invoice(price, "EUR", "LTC"));
     for invoice in [&small, &large] {
         let text = |name: &str| invoice[name].as_str().unwrap();
         node.pay(text("depositAddress"), text("amountExpected"));
     }
-    counter.looks(101);
+    counter.restart_and_read(101);
     for (invoice, needed) in [(&small, 3), (&large, 12)] {
-        till.hears("invoice.detected", invoice);
-        counter.shows(invoice, 0, json!(needed));
+        till.wait_for_event("invoice.detected", invoice);
+        counter.assert_confirmations(invoice, 0, json!(needed));
     }
     node.mine(1);
-    counter.looks(102);
-    counter.shows(&small, 1, json!(3));
-    counter.shows(&large, 1, json!(12));
+    counter.restart_and_read(102);
+    counter.assert_confirmations(&small, 1, json!(3));
+    counter.assert_confirmations(&large, 1, json!(12));
     assert!(counter.page(&small).contains("TEST."));
-    let payment = counter.of_operator(&small, "")["payments"][0].clone();
+    let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
     assert_eq!(
         payment["explorerUrl"], NULL,
         "it is not on the explorers of the main network"
     );
     node.mine(1);
-    counter.looks(103);
-    counter.shows(&small, 2, json!(3));
+    counter.restart_and_read(103);
+    counter.assert_confirmations(&small, 2, json!(3));
     node.mine(1);
-    counter.looks(104);
-    counter.is_paid(&small);
-    counter.shows(&large, 3, json!(12));
-    assert_eq!(counter.of_operator(&large, "")["testNetwork"], "regtest");
+    counter.restart_and_read(104);
+    counter.assert_paid(&small);
+    counter.assert_confirmations(&large, 3, json!(12));
+    assert_eq!(
+        counter.read_as_operator(&large, "")["testNetwork"],
+        "regtest"
+    );
     node.mine(8);
-    counter.looks(112);
-    counter.shows(&large, 11, json!(12));
+    counter.restart_and_read(112);
+    counter.assert_confirmations(&large, 11, json!(12));
     node.mine(1);
-    counter.looks(113);
-    counter.is_paid(&large);
+    counter.restart_and_read(113);
+    counter.assert_paid(&large);
     follows_what_the_operator_sets(&node, &mut counter, &small);
     drop(counter);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
 
 #[track_caller]
-fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, paid: &Value) {
-    let set = |counter: &Counter<'_>, confirmations: u32| {
+fn follows_what_the_operator_sets(
+    node: &Litecoind,
+    counter: &mut ConfirmationShop<'_>,
+    paid: &Value,
+) {
+    let set = |counter: &ConfirmationShop<'_>, confirmations: u32| {
         let body = json!({ "confirmations": { "LTC": [{ "confirmations": confirmations }] } });
         let answer = counter
             .running
@@ -208,17 +215,17 @@ fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, p
     node.mine(4);
     // More confirmations than this test mines.
     set(counter, 200);
-    counter.looks(117);
-    counter.till.hears("invoice.detected", &invoice);
-    counter.shows(&invoice, 4, json!(200));
-    let payment = counter.of_operator(paid, "")["payments"][0].clone();
+    counter.restart_and_read(117);
+    counter.till.wait_for_event("invoice.detected", &invoice);
+    counter.assert_confirmations(&invoice, 4, json!(200));
+    let payment = counter.read_as_operator(paid, "")["payments"][0].clone();
     assert_eq!(payment["state"], "confirmed", "nothing is taken back");
     set(counter, 5);
-    counter.shows(&invoice, 4, json!(5));
+    counter.assert_confirmations(&invoice, 4, json!(5));
     set(counter, 4);
     // The next poll, without a further block.
-    counter.looks(117);
-    counter.is_paid(&invoice);
+    counter.restart_and_read(117);
+    counter.assert_paid(&invoice);
 }
 
 #[test]
@@ -228,7 +235,7 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     };
     let till = Till::new(&["--node", &format!("ethereum={}", node.url)]);
     parse_output(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
-    let mut counter = Counter::open(&till, "ethereum", "ETH");
+    let mut counter = ConfirmationShop::open(&till, "ethereum", "ETH");
     let account = format!("/dashboard/api/accounts/{}", till.served.account);
     let enabled = json!({ "customersEnabled": true });
     counter
@@ -248,17 +255,17 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
         node.pay(address, milli * 10_u128.pow(15));
     }
     let txid = node.pay(&customer, 2 * 10_u128.pow(17));
-    counter.looks(first + 3);
+    counter.restart_and_read(first + 3);
     for invoice in [&small, &large] {
-        till.hears("invoice.detected", invoice);
+        till.wait_for_event("invoice.detected", invoice);
     }
-    counter.shows(&small, 3, json!(6));
-    counter.shows(&large, 2, json!("final"));
+    counter.assert_confirmations(&small, 3, json!(6));
+    counter.assert_confirmations(&large, 2, json!("final"));
     assert_eq!(counter.deposits(), [json!(["detected", 1, 12])]);
     let listed = counter.call("GET", "/v1/deposits", &NULL)["data"][0].clone();
     let url = format!("https://etherscan.io/tx/{}", txid.as_str().unwrap());
     assert_eq!(listed["explorerUrl"], url);
-    let payment = counter.of_operator(&small, "")["payments"][0].clone();
+    let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
     let url = format!(
         "https://etherscan.io/tx/{}",
         payment["txid"].as_str().unwrap()
@@ -268,7 +275,7 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     assert!(page.contains(&format!("href=\"{url}\"")), "{page}");
     // Test networks are allowed, but the main network is followed.
     assert!(!page.contains("TEST."), "{page}");
-    assert_eq!(counter.of_operator(&small, "")["testNetwork"], NULL);
+    assert_eq!(counter.read_as_operator(&small, "")["testNetwork"], NULL);
     // 2400 EUR more: all unconfirmed payments of that customer now need finality.
     node.pay(&customer, 12 * 10_u128.pow(17));
     is_confirmed_as_it_gets_final(&node, &mut counter, first, [&small, &large]);
@@ -279,27 +286,27 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
 #[track_caller]
 fn is_confirmed_as_it_gets_final(
     node: &Node,
-    counter: &mut Counter<'_>,
+    counter: &mut ConfirmationShop<'_>,
     first: u32,
     [small, large]: [&Value; 2],
 ) {
-    counter.looks(first + 4);
+    counter.restart_and_read(first + 4);
     let both = [
         json!(["detected", 1, "final"]),
         json!(["detected", 2, "final"]),
     ];
     assert_eq!(counter.deposits(), both);
     node.mine(2);
-    counter.looks(first + 6);
-    counter.is_paid(small);
+    counter.restart_and_read(first + 6);
+    counter.assert_paid(small);
     node.mine(3);
-    counter.looks(first + 9);
-    counter.shows(large, 8, json!("final"));
+    counter.restart_and_read(first + 9);
+    counter.assert_confirmations(large, 8, json!("final"));
     node.mine(1);
-    counter.looks(first + 10);
-    counter.is_paid(large);
+    counter.restart_and_read(first + 10);
+    counter.assert_paid(large);
     node.mine(2);
-    counter.looks(first + 12);
+    counter.restart_and_read(first + 12);
     let confirmed = "select group_concat(state) from (select state from observations)";
     counter
         .till

@@ -27,7 +27,7 @@ const PRICE: Cents = Cents(2_000);
 pub const COINS: usize = 40;
 
 /// A shop on a chain with outputs, with the private key of its wallet.
-pub struct Counter<'a> {
+pub struct UtxoShop<'a> {
     pub till: Till,
     pub node: &'a Regtest,
     pub payer: Payer<'a>,
@@ -43,24 +43,24 @@ pub struct Counter<'a> {
 }
 
 /// An invoice with its deposit address and amount.
-pub struct Due {
+pub struct PayableInvoice {
     pub invoice: Value,
     pub address: String,
     pub amount: u64,
 }
 
 /// Outputs on a chain or in the ledger, each with address and amount.
-type Outputs = BTreeMap<Place, (String, u64)>;
+type Outputs = BTreeMap<OutputId, (String, u64)>;
 
 /// Transaction id and position.
-type Place = (String, u32);
+type OutputId = (String, u32);
 
-impl<'a> Counter<'a> {
+impl<'a> UtxoShop<'a> {
     /// Opens a shop on a fresh node.
     #[track_caller]
-    pub fn open(node: &'a Regtest, coin: &'static str, script: &'static str) -> Counter<'a> {
+    pub fn open(node: &'a Regtest, coin: &'static str, script: &'static str) -> UtxoShop<'a> {
         let payer = Payer::with_coins(node, COINS);
-        Counter::open_at(payer, node, (&node.url(), 900), (coin, script))
+        UtxoShop::open_at(payer, node, (&node.url(), 900), (coin, script))
     }
 
     /// Opens a shop that reads the node at this URL and looks `ahead` indexes ahead.
@@ -70,7 +70,7 @@ impl<'a> Counter<'a> {
         node: &'a Regtest,
         (url, ahead): (&str, u32),
         (coin, script): (&'static str, &'static str),
-    ) -> Counter<'a> {
+    ) -> UtxoShop<'a> {
         let till = Till::new(&["--node", &format!("{}={url}", node.chain)]);
         let customers = "update accounts set customers_enabled = 1";
         till.served.open_file().execute(customers, []).unwrap();
@@ -92,7 +92,7 @@ impl<'a> Counter<'a> {
             "regtest",
         ];
         let added = parse_output(&wallet(&till.served.file, &add, &public));
-        let counter = Counter {
+        let counter = UtxoShop {
             till,
             node,
             payer,
@@ -102,16 +102,16 @@ impl<'a> Counter<'a> {
             ahead,
             strays: Vec::new(),
         };
-        counter.are_the_nodes_own(&added[0], &public);
+        counter.assert_node_derives(&added[0], &public);
         let running = counter.till.start();
-        counter.till.until_known(&chain, coin);
+        counter.till.wait_for_rate(&chain, coin);
         assert_eq!(counter.till.offers(&running), [coin]);
         counter
     }
 
     /// Asserts that the addresses shown to the owner are those that the node derives.
     #[track_caller]
-    fn are_the_nodes_own(&self, added: &Value, public: &str) {
+    fn assert_node_derives(&self, added: &Value, public: &str) {
         let descriptor = format!("{}({public}/0/*)", self.script);
         let read = self.node.try_call("getdescriptorinfo", json!([descriptor]));
         // Litecoin nodes reject the key prefixes of other networks.
@@ -124,11 +124,11 @@ impl<'a> Counter<'a> {
 
     /// Creates invoices of the same price.
     #[track_caller]
-    pub fn invoices(&self, count: usize) -> Vec<Due> {
-        let running = self.begin();
+    pub fn invoices(&self, count: usize) -> Vec<PayableInvoice> {
+        let running = self.start_synced();
         let made = (0..count).map(|_| {
             let invoice = self.till.invoice(&running, self.coin);
-            Due {
+            PayableInvoice {
                 address: invoice["depositAddress"].as_str().unwrap().to_owned(),
                 amount: units(&invoice["amountExpected"]),
                 invoice,
@@ -141,7 +141,7 @@ impl<'a> Counter<'a> {
     #[track_caller]
     pub fn customer(&self, name: &str) -> Option<String> {
         self.node.chain.row().customer_family?;
-        let running = self.begin();
+        let running = self.start_synced();
         let path = format!("/v1/customers/{name}/addresses");
         let customer = self.till.call(&running, "POST", &path, "{}");
         let addresses = customer["addresses"].as_array().unwrap();
@@ -151,7 +151,7 @@ impl<'a> Counter<'a> {
 
     /// Returns an address of the wallet that the server has not handed out.
     #[track_caller]
-    pub fn stray(&mut self) -> String {
+    pub fn unassigned_address(&mut self) -> String {
         let next = "select next_index from wallets";
         let next: u32 = self
             .till
@@ -168,7 +168,7 @@ impl<'a> Counter<'a> {
 
     /// Starts a server and waits until it has seen the present state of the node.
     #[track_caller]
-    pub fn begin(&self) -> RunningServer {
+    pub fn start_synced(&self) -> RunningServer {
         let chain = self.node.chain;
         let tip = self.node.text("getbestblockhash", json!([]));
         let since = SystemTime::now()
@@ -187,8 +187,8 @@ impl<'a> Counter<'a> {
 
     /// Starts a server, asserts status and received amount of these invoices, and kills it.
     #[track_caller]
-    pub fn looks(&self, expected: &[(&Due, &str, u64)]) {
-        let running = self.begin();
+    pub fn assert_invoices(&self, expected: &[(&PayableInvoice, &str, u64)]) {
+        let running = self.start_synced();
         for (due, status, received) in expected {
             let id = due.invoice["id"].as_str().unwrap();
             let stored = format!("select status from invoices where id = '{id}'");
@@ -209,14 +209,14 @@ impl<'a> Counter<'a> {
 
     /// Starts a server and waits until the query returns the expected value.
     #[track_caller]
-    pub fn has(&self, query: &str, expected: &str) {
-        let _running = self.begin();
+    pub fn poll_query(&self, query: &str, expected: &str) {
+        let _running = self.start_synced();
         self.till.served.poll(query, &[expected]);
     }
 
     /// Returns the event types of an invoice, in order.
     #[track_caller]
-    pub fn events(&self, due: &Due) -> String {
+    pub fn events(&self, due: &PayableInvoice) -> String {
         let query = "select group_concat(substr(type, 9), ' ') from \
             (select type from events where object_id = ?1 order by seq)";
         let id = due.invoice["id"].as_str().unwrap();
@@ -228,7 +228,7 @@ impl<'a> Counter<'a> {
     }
 
     /// Returns the confirmations that the price needs.
-    pub fn depth(&self) -> usize {
+    pub fn confirmations_needed(&self) -> usize {
         match Tiers::default_for(self.node.chain).needed(Some(PRICE)) {
             Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),
             Depth::Final => unreachable!("chains with outputs have no final blocks"),
@@ -237,13 +237,13 @@ impl<'a> Counter<'a> {
 
     /// Mines until pending transactions are confirmed, and returns the block hashes.
     #[track_caller]
-    pub fn confirms(&self) -> Vec<String> {
-        self.payer.mine(self.depth())
+    pub fn mine_until_confirmed(&self) -> Vec<String> {
+        self.payer.mine(self.confirmations_needed())
     }
 
     /// Returns an output at a wallet address, ready to be spent.
     #[track_caller]
-    pub fn coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
+    pub fn spendable_coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
         let script = self.node.script_of(address);
         let mut keys = (0..100).map(|index| self.key(index));
         let key = keys.find(|key| self.payer.script_of(key).to_hex_string() == script);
@@ -262,7 +262,7 @@ impl<'a> Counter<'a> {
 
     /// Asserts that the ledger has each output of the chain and the mempool exactly once, and no other.
     #[track_caller]
-    pub fn agrees(&self) {
+    pub fn assert_ledger_matches_chain(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
         let scripts = self.scripts();
         let (on_chain, spent) = self.on_chain(&scripts);
@@ -292,23 +292,23 @@ impl<'a> Counter<'a> {
         );
         let total: u64 = on_chain.values().map(|(_, amount)| amount).sum();
         assert_eq!(sums.values().sum::<u64>(), total);
-        self.is_what_the_node_holds(&scripts, &on_chain, &spent);
-        self.tell(&sums, total);
+        self.assert_node_holds(&scripts, &on_chain, &spent);
+        self.print_totals(&sums, total);
     }
 
     #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
-    fn tell(&self, sums: &BTreeMap<String, u64>, total: u64) {
+    fn print_totals(&self, sums: &BTreeMap<String, u64>, total: u64) {
         let chain = self.node.chain;
         eprintln!("{chain}: the chain says {total}, the books {sums:?}");
     }
 
     /// Asserts that the confirmed unspent outputs are those that the node reports for these scripts.
     #[track_caller]
-    fn is_what_the_node_holds(
+    fn assert_node_holds(
         &self,
         scripts: &BTreeMap<String, String>,
         on_chain: &Outputs,
-        spent: &BTreeSet<Place>,
+        spent: &BTreeSet<OutputId>,
     ) {
         let waiting = self.node.call("getrawmempool", json!([]));
         assert_eq!(waiting, json!([]), "at the end all is in blocks");
@@ -341,7 +341,7 @@ impl<'a> Counter<'a> {
     /// Returns every output that ever paid these scripts, on the active chain and in the mempool, and which of them
     /// are spent.
     #[track_caller]
-    fn on_chain(&self, scripts: &BTreeMap<String, String>) -> (Outputs, BTreeSet<Place>) {
+    fn on_chain(&self, scripts: &BTreeMap<String, String>) -> (Outputs, BTreeSet<OutputId>) {
         let (mut found, mut spent) = (Outputs::new(), BTreeSet::new());
         let mut read = |transaction: &Value| {
             let txid = transaction["txid"].as_str().unwrap();
@@ -382,7 +382,7 @@ fn position(number: &Value) -> Option<u32> {
 }
 
 /// Returns an address that does not belong to the shop.
-pub fn nobody(node: &Regtest) -> String {
+pub fn foreign_address(node: &Regtest) -> String {
     let script = [&[0x00, 0x14][..], &[0xee; 20]].concat();
     address::script_address(node.chain, "regtest", &script).unwrap()
 }

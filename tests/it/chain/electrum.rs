@@ -45,7 +45,7 @@ fn electrum(urls: &[&str]) -> Electrum {
 fn shop(urls: &str) -> (Till, RunningServer, String) {
     let till = Till::of_outputs("litecoin", urls);
     let running = till.start();
-    till.until_known("litecoin", "LTC");
+    till.wait_for_rate("litecoin", "LTC");
     let invoice = till.invoice(&running, "LTC");
     let to = invoice["depositAddress"].as_str().unwrap().to_owned();
     (till, running, to)

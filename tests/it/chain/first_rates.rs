@@ -76,7 +76,7 @@ fn first_payments_wait_for_the_first_rates() {
     exchanges.set_reply("coingecko", SourceReply::Held);
     let log = shop.served.path("log");
     let running = std::thread::scope(|scope| {
-        scope.spawn(|| tells_once_it_waits(&shop, &log, &exchanges));
+        scope.spawn(|| serve_rates_once_waiting(&shop, &log, &exchanges));
         shop.start_logging(&log)
     });
     shop.served
@@ -92,7 +92,7 @@ fn first_payments_wait_for_the_first_rates() {
 
 /// Lets the rate sources respond once the first payments wait for rates, and asserts that nothing was booked before.
 #[track_caller]
-fn tells_once_it_waits(shop: &Shop, log: &Path, exchanges: &Exchanges) {
+fn serve_rates_once_waiting(shop: &Shop, log: &Path, exchanges: &Exchanges) {
     let waits = || {
         let logged = std::fs::read_to_string(log).unwrap_or_default();
         logged.contains("ethereum: waits for the first rates")

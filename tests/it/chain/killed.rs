@@ -33,13 +33,13 @@ const BURIALS_MAX: usize = 40;
 /// A chain and its payer.
 pub(super) trait Payer {
     /// Pays each address at least once, more than two hundred times in all, in one block.
-    fn pays(&mut self, dice: &mut Dice, to: &[String]);
+    fn pay_all(&mut self, dice: &mut Dice, to: &[String]);
     /// Replaces so many blocks. Their transactions may return.
-    fn reorganises(&mut self, dice: &mut Dice, depth: u32);
-    fn buries(&self, blocks: u32);
+    fn reorganise(&mut self, dice: &mut Dice, depth: u32);
+    fn mine_empty(&self, blocks: u32);
     fn height(&self) -> u32;
     /// Returns what these addresses received, according to the node.
-    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts;
+    fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts;
 }
 
 /// Returns a random amount in base units.
@@ -53,21 +53,21 @@ fn tip(node: &Regtest) -> u32 {
 }
 
 #[track_caller]
-fn takes_back(node: &Regtest, depth: u32) {
+fn invalidate(node: &Regtest, depth: u32) {
     let hash = node.call("getblockhash", json!([tip(node) + 1 - depth]));
     node.call("invalidateblock", json!([hash]));
 }
 
 /// A litecoind, and the chain that it stands for.
-pub(super) struct Wallet {
+pub(super) struct LitecoindPayer {
     pub(super) node: Litecoind,
     pub(super) chain: &'static str,
     pub(super) asset: &'static str,
     pub(super) sent: Vec<String>,
 }
 
-impl Payer for Wallet {
-    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+impl Payer for LitecoindPayer {
+    fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for _ in 0..TIMES {
             let mut amounts = Map::new();
             for address in to {
@@ -80,12 +80,12 @@ impl Payer for Wallet {
         self.node.mine(1);
     }
 
-    fn reorganises(&mut self, _: &mut Dice, depth: u32) {
-        takes_back(&self.node, depth);
+    fn reorganise(&mut self, _: &mut Dice, depth: u32) {
+        invalidate(&self.node, depth);
         self.node.mine(depth + 1);
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         // Sends transactions again that the node lost in a reorg.
         for txid in &self.sent {
             let known = self.node.call("gettransaction", json!([txid, true]));
@@ -101,7 +101,7 @@ impl Payer for Wallet {
         tip(&self.node)
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         let own = |to: &String| self.node.own_address(self.chain, to);
         let to = to.iter().map(own).collect();
         self.node.received_by(&to, self.asset)
@@ -109,14 +109,14 @@ impl Payer for Wallet {
 }
 
 /// A bitcoind without a wallet.
-struct Bitcoin<'a> {
+struct BitcoindPayer<'a> {
     node: &'a Regtest,
     payer: payer::Payer<'a>,
     reorganised: usize,
 }
 
-impl Payer for Bitcoin<'_> {
-    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+impl Payer for BitcoindPayer<'_> {
+    fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for _ in 0..TIMES {
             let paid = to.iter().map(|address| (address.as_str(), units(dice)));
             let paid: Vec<_> = paid.collect();
@@ -125,8 +125,8 @@ impl Payer for Bitcoin<'_> {
         self.payer.mine(1);
     }
 
-    fn reorganises(&mut self, _: &mut Dice, depth: u32) {
-        takes_back(self.node, depth);
+    fn reorganise(&mut self, _: &mut Dice, depth: u32) {
+        invalidate(self.node, depth);
         // Each branch has another miner, because the node rejects blocks that it has invalidated.
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
@@ -135,7 +135,7 @@ impl Payer for Bitcoin<'_> {
             .call("generatetodescriptor", json!([depth + 1, script]));
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         self.payer.mine(usize::try_from(blocks).unwrap());
     }
 
@@ -143,21 +143,21 @@ impl Payer for Bitcoin<'_> {
         tip(self.node)
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         self.node.received_by(to, "BTC")
     }
 }
 
 /// A node of an EVM chain with a token, and its native coin if that is accepted.
-pub(super) struct Accounts {
+pub(super) struct AnvilPayer {
     pub(super) node: Node,
     pub(super) token: String,
     pub(super) asset: &'static str,
     pub(super) coin: &'static str,
 }
 
-impl Payer for Accounts {
-    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+impl Payer for AnvilPayer {
+    fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         let mut sent = Vec::new();
         self.node.mine_together(|| {
             for part in [to; 8].concat().chunks(BATCH) {
@@ -183,7 +183,7 @@ impl Payer for Accounts {
         }
     }
 
-    fn reorganises(&mut self, dice: &mut Dice, depth: u32) {
+    fn reorganise(&mut self, dice: &mut Dice, depth: u32) {
         let kept = self.node.reorg(depth);
         // The first transactions return, each in a block of its own; the others never do.
         for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
@@ -193,7 +193,7 @@ impl Payer for Accounts {
         self.node.mine(1);
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
         self.node.ask("evm_increaseTime", json!([3_600]));
         self.node.mine(blocks);
@@ -203,7 +203,7 @@ impl Payer for Accounts {
         self.node.height()
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         let came = self
             .node
             .received_by(to, (self.coin, (self.asset, &self.token)));
@@ -215,20 +215,20 @@ impl Payer for Accounts {
 }
 
 #[track_caller]
-fn number(file: &Connection, query: &str) -> u32 {
+fn query_number(file: &Connection, query: &str) -> u32 {
     file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
 /// Plays until the server was killed often enough within a block.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
-fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
+fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
     let said = std::env::var("COFFER_KILLS").ok();
     let kills = said.map_or(KILLS, |said| said.parse().unwrap());
     let file = till.served.open_file();
     let mut running = till.start();
     let symbol = assets[0].split('-').next().unwrap();
-    till.until_known(chain, symbol);
+    till.wait_for_rate(chain, symbol);
     let mut to: Vec<String> = (0..INVOICES)
         .map(|at| {
             let made = till.invoice(&running, assets[at % assets.len()]);
@@ -245,16 +245,16 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
             "it was never in the middle of a block"
         );
         if dice.roll(3) == 0 {
-            payer.reorganises(&mut dice, 1 + u32::from(usize::is_multiple_of(rounds, 2)));
+            payer.reorganise(&mut dice, 1 + u32::from(usize::is_multiple_of(rounds, 2)));
             reorganised += 1;
         }
-        payer.pays(&mut dice, &to);
-        let seen = number(&file, "select count(*) from observations");
+        payer.pay_all(&mut dice, &to);
+        let seen = query_number(&file, "select count(*) from observations");
         let mut running = till.start();
         let more = format!("select (count(*) > {seen}) || '' from observations");
         till.served.poll(&more, &["1"]);
         running.process.kill();
-        let read = number(&file, "select height from chain_cursors");
+        let read = query_number(&file, "select height from chain_cursors");
         in_the_middle += usize::from(read < payer.height());
         // One more kill, at a random moment.
         let mut running = till.start();
@@ -268,7 +268,7 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
         till.served.poll(&all, &["1"]);
         running.process.kill();
     }
-    let count = agrees(till, payer, to.drain(..).collect());
+    let count = assert_agrees(till, payer, to.drain(..).collect());
     assert!(count >= 200 * kills / 2, "{count}");
     let besides = 2 * rounds;
     eprintln!(
@@ -279,11 +279,11 @@ fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
 
 /// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
-fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
+fn assert_agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
     let file = till.served.open_file();
     // Lost transactions are dropped in batches, as later blocks become final.
     for _ in 0..BURIALS_MAX {
-        payer.buries(DEEP);
+        payer.mine_empty(DEEP);
         let mut running = till.start();
         let read = format!(
             "select (height = {}) || '' from chain_cursors",
@@ -292,12 +292,12 @@ fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
         till.served.poll(&read, &["1"]);
         assert!(running.process.close());
         let seen = "select count(*) from observations where state = 'seen'";
-        if number(&file, seen) == 0 {
+        if query_number(&file, seen) == 0 {
             break;
         }
     }
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    let (came, booked) = (payer.came(&to), booked_amounts(&file));
+    let (came, booked) = (payer.received_by(&to), booked_amounts(&file));
     let wrong: Vec<_> = came
         .iter()
         .filter(|(place, value)| booked.get(*place) != Some(*value))
@@ -324,13 +324,13 @@ fn on_outputs(
     node.fund();
     let (_liar, url) = url(&node);
     let till = Till::of_outputs(chain, &url);
-    let mut wallet = Wallet {
+    let mut wallet = LitecoindPayer {
         node,
         chain,
         asset,
         sent: Vec::new(),
     };
-    plays(&till, chain, &[asset], &mut wallet);
+    play(&till, chain, &[asset], &mut wallet);
 }
 
 #[track_caller]
@@ -348,13 +348,13 @@ fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
     } else {
         &assets
     };
-    let mut payer = Accounts {
+    let mut payer = AnvilPayer {
         node,
         token,
         asset,
         coin,
     };
-    plays(&till, chain, assets, &mut payer);
+    play(&till, chain, assets, &mut payer);
 }
 
 #[test]
@@ -375,12 +375,12 @@ fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
     };
     let payer = payer::Payer::with_coins(&node, 150);
     let till = Till::of_outputs("bitcoin", &node.url());
-    let mut payer = Bitcoin {
+    let mut payer = BitcoindPayer {
         node: &node,
         payer,
         reorganised: 0,
     };
-    plays(&till, "bitcoin", &["BTC"], &mut payer);
+    play(&till, "bitcoin", &["BTC"], &mut payer);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::support::litecoind::Litecoind;
 use crate::support::polling;
 use crate::support::received::{ReceivedAmounts, booked_amounts};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
-use lies::Case;
+use lies::LieCase;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,11 +24,11 @@ const MORE_KIB_MAX: u64 = 200 * 1024;
 /// A chain and its payer.
 trait Payer {
     /// Pays in a block and, if the chain has a mempool, also in the mempool.
-    fn pays(&self, time: u64);
+    fn pay_all(&self, time: u64);
     /// Returns all confirmed payments.
-    fn came(&self) -> ReceivedAmounts;
+    fn received_by(&self) -> ReceivedAmounts;
     /// Confirms all payments, and returns the expected text of the cursor.
-    fn rests(&self) -> String;
+    fn confirm_all(&self) -> String;
 }
 
 /// A litecoind, the chain that it stands for, and an address of the shop.
@@ -39,7 +39,7 @@ struct Outputs {
 }
 
 impl Payer for Outputs {
-    fn pays(&self, time: u64) {
+    fn pay_all(&self, time: u64) {
         self.node
             .pay(&self.to, &format!("0.{:08}", 1_000_000 + time));
         self.node.mine(1);
@@ -47,13 +47,13 @@ impl Payer for Outputs {
             .pay(&self.to, &format!("0.{:08}", 2_000_000 + time));
     }
 
-    fn came(&self) -> ReceivedAmounts {
+    fn received_by(&self) -> ReceivedAmounts {
         self.node.mine(1);
         self.node
             .received_by(&BTreeSet::from([self.to.clone()]), self.asset)
     }
 
-    fn rests(&self) -> String {
+    fn confirm_all(&self) -> String {
         self.node.mine(20);
         format!("height = {}", self.node.call("getblockcount", json!([])))
     }
@@ -67,20 +67,20 @@ struct Accounts {
 }
 
 impl Payer for Accounts {
-    fn pays(&self, time: u64) {
+    fn pay_all(&self, time: u64) {
         let units = 1_000_000 + u128::from(time);
         self.node.pay_token(&self.token, &self.to[0], units);
         self.node.pay(&self.to[1], units * 1_000_000_000);
         self.node.mine(1);
     }
 
-    fn came(&self) -> ReceivedAmounts {
+    fn received_by(&self) -> ReceivedAmounts {
         let ours = self.to.iter().cloned().collect();
         self.node
             .received_by(&ours, ("ETH", ("USDC-ERC20", &self.token)))
     }
 
-    fn rests(&self) -> String {
+    fn confirm_all(&self) -> String {
         self.node.mine(30);
         format!("complete_height = {}", self.node.height() - 8)
     }
@@ -97,7 +97,7 @@ fn peak_kib(running: &RunningServer) -> u64 {
 
 /// Asserts that each stored payment exists.
 #[track_caller]
-fn all_came(file: &Connection, truth: &ReceivedAmounts, about: &str) {
+fn assert_payments_exist(file: &Connection, truth: &ReceivedAmounts, about: &str) {
     let sql = "select txid, position, asset, amount from observations";
     let mut query = file.prepare(sql).unwrap();
     let rows = query.query_map([], |row| {
@@ -113,7 +113,7 @@ fn all_came(file: &Connection, truth: &ReceivedAmounts, about: &str) {
 
 /// Asserts that the server is ready and reports this problem of the chain.
 #[track_caller]
-fn tells(running: &RunningServer, chain: &str, told: &str) {
+fn assert_problem(running: &RunningServer, chain: &str, told: &str) {
     let wanted = format!("{chain}: its node {told}");
     let says = || {
         let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
@@ -128,7 +128,7 @@ fn tells(running: &RunningServer, chain: &str, told: &str) {
 
 /// Returns the output of `doctor`.
 #[track_caller]
-fn examined(till: &Till) -> String {
+fn doctor_output(till: &Till) -> String {
     let mut settings = till.settings();
     // `doctor` has no setting for webhook targets.
     settings.truncate(settings.len() - 2);
@@ -138,7 +138,12 @@ fn examined(till: &Till) -> String {
 /// Plays each lie, and the truth in the end.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "how much memory it takes is told")]
-fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, payer: &impl Payer) {
+fn play_lies(
+    till: &Till,
+    (liar, chain): (&RpcProxy, &str),
+    cases: Vec<LieCase>,
+    payer: &impl Payer,
+) {
     let file = till.served.open_file();
     let mut running = till.start();
     let is_read = "select exists (select 1 from chain_cursors) || ''";
@@ -148,7 +153,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
     let (count, mut peak) = (cases.len(), (usual, ""));
     for (time, case) in (0..).zip(cases) {
         let (method, [ready, doctor]) = (case.method(), case.told);
-        payer.pays(time);
+        payer.pay_all(time);
         // A second request proves that the first response was read.
         let is_flood = matches!(case.lies[0].1, RpcFault::Flood(..));
         let asked = liar.call_count(method) + usize::from(is_flood && ready.is_empty());
@@ -157,9 +162,9 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
         }
         let mut running = till.start();
         assert!(polling::until(|| liar.call_count(method) > asked));
-        tells(&running, chain, ready);
+        assert_problem(&running, chain, ready);
         if !doctor.is_empty() {
-            let said = examined(till);
+            let said = doctor_output(till);
             let wanted = format!("wrong: node of {chain} at http://127.0.0.1:");
             let about = said.lines().find(|line| line.starts_with(&wanted));
             let about = about.unwrap_or_else(|| unreachable!("{time} {method}: {said}"));
@@ -168,9 +173,9 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
         peak = peak.max((peak_kib(&running), method));
         running.process.kill();
         liar.clear_faults();
-        all_came(&file, &payer.came(), &format!("{time} {method}"));
+        assert_payments_exist(&file, &payer.received_by(), &format!("{time} {method}"));
     }
-    let rest = payer.rests();
+    let rest = payer.confirm_all();
     let mut running = till.start();
     let rest = format!(
         "select ({rest} and not exists (select 1 from observations where state = 'seen')) || '' from chain_cursors"
@@ -178,7 +183,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
     till.served.poll(&rest, &["1"]);
     assert!(running.process.close());
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    assert_eq!(booked_amounts(&file), payer.came());
+    assert_eq!(booked_amounts(&file), payer.received_by());
     let (peak, method) = peak;
     eprintln!(
         "{chain}: {count} lies; the most memory: {peak} KiB (by {method}), without a lie {usual} KiB"
@@ -190,7 +195,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&RpcProxy, &str), cases: Vec<Case>, p
 #[track_caller]
 fn to(till: &Till, chain: &str, asset: &str) -> String {
     let mut running = till.start();
-    till.until_known(chain, asset.split('-').next().unwrap());
+    till.wait_for_rate(chain, asset.split('-').next().unwrap());
     let made = till.invoice(&running, asset);
     running.process.kill();
     made["depositAddress"].as_str().unwrap().to_owned()
@@ -213,8 +218,8 @@ fn on_outputs(
     let before = node.call("getblockchaininfo", json!([]));
     node.mine(5);
     let to = node.own_address(chain, &to(&till, chain, asset));
-    let cases = lies::of_outputs(&before, &node.script_of(&to), chain == "litecoin");
-    is_lied_to(&till, (&liar, chain), cases, &Outputs { node, asset, to });
+    let cases = lies::utxo_cases(&before, &node.script_of(&to), chain == "litecoin");
+    play_lies(&till, (&liar, chain), cases, &Outputs { node, asset, to });
 }
 
 #[test]
@@ -238,9 +243,9 @@ fn lies_of_an_ethereum_node_are_not_booked() {
     let before = node.ask("eth_getBlockByNumber", json!(["latest", true]));
     node.mine(5);
     let to = ["USDC-ERC20", "ETH"].map(|asset| to(&till, "ethereum", asset));
-    let cases = lies::of_accounts(&before, &token, &to[0]);
+    let cases = lies::evm_cases(&before, &token, &to[0]);
     let payer = Accounts { node, token, to };
-    is_lied_to(&till, (&liar, "ethereum"), cases, &payer);
+    play_lies(&till, (&liar, "ethereum"), cases, &payer);
 }
 
 /// Only `doctor` waits for a node that sends one byte at a time, and not for long.
@@ -278,7 +283,7 @@ fn slow_node_delays_no_other_chain() {
     let mut running = till.start();
     let mut each = before_each.iter();
     assert!(each.all(|(_, liar, method)| polling::until(|| liar.call_count(method) > 0)));
-    let said = examined(&till);
+    let said = doctor_output(&till);
     for (chain, liar, _) in &before_each {
         let url = liar.url();
         let port = url.rsplit(':').next().unwrap();

@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// Starts the server and waits for this log line.
 #[track_caller]
-fn until_said(till: &Till, said: &str) -> RunningServer {
+fn start_until_logged(till: &Till, said: &str) -> RunningServer {
     let running = till.start_logging();
     let logged = || std::fs::read_to_string(till.log()).unwrap();
     assert!(polling::until(|| logged().contains(said)), "{}", logged());
@@ -20,7 +20,7 @@ fn until_said(till: &Till, said: &str) -> RunningServer {
 
 /// Stops the server and returns its log lines about the chain, without the node's URL.
 #[track_caller]
-fn said(till: &Till, running: RunningServer) -> Vec<String> {
+fn stop_and_read_log(till: &Till, running: RunningServer) -> Vec<String> {
     let logged = running.stop_and_read_log(&till.log());
     for sent in [
         "coffer:regtest",
@@ -52,12 +52,12 @@ fn chain_state_change_is_logged_once() {
     };
     node.mine(101);
     let till = Till::of_outputs("litecoin", &node.url());
-    let running = until_said(&till, "followed from");
-    till.until_known("litecoin", "LTC");
+    let running = start_until_logged(&till, "followed from");
+    till.wait_for_rate("litecoin", "LTC");
     let invoice = till.invoice(&running, "LTC");
     let connected = |height: u32| format!("connected to regtest, whose newest block is {height}");
     assert_eq!(
-        said(&till, running),
+        stop_and_read_log(&till, running),
         [connected(101), "followed from block 101 on".to_owned()]
     );
     let txid = node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
@@ -66,50 +66,56 @@ fn chain_state_change_is_logged_once() {
     let seen = "select coalesce((select block_height from observations), '') || ''";
     till.served.poll(seen, &["102"]);
     let payment = |what: &str| format!("payment {what} txid={txid}");
-    assert_eq!(said(&till, running), [connected(102), payment("seen")]);
-    is_reorganised_and_catches_up(&till, &node, &mined[0], payment("confirmed"));
-    goes_back_and_is_reorganised_too_deep(&till, &node);
+    assert_eq!(
+        stop_and_read_log(&till, running),
+        [connected(102), payment("seen")]
+    );
+    reorganise_and_catch_up(&till, &node, &mined[0], payment("confirmed"));
+    reorganise_too_deep(&till, &node);
 }
 
 #[track_caller]
-fn is_reorganised_and_catches_up(till: &Till, node: &Litecoind, given_up: &str, confirmed: String) {
+fn reorganise_and_catch_up(till: &Till, node: &Litecoind, given_up: &str, confirmed: String) {
     let connected = |height: u32| format!("connected to regtest, whose newest block is {height}");
     node.call("invalidateblock", json!([given_up]));
     node.mine(2);
-    let running = until_said(till, "reorganised");
+    let running = start_until_logged(till, "reorganised");
     let at_head = "select height || '' from chain_cursors";
     till.served.poll(at_head, &["103"]);
     let reorganised = "reorganised behind block 101: depth 1, payments touched 1".to_owned();
-    assert_eq!(said(till, running), [connected(103), reorganised]);
+    assert_eq!(
+        stop_and_read_log(till, running),
+        [connected(103), reorganised]
+    );
     node.mine(150);
-    let running = until_said(till, "caught up");
+    let running = start_until_logged(till, "caught up");
     let caught_up = [
         connected(253),
         confirmed,
         "lagging, 50 blocks are to be read".to_owned(),
         "caught up, block 253".to_owned(),
     ];
-    assert_eq!(said(till, running), caught_up);
+    assert_eq!(stop_and_read_log(till, running), caught_up);
 }
 
 #[track_caller]
-fn goes_back_and_is_reorganised_too_deep(till: &Till, node: &Litecoind) {
+fn reorganise_too_deep(till: &Till, node: &Litecoind) {
     let newest = node.text("getbestblockhash", json!([]));
     node.call("invalidateblock", json!([newest]));
-    let running = until_said(till, "lagging");
+    let running = start_until_logged(till, "lagging");
     let lagging = "lagging: its node does not have block 253; its newest is 252".to_owned();
-    assert_eq!(said(till, running), [lagging]);
+    assert_eq!(stop_and_read_log(till, running), [lagging]);
     let below = node.text("getblockhash", json!([50]));
     node.call("invalidateblock", json!([below]));
     node.mine(210);
     let stopped = "stopped: litecoin was reorganised deeper than it is watched: its block 70 is not the one that was \
         read. Look at what has happened, then `coffer rescan litecoin --from HEIGHT`";
     let connected = "connected to regtest, whose newest block is 259";
-    let running = until_said(till, "stopped: ");
-    assert_eq!(said(till, running), [connected, stopped]);
+    let running = start_until_logged(till, "stopped: ");
+    assert_eq!(stop_and_read_log(till, running), [connected, stopped]);
     // The server has stopped the chain and waits for a person.
-    let running = until_said(till, "stopped: ");
-    assert_eq!(said(till, running), [stopped]);
+    let running = start_until_logged(till, "stopped: ");
+    assert_eq!(stop_and_read_log(till, running), [stopped]);
     // The rescan starts at the lowest reorganised block, and no second one is ordered.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
     till.coffer(&["rescan", "litecoin", "--from", "71"]);

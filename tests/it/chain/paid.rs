@@ -23,20 +23,20 @@ fn litecoin_paid_during_downtime_pays_and_confirms_an_invoice() {
     node.mine(101);
     let till = Till::of_outputs("litecoin", &node.url());
     let mut running = till.start();
-    till.until_known("litecoin", "LTC");
+    till.wait_for_rate("litecoin", "LTC");
     assert_eq!(till.offers(&running), ["LTC"]);
     let invoice = till.invoice(&running, "LTC");
     assert_eq!(invoice["depositAddress"], FIRST_ADDRESS);
     assert_eq!(invoice["amountExpected"], "0.25");
-    till.hears("invoice.created", &invoice);
+    till.wait_for_event("invoice.created", &invoice);
     running.process.kill();
     drop(running);
     let txid = node.pay(FIRST_ADDRESS, "0.25");
     let running = till.start();
-    till.hears("invoice.detected", &invoice);
-    is_shown(&running);
+    till.wait_for_event("invoice.detected", &invoice);
+    assert_progress_shown(&running);
     node.mine(3);
-    till.hears("invoice.confirmed", &invoice);
+    till.wait_for_event("invoice.confirmed", &invoice);
     let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
     let paid = till.call(&running, "GET", &path, "");
     assert_eq!(
@@ -47,12 +47,12 @@ fn litecoin_paid_during_downtime_pays_and_confirms_an_invoice() {
     let seen = "select group_concat(txid || ' ' || state) from observations";
     till.served.poll(seen, &[&format!("{txid} confirmed")]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    comes_to_nobody_and_is_read_again(&till, &node, &txid, seen);
+    pay_unassigned_address_and_rescan(&till, &node, &txid, seen);
 }
 
 /// Asserts that the progress and the cost of reading the chain are shown.
 #[track_caller]
-fn is_shown(running: &RunningServer) {
+fn assert_progress_shown(running: &RunningServer) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let chains = chains.expect(200).json()["data"].clone();
     assert_eq!(
@@ -90,7 +90,7 @@ fn is_shown(running: &RunningServer) {
 }
 
 #[track_caller]
-fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, seen: &str) {
+fn pay_unassigned_address_and_rescan(till: &Till, node: &Litecoind, txid: &str, seen: &str) {
     // A payment to an address that this file has not handed out is kept as unmatched.
     let said = WalletHints {
         script: Some(ScriptType::Wpkh),
@@ -103,7 +103,7 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
     let unmatched = "select coalesce((select txid from observations \
         where seq in (select observation from unmatched_payments)), '')";
     till.served.poll(unmatched, &[&stray]);
-    goes_on_behind(till, &running, &at(901));
+    resume_stopped_wallet(till, &running, &at(901));
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let seen = format!("{seen} where address = '{FIRST_ADDRESS}'");
@@ -136,7 +136,7 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
 /// Index 900 was paid, so the wallet is stopped, and every place reports it until the wallet continues behind that
 /// index.
 #[track_caller]
-fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
+fn resume_stopped_wallet(till: &Till, running: &RunningServer, address: &str) {
     assert_eq!(till.offers(running), Vec::<String>::new());
     let why = "something came to its index 900, which this file has not handed out: \
         this file is older than the wallet, or the key is used elsewhere";
@@ -162,7 +162,7 @@ fn goes_on_behind(till: &Till, running: &RunningServer, address: &str) {
         "{}",
         noted.text
     );
-    let add = |next| till.adds("litecoin", TPUB, &["--next", next]);
+    let add = |next| till.add_wallet("litecoin", TPUB, &["--next", next]);
     let refused = String::from_utf8(add("900").stderr).unwrap();
     assert!(refused.contains("next must be at least 901"), "{refused}");
     parse_output(&add("901"));
@@ -178,7 +178,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let token = node.deploy_token();
     let till = Till::of_accounts("ethereum", &node.url, ("USDC-ERC20", &token));
     let mut running = till.start();
-    till.until_known("ethereum", "USDC");
+    till.wait_for_rate("ethereum", "USDC");
     // Tether has no contract on this network.
     assert_eq!(till.offers(&running), ["ETH", "USDC-ERC20"]);
     let invoices = ["ETH", "USDC-ERC20"].map(|asset| till.invoice(&running, asset));
@@ -191,14 +191,14 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     node.pay_token(&token, &to(tokens), 20_000_000);
     let mut running = till.start();
     for invoice in &invoices {
-        till.hears("invoice.detected", invoice);
+        till.wait_for_event("invoice.detected", invoice);
     }
     running.process.kill();
     drop(running);
     node.mine(6);
     let running = till.start();
     for invoice in &invoices {
-        till.hears("invoice.confirmed", invoice);
+        till.wait_for_event("invoice.confirmed", invoice);
     }
     drop(running);
     let booked = "select group_concat(state) from (select state from observations)";

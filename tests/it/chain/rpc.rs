@@ -21,7 +21,7 @@ fn client(urls: &[String]) -> Rpc {
 
 /// Returns a client of a node that always gives this reply.
 #[track_caller]
-fn of(does: Reply) -> (Receiver, Rpc) {
+fn client_with(does: Reply) -> (Receiver, Rpc) {
     let node = Receiver::replying(does);
     let rpc = client(&[node.url()]);
     (node, rpc)
@@ -29,7 +29,7 @@ fn of(does: Reply) -> (Receiver, Rpc) {
 
 #[track_caller]
 fn says(status: u16, text: &str) -> Result<Option<String>, Failure> {
-    let (_node, mut rpc) = of(Reply::Text(status, text.to_owned()));
+    let (_node, mut rpc) = client_with(Reply::Text(status, text.to_owned()));
     rpc.call("getsomething", &json!([]))
 }
 
@@ -117,7 +117,7 @@ fn failures_are_classified() {
         (Reply::Text(200, long), "Limited"),
         (Reply::Text(200, nested), "Unreachable"),
     ] {
-        let (_node, mut rpc) = of(does.clone());
+        let (_node, mut rpc) = client_with(does.clone());
         let told = format!("{:?}", rpc.call::<String>("a", &json!([])));
         assert!(
             told.starts_with(&format!("Err(Node({expected}")),

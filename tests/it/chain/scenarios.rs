@@ -19,28 +19,28 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A chain and its payer.
 trait Payer {
     /// Chain, id of the asset, and its symbol.
-    fn names(&self) -> [&'static str; 3];
+    fn chain_asset_symbol(&self) -> [&'static str; 3];
     /// Amount of 20 EUR, in base units.
-    fn twenty(&self) -> u128;
+    fn twenty_eur(&self) -> u128;
     /// Pays all of these in one transaction, which enters the next block.
-    fn sends(&self, to: &[(&str, u128)]) -> String;
-    fn buries(&self, blocks: u32);
+    fn send_all(&self, to: &[(&str, u128)]) -> String;
+    fn mine_empty(&self, blocks: u32);
     fn height(&self) -> u32;
     /// Returns `true` if blocks can be reorganised.
     fn has_forks(&self) -> bool {
         true
     }
     /// Returns `true` if unconfirmed transactions are visible.
-    fn waits(&self) -> bool;
+    fn has_mempool(&self) -> bool;
     /// Replaces an unconfirmed transaction. Where none is visible, replaces one of a reorganised block.
-    fn replaces(&self, txid: &str, to: &[(&str, u128)]);
+    fn replace(&self, txid: &str, to: &[(&str, u128)]);
     /// Reorganises the newest block. Its transactions return in another order, except `gone`.
-    fn reorganises(&self, gone: &str);
+    fn reorganise(&self, gone: &str);
     /// Sends payments that must be ignored to this address.
-    fn strays(&self, to: &str);
+    fn send_ignored(&self, to: &str);
     /// Returns what these addresses received, according to the node. If the node cannot list some payments, takes
     /// them from `booked` and compares balances.
-    fn came(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
+    fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
 /// Invoices by name, with deposit address and amount.
@@ -56,15 +56,15 @@ impl<P: Payer> Play<'_, P> {
     }
 
     /// Pays so many twentieths of the amount of an invoice.
-    fn pays(&self, name: &str, twentieths: u128) -> String {
-        let units = self.payer.twenty() * twentieths / 20;
-        self.payer.sends(&[(self.to(name), units)])
+    fn pay_all(&self, name: &str, twentieths: u128) -> String {
+        let units = self.payer.twenty_eur() * twentieths / 20;
+        self.payer.send_all(&[(self.to(name), units)])
     }
 
     /// Runs the server until it has read the newest block and the query is true, and returns the status of each
     /// invoice.
     #[track_caller]
-    fn looks(&self, until: &str) -> BTreeMap<&'static str, String> {
+    fn run_until(&self, until: &str) -> BTreeMap<&'static str, String> {
         let mut running = self.till.start();
         let height = self.payer.height();
         let read = format!("select (height = {height} and {until}) || '' from chain_cursors");
@@ -81,8 +81,8 @@ impl<P: Payer> Play<'_, P> {
 
     /// Makes the first payments, and returns how many were seen.
     #[track_caller]
-    fn begins(&self, customer: Option<&str>) -> usize {
-        let (payer, twenty) = (self.payer, self.payer.twenty());
+    fn make_first_payments(&self, customer: Option<&str>) -> usize {
+        let (payer, twenty) = (self.payer, self.payer.twenty_eur());
         for (name, twentieths) in [
             ("exact", 20),
             ("topped up", 10),
@@ -91,17 +91,17 @@ impl<P: Payer> Play<'_, P> {
             ("second", 20),
             ("late", 20),
         ] {
-            self.pays(name, twentieths);
+            self.pay_all(name, twentieths);
         }
-        payer.sends(&[(self.to("one"), twenty), (self.to("two"), twenty)]);
+        payer.send_all(&[(self.to("one"), twenty), (self.to("two"), twenty)]);
         let mut mixed = vec![(self.to("mixed"), twenty)];
         mixed.extend(customer.map(|to| (to, twenty / 4)));
-        payer.sends(&mixed);
-        payer.strays(self.to("stray"));
-        payer.buries(1);
-        let strays = usize::from(!payer.waits());
+        payer.send_all(&mixed);
+        payer.send_ignored(self.to("stray"));
+        payer.mine_empty(1);
+        let strays = usize::from(!payer.has_mempool());
         let count = 6 + 2 + mixed.len() + strays;
-        for (name, status) in self.looks(&seen(count)) {
+        for (name, status) in self.run_until(&seen(count)) {
             match name {
                 "back" | "gone" | "stray" | "more" | "less" | "else" => {
                     assert_eq!(status, "awaiting_payment", "{name}");
@@ -111,7 +111,7 @@ impl<P: Payer> Play<'_, P> {
                     ["expired", "paid_late"].contains(&status.as_str()),
                     "{status}"
                 ),
-                _ if payer.waits() => assert_eq!(status, "detected", "{name}"),
+                _ if payer.has_mempool() => assert_eq!(status, "detected", "{name}"),
                 _ => assert_ne!(status, "awaiting_payment", "{name}"),
             }
         }
@@ -120,58 +120,58 @@ impl<P: Payer> Play<'_, P> {
 
     /// Pays again and tops up, then reorganises blocks. Returns how many payments were seen.
     #[track_caller]
-    fn is_given_up(&self, count: usize) -> usize {
-        self.pays("topped up", 10);
-        self.pays("second", 5);
-        self.pays("back", 20);
+    fn top_up_and_reorganise(&self, count: usize) -> usize {
+        self.pay_all("topped up", 10);
+        self.pay_all("second", 5);
+        self.pay_all("back", 20);
         if !self.payer.has_forks() {
-            self.payer.buries(1);
-            let told = self.looks(&seen(count + 3));
+            self.payer.mine_empty(1);
+            let told = self.run_until(&seen(count + 3));
             assert_eq!(told["back"], "detected");
             return count + 3;
         }
-        let gone = self.pays("gone", 20);
-        self.payer.buries(1);
-        let told = self.looks(&seen(count + 4));
+        let gone = self.pay_all("gone", 20);
+        self.payer.mine_empty(1);
+        let told = self.run_until(&seen(count + 4));
         for name in ["back", "gone"] {
             assert_eq!(told[name], "detected", "{name}");
         }
-        self.payer.reorganises(&gone);
+        self.payer.reorganise(&gone);
         let count = count + 3;
-        let told = self.looks(&in_blocks(count));
+        let told = self.run_until(&in_blocks(count));
         assert_eq!(told["back"], "detected");
         count
     }
 
     /// Replaces unconfirmed transactions by others that pay more, less, or another address.
     #[track_caller]
-    fn replaces(&self, count: usize) -> usize {
-        let (payer, twenty) = (self.payer, self.payer.twenty());
+    fn replace(&self, count: usize) -> usize {
+        let (payer, twenty) = (self.payer, self.payer.twenty_eur());
         if !payer.has_forks() {
-            payer.sends(&[(self.to("more"), twenty * 2)]);
-            payer.sends(&[(self.to("less"), twenty / 2)]);
-            payer.buries(1);
-            let told = self.looks(&seen(count + 2));
+            payer.send_all(&[(self.to("more"), twenty * 2)]);
+            payer.send_all(&[(self.to("less"), twenty / 2)]);
+            payer.mine_empty(1);
+            let told = self.run_until(&seen(count + 2));
             assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
             return count + 2;
         }
-        let waiting = REPLACED.map(|name| (name, self.pays(name, 20)));
-        let told = self.looks(&self.has(count + 3));
+        let waiting = REPLACED.map(|name| (name, self.pay_all(name, 20)));
+        let told = self.run_until(&self.seen_condition(count + 3));
         for (name, txid) in &waiting {
             assert_eq!(told[name], "detected", "{name}");
             let more = [(self.to("more"), twenty * 2)];
             let less = [(self.to("less"), twenty / 2)];
             match *name {
-                "more" => payer.replaces(txid, &more),
-                "less" => payer.replaces(txid, &less),
-                _ => payer.replaces(txid, &[]),
+                "more" => payer.replace(txid, &more),
+                "less" => payer.replace(txid, &less),
+                _ => payer.replace(txid, &[]),
             }
         }
         let count = count + 2;
-        let told = self.looks(&self.has(count));
+        let told = self.run_until(&self.seen_condition(count));
         assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
         // A transaction of a reorganised block may return until a later block is final.
-        if payer.waits() {
+        if payer.has_mempool() {
             assert_eq!(told["else"], "awaiting_payment");
         }
         count
@@ -179,8 +179,8 @@ impl<P: Payer> Play<'_, P> {
 
     /// Condition for this number of payments. Without a mempool, a lost transaction counts until a later block is
     /// final.
-    fn has(&self, count: usize) -> String {
-        if self.payer.waits() {
+    fn seen_condition(&self, count: usize) -> String {
+        if self.payer.has_mempool() {
             seen(count)
         } else {
             in_blocks(count)
@@ -240,7 +240,7 @@ fn customer(till: &Till, running: &RunningServer, chain: &str) -> String {
 
 /// Moves an invoice two hours into the past, so that it expires.
 #[track_caller]
-fn is_over(file: &Connection, invoice: &Value) {
+fn expire_invoice(file: &Connection, invoice: &Value) {
     let hours = 2 * 3_600_000;
     for sql in [
         format!(
@@ -256,16 +256,16 @@ fn is_over(file: &Connection, invoice: &Value) {
 }
 
 #[track_caller]
-fn plays(till: &Till, payer: &impl Payer) {
-    let [chain, asset, symbol] = payer.names();
+fn play(till: &Till, payer: &impl Payer) {
+    let [chain, asset, symbol] = payer.chain_asset_symbol();
     let file = till.served.open_file();
     let enabled = "update accounts set customers_enabled = 1";
     file.execute(enabled, []).unwrap();
     record_direct_writes(&till.served.file);
     let mut running = till.start();
-    till.until_known(chain, symbol);
+    till.wait_for_rate(chain, symbol);
     // Litecoin and Dogecoin have no customer addresses.
-    let customer = (!payer.waits()).then(|| customer(till, &running, chain));
+    let customer = (!payer.has_mempool()).then(|| customer(till, &running, chain));
     let invoices = NAMES.map(|name| (name, till.invoice(&running, asset)));
     let play = Play {
         till,
@@ -273,13 +273,13 @@ fn plays(till: &Till, payer: &impl Payer) {
         invoices: invoices.into(),
     };
     running.process.kill();
-    is_over(&file, &play.invoices["late"]);
-    let count = play.begins(customer.as_deref());
-    let count = play.is_given_up(count);
-    let count = play.replaces(count);
+    expire_invoice(&file, &play.invoices["late"]);
+    let count = play.make_first_payments(customer.as_deref());
+    let count = play.top_up_and_reorganise(count);
+    let count = play.replace(count);
     // The chain grows while the server is down.
-    payer.buries(50);
-    let told = play.looks(REST);
+    payer.mine_empty(50);
+    let told = play.run_until(REST);
     for (name, status) in &told {
         let right = match *name {
             "exact" | "topped up" | "one" | "two" | "mixed" | "back" => "confirmed",
@@ -296,8 +296,8 @@ fn plays(till: &Till, payer: &impl Payer) {
     to.extend(customer);
     let booked = booked_amounts(&file);
     assert_eq!(booked.len(), count);
-    assert_eq!(payer.came(&to, &booked), booked);
+    assert_eq!(payer.received_by(&to, &booked), booked);
     let owners = "select (select count(*) from deposits) || ' ' || (select count(*) from unmatched_payments)";
-    let right = format!("{customers} {}", usize::from(!payer.waits()));
+    let right = format!("{customers} {}", usize::from(!payer.has_mempool()));
     till.served.poll(owners, &[&right]);
 }

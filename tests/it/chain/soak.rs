@@ -7,7 +7,7 @@ mod front;
 mod solana;
 
 use super::killed::tron::{ASSET as TRON_TOKEN, Tron};
-use super::killed::{Accounts, Payer, Wallet};
+use super::killed::{AnvilPayer, LitecoindPayer, Payer};
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, coffer, parse_output, wallet};
@@ -22,7 +22,7 @@ use crate::support::received::{ReceivedAmounts, booked_amounts};
 use crate::support::rpc_proxy::RpcProxy;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, key_of};
 use crate::support::tron::{self, TOKEN, address};
-use front::{Front, OF_ACCOUNTS, OF_OUTPUTS, OF_SOLANA};
+use front::{FaultyFront, OF_ACCOUNTS, OF_OUTPUTS, OF_SOLANA};
 use solana::Solana;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -44,36 +44,36 @@ const IDLE: Duration = Duration::from_secs(60);
 const IDLE_SHARE_MAX: f64 = 0.005;
 
 /// A chain, its payer, and the proxy that the server reads.
-struct Side {
+struct ChainSide {
     chain: &'static str,
     payer: Box<dyn Payer>,
-    front: Front,
+    front: FaultyFront,
     to: Vec<String>,
 }
 
-fn of_outputs(chain: &'static str, asset: &'static str) -> Option<Side> {
+fn utxo_side(chain: &'static str, asset: &'static str) -> Option<ChainSide> {
     let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
     node.fund();
     let front = match chain {
-        "dogecoin" => Front::Honest(RpcProxy::dogecoin(&node.url())),
+        "dogecoin" => FaultyFront::Honest(RpcProxy::dogecoin(&node.url())),
         "bitcoin" => {
             let server = Electrumx::start(&node, &[], UNTESTED)?;
-            Front::Electrum {
+            FaultyFront::Electrum {
                 liar: ElectrumProxy::as_bitcoin(server.port),
                 _server: server,
             }
         }
-        _ => Front::RpcProxy(RpcProxy::start(&node.url()), OF_OUTPUTS),
+        _ => FaultyFront::RpcProxy(RpcProxy::start(&node.url()), OF_OUTPUTS),
     };
     let sent = Vec::new();
-    let payer = Box::new(Wallet {
+    let payer = Box::new(LitecoindPayer {
         node,
         chain,
         asset,
         sent,
     });
     let to = Vec::new();
-    Some(Side {
+    Some(ChainSide {
         chain,
         payer,
         front,
@@ -82,26 +82,26 @@ fn of_outputs(chain: &'static str, asset: &'static str) -> Option<Side> {
 }
 
 /// Opens a chain with accounts, and returns the setting of its token.
-fn of_accounts(
+fn account_side(
     id: u64,
     chain: &'static str,
     asset: &'static str,
     coin: &'static str,
-) -> Option<(Side, String)> {
+) -> Option<(ChainSide, String)> {
     let node = Node::start(id, UNTESTED)?;
     let token = node.deploy_token();
     // Later reorgs must not remove the token.
     node.mine(5);
-    let front = Front::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
+    let front = FaultyFront::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
     let setting = format!("{asset}={token}");
-    let payer = Box::new(Accounts {
+    let payer = Box::new(AnvilPayer {
         node,
         token,
         asset,
         coin,
     });
     let to = Vec::new();
-    let side = Side {
+    let side = ChainSide {
         chain,
         payer,
         front,
@@ -111,11 +111,11 @@ fn of_accounts(
 }
 
 /// Starts every chain, and returns the settings of the tokens; `None` where the machine lacks a node.
-fn sides() -> Option<(Vec<Side>, Vec<String>)> {
+fn sides() -> Option<(Vec<ChainSide>, Vec<String>)> {
     let mut sides = vec![
-        of_outputs("bitcoin", "BTC")?,
-        of_outputs("litecoin", "LTC")?,
-        of_outputs("dogecoin", "DOGE")?,
+        utxo_side("bitcoin", "BTC")?,
+        utxo_side("litecoin", "LTC")?,
+        utxo_side("dogecoin", "DOGE")?,
     ];
     let mut tokens = Vec::new();
     for (id, chain, asset, coin) in [
@@ -123,15 +123,15 @@ fn sides() -> Option<(Vec<Side>, Vec<String>)> {
         (84_532, "base", "USDC-BASE", ""),
         (80_002, "polygon", "USDC-POLYGON", ""),
     ] {
-        let (side, token) = of_accounts(id, chain, asset, coin)?;
+        let (side, token) = account_side(id, chain, asset, coin)?;
         sides.push(side);
         tokens.push(token);
     }
     let node = tron::Node::start();
-    let front = Front::Tron(node.another());
+    let front = FaultyFront::Tron(node.another());
     let payer = Box::new(Tron(node));
     let to = Vec::new();
-    sides.push(Side {
+    sides.push(ChainSide {
         chain: "tron",
         payer,
         front,
@@ -140,9 +140,9 @@ fn sides() -> Option<(Vec<Side>, Vec<String>)> {
     tokens.push(format!("{TRON_TOKEN}={}", address(TOKEN)));
     let node = Surfpool::start(UNTESTED)?;
     tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint(asset))));
-    sides.push(Side {
+    sides.push(ChainSide {
         chain: "solana",
-        front: Front::RpcProxy(RpcProxy::start(&node.url), OF_SOLANA),
+        front: FaultyFront::RpcProxy(RpcProxy::start(&node.url), OF_SOLANA),
         payer: Box::new(Solana(node)),
         to: Vec::new(),
     });
@@ -151,7 +151,7 @@ fn sides() -> Option<(Vec<Side>, Vec<String>)> {
 
 /// Opens a shop that accepts the coins of all chains.
 #[track_caller]
-fn shop(sides: &[Side], tokens: &[String]) -> Till {
+fn shop(sides: &[ChainSide], tokens: &[String]) -> Till {
     let mut till = Till::new(&[]);
     for side in sides {
         let node = format!("{}={}", side.chain, side.front.url());
@@ -161,7 +161,7 @@ fn shop(sides: &[Side], tokens: &[String]) -> Till {
         till.add_settings(vec!["--token".to_owned(), token.clone()]);
     }
     for chain in ["bitcoin", "litecoin", "dogecoin"] {
-        parse_output(&till.adds(chain, super::till::TPUB, &[]));
+        parse_output(&till.add_wallet(chain, super::till::TPUB, &[]));
     }
     for family in ["evm", "tron"] {
         parse_output(&wallet(&till.served.file, &["add", family, "--yes"], EVM));
@@ -193,7 +193,7 @@ fn assets(chain: &str) -> &'static [&'static str] {
 
 /// Waits until the newest block of every chain was read.
 #[track_caller]
-fn all_read(till: &Till, sides: &[Side]) {
+fn wait_until_read(till: &Till, sides: &[ChainSide]) {
     let heights: Vec<String> = sides
         .iter()
         .map(|side| {
@@ -241,7 +241,7 @@ fn ticks(running: &RunningServer) -> BTreeMap<String, u64> {
 /// Asserts that no thread of an idle server takes more than its share.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
-fn no_thread_spins(running: &RunningServer) {
+fn assert_no_thread_spins(running: &RunningServer) {
     let (before, begun) = (ticks(running), Instant::now());
     assert!(polling::until(|| begun.elapsed() >= IDLE));
     for (thread, after) in ticks(running) {
@@ -253,15 +253,15 @@ fn no_thread_spins(running: &RunningServer) {
 }
 
 /// Plays one random event.
-fn happens(side: &mut Side, dice: &mut Dice) {
+fn play_random_event(side: &mut ChainSide, dice: &mut Dice) {
     match dice.roll(6) {
         0 => {
             let depth = 1 + u32::from(dice.once_in(2));
-            side.payer.reorganises(dice, depth);
+            side.payer.reorganise(dice, depth);
         }
-        1 => side.front.breaks(dice),
-        2 => side.front.mends(),
-        _ => side.payer.pays(dice, &side.to),
+        1 => side.front.start_fault(dice),
+        2 => side.front.clear_faults(),
+        _ => side.payer.pay_all(dice, &side.to),
     }
 }
 
@@ -277,7 +277,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
     let mut running = till.start();
     for side in &mut sides {
         let assets = assets(side.chain);
-        till.until_known(side.chain, assets[0].split('-').next().unwrap());
+        till.wait_for_rate(side.chain, assets[0].split('-').next().unwrap());
         let made = (0..INVOICES).map(|at| {
             let invoice = till.invoice(&running, assets[at % assets.len()]);
             invoice["depositAddress"].as_str().unwrap().to_owned()
@@ -293,7 +293,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
         }
         rounds += 1;
         let at = dice.roll(sides.len());
-        happens(&mut sides[at], &mut dice);
+        play_random_event(&mut sides[at], &mut dice);
         // In the second half the server keeps running, so that its memory can be measured.
         let may_kill = time.is_none_or(|time| begun.elapsed() < time / 2);
         if may_kill && dice.once_in(3) {
@@ -302,24 +302,24 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
             kills += 1;
         }
         if dice.once_in(4) {
-            sides.iter().for_each(|side| side.front.mends());
-            all_read(&till, &sides);
+            sides.iter().for_each(|side| side.front.clear_faults());
+            wait_until_read(&till, &sides);
             if !may_kill {
                 memory.push(memory_kb(&running));
             }
         }
     }
-    sides.iter().for_each(|side| side.front.mends());
+    sides.iter().for_each(|side| side.front.clear_faults());
     if time.is_some() {
-        all_read(&till, &sides);
+        wait_until_read(&till, &sides);
         memory.push(memory_kb(&running));
         let (first, last) = (memory[0], memory[memory.len() - 1]);
         eprintln!("soak: anonymous memory in kB, in the second half: {memory:?}");
         assert!(last <= first + GROWTH_KB_MAX, "{memory:?}");
-        no_thread_spins(&running);
+        assert_no_thread_spins(&running);
     }
     drop(running);
-    let count = agrees(&till, &sides);
+    let count = assert_agrees(&till, &sides);
     let seconds = begun.elapsed().as_secs();
     eprintln!(
         "soak: {seconds} s, {rounds} rounds, {kills} kills; {count} payments came, each is in the file once"
@@ -328,14 +328,14 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
 
 /// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
-fn agrees(till: &Till, sides: &[Side]) -> usize {
+fn assert_agrees(till: &Till, sides: &[ChainSide]) -> usize {
     let file = till.served.open_file();
     for _ in 0..BURIALS_MAX {
         for side in sides {
-            side.payer.buries(DEEP);
+            side.payer.mine_empty(DEEP);
         }
         let mut running = till.start();
-        all_read(till, sides);
+        wait_until_read(till, sides);
         assert!(running.process.close());
         let seen = "select count(*) from observations where state = 'seen'";
         let seen: u32 = file.query_row(seen, [], |row| row.get(0)).unwrap();
@@ -347,7 +347,7 @@ fn agrees(till: &Till, sides: &[Side]) -> usize {
     let mut came = ReceivedAmounts::new();
     for side in sides {
         let to: BTreeSet<String> = side.to.iter().cloned().collect();
-        came.extend(side.payer.came(&to));
+        came.extend(side.payer.received_by(&to));
     }
     assert_eq!(booked_amounts(&file), came);
     came.len()

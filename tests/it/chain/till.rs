@@ -52,7 +52,7 @@ impl Till {
     #[track_caller]
     pub fn of_outputs(chain: &str, url: &str) -> Till {
         let till = Till::new(&["--node", &format!("{chain}={url}")]);
-        parse_output(&till.adds(chain, TPUB, &[]));
+        parse_output(&till.add_wallet(chain, TPUB, &[]));
         till
     }
 
@@ -86,7 +86,7 @@ impl Till {
 
     /// Adds a regtest wallet, or adds it again, and returns the output of the command.
     #[track_caller]
-    pub fn adds(&self, chain: &str, key: &str, besides: &[&str]) -> Output {
+    pub fn add_wallet(&self, chain: &str, key: &str, besides: &[&str]) -> Output {
         let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };
         let script = ["--script", script, "--network", "regtest"];
         let add = [&["add", chain, "--yes"][..], &script, besides].concat();
@@ -99,7 +99,7 @@ impl Till {
     }
 
     /// Sets another node of a chain for the next start.
-    pub fn asks(&mut self, chain: &str, url: &str) {
+    pub fn set_node(&mut self, chain: &str, url: &str) {
         let of_chain = |text: &&mut String| text.starts_with(&format!("{chain}="));
         let setting = self.settings.iter_mut().find(of_chain);
         *setting.unwrap() = format!("{chain}={url}");
@@ -128,7 +128,7 @@ impl Till {
 
     /// Waits until a coin is followed and has a rate.
     #[track_caller]
-    pub fn until_known(&self, chain: &str, symbol: &str) {
+    pub fn wait_for_rate(&self, chain: &str, symbol: &str) {
         let known = format!(
             "select exists (select 1 from chain_cursors where chain = '{chain}') || \
                 exists (select 1 from rate_figures where coin = '{symbol}')"
@@ -166,7 +166,7 @@ impl Till {
 
     /// Waits for an event of an invoice.
     #[track_caller]
-    pub fn hears(&self, kind: &str, invoice: &Value) -> Message {
+    pub fn wait_for_event(&self, kind: &str, invoice: &Value) -> Message {
         let is_it = |message: &&Message| {
             let told = message.json();
             told["type"] == kind && told["data"]["object"]["id"] == invoice["id"]

@@ -1,7 +1,7 @@
 //! A litecoind in regtest, read by JSON-RPC: blocks, mempool, replacements and reorgs. Also pruned nodes, nodes
 //! without an index, and the RPC subset of Dogecoin.
 
-use super::watch::{LIMITS, Watch, told, told_in, utxo};
+use super::watch::{LIMITS, Watch, paid_in, payments, utxo};
 use crate::support::litecoind::Litecoind;
 use crate::support::rpc_proxy::RpcProxy;
 use coffer::chain::utxo::Utxo;
@@ -73,7 +73,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
     ];
     expected.sort();
     let waiting = seen.mempool(&[], &watch).unwrap();
-    let mut received = told(&waiting.received);
+    let mut received = payments(&waiting.received);
     received.sort();
     assert_eq!(received, expected);
     for one in &waiting.received {
@@ -87,17 +87,17 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         .mempool(std::slice::from_ref(&to_three), &watch)
         .unwrap();
     assert_eq!(
-        told(&rest.received),
+        payments(&rest.received),
         vec![expected.iter().find(|one| one.0 == twice).unwrap().clone()]
     );
     assert_eq!(rest.vanished, Vec::<String>::new());
 
-    is_in_its_block(&node, &mut seen, &watch, &expected, &[to_three, other]);
+    assert_moved_to_block(&node, &mut seen, &watch, &expected, &[to_three, other]);
 }
 
 /// Asserts that the payments of the mempool are in the next block, and no longer in the mempool.
 #[track_caller]
-fn is_in_its_block(
+fn assert_moved_to_block(
     node: &Litecoind,
     seen: &mut Utxo,
     watch: &Watch,
@@ -114,7 +114,7 @@ fn is_in_its_block(
     assert_eq!(blocks[1].block, head.block);
     assert_eq!(blocks[2].parent, head.block.hash);
     assert_eq!(blocks[2].block.hash, hash);
-    let mut received = told_in(&blocks);
+    let mut received = paid_in(&blocks);
     received.sort();
     assert_eq!(received, expected);
     let gone = seen.mempool(waited, watch).unwrap();
@@ -224,7 +224,7 @@ fn reorg_unconfirms_an_indexed_transaction() {
     let blocks = seen.blocks(101, 103, &watch).unwrap();
     assert_eq!(blocks[1].block.hash, hashes[0]);
     assert_eq!(
-        told_in(&blocks)
+        paid_in(&blocks)
             .iter()
             .map(|one| &one.0)
             .collect::<Vec<_>>(),
@@ -268,7 +268,7 @@ fn pruned_node_suffices_and_may_restart() {
     node.mine(1);
     let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
     let head = seen.head().unwrap();
-    let received = told_in(
+    let received = paid_in(
         &seen
             .blocks(head.block.height, head.block.height, &watch)
             .unwrap(),
@@ -306,8 +306,8 @@ fn dogecoin_rpc_subset_suffices() {
         kept.map(|(txid, position, _, amount)| (txid, position, amount))
             .collect()
     };
-    assert_eq!(amounts(told_in(&blocks)), amounts(told_in(&expected)));
-    let written = told_in(&blocks);
+    assert_eq!(amounts(paid_in(&blocks)), amounts(paid_in(&expected)));
+    let written = paid_in(&blocks);
     assert!(
         written.iter().all(|one| one.2.starts_with('n')),
         "{written:?}"

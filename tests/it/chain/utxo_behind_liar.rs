@@ -1,6 +1,6 @@
 //! False responses of a node with outputs: each is rejected, and nothing of it is kept.
 
-use super::watch::{LIMITS, Watch, told_in, utxo};
+use super::watch::{LIMITS, Watch, paid_in, utxo};
 use crate::support::litecoind::Litecoind;
 use crate::support::rpc_proxy::{RpcFault as Fault, RpcProxy};
 use coffer::chain::rpc::Limits;
@@ -44,10 +44,10 @@ impl Scene {
     }
 
     #[track_caller]
-    fn is_well(&mut self) {
+    fn assert_ok(&mut self) {
         self.liar.clear_faults();
         let blocks = self.blocks().unwrap();
-        let received = told_in(&blocks);
+        let received = paid_in(&blocks);
         assert_eq!(received.len(), 1);
         assert_eq!((&received[0].0, received[0].3), (&self.paid, 100_000_000));
         let waiting = self.seen.mempool(&[], &self.watch).unwrap();
@@ -70,7 +70,7 @@ impl Scene {
             told.starts_with(&format!("Err({expected}")),
             "{method}: {told}"
         );
-        self.is_well();
+        self.assert_ok();
     }
 }
 
@@ -105,7 +105,7 @@ fn block_that_was_not_requested_is_rejected() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
-    scene.is_well();
+    scene.assert_ok();
     let other = "ab".repeat(32);
     for (lie, expected) in [
         (field("hash", json!(other)), "Lied"),
@@ -218,7 +218,7 @@ fn inconsistent_head_is_rejected() {
             Ok(false),
             "{name}"
         );
-        scene.is_well();
+        scene.assert_ok();
     }
 }
 
@@ -229,7 +229,7 @@ fn each_head_request_checks_the_network_again() {
     let Some(mut scene) = scene(LIMITS) else {
         return;
     };
-    scene.is_well();
+    scene.assert_ok();
     for (first, text) in [
         (BITCOIN, "it is a node of bitcoin (regtest)"),
         (MAIN, "it is a node of main, and was one of regtest"),
@@ -248,7 +248,7 @@ fn each_head_request_checks_the_network_again() {
         );
         assert_eq!(scene.blocks().map(drop), refused, "after it was found out");
         assert_eq!(scene.seen.network().map(drop), refused);
-        scene.is_well();
+        scene.assert_ok();
     }
 }
 
@@ -290,9 +290,9 @@ fn inconsistent_mempool_is_rejected() {
         Fault::error(-5, "Transaction not in mempool"),
     );
     assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);
-    scene.is_well();
+    scene.assert_ok();
     let asked = scene.liar.call_count("getrawtransaction");
-    scene.is_well();
+    scene.assert_ok();
     assert_eq!(
         scene.liar.call_count("getrawtransaction"),
         asked,
@@ -308,7 +308,7 @@ fn inconsistent_mempool_is_rejected() {
         .mempool(std::slice::from_ref(&there), &scene.watch)
         .unwrap();
     assert_eq!((gone.received, gone.vanished), (Vec::new(), vec![there]));
-    scene.is_well();
+    scene.assert_ok();
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn broken_slow_or_endless_response_is_bounded() {
         });
     }
     scene.liar.inject("getblockhash", Fault::Reversed);
-    assert_eq!(scene.blocks().map(|blocks| told_in(&blocks).len()), Ok(1));
+    assert_eq!(scene.blocks().map(|blocks| paid_in(&blocks).len()), Ok(1));
     // A large unknown field is skipped, but its bytes count.
     let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
     scene.fails(("getblock", huge), "Limited", |scene| {
@@ -372,12 +372,12 @@ fn head_that_goes_back_is_accepted() {
         scene.seen.blocks(102, 102, &scene.watch),
         Err(NodeError::Behind)
     );
-    scene.is_well();
+    scene.assert_ok();
     // The index returns a transaction of a block that is not on the active chain.
     let stale = field("blockhash", json!("ab".repeat(32)));
     scene.liar.inject("getrawtransaction", stale);
     assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));
-    scene.is_well();
+    scene.assert_ok();
     assert_eq!(
         scene.seen.block_of(&scene.paid).unwrap().unwrap().height,
         102
@@ -396,5 +396,5 @@ fn oversized_mempool_ends_the_step() {
     let told = scene.seen.mempool(&[], &scene.watch);
     assert!(matches!(told, Err(NodeError::Limited(_))), "{told:?}");
     assert_eq!(scene.liar.call_count("getrawtransaction"), 50_000);
-    scene.is_well();
+    scene.assert_ok();
 }

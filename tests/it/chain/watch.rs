@@ -86,7 +86,7 @@ pub fn utxo(chain: Chain, urls: &str, limits: Limits) -> Utxo {
 }
 
 /// Transaction, position, address and amount in base units of each payment.
-pub fn told(received: &[Received]) -> Vec<(String, u32, String, u128)> {
+pub fn payments(received: &[Received]) -> Vec<(String, u32, String, u128)> {
     let told = received.iter();
     let told = told.map(|one| {
         let (txid, address) = (one.txid.clone(), one.address.clone());
@@ -95,10 +95,10 @@ pub fn told(received: &[Received]) -> Vec<(String, u32, String, u128)> {
     told.collect()
 }
 
-/// Like [`told`], for the payments of these blocks.
-pub fn told_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
+/// Like [`payments`], for the payments of these blocks.
+pub fn paid_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
     blocks
         .iter()
-        .flat_map(|block| told(&block.received))
+        .flat_map(|block| payments(&block.received))
         .collect()
 }

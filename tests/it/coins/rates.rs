@@ -2,7 +2,7 @@
 
 use crate::coins::table::COINS;
 use crate::file::audit::findings;
-use crate::file::old_files::{column, opened};
+use crate::file::old_files::{column, start_on_file};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
@@ -54,7 +54,7 @@ fn quote_keeps_its_rate_source() {
             .expect(200);
     }
     assert_eq!(shop.query_text(quotes), kept);
-    shop.is_right();
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
                 "60000 fixed -600000"
             );
         }
-        shop.is_right();
+        shop.assert_audit_clean();
     }
 }
 
@@ -155,7 +155,7 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
     let paid = shop.pay(json!({ "invoice": open }));
     shop.move_payment(&paid, "confirmed");
     shop.apply("refunds", &refund, &["approve", "process", "pay"]);
-    shop.is_right();
+    shop.assert_audit_clean();
 }
 
 /// Values of older files, without a rate source, are attributed to the fixed table.
@@ -164,7 +164,7 @@ fn older_file_uses_the_fixed_table_as_source() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
-        let (mut process, _) = opened(&file);
+        let (mut process, _) = start_on_file(&file);
         assert!(process.close());
         for table in ["quotes", "payments", "deposits"] {
             let is_there =

@@ -2,7 +2,7 @@
 //! an edit is found.
 
 use super::audit::findings;
-use super::old_files::{as_of, column, opened};
+use super::old_files::{column, downgraded_copy, start_on_file};
 use crate::operator::wallets::{ZPUB, parse_output, wallet};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
@@ -41,7 +41,7 @@ fn changed() -> OperatorInterface {
 
 /// Edits a copy and expects a finding with this beginning, or none if it is empty.
 #[track_caller]
-fn is_found(original: &Path, edit: &str, begin: &str) {
+fn assert_found(original: &Path, edit: &str, begin: &str) {
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     let source = Connection::open(original).unwrap();
@@ -67,34 +67,34 @@ fn is_found(original: &Path, edit: &str, begin: &str) {
 fn replaced_key_hashes_are_found() {
     let interface = changed();
     let file = interface.shop.file();
-    is_found(file, "update keys set hash = randomblob(32)", "key ");
-    is_found(
+    assert_found(file, "update keys set hash = randomblob(32)", "key ");
+    assert_found(
         file,
         "update keys set revoked_at = null, expires_at = 1",
         "key ",
     );
-    is_found(
+    assert_found(
         file,
         "update keys set mode = 'live' where mode = 'test'",
         "key ",
     );
     let added = "insert into keys (id, account, class, mode, hash, last4, created_at)
         values ('added', 1, 'secret', 'live', randomblob(32), 'abcd', 0)";
-    is_found(file, added, "key added is not in the audit log");
-    is_found(file, "delete from keys where class = 'public'", "key ");
-    is_found(file, "update keys set last_used_at = 7", "");
+    assert_found(file, added, "key added is not in the audit log");
+    assert_found(file, "delete from keys where class = 'public'", "key ");
+    assert_found(file, "update keys set last_used_at = 7", "");
 }
 
 #[test]
 fn edited_payout_addresses_and_limits_are_found() {
     let interface = changed();
     let file = interface.shop.file();
-    is_found(
+    assert_found(
         file,
         "update payout_addresses set address = 'elsewhere'",
         "payout_address 1 ",
     );
-    is_found(
+    assert_found(
         file,
         "delete from payout_addresses",
         "payout_address 1 solana is not there",
@@ -106,7 +106,7 @@ fn edited_payout_addresses_and_limits_are_found() {
         "fee_bps = 0",
         "payout_min = 0",
     ] {
-        is_found(file, &format!("update accounts set {limit}"), "account ");
+        assert_found(file, &format!("update accounts set {limit}"), "account ");
     }
 }
 
@@ -114,62 +114,62 @@ fn edited_payout_addresses_and_limits_are_found() {
 fn edited_users_are_found() {
     let interface = changed();
     let file = interface.shop.file();
-    is_found(
+    assert_found(
         file,
         "update users set password_hash = password_hash || 'x'",
         "user ",
     );
-    is_found(
+    assert_found(
         file,
         "update users set role = 'operator', account = null where role = 'merchant'",
         "user ",
     );
-    is_found(file, "update users set disabled_at = 1", "user ");
+    assert_found(file, "update users set disabled_at = 1", "user ");
 }
 
 #[test]
 fn edited_settings_and_pools_are_found() {
     let interface = changed();
     let file = interface.shop.file();
-    is_found(file, "update file set maintenance = 0", "maintenance ");
-    is_found(
+    assert_found(file, "update file set maintenance = 0", "maintenance ");
+    assert_found(
         file,
         "update network_fees set fee = '1'",
         "network_fee LTC ",
     );
-    is_found(
+    assert_found(
         file,
         "delete from network_fees",
         "network_fee LTC is not there",
     );
-    is_found(
+    assert_found(
         file,
         "insert into network_fees values ('BTC', '1')",
         "network_fee BTC is not in the audit log",
     );
-    is_found(
+    assert_found(
         file,
         "update confirmation_tiers set confirmations = 1",
         "confirmations BTC ",
     );
-    is_found(file, "delete from coins_off", "coin_off DOGE is not there");
-    is_found(
+    assert_found(file, "delete from coins_off", "coin_off DOGE is not there");
+    assert_found(
         file,
         "update pool_addresses set address = 'elsewhere' where seq = 2",
         "pool solana 1-2 ",
     );
-    is_found(
+    assert_found(
         file,
         "delete from pool_addresses where seq = 3",
         "pool solana 3-4 ",
     );
     let added = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'elsewhere', 'free', 0)";
-    is_found(
+    assert_found(
         file,
         added,
         "pool solana is with 1 addresses that were not imported",
     );
-    is_found(file, "update pool_addresses set state = 'retired'", "");
+    assert_found(file, "update pool_addresses set state = 'retired'", "");
 }
 
 #[test]
@@ -178,23 +178,23 @@ fn edited_wallet_is_found() {
     let file = scratch.path("file.db");
     parse_output(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert_eq!(findings(&file), Vec::<String>::new());
-    is_found(&file, "update wallets set key = randomblob(33)", "wallet ");
-    is_found(&file, "update wallets set network = 'test'", "wallet ");
-    is_found(&file, "update wallets set retired_at = 1", "wallet ");
-    is_found(&file, "delete from wallets", "wallet ");
-    is_found(
+    assert_found(&file, "update wallets set key = randomblob(33)", "wallet ");
+    assert_found(&file, "update wallets set network = 'test'", "wallet ");
+    assert_found(&file, "update wallets set retired_at = 1", "wallet ");
+    assert_found(&file, "delete from wallets", "wallet ");
+    assert_found(
         &file,
         "update wallets set stopped_at = 1, stopped_index = 7",
         "",
     );
-    is_found(&file, "update wallets set next_index = 7", "");
+    assert_found(&file, "update wallets set next_index = 7", "");
 }
 
 #[test]
 fn upgrade_notes_each_value_once() {
     let (interface, scratch) = (changed(), Scratch::new());
     let file = scratch.path("old.db");
-    let older = as_of(interface.shop.file(), &file, 25);
+    let older = downgraded_copy(interface.shop.file(), &file, 25);
     older
         .execute_batch("delete from audit_log where action = 'state.note'")
         .unwrap();
@@ -209,14 +209,14 @@ fn upgrade_notes_each_value_once() {
         Vec::<String>::new(),
         "read by way of a copy"
     );
-    let (mut process, _url) = opened(&file);
+    let (mut process, _url) = start_on_file(&file);
     assert!(process.close());
     let noted =
         "select count(*) || '' from audit_log where actor = 'upgrade' and states is not null";
     assert_eq!(column(&file, noted), values);
     assert_eq!(findings(&file), Vec::<String>::new());
-    is_found(&file, "update keys set hash = randomblob(32)", "key ");
-    is_found(
+    assert_found(&file, "update keys set hash = randomblob(32)", "key ");
+    assert_found(
         &file,
         "update pool_addresses set address = 'elsewhere' where seq = 2",
         "pool solana 1-4 ",

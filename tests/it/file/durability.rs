@@ -22,7 +22,7 @@ const SHARE: usize = 900;
 const CLIENTS: usize = 32;
 
 /// An acknowledged creation: its idempotency key and the id of the response.
-type Answered = (String, String);
+type AcknowledgedInvoice = (String, String);
 
 /// Tells the clients, when dropped, that no further process follows.
 struct Generations<'a>(&'a Generation);
@@ -59,7 +59,7 @@ impl Drop for Generations<'_> {
 
 /// Creates invoices until there are enough, each with its own idempotency key. Without a response, retries with the
 /// next process.
-fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<Answered>) {
+fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<AcknowledgedInvoice>) {
     let agent = agent();
     let Some((mut number, mut url)) = generation.after(0) else {
         return;
@@ -107,10 +107,10 @@ fn try_send(
 }
 
 /// Kills the process repeatedly while responses arrive, checks the file, and starts the next process.
-fn reap(
+fn kill_repeatedly(
     file: &Path,
     generation: &Generation,
-    answers: &Receiver<Answered>,
+    answers: &Receiver<AcknowledgedInvoice>,
 ) -> BTreeMap<String, String> {
     let path = file.to_str().unwrap();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
@@ -198,9 +198,9 @@ fn count(db: &Connection, statement: &str) -> usize {
 }
 
 /// A folder that is removed with its content.
-struct Folder(PathBuf);
+struct TempFolder(PathBuf);
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         // A failure here only leaves a temporary folder behind.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -210,7 +210,7 @@ impl Drop for Folder {
 #[test]
 fn acknowledged_writes_survive_kill_9() {
     let name = format!("coffer-durability-{}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(name));
+    let folder = TempFolder(std::env::temp_dir().join(name));
     std::fs::create_dir_all(&folder.0).unwrap();
     let file = folder.0.join("coffer.db");
     let (generation, next) = (Generation::default(), AtomicUsize::new(0));
@@ -221,7 +221,7 @@ fn acknowledged_writes_survive_kill_9() {
             scope.spawn(move || client(next, generation, &answered));
         }
         drop(answered);
-        reap(&file, &generation, &answers)
+        kill_repeatedly(&file, &generation, &answers)
     });
     check(&file, &acknowledged);
     let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();

@@ -85,7 +85,7 @@ impl Shop {
         std::fs::rename(temporary, self.scratch.path(how)).unwrap();
     }
 
-    pub fn mend(&self, how: &str) {
+    pub fn repair(&self, how: &str) {
         std::fs::remove_file(self.scratch.path(how)).unwrap();
     }
 
@@ -128,7 +128,7 @@ impl Shop {
 
 /// Asserts that a write was rejected.
 #[track_caller]
-pub fn not_taken(answer: &Response) {
+pub fn assert_write_rejected(answer: &Response) {
     answer.assert_error(503, "overloaded", None);
     assert!(answer.headers["retry-after"].parse::<u32>().is_ok());
     assert!(!answer.text.contains("disk"), "{}", answer.text);
@@ -141,15 +141,15 @@ fn full_disk_rejects_writes_until_space_is_free() {
     for round in 0..3 {
         shop.fail("full", "-wal");
         for _ in 0..200 {
-            not_taken(&shop.create("during"));
+            assert_write_rejected(&shop.create("during"));
         }
-        not_taken(&shop.get("/readyz"));
+        assert_write_rejected(&shop.get("/readyz"));
         shop.get("/livez").expect(200);
         let read = format!("/v1/invoices/{}", before["id"].as_str().unwrap());
         assert_eq!(shop.get(&read).expect(200).json(), before);
         let refused = "\ncoffer_writes_refused 1\n";
         assert!(shop.get("/metrics").expect(200).text.contains(refused));
-        shop.mend("full");
+        shop.repair("full");
         shop.until_ready();
         shop.create(&format!("after {round}")).expect(201);
     }
@@ -169,13 +169,13 @@ fn failed_sync_stops_writes_until_a_restart() {
     shop.create("before").expect(201);
     let untouched = std::fs::read(shop.file()).unwrap();
     shop.fail("broken", "-wal");
-    not_taken(&shop.create("lost"));
+    assert_write_rejected(&shop.create("lost"));
     // The next sync would succeed.
-    shop.mend("broken");
+    shop.repair("broken");
     for _ in 0..200 {
-        not_taken(&shop.create("during"));
+        assert_write_rejected(&shop.create("during"));
     }
-    not_taken(&shop.get("/readyz"));
+    assert_write_rejected(&shop.get("/readyz"));
     shop.get("/v1/invoices").expect(200);
     shop.stop();
     assert_eq!(std::fs::read(shop.file()).unwrap(), untouched);
@@ -203,9 +203,9 @@ fn failed_sync_during_a_checkpoint_stops_writes() {
         made += 1;
         assert!(made < 2_000, "the log is moved every 1000 pages");
     }
-    shop.mend("broken");
-    not_taken(&shop.create("during"));
-    not_taken(&shop.get("/readyz"));
+    shop.repair("broken");
+    assert_write_rejected(&shop.create("during"));
+    assert_write_rejected(&shop.get("/readyz"));
     shop.stop();
     shop.start();
     shop.create("during").expect(201);
@@ -231,15 +231,15 @@ fn doctor_and_start_report_a_full_disk() {
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--file"]);
     let output = command.arg(shop.file()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    is_named(&said, "shop.db");
-    shop.mend("full");
+    assert_disk_named(&said, "shop.db");
+    shop.repair("full");
     shop.start();
     shop.stop();
 }
 
 /// Asserts that the message names the file and the missing bytes.
 #[track_caller]
-fn is_named(said: &str, file: &str) {
+fn assert_disk_named(said: &str, file: &str) {
     let said = said.split_once(&format!("{file}: the disk is full: up to "));
     let (needed, rest) = said
         .unwrap()
@@ -263,16 +263,16 @@ fn upgrade_and_backup_report_a_full_disk() {
     };
     shop.fail("full", "-wal");
     let file = old.to_str().unwrap();
-    is_named(
+    assert_disk_named(
         &run(&["sandbox", "--listen", "127.0.0.1:0", "--file", file]),
         "old.db",
     );
-    is_named(&run(&["account", "list", "--file", file]), "old.db");
+    assert_disk_named(&run(&["account", "list", "--file", file]), "old.db");
     shop.fail("full", "-copying");
     let (file, copy) = (shop.file(), shop.scratch.path("copy.db"));
     let [file, copy] = [&file, &copy].map(|path| path.to_str().unwrap());
-    is_named(&run(&["backup", "--file", file, copy]), "copy.db");
-    shop.mend("full");
+    assert_disk_named(&run(&["backup", "--file", file, copy]), "copy.db");
+    shop.repair("full");
 }
 
 #[test]
@@ -305,14 +305,14 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
     let url = process.url();
     let get = |path: &str| send(&shop.agent, "GET", &format!("{url}{path}"), &[], "");
     get("/livez").expect(200);
-    not_taken(&get("/readyz"));
+    assert_write_rejected(&get("/readyz"));
     assert!(
         get("/metrics")
             .expect(200)
             .text
             .contains("\ncoffer_writes_refused 1\n")
     );
-    shop.mend("full");
+    shop.repair("full");
     assert!(polling::until(|| get("/readyz").status == 200));
     assert!(process.close());
     let said = std::fs::read_to_string(shop.logs.path("live")).unwrap();

@@ -1,7 +1,7 @@
 //! The hash chain over the ledger and the audit log: edits are found, and a noted head proves all rows before it.
 
 use super::audit::{findings, shop};
-use super::old_files::{as_of, column, opened};
+use super::old_files::{column, downgraded_copy, start_on_file};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
@@ -50,7 +50,7 @@ fn edit(file: &Path, statement: &str) {
 
 /// Edits a copy, and expects a finding of rule 9 about this row.
 #[track_caller]
-fn is_found(original: &Path, statement: &str, about: &str) {
+fn assert_found(original: &Path, statement: &str, about: &str) {
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     std::fs::copy(original, &file).unwrap();
@@ -100,19 +100,19 @@ fn each_edited_column_of_a_chained_row_is_found() {
     ] {
         for column in columns {
             let edit = format!("update {table} set {column} = {other} where seq = 3");
-            is_found(&file, &edit, &format!("{table} 3"));
+            assert_found(&file, &edit, &format!("{table} 3"));
         }
-        is_found(
+        assert_found(
             &file,
             &format!("update {table} set link = null where seq = 3"),
             &format!("{table} 3"),
         );
-        is_found(
+        assert_found(
             &file,
             &format!("delete from {table} where seq in (3, 4)"),
             &format!("{table} 5"),
         );
-        is_found(
+        assert_found(
             &file,
             &format!("delete from {table} where seq < 3"),
             &format!("{table} 3"),
@@ -122,7 +122,7 @@ fn each_edited_column_of_a_chained_row_is_found() {
         "insert into ledger (id, account, mode, currency, amount, kind, ref_type, created_at)
         values ('x', 1, 'live', 'EUR', 5, 'adjustment', 'admin', 0)";
     let last = column(&file, "select cast(max(seq) + 1 as text) from ledger");
-    is_found(&file, added, &format!("ledger {}", last[0]));
+    assert_found(&file, added, &format!("ledger {}", last[0]));
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn sandbox_reset_starts_a_new_chain() {
 fn rows_of_an_older_file_form_the_first_link() {
     let (shop, scratch) = (shop(), Scratch::new());
     let file = scratch.path("old.db");
-    drop(as_of(shop.file(), &file, 25));
+    drop(downgraded_copy(shop.file(), &file, 25));
     let rows = column(&file, "select max(seq) || '' from ledger");
-    let (mut process, _url) = opened(&file);
+    let (mut process, _url) = start_on_file(&file);
     assert!(process.close());
     let upgraded = heads("audit", &file, &[]);
     assert!(
@@ -206,18 +206,18 @@ fn rows_of_an_older_file_form_the_first_link() {
         "{upgraded:?}"
     );
     assert_eq!(column(&file, "select count(link) || '' from ledger"), ["0"]);
-    is_found(
+    assert_found(
         &file,
         "update ledger set memo = 'x' where seq = 3",
         &format!("ledger up to {}", rows[0]),
     );
-    is_found(
+    assert_found(
         &file,
         "delete from ledger",
         &format!("ledger up to {}", rows[0]),
     );
     // Later rows are linked behind the old ones.
-    let (mut process, url) = opened(&file);
+    let (mut process, url) = start_on_file(&file);
     let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
     let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);
     let id = invoice.expect(201).json()["id"]

@@ -171,7 +171,7 @@ fn logged(file: &Path, log: &Path) -> (Process, String) {
 
 /// Changes the file of a running server, and asserts that it logs this and writes nothing.
 #[track_caller]
-fn is_noticed(harm: impl FnOnce(&Scratch, &Path)) {
+fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let scratch = Scratch::new();
     let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
     let (mut process, url) = logged(&file, &log);
@@ -206,15 +206,15 @@ fn is_noticed(harm: impl FnOnce(&Scratch, &Path)) {
 
 #[test]
 fn removed_file_is_noticed_before_the_next_write() {
-    is_noticed(|scratch, file| std::fs::rename(file, scratch.path("moved.db")).unwrap());
-    is_noticed(|_, file| std::fs::remove_file(file).unwrap());
-    is_noticed(|scratch, file| {
+    assert_noticed(|scratch, file| std::fs::rename(file, scratch.path("moved.db")).unwrap());
+    assert_noticed(|_, file| std::fs::remove_file(file).unwrap());
+    assert_noticed(|scratch, file| {
         let other = scratch.path("other.db");
         std::fs::copy(file, &other).unwrap();
         std::fs::rename(&other, file).unwrap();
     });
     for suffix in ["-wal", "-shm"] {
-        is_noticed(|scratch, _| {
+        assert_noticed(|scratch, _| {
             std::fs::remove_file(scratch.path(&format!("shop.db{suffix}"))).unwrap()
         });
     }

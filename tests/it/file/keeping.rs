@@ -176,7 +176,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
 }
 
 /// Creates money, addresses, undelivered webhooks and an approved payout, and returns the path of the payout.
-fn history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
+fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
     // The endpoint does not exist, so deliveries stay pending.
     let endpoints = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
@@ -213,7 +213,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let mut handed_out = BTreeSet::new();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
-    let payout = history(&url, &file, &mut handed_out);
+    let payout = create_history(&url, &file, &mut handed_out);
     run("backup", &file, &[text(&copy)]);
     // Changes after the copy.
     call(&url, &payout, None, &json!({ "action": "process" }));
@@ -254,12 +254,12 @@ fn restore_of_an_older_copy_repeats_nothing() {
             assert!(handed_out.insert(address(&url, key)), "handed out twice");
         }
     }
-    stays_held(&url, &file, &payout);
+    assert_stays_held(&url, &file, &payout);
 }
 
 /// Asserts that a payout of a restored file stays held until an operator decides, and that nothing is sent again.
 #[track_caller]
-fn stays_held(url: &str, file: &Path, payout: &str) {
+fn assert_stays_held(url: &str, file: &Path, payout: &str) {
     let conn = Connection::open(file).unwrap();
     let sending = || -> Option<String> {
         conn.query_row("select sending from transfers", [], |row| row.get(0))

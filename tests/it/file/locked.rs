@@ -47,7 +47,7 @@ fn refused(answer: &Response) {
 
 /// Returns whether `/metrics` shows a lock and rejected writes.
 #[track_caller]
-fn gauges(url: &str) -> [bool; 2] {
+fn lock_gauges(url: &str) -> [bool; 2] {
     let page = get(url, "/metrics").expect(200).text;
     ["coffer_database_locked", "coffer_writes_refused"]
         .map(|name| page.contains(&format!("\n{name} 1\n")))
@@ -61,7 +61,7 @@ fn locked_database_rejects_writes_until_unlocked() {
     let mut made = create(&served, &running.url).expect(201).json();
     // A GET response has no warnings.
     made.as_object_mut().unwrap().remove("warnings");
-    assert_eq!(gauges(&running.url), [false, false]);
+    assert_eq!(lock_gauges(&running.url), [false, false]);
     for _ in 0..2 {
         let locked = lock(&served);
         let begun = Instant::now();
@@ -74,7 +74,7 @@ fn locked_database_rejects_writes_until_unlocked() {
         }
         refused(&get(&running.url, "/readyz"));
         get(&running.url, "/livez").expect(200);
-        assert_eq!(gauges(&running.url), [true, true]);
+        assert_eq!(lock_gauges(&running.url), [true, true]);
         let key = [("X-API-Key", served.key.as_str())];
         let url = format!(
             "{}/v1/invoices/{}",
@@ -88,7 +88,7 @@ fn locked_database_rejects_writes_until_unlocked() {
         locked.execute_batch("rollback").unwrap();
         assert!(polling::until(|| get(&running.url, "/readyz").status == 200));
         create(&served, &running.url).expect(201);
-        assert_eq!(gauges(&running.url), [false, false]);
+        assert_eq!(lock_gauges(&running.url), [false, false]);
     }
     let log = running.stop_and_read_log(&log);
     let said = format!(

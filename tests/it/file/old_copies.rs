@@ -18,17 +18,17 @@ fn text(path: &Path) -> &str {
 }
 
 /// A folder of a test with its own folder for temporary files.
-struct Place {
+struct TestFolders {
     scratch: Scratch,
     temporary: PathBuf,
 }
 
-impl Place {
-    fn new() -> Place {
+impl TestFolders {
+    fn new() -> TestFolders {
         let scratch = Scratch::new();
         let temporary = scratch.path("temporary");
         std::fs::create_dir(&temporary).unwrap();
-        Place { scratch, temporary }
+        TestFolders { scratch, temporary }
     }
 
     #[track_caller]
@@ -68,7 +68,7 @@ fn version(file: &Path) -> i64 {
 #[test]
 fn old_file_is_audited_checked_and_copied_without_upgrade() {
     for (number, old) in [(1, "v1"), (2, "v2")] {
-        let place = Place::new();
+        let place = TestFolders::new();
         let (file, copy) = (place.old(old), place.scratch.path("copy.db"));
         let before = std::fs::read(&file).unwrap();
         let told = format!("is of version {number}: a copy in ");
@@ -97,7 +97,7 @@ fn old_file_is_audited_checked_and_copied_without_upgrade() {
 #[test]
 fn restore_upgrades_an_old_copy_and_holds_transfers() {
     for old in ["v1", "v2"] {
-        let place = Place::new();
+        let place = TestFolders::new();
         let (copy, file) = (place.old(old), place.scratch.path("shop.db"));
         let before = std::fs::read(&copy).unwrap();
         let (printed, _) = place.run(0, &["restore", text(&copy), "--dry-run"], &file);
@@ -129,7 +129,7 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
 
 #[test]
 fn approved_payout_of_an_old_copy_is_not_sent() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let (copy, file) = (place.old("v2"), place.scratch.path("shop.db"));
     place.run(0, &["restore", text(&copy)], &file);
     // The kind changes only now, because the audit reports real sales priced by the fixed rates of the sandbox.
@@ -155,7 +155,7 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
 
 #[test]
 fn read_only_folder_is_read_with_its_wal() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let running = place.scratch.path("running.db");
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&running)]);
     for _ in 0..3 {
@@ -204,7 +204,7 @@ fn read_only_folder_is_read_with_its_wal() {
 
 #[test]
 fn next_command_removes_files_of_a_killed_one() {
-    let place = Place::new();
+    let place = TestFolders::new();
     let file = place.old("v2");
     let named = |number: u32| {
         let id = format!("01990000-0000-7000-8000-{number:012}");

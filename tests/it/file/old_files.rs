@@ -54,7 +54,7 @@ pub fn column(file: &Path, statement: &str) -> Vec<String> {
 }
 
 /// Creates a file of an older version with the rows of a file, as far as that version had the tables.
-pub fn as_of(file: &Path, older: &Path, version: u8) -> Connection {
+pub fn downgraded_copy(file: &Path, older: &Path, version: u8) -> Connection {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/migrations");
     let mut migrations: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -101,7 +101,7 @@ fn audit(file: &Path) -> Output {
 }
 
 #[track_caller]
-pub fn is_right(file: &Path) {
+pub fn assert_audit_clean(file: &Path) {
     let output = audit(file);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
@@ -112,7 +112,7 @@ pub fn is_right(file: &Path) {
 
 /// Starts a sandbox on this file, and returns its URL.
 #[track_caller]
-pub fn opened(file: &Path) -> (Process, String) {
+pub fn start_on_file(file: &Path) -> (Process, String) {
     start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()])
 }
 
@@ -130,17 +130,17 @@ pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Res
 #[test]
 fn upgrade_of_an_old_file_passes_the_audit() {
     for version in OLD {
-        is_brought_up_to_date(version);
+        assert_upgraded(version);
     }
 }
 
 #[track_caller]
-fn is_brought_up_to_date(version: &str) {
+fn assert_upgraded(version: &str) {
     let scratch = Scratch::new();
     let copy = |name| scratch.old_file(version, name);
     let (file, old) = (copy("file.db"), copy("old.db"));
-    let (mut process, url) = opened(&file);
-    is_right(&file);
+    let (mut process, url) = start_on_file(&file);
+    assert_audit_clean(&file);
     for key in [TEST, LIVE] {
         let mode = if key == TEST { "test" } else { "live" };
         let kept = format!(
@@ -163,7 +163,7 @@ fn is_brought_up_to_date(version: &str) {
         }
     }
     assert!(process.close());
-    is_right(&file);
+    assert_audit_clean(&file);
     for statement in TOLD {
         assert_eq!(
             column(&file, statement),
@@ -180,7 +180,7 @@ fn upgraded_file_has_the_schema_of_a_new_one() {
     let new = scratch.path("new.db");
     let files = OLD.map(|version| scratch.old_file(version, &format!("{version}.db")));
     for path in files.iter().chain([&new]) {
-        let (mut process, _) = opened(path);
+        let (mut process, _) = start_on_file(path);
         assert!(process.close());
     }
     let schema = "select type || ' ' || name || ': ' || coalesce(sql, '') from sqlite_schema order by type, name";
@@ -197,7 +197,7 @@ fn upgraded_sandbox_has_an_operator_and_a_reseller() {
     let file = scratch.old_file("v1", "file.db");
     // The second start must not create them again.
     for _ in 0..2 {
-        let (mut process, url) = opened(&file);
+        let (mut process, url) = start_on_file(&file);
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
         let session = format!("{url}/dashboard/api/session");
         send(&agent(), "POST", &session, &[], &body.to_string()).expect(201);
@@ -206,22 +206,22 @@ fn upgraded_sandbox_has_an_operator_and_a_reseller() {
         send(&agent(), "GET", &servers, &bearer, "").expect(200);
         assert!(process.close());
     }
-    is_right(&file);
+    assert_audit_clean(&file);
 }
 
 #[test]
 fn upgraded_file_accepts_new_work() {
     for version in OLD {
-        is_gone_on_from(version);
+        assert_usable(version);
     }
 }
 
 #[track_caller]
-fn is_gone_on_from(version: &str) {
+fn assert_usable(version: &str) {
     let scratch = Scratch::new();
     let copy = |name| scratch.old_file(version, name);
     let (file, old) = (copy("file.db"), copy("old.db"));
-    let (mut process, url) = opened(&file);
+    let (mut process, url) = start_on_file(&file);
     let taken: BTreeSet<_> = column(&old, "select address from addresses")
         .into_iter()
         .collect();
@@ -267,9 +267,9 @@ fn is_gone_on_from(version: &str) {
     let payout = post("/v1/payouts", LIVE, json!({ "amount": "20.00" })).expect(201);
     let payout = payout.json()["id"].as_str().unwrap().to_owned();
     move_on(&payout, &["approve", "process", "pay"]);
-    is_right(&file);
+    assert_audit_clean(&file);
     assert!(process.close());
-    is_right(&file);
+    assert_audit_clean(&file);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn upgraded_attempts_reveal_no_internal_address() {
         )
         .unwrap();
         drop(conn);
-        let (mut process, _) = opened(&file);
+        let (mut process, _) = start_on_file(&file);
         assert!(process.close());
         let after = column(&file, ERRORS);
         assert!(!before.is_empty() && after.len() >= before.len());
@@ -294,6 +294,6 @@ fn upgraded_attempts_reveal_no_internal_address() {
             told.iter().all(|error| error == "address not allowed"),
             "{after:?}"
         );
-        is_right(&file);
+        assert_audit_clean(&file);
     }
 }

@@ -5,7 +5,7 @@
 //! `old_files`.
 
 use crate::file::audit::findings;
-use crate::file::old_files::{call, column, opened};
+use crate::file::old_files::{call, column, start_on_file};
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
@@ -43,14 +43,14 @@ const BROUGHT_OVER: [[&str; 2]; 3] = [
 
 #[test]
 fn upgrade_keeps_observed_payments() {
-    OLD.into_iter().for_each(is_brought_over);
+    OLD.into_iter().for_each(assert_kept);
 }
 
 #[track_caller]
-fn is_brought_over(version: &str) {
+fn assert_kept(version: &str) {
     let scratch = Scratch::new();
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
-    let (mut process, _) = opened(&file);
+    let (mut process, _) = start_on_file(&file);
     assert!(process.close());
     assert_eq!(findings(&file), Vec::<String>::new());
     for [before, after] in BROUGHT_OVER {
@@ -67,14 +67,14 @@ fn is_brought_over(version: &str) {
 
 #[test]
 fn upgraded_payments_accept_further_steps() {
-    OLD.into_iter().for_each(is_gone_on_from);
+    OLD.into_iter().for_each(assert_usable);
 }
 
 #[track_caller]
-fn is_gone_on_from(version: &str) {
+fn assert_usable(version: &str) {
     let scratch = Scratch::new();
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
-    let (mut process, url) = opened(&file);
+    let (mut process, url) = start_on_file(&file);
     let ids = "select id from payments union all select id from deposits union all select id from unmatched_payments";
     // Whatever its state, each payment is dropped, seen, confirmed, reorganised and confirmed again.
     for id in column(&old, ids) {
@@ -112,7 +112,7 @@ fn upgrade_normalizes_a_chosen_txid() {
         .unwrap()
         .execute_batch(BY_HAND)
         .unwrap();
-    let (mut process, url) = opened(&file);
+    let (mut process, url) = start_on_file(&file);
     let zeros = "0".repeat(62);
     let ids = "select cast(position as text) || ' ' || txid from observations
       where txid like '%000ab' order by chain, position";
@@ -174,7 +174,9 @@ fn run(conn: &Connection, name: &str) {
 
 /// Runs the sixth migration on these payments, and returns transaction id, position and spent outputs of each
 /// observation.
-fn moved(rows: &[(&str, &str, String, i64, Option<String>)]) -> Vec<(String, i64, Option<String>)> {
+fn migrate_observations(
+    rows: &[(&str, &str, String, i64, Option<String>)],
+) -> Vec<(String, i64, Option<String>)> {
     let conn = Connection::open_in_memory().unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
     for name in [
@@ -234,5 +236,5 @@ fn upgrade_merges_equal_txids() {
         then(&large[1..], 0),
         then(&strange, 0),
     ];
-    assert_eq!(moved(&rows), expected);
+    assert_eq!(migrate_observations(&rows), expected);
 }

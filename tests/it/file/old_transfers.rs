@@ -2,7 +2,7 @@
 //! upgraded and continued.
 
 use super::audit::findings;
-use super::old_files::{as_of, call, column, opened};
+use super::old_files::{call, column, downgraded_copy, start_on_file};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// State of the signer in the old file.
 #[derive(Clone, Copy)]
-enum Old {
+enum OldSignerState {
     /// The signer was not started.
     Silent,
     /// The signer was running when the process ended. The next start sets its outcome to unknown.
@@ -23,43 +23,59 @@ enum Old {
 
 /// Steps of a transfer, state of its signer, and expected columns of the new file: status, signer, source of the id,
 /// reason for payment, and whether it was handed over.
-type Case = (&'static [&'static str], Old, &'static str);
+type TransferCase = (&'static [&'static str], OldSignerState, &'static str);
 
-const CASES: [Case; 14] = [
-    (&[], Old::Silent, "requested - - - 0"),
-    (&[], Old::Restored, "requested restored - - 0"),
-    (&["approve"], Old::Silent, "approved - - - 0"),
-    (&["approve"], Old::Restored, "approved restored - - 0"),
-    (&["approve", "process"], Old::Silent, "processing - - - 1"),
+const CASES: [TransferCase; 14] = [
+    (&[], OldSignerState::Silent, "requested - - - 0"),
+    (&[], OldSignerState::Restored, "requested restored - - 0"),
+    (&["approve"], OldSignerState::Silent, "approved - - - 0"),
+    (
+        &["approve"],
+        OldSignerState::Restored,
+        "approved restored - - 0",
+    ),
     (
         &["approve", "process"],
-        Old::RunningServer,
+        OldSignerState::Silent,
+        "processing - - - 1",
+    ),
+    (
+        &["approve", "process"],
+        OldSignerState::RunningServer,
         "processing running - - 1",
     ),
     (
         &["approve", "process"],
-        Old::Unknown,
+        OldSignerState::Unknown,
         "processing unknown - - 1",
     ),
     (
         &["approve", "process"],
-        Old::Restored,
+        OldSignerState::Restored,
         "processing restored - - 1",
     ),
     (
         &["approve", "process", "pay"],
-        Old::Silent,
+        OldSignerState::Silent,
         "paid - person unchecked 1",
     ),
     (
         &["approve", "process", "fail"],
-        Old::Silent,
+        OldSignerState::Silent,
         "failed - - - 1",
     ),
-    (&["approve", "fail"], Old::Silent, "failed - - - 0"),
-    (&["reject"], Old::Silent, "rejected - - - 0"),
-    (&["cancel"], Old::Silent, "cancelled - - - 0"),
-    (&["approve", "cancel"], Old::Silent, "cancelled - - - 0"),
+    (
+        &["approve", "fail"],
+        OldSignerState::Silent,
+        "failed - - - 0",
+    ),
+    (&["reject"], OldSignerState::Silent, "rejected - - - 0"),
+    (&["cancel"], OldSignerState::Silent, "cancelled - - - 0"),
+    (
+        &["approve", "cancel"],
+        OldSignerState::Silent,
+        "cancelled - - - 0",
+    ),
 ];
 
 const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnull(txid_from, '-'), \
@@ -67,7 +83,7 @@ const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnu
 
 /// Creates a file of version 21 with one transfer in each of these states, and returns its path and the transfer ids.
 #[track_caller]
-fn old_file(scratch: &Scratch, kind: &str, cases: &[Case]) -> (PathBuf, Vec<String>) {
+fn old_file(scratch: &Scratch, kind: &str, cases: &[TransferCase]) -> (PathBuf, Vec<String>) {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     let made = cases.iter().map(|(steps, ..)| {
@@ -80,20 +96,20 @@ fn old_file(scratch: &Scratch, kind: &str, cases: &[Case]) -> (PathBuf, Vec<Stri
     });
     let ids: Vec<String> = made.collect();
     let file = scratch.path(&format!("{}-{kind}.db", ids[0]));
-    let old = as_of(shop.file(), &file, 21);
+    let old = downgraded_copy(shop.file(), &file, 21);
     for ((_, state, _), id) in cases.iter().zip(&ids) {
         let sending = match state {
-            Old::Silent => continue,
-            Old::RunningServer => "running",
-            Old::Unknown | Old::Restored => "unknown",
+            OldSignerState::Silent => continue,
+            OldSignerState::RunningServer => "running",
+            OldSignerState::Unknown | OldSignerState::Restored => "unknown",
         };
         let set = "update transfers set sending = ?2 where id = ?1";
         assert_eq!(old.execute(set, [id, sending]), Ok(1));
-        if !matches!(state, Old::Restored) {
+        if !matches!(state, OldSignerState::Restored) {
             let by = "update audit_log set actor = 'signer command' where object_id = ?1 and action like '%.process'";
             assert_eq!(old.execute(by, [id]), Ok(1));
         }
-        if matches!(state, Old::Unknown) {
+        if matches!(state, OldSignerState::Unknown) {
             let noted = "insert into audit_log (at, actor, action, account, object_id, detail) \
                 select at, actor, replace(action, 'process', 'unknown'), account, object_id, '{}' \
                 from audit_log where object_id = ?1 and action like '%.process'";
@@ -105,9 +121,9 @@ fn old_file(scratch: &Scratch, kind: &str, cases: &[Case]) -> (PathBuf, Vec<Stri
 }
 
 #[track_caller]
-fn is_brought_up_to_date(file: &Path, cases: &[Case]) {
+fn assert_upgraded(file: &Path, cases: &[TransferCase]) {
     assert_eq!(findings(file), Vec::<String>::new(), "before");
-    let (mut process, _) = opened(file);
+    let (mut process, _) = start_on_file(file);
     assert!(process.close());
     let expected: Vec<_> = cases.iter().map(|(.., expected)| *expected).collect();
     assert_eq!(column(file, UPGRADED), expected);
@@ -121,8 +137,8 @@ fn is_brought_up_to_date(file: &Path, cases: &[Case]) {
 fn refund_of_each_state_is_upgraded() {
     let scratch = Scratch::new();
     let (file, ids) = old_file(&scratch, "refunds", &CASES);
-    is_brought_up_to_date(&file, &CASES);
-    is_gone_on_from(&file, &ids);
+    assert_upgraded(&file, &CASES);
+    assert_usable(&file, &ids);
 }
 
 #[test]
@@ -131,15 +147,15 @@ fn payout_of_each_state_is_upgraded() {
     for case in CASES {
         let scratch = Scratch::new();
         let (file, _) = old_file(&scratch, "payouts", &[case]);
-        is_brought_up_to_date(&file, &[case]);
+        assert_upgraded(&file, &[case]);
     }
 }
 
 /// Asserts that held transfers are released or decided, that transfers with an unknown outcome are decided, and that
 /// ended transfers do not change.
 #[track_caller]
-fn is_gone_on_from(file: &Path, ids: &[String]) {
-    let (mut process, url) = opened(file);
+fn assert_usable(file: &Path, ids: &[String]) {
+    let (mut process, url) = start_on_file(file);
     let act = |place: usize, action: &str| {
         let path = format!("/sandbox/refunds/{}", ids[place]);
         call(&url, "POST", &path, LIVE, &json!({ "action": action }))

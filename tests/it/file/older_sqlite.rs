@@ -1,6 +1,6 @@
 //! Other versions of SQLite: the `sqlite3` of the distribution reads and copies the file.
 
-use crate::file::old_files::{is_right, opened};
+use crate::file::old_files::{assert_audit_clean, start_on_file};
 use crate::support::scratch::Scratch;
 use crate::support::tools;
 use rusqlite::Connection;
@@ -25,7 +25,7 @@ fn sqlite3(file: &Path, statements: &str) -> Option<String> {
 #[track_caller]
 fn full_file(scratch: &Scratch) -> PathBuf {
     let file = scratch.old_file("v3", "shop.db");
-    let (mut process, _) = opened(&file);
+    let (mut process, _) = start_on_file(&file);
     assert!(process.close());
     file
 }
@@ -171,5 +171,5 @@ fn older_sqlite_checks_and_copies_a_full_file() {
         target.pragma_update(None, name, number(name)).unwrap();
     }
     drop(target);
-    is_right(&copy);
+    assert_audit_clean(&copy);
 }

@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 const FILES: usize = 5;
 
 /// A command of the binary under this umask.
-fn masked(mask: &str, args: &[&str]) -> Command {
+fn with_umask(mask: &str, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let script = format!("umask {mask} && exec \"$0\" \"$@\"");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_coffer")]);
@@ -21,14 +21,14 @@ fn masked(mask: &str, args: &[&str]) -> Command {
 }
 
 /// A sandbox command under this umask.
-fn started(mask: &str, more: &[&str]) -> Command {
+fn sandbox_with_umask(mask: &str, more: &[&str]) -> Command {
     let sandbox = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-    masked(mask, &[&sandbox, more].concat())
+    with_umask(mask, &[&sandbox, more].concat())
 }
 
 /// Starts a sandbox and takes a snapshot, so that every kind of file exists.
 #[track_caller]
-fn with_snapshot(sandbox: &mut Command) -> Process {
+fn start_with_snapshot(sandbox: &mut Command) -> Process {
     let process = Process::start(sandbox);
     let keep = format!("{}/sandbox/snapshots/before", process.url());
     send(&agent(), "POST", &keep, &[], "").expect(200);
@@ -36,8 +36,8 @@ fn with_snapshot(sandbox: &mut Command) -> Process {
 }
 
 #[track_caller]
-fn done(mask: &str, args: &[&str]) -> Output {
-    let output = masked(mask, args).output().unwrap();
+fn run_ok(mask: &str, args: &[&str]) -> Output {
+    let output = with_umask(mask, args).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     output
 }
@@ -57,7 +57,7 @@ fn modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
 }
 
 #[track_caller]
-fn are_private(folder: &Path, prefix: &str, count: usize) {
+fn assert_private(folder: &Path, prefix: &str, count: usize) {
     let modes = modes(folder, prefix);
     assert!(modes.len() >= count, "{modes:?}");
     assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
@@ -69,27 +69,28 @@ fn new_files_are_private_to_their_owner() {
         let folder = Scratch::new();
         let file = folder.path("shop.db");
         let file = file.to_str().unwrap();
-        let mut process = with_snapshot(&mut started(mask, &["--file", file]));
-        are_private(&folder.path(""), "shop.db", FILES);
+        let mut process = start_with_snapshot(&mut sandbox_with_umask(mask, &["--file", file]));
+        assert_private(&folder.path(""), "shop.db", FILES);
         let copy = folder.path("copy.db");
         let copy = copy.to_str().unwrap();
-        done(mask, &["backup", "--file", file, copy]);
-        are_private(&folder.path(""), "copy.db", 1);
+        run_ok(mask, &["backup", "--file", file, copy]);
+        assert_private(&folder.path(""), "copy.db", 1);
         assert!(process.close());
         std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
         std::fs::set_permissions(copy, Permissions::from_mode(0o644)).unwrap();
-        done(mask, &["backup", "--file", file, copy, "--force"]);
-        are_private(&folder.path(""), "copy.db", 1);
-        done(mask, &["restore", "--file", file, copy, "--force"]);
-        are_private(&folder.path(""), "shop.db", 1);
+        run_ok(mask, &["backup", "--file", file, copy, "--force"]);
+        assert_private(&folder.path(""), "copy.db", 1);
+        run_ok(mask, &["restore", "--file", file, copy, "--force"]);
+        assert_private(&folder.path(""), "shop.db", 1);
     }
 }
 
 #[test]
 fn temporary_file_and_snapshots_are_private() {
     let folder = Scratch::new();
-    let _process = with_snapshot(started("000", &[]).env("TMPDIR", folder.path("")));
-    are_private(&folder.path(""), "coffer-sandbox-", FILES);
+    let _process =
+        start_with_snapshot(sandbox_with_umask("000", &[]).env("TMPDIR", folder.path("")));
+    assert_private(&folder.path(""), "coffer-sandbox-", FILES);
 }
 
 #[test]
@@ -97,9 +98,11 @@ fn doctor_names_files_that_others_can_read() {
     let folder = Scratch::new();
     let file = folder.path("shop.db");
     let name = file.to_str().unwrap();
-    done("022", &["account", "create", "Shop", "--file", name]);
+    run_ok("022", &["account", "create", "Shop", "--file", name]);
     let doctor = || {
-        let output = masked("022", &["doctor", "--file", name]).output().unwrap();
+        let output = with_umask("022", &["doctor", "--file", name])
+            .output()
+            .unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let said = doctor();
@@ -115,7 +118,7 @@ fn doctor_names_a_wal_that_is_not_checkpointed() {
     let folder = Scratch::new();
     let (file, log) = (folder.path("shop.db"), folder.path("shop.db-wal"));
     let name = file.to_str().unwrap();
-    done("022", &["account", "create", "Shop", "--file", name]);
+    run_ok("022", &["account", "create", "Shop", "--file", name]);
     for (bytes, said) in [
         (1 << 28, "ok: log".to_owned()),
         (
@@ -125,7 +128,9 @@ fn doctor_names_a_wal_that_is_not_checkpointed() {
     ] {
         // A sparse file uses no disk space.
         std::fs::File::create(&log).unwrap().set_len(bytes).unwrap();
-        let output = masked("077", &["doctor", "--file", name]).output().unwrap();
+        let output = with_umask("077", &["doctor", "--file", name])
+            .output()
+            .unwrap();
         let told = String::from_utf8(output.stdout).unwrap();
         assert!(told.contains(&said), "{told}");
     }
@@ -145,7 +150,7 @@ fn ready_file_replaces_only_regular_files() {
     symlink(&pipe, &link).unwrap();
     for path in [&pipe, &link, &folder.path("")] {
         let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-        let mut command = masked("022", &args);
+        let mut command = with_umask("022", &args);
         let command = command.arg("--ready-file").arg(path);
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -164,7 +169,7 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
     let (old, new) = (folder.path("old.db"), folder.path("new.db"));
     let sandbox = |file: &Path, ready: &Path| {
         let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-        let mut command = masked("022", &args);
+        let mut command = with_umask("022", &args);
         command
             .arg("--file")
             .arg(file)
@@ -202,7 +207,7 @@ fn failed_ready_line_leaves_no_ready_file() {
     let folder = Scratch::new();
     let ready = folder.path("ready");
     let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
-    let mut command = masked("022", &args);
+    let mut command = with_umask("022", &args);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     command.arg("--ready-file").arg(&ready).stdin(Stdio::null());
     let output = command.stdout(full.unwrap()).output().unwrap();
@@ -221,7 +226,7 @@ fn ready_file_does_not_follow_symlinks() {
     symlink(&victim, folder.path("ready-new")).unwrap();
     symlink(&victim, &ready).unwrap();
     for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
-        let mut command = started(mask, &["--ready-file"]);
+        let mut command = sandbox_with_umask(mask, &["--ready-file"]);
         let process = Process::start(command.arg(&ready));
         let line = process.line();
         // When the line can be read, the file exists.

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 
 /// Reported counts of each part, in order, with the total.
 #[derive(Default)]
-struct Told(BTreeMap<&'static str, (Vec<u64>, u64)>);
+struct RecordedProgress(BTreeMap<&'static str, (Vec<u64>, u64)>);
 
-impl Told {
+impl RecordedProgress {
     #[track_caller]
-    fn hear(&mut self, said: Progress<'_>) {
+    fn record(&mut self, said: Progress<'_>) {
         let Progress::Done { part, done, of } = said else {
             return;
         };
@@ -30,7 +30,7 @@ impl Told {
 
     /// Asserts that a part ended at its total, and returns the reported counts and the total.
     #[track_caller]
-    fn ended(&self, part: &str) -> (&[u64], u64) {
+    fn assert_complete(&self, part: &str) -> (&[u64], u64) {
         let (told, of) = &self.0[part];
         assert_eq!(told.last(), Some(of), "{part}");
         (told, *of)
@@ -50,20 +50,22 @@ fn audit_reports_progress_of_checks_and_invoices() {
          select 'many' || i, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
          expires_at from n, (select * from invoices limit 1)",
     );
-    let (mut told, mut findings) = (Told::default(), 0);
+    let (mut told, mut findings) = (RecordedProgress::default(), 0);
     let counts = read_any(shop.file(), &mut |_| {}, |db| {
-        audit::audit(db, &[], &mut |_| findings += 1, &mut |said| told.hear(said))
+        audit::audit(db, &[], &mut |_| findings += 1, &mut |said| {
+            told.record(said)
+        })
     });
     let counts: Result<_, Error> = counts;
     assert_eq!(counts.unwrap().0.invoices, 2503);
     assert!(findings >= 2500, "{findings}");
     // One report before each thousand invoices, and one after it.
-    let (invoices, of) = told.ended("invoices judged");
+    let (invoices, of) = told.assert_complete("invoices judged");
     assert_eq!(
         (invoices, of),
         (&[0, 1000, 1000, 2000, 2000, 2503][..], 2503)
     );
-    let (checks, of) = told.ended("checks made");
+    let (checks, of) = told.assert_complete("checks made");
     assert_eq!(checks.len() as u64, of + 1);
 }
 
@@ -77,9 +79,9 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
         with recursive n(i) as (select 1 union all select i + 1 from n where i < 8)
         insert into ballast select zeroblob(1048576) from n";
     shop.execute_sql(ballast);
-    let (mut told, mut written) = (Told::default(), 0);
+    let (mut told, mut written) = (RecordedProgress::default(), 0);
     let mut tell = |said: Progress<'_>| {
-        told.hear(said);
+        told.record(said);
         if matches!(
             said,
             Progress::Done {
@@ -94,10 +96,10 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
         }
     };
     backup::backup(shop.file(), &copy, false, &mut tell).unwrap();
-    let (pages, of) = told.ended("pages copied");
+    let (pages, of) = told.assert_complete("pages copied");
     assert_eq!(pages.len() as u64, of.div_ceil(256), "it never began anew");
     assert!(written >= 8, "{written}");
-    assert_eq!(told.ended("checks made").1, 2);
+    assert_eq!(told.assert_complete("checks made").1, 2);
     let conn = Connection::open(&copy).unwrap();
     let count = |of: &str| -> i64 {
         let statement = format!("select count(*) from {of}");

@@ -3,7 +3,7 @@
 //! Codes follow the clock of the machine. A test uses the code of its first time step and the next one.
 
 use crate::file::failing_disk;
-use crate::file::old_files::{as_of, call, is_right, opened};
+use crate::file::old_files::{assert_audit_clean, call, downgraded_copy, start_on_file};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};
@@ -79,7 +79,7 @@ impl Owner {
 
     /// Whether the second factor is enabled, and the number of recovery codes left.
     #[track_caller]
-    fn stands(&self) -> (bool, i64) {
+    fn factor_state(&self) -> (bool, i64) {
         let session = self.act("GET", SESSION, &NULL).expect(200).json();
         let factor = &session["secondFactor"];
         (
@@ -116,7 +116,7 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     );
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/files/v3.db");
     std::fs::copy(old, &file).unwrap();
-    let (server, url) = opened(&file);
+    let (server, url) = start_on_file(&file);
     let (owner, now) = (Owner::signed_in(&url, &NULL), step());
     let secret = owner.begin();
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now)));
@@ -124,14 +124,14 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     coffer(&["backup", "--file", text(&file), text(&copy)]);
     // A code used after the copy is unused in the copy, as the guide says.
     Owner::signed_in(&url, &codes[1]);
-    assert_eq!(owner.stands(), (true, 8));
+    assert_eq!(owner.factor_state(), (true, 8));
     drop(server);
     for file in [&file, &copy] {
-        is_right(file);
+        assert_audit_clean(file);
     }
     coffer(&["restore", "--file", text(&other), text(&copy)]);
-    is_right(&other);
-    let (_server, url) = opened(&other);
+    assert_audit_clean(&other);
+    let (_server, url) = start_on_file(&other);
     let refused = |code: &Value| {
         Owner::sign_in(&url, code).assert_error(401, "invalid_credentials", Some("code"));
     };
@@ -139,7 +139,7 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     refused(&codes[0]);
     refused(&json!(code_at(&secret, now)));
     let owner = Owner::signed_in(&url, &codes[2]);
-    assert_eq!(owner.stands(), (true, 8));
+    assert_eq!(owner.factor_state(), (true, 8));
     owner.off(codes[3].as_str().unwrap()).expect(204);
     Owner::signed_in(&url, &NULL);
 }
@@ -148,10 +148,10 @@ fn upgraded_file_and_its_copies_support_second_factors() {
 fn last_used_code_of_an_older_file_stays_used() {
     let scratch = Scratch::new();
     let (file, older) = (scratch.path("new.db"), scratch.path("older.db"));
-    let (server, _) = opened(&file);
+    let (server, _) = start_on_file(&file);
     drop(server);
     let (secret, now) = ("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", step());
-    let conn: Connection = as_of(&file, &older, 18);
+    let conn: Connection = downgraded_copy(&file, &older, 18);
     let on =
         "update users set second_factor_secret = ?1, second_factor_at = 1, second_factor_step = ?2";
     assert_eq!(
@@ -159,19 +159,19 @@ fn last_used_code_of_an_older_file_stays_used() {
         Ok(1)
     );
     drop(conn);
-    let (server, url) = opened(&older);
+    let (server, url) = start_on_file(&older);
     let used = json!(code_at(secret, now));
     Owner::sign_in(&url, &used).assert_error(401, "invalid_credentials", Some("code"));
     Owner::signed_in(&url, &json!(code_at(secret, now + 1)));
     drop(server);
-    is_right(&older);
+    assert_audit_clean(&older);
 }
 
 /// Kills the process and starts another on the same file.
 #[track_caller]
-fn killed(mut server: Process, file: &Path, owner: &Owner) -> (Process, Owner) {
+fn kill_and_restart(mut server: Process, file: &Path, owner: &Owner) -> (Process, Owner) {
     server.kill();
-    let (server, url) = opened(file);
+    let (server, url) = start_on_file(file);
     let cookie = owner.cookie.clone();
     (server, Owner { url, cookie })
 }
@@ -180,12 +180,12 @@ fn killed(mut server: Process, file: &Path, owner: &Owner) -> (Process, Owner) {
 fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (server, url) = opened(&file);
+    let (server, url) = start_on_file(&file);
     let (owner, now) = (Owner::signed_in(&url, &NULL), step());
     // Begun but not confirmed: no code is required, and the secret can still be confirmed.
     let secret = owner.begin();
-    let (server, owner) = killed(server, &file, &owner);
-    assert_eq!(owner.stands(), (false, 0));
+    let (server, owner) = kill_and_restart(server, &file, &owner);
+    assert_eq!(owner.factor_state(), (false, 0));
     Owner::signed_in(&owner.url, &NULL);
     // Killed before the response with the recovery codes: the second factor is enabled, and the session stays valid.
     let route = "POST /dashboard/api/session/second-factor/confirm";
@@ -197,8 +197,8 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
         .header("cookie", &owner.cookie)
         .send(&body);
     assert!(unheard.is_err());
-    let (server, owner) = killed(server, &file, &owner);
-    assert_eq!(owner.stands(), (true, 10));
+    let (server, owner) = kill_and_restart(server, &file, &owner);
+    assert_eq!(owner.factor_state(), (true, 10));
     Owner::sign_in(&owner.url, &NULL).assert_error(401, "second_factor_required", Some("code"));
     // The next code disables it. It is enabled again, with recovery codes that arrive.
     owner
@@ -208,11 +208,11 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let secret = owner.begin();
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now + 1)));
     // Killed after the response: the recovery codes are stored.
-    let (server, owner) = killed(server, &file, &owner);
-    assert_eq!(owner.stands(), (true, 10));
+    let (server, owner) = kill_and_restart(server, &file, &owner);
+    assert_eq!(owner.factor_state(), (true, 10));
     Owner::signed_in(&owner.url, &codes[9]);
     drop(server);
-    is_right(&file);
+    assert_audit_clean(&file);
 }
 
 #[test]
@@ -240,27 +240,30 @@ fn full_disk_changes_no_second_factor_and_uses_no_code() {
     let code = code_at(&secret, now);
     shop.fail("full", "-wal");
     for _ in 0..10 {
-        failing_disk::not_taken(&owner.act("POST", FACTOR, &NULL));
-        failing_disk::not_taken(&owner.confirm(&code));
-        failing_disk::not_taken(&rename());
-        failing_disk::not_taken(&Owner::sign_in(&shop.url, &NULL));
+        failing_disk::assert_write_rejected(&owner.act("POST", FACTOR, &NULL));
+        failing_disk::assert_write_rejected(&owner.confirm(&code));
+        failing_disk::assert_write_rejected(&rename());
+        failing_disk::assert_write_rejected(&Owner::sign_in(&shop.url, &NULL));
     }
-    assert_eq!((owner.stands(), stands()), ((false, 0), before.clone()));
-    shop.mend("full");
+    assert_eq!(
+        (owner.factor_state(), stands()),
+        ((false, 0), before.clone())
+    );
+    shop.repair("full");
     shop.until_ready();
     let codes = recovery_codes(owner.confirm(&code));
     shop.fail("full", "-wal");
     let next = code_at(&secret, now + 1);
     for _ in 0..10 {
-        failing_disk::not_taken(&owner.off(&next));
-        failing_disk::not_taken(&owner.off(codes[0].as_str().unwrap()));
-        failing_disk::not_taken(&Owner::sign_in(&shop.url, &codes[0]));
+        failing_disk::assert_write_rejected(&owner.off(&next));
+        failing_disk::assert_write_rejected(&owner.off(codes[0].as_str().unwrap()));
+        failing_disk::assert_write_rejected(&Owner::sign_in(&shop.url, &codes[0]));
     }
-    assert_eq!((owner.stands(), stands()), ((true, 10), before));
+    assert_eq!((owner.factor_state(), stands()), ((true, 10), before));
     // Reading needs no disk space.
     let page = send(&agent(), "GET", &format!("{}/livez", shop.url), &[], "");
     page.expect(200);
-    shop.mend("full");
+    shop.repair("full");
     shop.until_ready();
     Owner::signed_in(&shop.url, &codes[0]);
     owner.off(&next).expect(204);

@@ -26,7 +26,7 @@ fn coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
 }
 
 #[track_caller]
-fn done(args: &[&str], file: &Path) -> String {
+fn run_ok(args: &[&str], file: &Path) -> String {
     let (code, said) = coffer(args, file);
     assert_eq!(code, Some(0), "{args:?}: {said}");
     said
@@ -34,7 +34,7 @@ fn done(args: &[&str], file: &Path) -> String {
 
 /// Asserts that the command is rejected and changes no byte of the file.
 #[track_caller]
-fn refused(args: &[&str], file: &Path, why: &str) {
+fn assert_refused(args: &[&str], file: &Path, why: &str) {
     let before = std::fs::read(file).unwrap();
     let (code, said) = coffer(args, file);
     assert_eq!(code, Some(1), "{args:?}: {said}");
@@ -46,28 +46,28 @@ const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 const SANDBOX: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
 
 /// Creates a sandbox file and a production file.
-fn both(scratch: &Scratch) -> (PathBuf, PathBuf) {
+fn sandbox_and_production_files(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
     let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", text(&ours)]);
     assert!(process.close());
-    done(&["account", "create", "Shop"], &theirs);
+    run_ok(&["account", "create", "Shop"], &theirs);
     (ours, theirs)
 }
 
 #[test]
 fn copy_does_not_replace_a_file_of_the_other_kind() {
     let scratch = Scratch::new();
-    let (ours, theirs) = both(&scratch);
+    let (ours, theirs) = sandbox_and_production_files(&scratch);
     let (copy, shop_copy) = (scratch.path("copy.db"), scratch.path("shop-copy.db"));
-    done(&["backup", text(&copy)], &ours);
-    done(&["backup", text(&shop_copy)], &theirs);
+    run_ok(&["backup", text(&copy)], &ours);
+    run_ok(&["backup", text(&shop_copy)], &theirs);
     for more in ["--force", "--dry-run"] {
-        refused(
+        assert_refused(
             &["restore", text(&copy), more],
             &theirs,
             "is a production server's",
         );
-        refused(
+        assert_refused(
             &["restore", text(&shop_copy), more],
             &ours,
             "is a sandbox server's",
@@ -80,16 +80,16 @@ fn copy_does_not_replace_a_file_of_the_other_kind() {
         "{said}"
     );
     assert!(std::fs::read(&theirs).unwrap() == before);
-    done(&["restore", text(&copy), "--force"], &ours);
-    done(&["restore", text(&shop_copy), "--force"], &theirs);
+    run_ok(&["restore", text(&copy), "--force"], &ours);
+    run_ok(&["restore", text(&shop_copy), "--force"], &theirs);
 }
 
 #[test]
 fn database_of_another_program_is_not_changed() {
     let scratch = Scratch::new();
-    let (ours, _) = both(&scratch);
+    let (ours, _) = sandbox_and_production_files(&scratch);
     let copy = scratch.path("copy.db");
-    done(&["backup", text(&copy)], &ours);
+    run_ok(&["backup", text(&copy)], &ours);
     for (number, script) in [
         "create table notes (text); insert into notes values ('mine')",
         "create table file (name, bytes)",
@@ -114,13 +114,13 @@ fn database_of_another_program_is_not_changed() {
             &["restore", text(&copy), "--force"],
             &["backup", text(&scratch.path("of-foreign.db"))],
         ] {
-            refused(args, &file, "is a database of another program");
+            assert_refused(args, &file, "is a database of another program");
         }
     }
     let file = scratch.path("text.db");
     std::fs::write(&file, "no database, but somebody's notes ".repeat(1000)).unwrap();
     for args in [&SERVE[..], &SANDBOX, &["account", "create", "Shop"]] {
-        refused(args, &file, "text.db: file is not a database");
+        assert_refused(args, &file, "text.db: file is not a database");
     }
     let folder = scratch.path("folder.db");
     std::fs::create_dir(&folder).unwrap();
@@ -134,7 +134,7 @@ fn only_a_sandbox_opens_an_empty_file() {
     let file = scratch.path("empty.db");
     std::fs::write(&file, "").unwrap();
     for args in [&SERVE[..], &["account", "create", "Shop"], &["audit"]] {
-        refused(args, &file, "is empty");
+        assert_refused(args, &file, "is empty");
     }
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
@@ -145,7 +145,7 @@ fn only_a_sandbox_opens_an_empty_file() {
         "as every file of ours"
     );
     assert!(process.close());
-    assert!(done(&["audit"], &file).contains("nothing found in 1 invoices"));
+    assert!(run_ok(&["audit"], &file).contains("nothing found in 1 invoices"));
 }
 
 #[test]
@@ -153,8 +153,8 @@ fn start_of_the_wrong_kind_upgrades_nothing() {
     let scratch = Scratch::new();
     for version in ["v1", "v2"] {
         let file = scratch.old_file(version, &format!("{version}.db"));
-        refused(&SERVE, &file, "made by a sandbox server");
-        refused(&["account", "create", "Shop"], &file, "--sandbox");
+        assert_refused(&SERVE, &file, "made by a sandbox server");
+        assert_refused(&["account", "create", "Shop"], &file, "--sandbox");
         let conn = Connection::open(&file).unwrap();
         let now = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
         assert_eq!(format!("v{}", now.unwrap()), version);
@@ -164,8 +164,8 @@ fn start_of_the_wrong_kind_upgrades_nothing() {
 #[test]
 fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     let scratch = Scratch::new();
-    let (ours, theirs) = both(&scratch);
-    let account = done(&["account", "list"], &ours);
+    let (ours, theirs) = sandbox_and_production_files(&scratch);
+    let account = run_ok(&["account", "list"], &ours);
     let account: serde_json::Value = serde_json::from_str(account.lines().next().unwrap()).unwrap();
     let account = account["id"].as_str().unwrap();
     let all = [
@@ -176,16 +176,16 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
         &["user", "disable", "operator@sandbox.test"],
     ];
     for args in all {
-        refused(args, &ours, "with --sandbox only");
+        assert_refused(args, &ours, "with --sandbox only");
     }
     for args in &all[..4] {
-        done(&[args, &["--sandbox"][..]].concat(), &ours);
+        run_ok(&[args, &["--sandbox"][..]].concat(), &ours);
     }
     for list in ["account", "key", "user"] {
-        done(&[list, "list"], &ours);
-        done(&[list, "list"], &theirs);
+        run_ok(&[list, "list"], &ours);
+        run_ok(&[list, "list"], &theirs);
     }
-    refused(
+    assert_refused(
         &["account", "create", "Second", "--sandbox"],
         &theirs,
         "leave --sandbox out",
@@ -223,7 +223,7 @@ const PLANTED: [(&str, &str); 8] = [
 #[test]
 fn restore_rejects_a_copy_with_a_foreign_schema() {
     let scratch = Scratch::new();
-    let (_, file) = both(&scratch);
+    let (_, file) = sandbox_and_production_files(&scratch);
     let index = {
         let conn = Connection::open(&file).unwrap();
         let first = "select name from sqlite_schema where type = 'index' and sql is not null order by name limit 1";
@@ -233,7 +233,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     let mut before = None;
     for (number, (script, about)) in PLANTED.iter().enumerate() {
         let copy = scratch.path(&format!("copy{number}.db"));
-        done(&["backup", text(&copy)], &file);
+        run_ok(&["backup", text(&copy)], &file);
         let (script, about) = (
             script.replace("sessions_expiry", &index),
             about.replace("sessions_expiry", &index),
@@ -242,7 +242,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         conn.execute_batch(&script).unwrap();
         drop(conn);
         for more in ["--force", "--dry-run"] {
-            refused(&["restore", text(&copy), more], &file, &about);
+            assert_refused(&["restore", text(&copy), more], &file, &about);
         }
         let other = scratch.path("other.db");
         let (code, said) = coffer(&["restore", text(&copy)], &other);
@@ -259,7 +259,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     assert!(before.is_some());
     // Tables of SQLite and Litestream are accepted.
     let copy = scratch.path("replicated.db");
-    done(&["backup", text(&copy)], &file);
+    run_ok(&["backup", text(&copy)], &file);
     Connection::open(&copy)
         .unwrap()
         .execute_batch(
@@ -267,14 +267,14 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
              create table _litestream_lock (id integer)",
         )
         .unwrap();
-    assert!(done(&["audit"], &copy).contains("nothing found"));
-    done(&["restore", text(&copy), "--force"], &file);
+    assert!(run_ok(&["audit"], &copy).contains("nothing found"));
+    run_ok(&["restore", text(&copy), "--force"], &file);
 }
 
 #[test]
 fn foreign_trigger_in_a_served_file_has_no_effect() {
     let scratch = Scratch::new();
-    let (ours, _) = both(&scratch);
+    let (ours, _) = sandbox_and_production_files(&scratch);
     Connection::open(&ours)
         .unwrap()
         .execute_batch(
@@ -303,7 +303,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
     let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
     send(&agent(), "POST", &path, &key, &invoice).expect(201);
-    done(&["backup", text(&copy)], &file);
+    run_ok(&["backup", text(&copy)], &file);
     process.kill();
     std::fs::remove_file(&file).unwrap();
     let left = std::fs::read(&log).unwrap();
@@ -323,7 +323,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
     // A restore removes the remaining journal.
-    done(&["restore", text(&copy)], &file);
+    run_ok(&["restore", text(&copy)], &file);
     assert!(!journal.exists());
-    done(&["audit"], &file);
+    run_ok(&["audit"], &file);
 }

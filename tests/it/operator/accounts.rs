@@ -75,7 +75,7 @@ fn operator_creates_account_and_changes_its_status() {
     become_("rejected").assert_error(409, "invalid_transition", None);
     become_("pending").assert_error(409, "invalid_transition", None);
     become_("open").assert_error(400, "invalid_request", Some("status"));
-    let actions = |name: &str| interface.shop.noted(name).len();
+    let actions = |name: &str| interface.shop.audit_entries(name).len();
     assert_eq!(
         (
             actions("account.approve"),
@@ -162,7 +162,7 @@ fn operator_changes_terms_and_merchant_changes_settings() {
         (&changed["successUrl"], &changed["branding"]["color"]),
         (&NULL, &NULL)
     );
-    assert_eq!(interface.shop.noted("account.change").len(), 3);
+    assert_eq!(interface.shop.audit_entries("account.change").len(), 3);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn new_payout_address_waits_for_a_day() {
     interface.shop.advance("11h");
     // Setting the same address again changes nothing.
     assert_eq!(set("solana", &body).expect(200).json(), account);
-    assert_eq!(interface.shop.noted("payout_address.set").len(), 1);
+    assert_eq!(interface.shop.audit_entries("payout_address.set").len(), 1);
     interface.shop.advance("13h");
     interface.shop.request_payout("20.00").expect(201);
     let remove = || interface.request_as_merchant("DELETE", "payout-addresses/solana", &NULL);

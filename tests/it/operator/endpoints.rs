@@ -147,7 +147,7 @@ fn both_secrets_sign_for_a_day_after_a_roll() {
         ]
     );
     for action in ["endpoint.create", "endpoint.roll_secret"] {
-        let noted = format!("{:?}", interface.shop.noted(action));
+        let noted = format!("{:?}", interface.shop.audit_entries(action));
         assert!(!noted.contains(old) && !noted.contains(new), "{noted}");
     }
 }

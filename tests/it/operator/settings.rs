@@ -31,7 +31,7 @@ fn maintenance_pauses_live_invoices() {
     create(LIVE).expect(201);
     set(json!({})).assert_error(400, "invalid_request", Some("maintenance"));
     set(json!({ "maintenance": 1 })).assert_error(400, "invalid_request", Some("maintenance"));
-    assert_eq!(interface.shop.noted("settings.change").len(), 2);
+    assert_eq!(interface.shop.audit_entries("settings.change").len(), 2);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn confirmations_are_set_for_each_coin_and_logged() {
     expected["BTC"] = own.clone();
     expected["ETH"] = at_once;
     assert_eq!(read(), expected);
-    let noted = interface.shop.noted("settings.change");
+    let noted = interface.shop.audit_entries("settings.change");
     assert_eq!(noted.len(), 1);
     assert_eq!(noted[0].2, both);
     assert_invalid_confirmations_change_nothing(&interface, &own);
@@ -180,7 +180,11 @@ fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
     select(&fresh).expect(200);
     switch("XMR", json!({ "enabled": true })).assert_error(404, "not_found", None);
     switch("LTC", json!({})).assert_error(400, "invalid_request", Some("enabled"));
-    assert_eq!(shop.noted("coin.switch").len(), 2, "only changes are noted");
+    assert_eq!(
+        shop.audit_entries("coin.switch").len(),
+        2,
+        "only changes are noted"
+    );
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     let declared = send("POST", OWN, &own).expect(201).json();
     let listed = send("GET", OWN, &NULL).expect(200).json();
     assert_eq!(listed["data"], json!([declared]));
-    let noted = |action: &str| interface.shop.noted(action);
+    let noted = |action: &str| interface.shop.audit_entries(action);
     let by = |detail: Value| {
         let actor = "operator@sandbox.test".to_owned();
         [(actor, Some(id.clone()), detail)]

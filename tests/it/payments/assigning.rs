@@ -10,7 +10,7 @@ fn assigned_confirmed_payment_is_booked() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
-    let lost = operator.lost("0.001");
+    let lost = operator.pay_foreign_address("0.001");
     let txid = shop.query_text("select txid from observations");
     shop.move_payment(&lost, "confirmed");
     shop.advance("1h");
@@ -22,7 +22,7 @@ fn assigned_confirmed_payment_is_booked() {
         ["0.00", "0.00"],
     );
     // The payment was seen before the deadline, so it counts as in time.
-    let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+    let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     shop.assert_invoice(
         id(&invoice),
         "confirmed",
@@ -30,9 +30,9 @@ fn assigned_confirmed_payment_is_booked() {
         "sale 60.00, fee -0.60",
         ["59.40", "0.00"],
     );
-    operator.is_right();
-    assert_eq!(operator.left(), "0");
-    let noted = shop.noted("unmatched_payment.assign");
+    operator.assert_audit_clean();
+    assert_eq!(operator.unmatched_count(), "0");
+    let noted = shop.audit_entries("unmatched_payment.assign");
     let detail = json!({
         "unmatchedPayment": lost, "reason": "unknown_address", "chain": "bitcoin", "txid": txid,
         "position": 0, "to": { "invoice": invoice["id"] },
@@ -50,7 +50,7 @@ fn assigned_confirmed_payment_is_booked() {
     operator
         .assign(&lost, &json!({ "invoice": invoice["id"] }))
         .assert_error(409, "invalid_transition", None);
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
@@ -62,19 +62,19 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     let body =
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
     let strange = shop.pay(body);
-    let payment = operator.given(&strange, &json!({ "invoice": invoice["id"] }));
+    let payment = operator.assign_and_get_id(&strange, &json!({ "invoice": invoice["id"] }));
     let shown = shop.get_invoice(id(&invoice));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountReceived"]],
         [&json!("detected"), &json!("USDC-BASE"), &json!("100")]
     );
-    operator.is_right();
+    operator.assert_audit_clean();
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
     // An invoice without a selected coin.
     let open = shop.invoice("60.00", json!({}));
-    let lost = operator.lost("0.001");
-    let payment = operator.given(&lost, &json!({ "invoice": open["id"] }));
+    let lost = operator.pay_foreign_address("0.001");
+    let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": open["id"] }));
     let shown = shop.get_invoice(id(&open));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
@@ -89,22 +89,22 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     );
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.get_invoice(id(&open))["depositAddress"], NOBODY);
-    operator.is_right();
+    operator.assert_audit_clean();
     // A late payment counts as late, at the rate of the day.
     shop.advance("1h");
-    let late = operator.lost("0.001");
+    let late = operator.pay_foreign_address("0.001");
     shop.move_payment(&late, "confirmed");
     let expired = shop.invoice("60.00", json!({ "asset": "LTC" }));
     shop.advance("1h");
-    let also = operator.lost("0.001");
-    operator.given(&also, &json!({ "invoice": expired["id"] }));
+    let also = operator.pay_foreign_address("0.001");
+    operator.assign_and_get_id(&also, &json!({ "invoice": expired["id"] }));
     assert_eq!(shop.get_invoice(id(&expired))["status"], "expired");
     shop.move_payment(
         &shop.query_text("select max(id) from payments"),
         "confirmed",
     );
     assert_eq!(shop.get_invoice(id(&expired))["status"], "paid_late");
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
@@ -115,11 +115,11 @@ fn unmatched_payment_is_assigned_to_a_customer() {
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let ada = json!({ "account": account, "customer": "ada" });
     for (amount, confirmed) in [("0.001", true), ("0.002", false)] {
-        let lost = operator.lost(amount);
+        let lost = operator.pay_foreign_address(amount);
         if confirmed {
             shop.move_payment(&lost, "confirmed");
         }
-        let deposit = operator.given(&lost, &ada);
+        let deposit = operator.assign_and_get_id(&lost, &ada);
         if !confirmed {
             shop.move_payment(&deposit, "confirmed");
         }
@@ -133,11 +133,11 @@ fn unmatched_payment_is_assigned_to_a_customer() {
             ],
             [&json!("confirmed"), &json!("ada"), &json!(NOBODY)]
         );
-        operator.is_right();
+        operator.assert_audit_clean();
     }
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "178.20");
-    let noted = shop.noted("unmatched_payment.assign");
+    let noted = shop.audit_entries("unmatched_payment.assign");
     assert_eq!(noted[1].2["to"], json!({ "customer": "ada" }));
     // Litecoin has no customer addresses, so a customer cannot be assigned.
     let body = json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1" });
@@ -145,7 +145,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
     operator
         .assign(&on_litecoin, &ada)
         .assert_error(400, "invalid_request", Some("customer"));
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn invalid_assignment_changes_nothing() {
         .post("/v1/invoices", Some(LIVE), body)
         .expect(201)
         .json();
-    let lost = operator.lost("0.001");
+    let lost = operator.pay_foreign_address("0.001");
     let unknown = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
     for body in [
         json!({ "invoice": live["id"] }),
@@ -188,31 +188,31 @@ fn invalid_assignment_changes_nothing() {
         assign(&lost, &body).assert_error(400, "invalid_request", Some(param));
     }
     for amount in ["0.00000001", "20999999"] {
-        let lost = operator.lost(amount);
+        let lost = operator.pay_foreign_address(amount);
         assign(&lost, &mine).assert_error(400, "invalid_request", Some("invoice"));
     }
     for unknown in ["x", unknown] {
         assign(unknown, &mine).assert_error(404, "not_found", None);
     }
-    let gone = operator.lost("0.001");
+    let gone = operator.pay_foreign_address("0.001");
     shop.move_payment(&gone, "dropped");
     assign(&gone, &mine).assert_error(409, "invalid_transition", None);
-    let sent_back = operator.lost("0.001");
+    let sent_back = operator.pay_foreign_address("0.001");
     let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
     let note = json!({ "note": "sent back by hand" });
     shop.as_member(&operator.cookie, "POST", &looked, &note)
         .expect(200);
     assign(&sent_back, &mine).assert_error(409, "invalid_transition", None);
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
-    let merchant = shop.merchants_cookie();
+    let merchant = shop.merchant_cookie();
     shop.as_member(&merchant, "POST", &path, &mine)
         .assert_error(403, "forbidden", None);
     shop.send("POST", &path, &[], &mine.to_string())
         .assert_error(401, "unauthorized", None);
-    assert_eq!(operator.left(), "5");
-    assert_eq!(shop.noted("unmatched_payment.assign"), []);
+    assert_eq!(operator.unmatched_count(), "5");
+    assert_eq!(shop.audit_entries("unmatched_payment.assign"), []);
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "awaiting_payment");
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
@@ -226,14 +226,17 @@ fn assignment_takes_no_address() {
     shop.send("POST", "/sandbox/faults", &[], r#"{ "pool": "empty" }"#)
         .expect(200);
     let [first, second] = [&elsewhere, &open].map(|invoice| {
-        operator.given(
-            &operator.lost("0.0001"),
+        operator.assign_and_get_id(
+            &operator.pay_foreign_address("0.0001"),
             &json!({ "invoice": invoice["id"] }),
         )
     });
     // A second payment in the same coin uses the same quote.
-    let third = operator.given(&operator.lost("0.0001"), &json!({ "invoice": open["id"] }));
-    operator.is_right();
+    let third = operator.assign_and_get_id(
+        &operator.pay_foreign_address("0.0001"),
+        &json!({ "invoice": open["id"] }),
+    );
+    operator.assert_audit_clean();
     shop.send("DELETE", "/sandbox/faults", &[], "").expect(204);
     assert_eq!(addresses(), before);
     let quotes =
@@ -262,23 +265,26 @@ fn assignment_takes_no_address() {
         .expect(200)
         .json();
     assert_ne!(picked["depositAddress"], NOBODY);
-    operator.is_right();
+    operator.assert_audit_clean();
     shop.move_payment(&first, "seen");
-    operator.is_right();
+    operator.assert_audit_clean();
     // A payment to the selected coin counts, and the sandbox pays to its address.
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
     shop.move_payment(&paid, "confirmed");
     shop.move_payment(&first, "confirmed");
     assert_eq!(shop.get_invoice(id(&elsewhere))["status"], "confirmed");
     let other = shop.invoice("60.00", json!({}));
-    let gone = operator.given(&operator.lost("0.001"), &json!({ "invoice": other["id"] }));
+    let gone = operator.assign_and_get_id(
+        &operator.pay_foreign_address("0.001"),
+        &json!({ "invoice": other["id"] }),
+    );
     shop.move_payment(&gone, "dropped");
     let path = format!("/v1/invoices/{}/simulate", id(&other));
     let simulated = shop
         .post(&path, Some(TEST), json!({ "asset": "BTC" }))
         .expect(200);
     assert_eq!(simulated.json()["status"], "confirmed");
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 /// Returns the path and query of a checkout URL.
@@ -292,7 +298,7 @@ fn path_of(url: &Value) -> String {
 fn concurrent_assignments_assign_once() {
     let operator = Operator::open();
     let shop = &operator.shop;
-    let lost = operator.lost("0.001");
+    let lost = operator.pay_foreign_address("0.001");
     shop.move_payment(&lost, "confirmed");
     let invoices: Vec<_> = (0..4)
         .map(|_| shop.invoice("60.00", json!({ "asset": "BTC" })))
@@ -315,7 +321,7 @@ fn concurrent_assignments_assign_once() {
         .iter()
         .filter(|invoice| shop.get_invoice(id(invoice))["status"] == "confirmed");
     assert_eq!(paid.count(), 1);
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
@@ -323,16 +329,19 @@ fn audit_finds_unassigned_payment_to_a_foreign_address() {
     let operator = Operator::open();
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
-    let lost = operator.lost("0.001");
-    operator.given(&lost, &json!({ "invoice": invoice["id"] }));
-    operator.is_right();
+    let lost = operator.pay_foreign_address("0.001");
+    operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
+    operator.assert_audit_clean();
     shop.execute_sql("delete from audit_log where action = 'unmatched_payment.assign'");
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("given to it by a person"), "{found:?}");
     // A quote at a foreign address is marked as such.
     let open = shop.invoice("60.00", json!({}));
-    operator.given(&operator.lost("0.001"), &json!({ "invoice": open["id"] }));
+    operator.assign_and_get_id(
+        &operator.pay_foreign_address("0.001"),
+        &json!({ "invoice": open["id"] }),
+    );
     assert_eq!(findings(shop.file()), found);
     shop.execute_sql("update quotes set given = 0");
     let both = findings(shop.file());

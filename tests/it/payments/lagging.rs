@@ -22,7 +22,7 @@ impl Shop {
             .to_owned()
     }
 
-    fn lags(&self, chain: &str, body: Value) -> Response {
+    fn set_lagging(&self, chain: &str, body: Value) -> Response {
         let path = format!("/sandbox/chains/{chain}");
         self.send("PATCH", &path, &[], &body.to_string())
     }
@@ -37,7 +37,7 @@ impl Shop {
     }
 
     #[track_caller]
-    pub fn is_right(&self) {
+    pub fn assert_audit_clean(&self) {
         assert_eq!(findings(self.file()), Vec::<String>::new());
     }
 }
@@ -46,7 +46,7 @@ impl Shop {
 fn lagging() -> Shop {
     let shop = Shop::open();
     let held = shop
-        .lags("bitcoin", json!({ "lagging": true }))
+        .set_lagging("bitcoin", json!({ "lagging": true }))
         .expect(200)
         .json();
     let expected =
@@ -69,7 +69,7 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     let others = [(LIVE, Some("LTC")), (LIVE, None), (TEST, Some("BTC"))]
         .map(|(key, asset)| (key, shop.waiting_for(key, asset)));
     shop.advance("19m59s");
-    shop.is_right();
+    shop.assert_audit_clean();
     shop.advance("1s");
     for (key, id) in &others {
         assert_eq!(shop.status_of(key, id), "expired");
@@ -77,7 +77,7 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     for id in [&waits, &also] {
         assert_eq!(shop.status_of(LIVE, id), "awaiting_payment");
     }
-    shop.is_right();
+    shop.assert_audit_clean();
     shop.advance("5h");
     // Selecting a coin still follows the clock.
     shop.post(
@@ -87,19 +87,19 @@ fn only_live_invoices_of_a_lagging_chain_wait() {
     )
     .assert_error(400, "invoice_closed", None);
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
-    shop.is_right();
+    shop.assert_audit_clean();
     // An invoice without a seen payment may be cancelled.
     let cancelled = shop.cancel(&also).expect(200).json();
     assert_eq!(cancelled["status"], "cancelled");
     // The invoice waits at most six hours.
     shop.advance("59m59s");
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
-    shop.is_right();
+    shop.assert_audit_clean();
     shop.advance("1s");
     assert_eq!(shop.status_of(LIVE, &waits), "expired");
-    shop.is_right();
+    shop.assert_audit_clean();
     shop.advance("10d");
-    shop.is_right();
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -111,20 +111,21 @@ fn invoice_created_with_a_coin_waits_immediately() {
     let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
     assert_eq!(shop.query_text(kept), "live:bitcoin live:litecoin test:");
     shop.advance("10m");
-    shop.lags("bitcoin", json!({ "lagging": true })).expect(200);
-    shop.is_right();
+    shop.set_lagging("bitcoin", json!({ "lagging": true }))
+        .expect(200);
+    shop.assert_audit_clean();
     shop.advance("10m");
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
     assert_eq!(shop.status_of(LIVE, &other), "expired");
     assert_eq!(shop.status_of(TEST, &in_test), "expired");
-    shop.is_right();
+    shop.assert_audit_clean();
     // A payment in time counts, although it is seen long after.
     shop.advance("5h59m");
     assert_eq!(shop.event_types(&waits, LIVE), ["invoice.created"]);
-    shop.lags("bitcoin", json!({ "lagging": false }))
+    shop.set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200);
     assert_eq!(shop.status_of(LIVE, &waits), "expired");
-    shop.is_right();
+    shop.assert_audit_clean();
 }
 
 #[test]
@@ -135,16 +136,16 @@ fn payment_in_time_counts_however_late_it_is_seen() {
     shop.advance("19m");
     let in_time = shop.now();
     shop.advance("2h");
-    shop.is_right();
+    shop.assert_audit_clean();
     let pay = |id: &str, seen_at: &str| {
         let seen = shop.pay(json!({ "invoice": id, "seenAt": seen_at }));
-        shop.is_right();
+        shop.assert_audit_clean();
         shop.move_payment(&seen, "confirmed");
         shop.status_of(LIVE, id)
     };
     assert_eq!(pay(&paid, &in_time), "confirmed");
     assert_eq!(pay(&late, &shop.now()), "paid_late");
-    shop.is_right();
+    shop.assert_audit_clean();
     for (body, at) in [
         (json!({ "invoice": unpaid }), "1970-01-01T00:00:00.000Z"),
         (json!({ "invoice": unpaid }), "2100-01-01T00:00:00.000Z"),
@@ -172,20 +173,20 @@ fn payment_in_time_counts_however_late_it_is_seen() {
     }
     // A second request keeps the lag. Without lag, the unpaid invoice expires.
     let again = shop
-        .lags("bitcoin", json!({ "lagging": true }))
+        .set_lagging("bitcoin", json!({ "lagging": true }))
         .expect(200)
         .json();
     assert_eq!(again["scannedTo"], held_at);
     assert_eq!(shop.status_of(LIVE, &unpaid), "awaiting_payment");
     let caught_up = shop
-        .lags("bitcoin", json!({ "lagging": false }))
+        .set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200)
         .json();
     assert_eq!(
         (&caught_up["lagging"], &caught_up["scannedTo"]),
         (&json!(false), &json!(shop.now()))
     );
-    shop.is_right();
+    shop.assert_audit_clean();
     assert_eq!(shop.status_of(LIVE, &unpaid), "expired");
     assert_eq!(
         shop.event_types(&unpaid, LIVE),
@@ -210,7 +211,7 @@ fn long_lagging_chain_is_not_offered() {
         .expect(200);
     let in_test = shop.get("/v1/currencies", Some(TEST)).expect(200).json();
     assert_eq!(in_test["data"].as_array().unwrap().len(), all.len());
-    shop.lags("bitcoin", json!({ "lagging": false }))
+    shop.set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200);
     assert_eq!(shop.on_offer(), all);
     for (chain, body, status, code, param) in [
@@ -230,14 +231,16 @@ fn long_lagging_chain_is_not_offered() {
             Some("more"),
         ),
     ] {
-        shop.lags(chain, body).assert_error(status, code, param);
+        shop.set_lagging(chain, body)
+            .assert_error(status, code, param);
     }
-    let stays = shop.lags("bitcoin", json!({})).expect(200).json();
+    let stays = shop.set_lagging("bitcoin", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
     // A reset ends the lag, too.
-    shop.lags("tron", json!({ "lagging": true })).expect(200);
+    shop.set_lagging("tron", json!({ "lagging": true }))
+        .expect(200);
     shop.send("POST", "/sandbox/reset", &[], "").expect(200);
-    let stays = shop.lags("tron", json!({})).expect(200).json();
+    let stays = shop.set_lagging("tron", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
 }
 
@@ -246,10 +249,11 @@ fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     let shop = lagging();
     let id = shop.waiting_for(LIVE, None);
     // The scan of the chain ends before the deadline of the invoice, but the coin is still offered.
-    shop.lags("bitcoin", json!({ "lagging": false }))
+    shop.set_lagging("bitcoin", json!({ "lagging": false }))
         .expect(200);
     shop.advance("19m");
-    shop.lags("bitcoin", json!({ "lagging": true })).expect(200);
+    shop.set_lagging("bitcoin", json!({ "lagging": true }))
+        .expect(200);
     shop.advance("2m");
     assert_eq!(shop.status_of(LIVE, &id), "expired");
     let late = shop.pay(json!({ "invoice": id, "asset": "BTC" }));
@@ -257,7 +261,7 @@ fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     assert_eq!(shop.status_of(LIVE, &id), "paid_late");
     shop.move_payment(&late, "orphaned");
     assert_eq!(shop.status_of(LIVE, &id), "expired");
-    shop.is_right();
+    shop.assert_audit_clean();
     assert_eq!(
         shop.event_types(&id, LIVE),
         [
@@ -282,7 +286,7 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     let see = |id: &str, txid: &str, seen_at: Option<&str>, status: u16| {
         let body = json!({ "invoice": id, "asset": "BTC", "txid": txid, "seenAt": seen_at });
         let seen = shop.post("/sandbox/payments", None, body).expect(status);
-        shop.is_right();
+        shop.assert_audit_clean();
         seen.json()["id"].as_str().unwrap().to_owned()
     };
     // First seen late, then reported with a time after the deadline, then with one before it.
@@ -300,7 +304,7 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     let of_observation = "select cast(seen_at as text) from observations where txid = 'told'";
     assert_eq!(shop.query_text(of_observation), first);
     shop.move_payment(&payment, "confirmed");
-    shop.is_right();
+    shop.assert_audit_clean();
     assert_eq!(shop.status_of(LIVE, &told), "confirmed");
     // A payment booked as late stays late.
     let payment = see(&confirmed, "confirmed", None, 201);
@@ -314,7 +318,7 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     see(&gone, "gone", Some(&in_time), 200);
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.status_of(LIVE, &gone), "detected");
-    shop.is_right();
+    shop.assert_audit_clean();
     // One event is sent, although the payment is found by its invoice.
     for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
         let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
@@ -340,7 +344,7 @@ fn assigned_payment_does_not_change_the_deposit_address() {
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
     let given = shop.as_member(&cookie, "POST", &path, &json!({ "invoice": id }));
     let given = given.expect(200).json()["payment"].clone();
-    shop.is_right();
+    shop.assert_audit_clean();
     let now = read();
     for name in [
         "status",
@@ -358,7 +362,7 @@ fn assigned_payment_does_not_change_the_deposit_address() {
     assert!(!page.contains(ELSEWHERE), "{page}");
     // When confirmed, the assigned payment counts as the payment of the invoice.
     shop.move_payment(given.as_str().unwrap(), "confirmed");
-    shop.is_right();
+    shop.assert_audit_clean();
     let paid = read();
     assert_eq!([&paid["status"], &paid["asset"]], ["paid_late", "LTC"]);
 }

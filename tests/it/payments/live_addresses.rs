@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXWyvKfEQo46xJYKA29vMhEUsBgf7QpEYL17aJwAQ7NDb8koR13eMV";
 
 /// Derives the address of a key at an index.
-pub fn derived(chain: Chain, key: &str, index: u32) -> String {
+pub fn derive(chain: Chain, key: &str, index: u32) -> String {
     let wallet = read(chain, key, &WalletHints::default()).unwrap();
     wallet.receiving().unwrap().derive(index).unwrap().address
 }
@@ -29,13 +29,13 @@ pub fn derived(chain: Chain, key: &str, index: u32) -> String {
 pub fn shop() -> SetUp {
     let shop = SetUp::new();
     let active = "update accounts set customers_enabled = 1, status = 'active'";
-    write(&shop, active);
+    execute(&shop, active);
     record_direct_writes(&shop.file());
     shop
 }
 
 #[track_caller]
-pub fn write(shop: &SetUp, sql: &str) {
+pub fn execute(shop: &SetUp, sql: &str) {
     let file = Connection::open(shop.file()).unwrap();
     file.busy_timeout(std::time::Duration::from_secs(10))
         .unwrap();
@@ -58,7 +58,7 @@ pub fn watch(shop: &SetUp, chain: &str) {
         "solana" => "mainnet-beta",
         _ => "main",
     };
-    write(
+    execute(
         shop,
         &format!(
             "insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0);
@@ -110,8 +110,8 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(of("early"), [], "no chain is watched");
     // All EVM chains share an address, so one of them is enough.
     watch(&shop, "base");
-    let evm = |index| pair("evm", derived(Chain::Ethereum, EVM, index));
-    let utxo = |index| pair("utxo", derived(Chain::Bitcoin, ZPUB, index));
+    let evm = |index| pair("evm", derive(Chain::Ethereum, EVM, index));
+    let utxo = |index| pair("utxo", derive(Chain::Bitcoin, ZPUB, index));
     assert_eq!(of("early"), [evm(0)]);
     watch(&shop, "bitcoin");
     assert_eq!(of("early"), [evm(0), utxo(0)]);
@@ -165,7 +165,7 @@ fn concurrent_requests_get_each_index_once_despite_kills() {
         server.kill();
     }
     let expected: BTreeSet<_> = (0..400)
-        .map(|index| derived(Chain::Bitcoin, ZPUB, index))
+        .map(|index| derive(Chain::Bitcoin, ZPUB, index))
         .collect();
     assert_eq!(handed_out, expected);
     assert_eq!(findings(&shop.file()), Vec::<String>::new());
@@ -203,7 +203,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     );
     let (_server, url) = serve(&file, &NODES);
     let made = addresses(&shop, &url, "later");
-    assert_eq!(made, [pair("utxo", derived(Chain::Bitcoin, ZPUB, 1002))]);
+    assert_eq!(made, [pair("utxo", derive(Chain::Bitcoin, ZPUB, 1002))]);
     let listed = parse_output(&wallet(&file, &["list"], ""));
     assert_eq!(listed[0]["nextIndex"], 1003);
     assert_eq!(listed[0]["gapLimit"], 1003);
@@ -257,10 +257,10 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert!(server.close());
         assert_eq!(findings(&file), Vec::<String>::new());
         // The copy does not know the first restore, and the replaced file does not know the wallet.
-        write(&shop, "delete from addresses; delete from wallets");
+        execute(&shop, "delete from addresses; delete from wallets");
         coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
-    let expected = [0, 1000, 2000].map(|index| pair("utxo", derived(Chain::Bitcoin, ZPUB, index)));
+    let expected = [0, 1000, 2000].map(|index| pair("utxo", derive(Chain::Bitcoin, ZPUB, index)));
     assert_eq!(handed_out, expected);
     // A higher index is not changed.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
@@ -295,7 +295,7 @@ fn live_mode_uses_only_the_followed_network() {
         [false, true]
     );
     assert_eq!(listed[1]["id"], json!(main));
-    let first = derived(Chain::Bitcoin, ZPUB, 0);
+    let first = derive(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", first)]);
     // When it is retired, the test wallet does not replace it.
     parse_output(&wallet(&file, &["retire", &main], ""));
@@ -308,7 +308,7 @@ fn last_added_wallet_is_used_whatever_the_clock() {
     let file = shop.file();
     let first = add(&shop, "bitcoin", ZPUB);
     // As if the clock had been years ahead.
-    write(
+    execute(
         &shop,
         "update wallets set added_at = added_at * 2 where id is not null",
     );
@@ -355,7 +355,7 @@ fn customer_lists_only_watched_chains() {
     watch(&shop, "polygon");
     assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
     // The chain is no longer watched.
-    write(&shop, "delete from chain_blocks; delete from chain_cursors");
+    execute(&shop, "delete from chain_blocks; delete from chain_cursors");
     assert_eq!(told(&shop.live, "GET"), expected(&[]));
     // Test mode watches every chain.
     let all = told(&shop.test, "POST").unwrap();
@@ -382,7 +382,7 @@ fn script_is_correctable_until_an_address_is_handed_out() {
         (&right["id"], &right["script"]),
         (&wrong["id"], &json!("wpkh"))
     );
-    let address = derived(Chain::Bitcoin, ZPUB, 0);
+    let address = derive(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(right["addresses"][0], json!(address));
     let (_server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", address)]);

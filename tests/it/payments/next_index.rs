@@ -1,8 +1,8 @@
 //! The next index of a wallet: its owner moves it, but never to an index that was or may have been handed out.
 
-use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
+use super::live_addresses::{NODES, addresses, coffer, derive, shop, watch};
 use crate::file::audit::findings;
-use crate::file::old_files::{as_of, column};
+use crate::file::old_files::{column, downgraded_copy};
 use crate::operator::wallets::{EVM, ZPUB, parse_output, wallet};
 use crate::process::serve::serve;
 use crate::support::operator_interface::OperatorInterface;
@@ -28,7 +28,7 @@ fn add(file: &Path, args: &[&str]) -> (String, Option<Value>) {
 
 /// Moves the index and returns it.
 #[track_caller]
-fn moved(file: &Path, args: &[&str]) -> (String, u64) {
+fn move_index(file: &Path, args: &[&str]) -> (String, u64) {
     let (said, added) = add(file, args);
     assert!(added.is_some(), "{args:?}: {said}");
     let next = added.unwrap()["nextIndex"].as_u64();
@@ -37,7 +37,7 @@ fn moved(file: &Path, args: &[&str]) -> (String, u64) {
 
 /// Asserts that the command is rejected with these words and changes nothing.
 #[track_caller]
-fn refused(file: &Path, args: &[&str], words: &[&str]) {
+fn assert_rejected(file: &Path, args: &[&str], words: &[&str]) {
     let rows = || {
         column(
             file,
@@ -54,7 +54,7 @@ fn refused(file: &Path, args: &[&str], words: &[&str]) {
 }
 
 /// Index entries of the audit log for a wallet: the new index and the old one.
-fn noted(file: &Path) -> Vec<String> {
+fn audit_entries(file: &Path) -> Vec<String> {
     let noted =
         "select concat_ws(' ', action, detail ->> 'nextIndex', detail ->> 'before') from audit_log
       where action like 'wallet.%' order by seq";
@@ -62,7 +62,7 @@ fn noted(file: &Path) -> Vec<String> {
 }
 
 fn index(index: u32) -> Vec<(String, String)> {
-    vec![("utxo".to_owned(), derived(Chain::Bitcoin, ZPUB, index))]
+    vec![("utxo".to_owned(), derive(Chain::Bitcoin, ZPUB, index))]
 }
 
 #[test]
@@ -71,40 +71,40 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     let file = shop.file();
     watch(&shop, "bitcoin");
     for far in ["100001", LAST] {
-        refused(
+        assert_rejected(
             &file,
             &["--next", far],
             &["next must be at most 100000,", "--force"],
         );
     }
-    refused(
+    assert_rejected(
         &file,
         &["--next", LAST],
         &["nothing is left to hand out behind 2147483647"],
     );
-    let (said, next) = moved(&file, &["--next", LAST, "--force"]);
+    let (said, next) = move_index(&file, &["--next", LAST, "--force"]);
     assert!(said.contains("2147483647 is its last index"), "{said}");
     assert_eq!(next.to_string(), LAST);
-    let (said, next) = moved(&file, &["--next", "10"]);
+    let (said, next) = move_index(&file, &["--next", "10"]);
     assert!(said.contains("\nnext index 2147483647 -> 10\n"), "{said}");
     assert_eq!(next, 10);
     let (_server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), index(10));
     // An unchanged index is not logged.
     for args in [&[][..], &["--next", "11"], &["--next", "11"]] {
-        let (said, next) = moved(&file, args);
+        let (said, next) = move_index(&file, args);
         assert!(next == 11 && !said.contains("->"), "{said}");
     }
-    let (said, _) = moved(&file, &["--next", "100011"]);
+    let (said, _) = move_index(&file, &["--next", "100011"]);
     assert!(said.contains("next index 11 -> 100011"), "{said}");
     for low in ["10", "0"] {
         let words = "next must be at least 11, as this wallet has handed out index 10";
-        refused(&file, &["--next", low], &[words]);
-        refused(&file, &["--next", low, "--force"], &[words]);
+        assert_rejected(&file, &["--next", low], &[words]);
+        assert_rejected(&file, &["--next", low, "--force"], &[words]);
     }
     let far = ["--next", "200012"];
-    refused(&file, &far, &["next must be at most 200011,"]);
-    assert_eq!(moved(&file, &["--next", "11"]).1, 11);
+    assert_rejected(&file, &far, &["next must be at most 200011,"]);
+    assert_eq!(move_index(&file, &["--next", "11"]).1, 11);
     assert_eq!(addresses(&shop, &url, "bob"), index(11));
     let listed = parse_output(&wallet(&file, &["list"], "")).remove(0);
     let told = ["firstIndex", "nextIndex", "gapLimit"].map(|name| listed[name].clone());
@@ -118,7 +118,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
         "wallet.resume 100011 11",
         "wallet.resume 11 100011",
     ];
-    assert_eq!(noted(&file), expected);
+    assert_eq!(audit_entries(&file), expected);
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -127,10 +127,10 @@ fn exhausted_wallet_reports_no_free_index() {
     let shop = shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
-    moved(&file, &["--next", LAST, "--force"]);
+    move_index(&file, &["--next", LAST, "--force"]);
     let (_server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), index(2_147_483_647));
-    let (said, next) = moved(&file, &[]);
+    let (said, next) = move_index(&file, &[]);
     assert!(said.contains("no index of it is left"), "{said}");
     assert_eq!(next, 2_147_483_648);
     for low in ["0", LAST] {
@@ -139,7 +139,7 @@ fn exhausted_wallet_reports_no_free_index() {
             "has handed out index 2147483647",
             "another account",
         ];
-        refused(&file, &["--next", low], &words);
+        assert_rejected(&file, &["--next", low], &words);
     }
     assert_eq!(findings(&file), Vec::<String>::new());
 }
@@ -155,26 +155,26 @@ fn next_index_never_falls_below_the_restore_gap() {
         coffer(file, &["backup", copy, "--force"]);
         coffer(file, &["restore", copy, "--force"]);
     };
-    moved(&file, &["--next", "5"]);
+    move_index(&file, &["--next", "5"]);
     // The gap of the first restore remains after the second.
     for least in [1005, 2005] {
         kept(&file);
-        assert_eq!(moved(&file, &[]).1, least);
+        assert_eq!(move_index(&file, &[]).1, least);
         let below = (least - 1).to_string();
         let words = format!(
             "next must be at least {least}, as what is below may have been handed out after the copy"
         );
-        refused(&file, &["--next", &below], &[&words]);
-        refused(&file, &["--next", "0", "--force"], &[&words]);
+        assert_rejected(&file, &["--next", &below], &[&words]);
+        assert_rejected(&file, &["--next", "0", "--force"], &[&words]);
         // An index set by hand since the restore may be lowered again.
-        moved(&file, &["--next", "90000"]);
-        refused(&file, &["--next", &below], &[&words]);
-        assert_eq!(moved(&file, &["--next", &least.to_string()]).1, least);
+        move_index(&file, &["--next", "90000"]);
+        assert_rejected(&file, &["--next", &below], &[&words]);
+        assert_eq!(move_index(&file, &["--next", &least.to_string()]).1, least);
     }
     let (mut server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), index(2005));
     assert!(server.close());
-    refused(
+    assert_rejected(
         &file,
         &["--next", "2005"],
         &["next must be at least 2006, as this wallet has handed out index 2005"],
@@ -190,9 +190,9 @@ fn next_index_never_falls_below_the_restore_gap() {
     let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
     assert!(said.contains("next must be at least 2000"), "{said}");
     // A wallet at the highest index stays there.
-    moved(&file, &["--next", LAST, "--force"]);
+    move_index(&file, &["--next", LAST, "--force"]);
     kept(&file);
-    refused(
+    assert_rejected(
         &file,
         &["--next", "2006"],
         &["no index of this wallet is left: what is below may"],
@@ -205,10 +205,10 @@ fn next_index_never_falls_below_the_restore_gap() {
 fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
     let shop = shop();
     let file = shop.file();
-    moved(&file, &["--next", "90000"]);
+    move_index(&file, &["--next", "90000"]);
     let older = |change: &str, name: &str| {
         let older = file.with_extension(name);
-        let conn = as_of(&file, &older, 11);
+        let conn = downgraded_copy(&file, &older, 11);
         conn.execute_batch(change).unwrap();
         conn.close().unwrap();
         assert_eq!(parse_output(&wallet(&older, &["list"], "")).len(), 1);
@@ -216,7 +216,7 @@ fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
         older
     };
     let typed = older("", "typed");
-    assert_eq!(moved(&typed, &["--next", "3"]).1, 3);
+    assert_eq!(move_index(&typed, &["--next", "3"]).1, 3);
     for (change, name) in [
         ("update wallets set next_index = next_index + 1000 where id is not null", "moved"),
         ("update file set restored = 1; update wallets set next_index = 91000 where id is not null;
@@ -224,8 +224,8 @@ fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
           select 0, 'command line', 'wallet.resume', id, '{\"nextIndex\":91000}' from wallets where id is not null", "restored"),
     ] {
         let older = older(change, name);
-        refused(&older, &["--next", "90999"], &["next must be at least 91000, as what is below may"]);
-        assert_eq!(moved(&older, &["--next", "91000"]).1, 91_000);
+        assert_rejected(&older, &["--next", "90999"], &["next must be at least 91000, as what is below may"]);
+        assert_eq!(move_index(&older, &["--next", "91000"]).1, 91_000);
     }
 }
 
@@ -278,7 +278,7 @@ fn operator_moves_an_index_by_the_same_rules() {
         low.assert_error(400, "invalid_request", Some("next"));
     }
     assert_eq!(next(send(wallets, json!(8)).expect(201).json()), 8);
-    let noted = shop.noted("wallet.resume");
+    let noted = shop.audit_entries("wallet.resume");
     let moves: Vec<_> = noted
         .iter()
         .map(|(_, _, detail)| (detail["before"].as_u64(), next(detail.clone())))

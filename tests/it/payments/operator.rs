@@ -22,7 +22,7 @@ impl Operator {
 
     /// Pays to a foreign address and returns the id.
     #[track_caller]
-    pub fn lost(&self, amount: &str) -> String {
+    pub fn pay_foreign_address(&self, amount: &str) -> String {
         let body = json!({ "address": NOBODY, "asset": "BTC", "amount": amount });
         self.shop.pay(body)
     }
@@ -34,7 +34,7 @@ impl Operator {
 
     /// Assigns an unmatched payment, and returns the id of the payment or deposit.
     #[track_caller]
-    pub fn given(&self, id: &str, body: &Value) -> String {
+    pub fn assign_and_get_id(&self, id: &str, body: &Value) -> String {
         let given = self.assign(id, body).expect(200).json();
         assert_eq!(given["unmatchedPayment"], json!(id));
         let owner = ["payment", "deposit"].map(|kind| given[kind].as_str());
@@ -43,13 +43,13 @@ impl Operator {
     }
 
     #[track_caller]
-    pub fn is_right(&self) {
+    pub fn assert_audit_clean(&self) {
         assert_eq!(findings(self.shop.file()), Vec::<String>::new());
     }
 
     /// Returns one unmatched payment, as the operator reads it.
     #[track_caller]
-    pub fn shown(&self, id: &str) -> Value {
+    pub fn read(&self, id: &str) -> Value {
         let path = "/dashboard/api/unmatched-payments?limit=200";
         let page = self.shop.as_member(&self.cookie, "GET", path, &Value::Null);
         let page = page.expect(200).json();
@@ -70,7 +70,7 @@ impl Operator {
     }
 
     /// Returns the number of unmatched payments.
-    pub fn left(&self) -> String {
+    pub fn unmatched_count(&self) -> String {
         let sql =
             "select cast(count(*) as text) from unmatched_payments where outcome is not 'assigned'";
         self.shop.query_text(sql)

@@ -8,20 +8,20 @@ use std::collections::BTreeSet;
 
 /// Number of indexes taken from all wallets, and number of invoice addresses.
 #[track_caller]
-fn taken(shop: &Shop) -> (String, String) {
+fn index_counts(shop: &Shop) -> (String, String) {
     (
         shop.query_text("select cast(ifnull(sum(next_index), 0) as text) from wallets"),
         shop.query_text("select cast(count(*) as text) from addresses"),
     )
 }
 
-fn both(count: usize) -> (String, String) {
+fn counts_of(count: usize) -> (String, String) {
     (count.to_string(), count.to_string())
 }
 
 /// Creates an invoice by a payment link. Returns its id and the path of its checkout.
 #[track_caller]
-fn by_link(shop: &Shop, link: &Value) -> (String, String) {
+fn create_by_link(shop: &Shop, link: &Value) -> (String, String) {
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     let made = shop.submit(&path, &[], "");
     assert_eq!(made.status, 303, "{}", made.text);
@@ -35,9 +35,9 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    let (id, checkout) = by_link(&shop, &link);
+    let (id, checkout) = create_by_link(&shop, &link);
     for _ in 0..20 {
-        by_link(&shop, &link);
+        create_by_link(&shop, &link);
         shop.invoice("3.50", json!({}));
     }
     shop.page(&checkout).assert_shows(200, &["Choose a coin"]);
@@ -49,7 +49,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         session,
     )
     .expect(200);
-    assert_eq!(taken(&shop), both(0));
+    assert_eq!(index_counts(&shop), counts_of(0));
     // A coin that cannot be selected takes no index: an unknown coin, or one whose minimum is higher.
     let (path, token) = checkout.split_once('?').unwrap();
     let pick = |asset: &str| {
@@ -76,28 +76,28 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     );
     shop.cancel(small["id"].as_str().unwrap()).expect(200);
     select(small["id"].as_str().unwrap(), "ETH").assert_error(400, "invoice_closed", None);
-    assert_eq!(taken(&shop), both(0));
+    assert_eq!(index_counts(&shop), counts_of(0));
     // Selecting the same coin again takes no further index.
     assert_eq!(pick("BTC").status, 303);
-    assert_eq!(taken(&shop), both(1));
+    assert_eq!(index_counts(&shop), counts_of(1));
     for _ in 0..3 {
         assert_eq!(pick("BTC").status, 303);
         select(&id, "BTC").expect(200);
         shop.page(&checkout);
     }
-    assert_eq!(taken(&shop), both(1));
+    assert_eq!(index_counts(&shop), counts_of(1));
     // Coins of one chain share an address.
     for asset in ["ETH", "USDT-ERC20", "USDC-BASE", "BTC", "ETH"] {
         select(&id, asset).expect(200);
     }
-    assert_eq!(taken(&shop), both(2));
+    assert_eq!(index_counts(&shop), counts_of(2));
     // A coin selected with the invoice, and a retry of the same order.
     let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
     for status in [201, 200, 200] {
         shop.post("/v1/invoices", Some(TEST), order.clone())
             .expect(status);
     }
-    assert_eq!(taken(&shop), both(3));
+    assert_eq!(index_counts(&shop), counts_of(3));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn concurrent_selections_use_no_index_twice() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    let invoices: Vec<String> = (0..25).map(|_| by_link(&shop, &link).0).collect();
+    let invoices: Vec<String> = (0..25).map(|_| create_by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     // Two requests select the coin of each invoice.
     let picked = concurrent_responses(|| {
@@ -118,7 +118,7 @@ fn concurrent_selections_use_no_index_twice() {
         .map(|picked| picked.expect(200).json()["depositAddress"].to_string())
         .collect();
     assert_eq!(addresses.len(), 25);
-    assert_eq!(taken(&shop), both(25));
+    assert_eq!(index_counts(&shop), counts_of(25));
     let indexes = "select cast(count(distinct wallet_index) || ' ' || max(wallet_index) as text) from addresses";
     assert_eq!(shop.query_text(indexes), "25 24");
 }

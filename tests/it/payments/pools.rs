@@ -35,7 +35,7 @@ impl Shop {
 
     /// Returns the session cookie of a merchant user of the first account.
     #[track_caller]
-    pub fn merchants_cookie(&self) -> String {
+    pub fn merchant_cookie(&self) -> String {
         let sql = "insert into users (id, email, password_hash, role, account, created_at)
             select '01a1fd71-e3f0-740f-bd59-25d40e11c67b', 'ada@sandbox.test', password_hash, 'merchant', 1, 0
             from users where role = 'operator'";
@@ -49,7 +49,7 @@ impl Shop {
 
     /// Returns actor, target and detail of the audit entries of an action, oldest first.
     #[track_caller]
-    pub fn noted(&self, action: &str) -> Vec<(String, Option<String>, Value)> {
+    pub fn audit_entries(&self, action: &str) -> Vec<(String, Option<String>, Value)> {
         let file = Connection::open(self.file()).unwrap();
         let sql = "select actor, object_id, detail from audit_log where action = ?1 order by seq";
         let mut rows = file.prepare(sql).unwrap();
@@ -86,7 +86,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
     let again = [solana(2, 4), solana(5, 1)].concat();
     assert_eq!(import(&again).expect(200).json(), answer(2, 3, 5));
     assert_eq!(list(), pool(5, 0));
-    let noted: Vec<_> = shop.noted("pool.import");
+    let noted: Vec<_> = shop.audit_entries("pool.import");
     let by = |detail: Value| {
         (
             "operator@sandbox.test".to_owned(),
@@ -107,7 +107,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
     refused.assert_error(400, "invalid_request", Some("addresses"));
     assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
     assert_eq!(list(), pool(5, 0));
-    assert_eq!(shop.noted("pool.import").len(), 2);
+    assert_eq!(shop.audit_entries("pool.import").len(), 2);
 }
 
 #[test]
@@ -134,26 +134,26 @@ fn invalid_address_list_is_rejected() {
         let path = format!("/dashboard/api/pools/{unknown}/addresses");
         post(&path, &body).assert_error(404, "not_found", None);
     }
-    let merchant = shop.merchants_cookie();
+    let merchant = shop.merchant_cookie();
     shop.as_member(&merchant, "POST", IMPORT, &body)
         .assert_error(403, "forbidden", None);
     shop.as_member(&merchant, "GET", "/dashboard/api/pools", &Value::Null)
         .assert_error(403, "forbidden", None);
     shop.post(IMPORT, None, body)
         .assert_error(401, "unauthorized", None);
-    assert!(shop.noted("pool.import").is_empty());
+    assert!(shop.audit_entries("pool.import").is_empty());
 }
 
 /// A served shop with customers. Its operator has the password of the sandbox.
-struct Served {
+struct ServedShop {
     shop: SetUp,
     url: String,
     cookie: String,
     _server: crate::support::process::Process,
 }
 
-impl Served {
-    fn new() -> Served {
+impl ServedShop {
+    fn new() -> ServedShop {
         let shop = SetUp::new();
         let sandbox = Shop::open();
         let hash: String = Connection::open(sandbox.file())
@@ -179,7 +179,7 @@ impl Served {
         );
         let set = begun.expect(201).headers["set-cookie"].clone();
         let cookie = set.split(';').next().unwrap().to_owned();
-        Served {
+        ServedShop {
             shop,
             url,
             cookie,
@@ -209,7 +209,7 @@ impl Served {
 
 #[test]
 fn server_hands_out_each_imported_address_once() {
-    let served = Served::new();
+    let served = ServedShop::new();
     let live = &served.shop.live;
     // Unconfigured pools are omitted; test mode has all addresses.
     let none = served.addresses(live, "early").expect(201).json();
@@ -244,10 +244,10 @@ fn server_hands_out_each_imported_address_once() {
     assert_eq!(served.pools(), pool(0, 3));
 }
 
-impl Served {
+impl ServedShop {
     /// Moves all assignments and imports one minute into the past.
     #[track_caller]
-    fn a_minute_later(&self) {
+    fn age_one_minute(&self) {
         let file = Connection::open(self.shop.file()).unwrap();
         file.busy_timeout(std::time::Duration::from_secs(10))
             .unwrap();
@@ -258,7 +258,7 @@ impl Served {
     /// Requests addresses for new customers of an account, and returns how many got one. The others must be rejected
     /// as documented.
     #[track_caller]
-    fn ask_for(&self, key: &str, begin: &str, count: u32) -> u32 {
+    fn request_addresses(&self, key: &str, begin: &str, count: u32) -> u32 {
         let mut made = 0;
         for number in 0..count {
             let answer = self.addresses(key, &format!("{begin}-{number}"));
@@ -275,7 +275,7 @@ impl Served {
 
 #[test]
 fn fifty_concurrent_requests_share_a_pool_of_thirty() {
-    let served = Served::new();
+    let served = ServedShop::new();
     served.import(&solana(1, 30));
     let (url, live) = (&served.url, &served.shop.live);
     let number = std::sync::atomic::AtomicU32::new(0);
@@ -296,7 +296,7 @@ fn fifty_concurrent_requests_share_a_pool_of_thirty() {
         for answer in refused {
             answer.assert_error(503, "pool_refilling", None);
         }
-        served.a_minute_later();
+        served.age_one_minute();
     }
     assert_eq!(handed_out.len(), 30);
     assert_eq!(served.pools(), pool(0, 30));
@@ -306,33 +306,41 @@ fn fifty_concurrent_requests_share_a_pool_of_thirty() {
 
 #[test]
 fn account_cannot_empty_a_shared_pool() {
-    let served = Served::new();
+    let served = ServedShop::new();
     let other = served.shop.create_account("Other Shop");
     let file = Connection::open(served.shop.file()).unwrap();
     let enable = "update accounts set customers_enabled = 1, status = 'active'";
     file.execute(enable, []).unwrap();
     let live = &served.shop.live;
     served.import(&solana(1, 12));
-    assert_eq!(served.ask_for(live, "a", 20), 6, "half of what was left");
-    assert_eq!(served.ask_for(&other, "b", 20), 3, "half of the rest");
-    assert_eq!(served.ask_for(live, "a-more", 20), 0);
+    assert_eq!(
+        served.request_addresses(live, "a", 20),
+        6,
+        "half of what was left"
+    );
+    assert_eq!(
+        served.request_addresses(&other, "b", 20),
+        3,
+        "half of the rest"
+    );
+    assert_eq!(served.request_addresses(live, "a-more", 20), 0);
     assert_eq!(served.pools(), pool(3, 9));
     // An existing customer keeps the address, and time alone changes nothing.
     served.addresses(live, "a-0").expect(201);
-    served.a_minute_later();
-    assert_eq!(served.ask_for(live, "a-later", 5), 0);
+    served.age_one_minute();
+    assert_eq!(served.request_addresses(live, "a-later", 5), 0);
     // A refill is shared again.
     served.import(&solana(20, 9));
-    assert_eq!(served.ask_for(live, "a-refilled", 20), 6);
-    assert_eq!(served.ask_for(&other, "b-refilled", 20), 3);
+    assert_eq!(served.request_addresses(live, "a-refilled", 20), 6);
+    assert_eq!(served.request_addresses(&other, "b-refilled", 20), 3);
     // A single active account may use the whole pool.
-    served.a_minute_later();
+    served.age_one_minute();
     let suspend = "update accounts set status = 'suspended' where name = 'Other Shop'";
     file.execute(suspend, []).unwrap();
-    assert_eq!(served.ask_for(live, "a-alone", 5), 3);
+    assert_eq!(served.request_addresses(live, "a-alone", 5), 3);
     assert_eq!(served.pools(), pool(0, 21));
     // Test mode takes no pool address.
-    assert_eq!(served.ask_for(&served.shop.test, "test", 20), 20);
+    assert_eq!(served.request_addresses(&served.shop.test, "test", 20), 20);
     record_direct_writes(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());
 }

@@ -34,7 +34,7 @@ fn replaced(shop: &Shop, payment: &str, more: Value) -> String {
 }
 
 #[track_caller]
-fn is_right(shop: &Shop) {
+fn assert_audit_clean(shop: &Shop) {
     assert_eq!(findings(shop.file()), Vec::<String>::new());
 }
 
@@ -43,7 +43,7 @@ fn replacement_may_have_fewer_outputs() {
     let (shop, invoice, [first, second]) = paid_in_two();
     let new = replaced(&shop, &first, json!({ "txid": "two" }));
     shop.move_payment(&second, "dropped");
-    is_right(&shop);
+    assert_audit_clean(&shop);
     shop.move_payment(&new, "confirmed");
     shop.assert_invoice(
         &invoice,
@@ -59,7 +59,7 @@ fn replacement_may_have_fewer_outputs() {
     shop.move_payment(&second, "seen");
     for payment in [&first, &second] {
         shop.move_payment(payment, "confirmed");
-        is_right(&shop);
+        assert_audit_clean(&shop);
     }
     assert_eq!(shop.get_invoice(&invoice)["status"], "confirmed");
     let states = "select group_concat(concat(txid, ' ', state), ', ') from (select * from observations order by seq)";
@@ -103,7 +103,7 @@ fn returning_transaction_reports_no_gap() {
     shop.post(&path, None, json!({ "state": "confirmed" }))
         .assert_error(409, "invalid_transition", Some("state"));
     replace(&shop, &first, json!({})).assert_error(409, "invalid_transition", Some("state"));
-    is_right(&shop);
+    assert_audit_clean(&shop);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn txid_is_normalized() {
     shop.post(PATH, None, pays("LTC")(&small)).expect(201);
     let count = "select cast(count(*) as text) from observations";
     assert_eq!(shop.query_text(count), "7");
-    is_right(&shop);
+    assert_audit_clean(&shop);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn coinbase_output_matches_nothing() {
         "",
         ["0.00", "0.00"],
     );
-    is_right(&shop);
+    assert_audit_clean(&shop);
     let first = &made["data"][0]["id"];
     let on_tron = shop.invoice("60.00", json!({ "asset": "TRX" }));
     for (body, param) in [
@@ -209,5 +209,5 @@ fn coinbase_output_matches_nothing() {
         shop.get_invoice(invoice["id"].as_str().unwrap())["status"],
         "confirmed"
     );
-    is_right(&shop);
+    assert_audit_clean(&shop);
 }

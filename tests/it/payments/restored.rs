@@ -1,6 +1,6 @@
 //! Restores of older copies: no live address is handed out twice, and no transfer is paid twice.
 
-use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
+use super::live_addresses::{NODES, addresses, coffer, derive, shop, watch};
 use crate::file::audit::findings;
 use crate::file::old_files::column;
 use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, wallet};
@@ -31,7 +31,7 @@ const WATCHED: &str = "update accounts set customers_enabled = 1;
     insert into chain_blocks values ('bitcoin', 1, 'a'), ('base', 1, 'a'), ('solana', 1, 'a')";
 
 /// Id, status and transaction of a transfer in a file.
-type Kept = (String, String, Option<String>);
+type StoredTransfer = (String, String, Option<String>);
 
 /// A shop that is restored repeatedly, with all addresses and orders that it ever handed out.
 struct Shop {
@@ -120,7 +120,7 @@ impl Shop {
 
     /// Hands out addresses, requests a payout, and takes a copy before or after its approval.
     #[track_caller]
-    fn copy(&mut self, to: &Path) -> (String, bool) {
+    fn take_copy(&mut self, to: &Path) -> (String, bool) {
         let mut running = self.start(false);
         self.hand_out(&running);
         let id = self.served.requested_payout_in(&running, ETHEREUM);
@@ -144,7 +144,7 @@ impl Shop {
 
     /// Restores a copy, and asserts that the output names each transfer that changed after it.
     #[track_caller]
-    fn go_back(&self, copy: &Path) {
+    fn restore_copy(&self, copy: &Path) {
         let (before, copied) = (transfers(&self.served.file), transfers(copy));
         let said = coffer(
             &self.served.file,
@@ -196,7 +196,7 @@ impl Shop {
     }
 }
 
-fn transfers(file: &Path) -> Vec<Kept> {
+fn transfers(file: &Path) -> Vec<StoredTransfer> {
     let conn = Connection::open(file).unwrap();
     let mut rows = conn
         .prepare("select id, status, txid from transfers")
@@ -211,7 +211,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
     let mut copies: Vec<PathBuf> = Vec::new();
     for round in 0..RESTORES {
         let copy = shop.served.path(&format!("copy{round}.db"));
-        let (id, is_approved) = shop.copy(&copy);
+        let (id, is_approved) = shop.take_copy(&copy);
         copies.push(copy);
         let mut running = shop.start(true);
         if !is_approved {
@@ -221,7 +221,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
         shop.hand_out(&running);
         assert!(running.process.close());
         let copy = copies[shop.dice.roll(copies.len())].clone();
-        shop.go_back(&copy);
+        shop.restore_copy(&copy);
         shop.end_held();
     }
     let sent = shop.sent();
@@ -251,7 +251,7 @@ fn add(file: &Path, args: &[&str], key: &str) -> String {
 
 /// A shop with a copy from before the wallet was used, and 300 addresses handed out since.
 #[track_caller]
-fn gone_on() -> (SetUp, PathBuf, String) {
+fn shop_with_old_copy() -> (SetUp, PathBuf, String) {
     let shop = shop();
     let file = shop.file();
     let id = add(&file, &["bitcoin"], ZPUB);
@@ -276,7 +276,7 @@ fn restored(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, Stri
 
 #[test]
 fn restored_wallet_skips_indexes_of_the_replaced_file() {
-    let (shop, copy, id) = gone_on();
+    let (shop, copy, id) = shop_with_old_copy();
     let file = shop.file();
     let (printed, said) = restored(&file, &copy, &[], 0);
     let line = format!(
@@ -297,13 +297,13 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     add(&file, &["bitcoin", "--next", "8000"], ZPUB);
     let (_server, url) = serve(&file, &NODES);
     let made = addresses(&shop, &url, "ada");
-    assert_eq!(made[0].1, derived(Chain::Bitcoin, ZPUB, 8000));
+    assert_eq!(made[0].1, derive(Chain::Bitcoin, ZPUB, 8000));
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
 #[test]
 fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
-    let (shop, copy, id) = gone_on();
+    let (shop, copy, id) = shop_with_old_copy();
     let file = shop.file();
     for (harm, why) in [("no database", "cannot be read ("), ("", "does not exist")] {
         for suffix in ["", "-wal", "-shm"] {
@@ -350,7 +350,7 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
 
 #[test]
 fn wallet_missing_from_the_copy_continues_when_added_again() {
-    let (shop, copy, _) = gone_on();
+    let (shop, copy, _) = shop_with_old_copy();
     let file = shop.file();
     let late = add(
         &file,

@@ -8,9 +8,9 @@ const PATH: &str = "/sandbox/payments";
 
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
-/// Five outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, and
+/// FiveOutputs outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, and
 /// one to a foreign address.
-struct Five {
+struct FiveOutputs {
     shop: Shop,
     invoices: [String; 2],
     outputs: Value,
@@ -18,9 +18,9 @@ struct Five {
     payments: Vec<String>,
 }
 
-impl Five {
+impl FiveOutputs {
     #[track_caller]
-    fn put() -> Five {
+    fn put() -> FiveOutputs {
         let shop = Shop::open();
         shop.addresses(TEST, "ada").expect(201);
         let invoices = ["120.00", "60.00"].map(|amount| {
@@ -36,13 +36,13 @@ impl Five {
             { "address": customer, "amount": "0.001" },
             { "address": NOBODY, "asset": "BTC", "amount": "0.001" },
         ]);
-        let mut five = Five {
+        let mut five = FiveOutputs {
             shop,
             invoices,
             outputs,
             payments: Vec::new(),
         };
-        let seen = five.again("one", 201);
+        let seen = five.resend("one", 201);
         let seen = seen.as_array().unwrap().iter();
         five.payments = seen
             .map(|one| one["id"].as_str().unwrap().to_owned())
@@ -52,7 +52,7 @@ impl Five {
 
     /// Sends the transaction again under this id.
     #[track_caller]
-    fn again(&self, txid: &str, status: u16) -> Value {
+    fn resend(&self, txid: &str, status: u16) -> Value {
         let body = json!({ "txid": txid, "outputs": self.outputs });
         self.shop.post(PATH, None, body).expect(status).json()["data"].clone()
     }
@@ -81,7 +81,7 @@ impl Five {
 
     /// Asserts the status of both invoices, the deposit status, and the available balance.
     #[track_caller]
-    fn stand(&self, statuses: [&str; 2], deposit: &str, available: &str) {
+    fn assert_state(&self, statuses: [&str; 2], deposit: &str, available: &str) {
         let deposits = self.shop.get("/v1/deposits", Some(TEST)).expect(200).json();
         let balances = self.shop.get("/v1/balances", Some(TEST)).expect(200).json();
         assert_eq!(
@@ -100,7 +100,7 @@ impl Five {
     }
 }
 
-/// Five rows of one transaction, as [`Five::rows`] returns them.
+/// FiveOutputs rows of one transaction, as [`FiveOutputs::rows`] returns them.
 fn rows_of(txid: &str, state: &str) -> String {
     let rows: Vec<_> = (0..5)
         .map(|position| format!("{txid} {position} {state} 1"))
@@ -110,11 +110,11 @@ fn rows_of(txid: &str, state: &str) -> String {
 
 #[test]
 fn each_of_five_outputs_keeps_one_row() {
-    let mut five = Five::put();
+    let mut five = FiveOutputs::put();
     assert_eq!(five.rows(), rows_of("one", "seen"));
-    five.stand(["detected", "detected"], "detected", "0.00");
+    five.assert_state(["detected", "detected"], "detected", "0.00");
     // A repeated transaction changes nothing.
-    let again = five.again("one", 200);
+    let again = five.resend("one", 200);
     let ids = again
         .as_array()
         .unwrap()
@@ -124,21 +124,21 @@ fn each_of_five_outputs_keeps_one_row() {
     five.step(&json!({ "state": "replaced", "txid": "two" }));
     let rows = format!("{}, {}", rows_of("one", "dropped"), rows_of("two", "seen"));
     assert_eq!(five.rows(), rows);
-    five.stand(["detected", "detected"], "detected", "0.00");
+    five.assert_state(["detected", "detected"], "detected", "0.00");
     five.step(&json!({ "state": "confirmed" }));
-    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     five.step(&json!({ "state": "orphaned" }));
-    five.stand(["detected", "detected"], "detected", "0.00");
+    five.assert_state(["detected", "detected"], "detected", "0.00");
     five.shop.advance("1h");
     five.step(&json!({ "state": "confirmed" }));
-    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     let rows = format!(
         "{}, {}",
         rows_of("one", "dropped"),
         rows_of("two", "confirmed")
     );
     assert_eq!(five.rows(), rows);
-    five.again("two", 200);
+    five.resend("two", 200);
     assert_eq!(five.rows(), rows);
     let booked = five.shop.invoice_ledger(&five.invoices[0], TEST);
     let once = "sale 60.00, fee -0.60";
@@ -248,9 +248,9 @@ fn invalid_transaction_is_rejected_as_a_whole() {
 
 #[test]
 fn own_transfers_book_nothing() {
-    let mut five = Five::put();
+    let mut five = FiveOutputs::put();
     five.step(&json!({ "state": "confirmed" }));
-    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     // The operator sweeps the first invoice's money to another invoice's address and a foreign one.
     let shop = &five.shop;
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
@@ -276,7 +276,7 @@ fn own_transfers_book_nothing() {
         shop.get_invoice(other["id"].as_str().unwrap())["status"],
         "awaiting_payment"
     );
-    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     // A transfer from a foreign address is not our own, unless it is declared so.
     let strange = swept(&[&five.payments[4]]);
     assert_eq!(

@@ -23,30 +23,30 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "LTC" }));
     let before = shop.get_invoice(id(&invoice));
-    let lost = operator.lost("0.001");
-    let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+    let lost = operator.pay_foreign_address("0.001");
+    let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
-    let shown = operator.shown(&lost);
+    let shown = operator.read(&lost);
     assert_eq!(
         [&shown["outcome"], &shown["payment"], &shown["canBeUndone"]],
         [&json!("assigned"), &json!(payment), &json!(true)]
     );
     assert_eq!(shown["candidate"], Value::Null);
-    operator.is_right();
+    operator.assert_audit_clean();
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
-    operator.is_right();
+    operator.assert_audit_clean();
     // The invoice, its quotes and its timeline are as before, except for the statuses.
     assert_eq!(shop.get_invoice(id(&invoice)), before);
     let left = "select (select group_concat(asset) from quotes) || (select count(*) from payments) \
         || (select count(*) from invoice_steps where payment is not null)";
     assert_eq!(shop.query_text(left), "LTC00");
-    assert_eq!(operator.left(), "1");
+    assert_eq!(operator.unmatched_count(), "1");
     operator
         .undo(&lost)
         .assert_error(409, "invalid_transition", None);
     // A confirmed assignment cannot be undone, because later rows depend on it.
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
-    let payment = operator.given(&lost, &json!({ "invoice": other["id"] }));
+    let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": other["id"] }));
     operator
         .assign(&lost, &json!({ "invoice": invoice["id"] }))
         .assert_error(409, "invalid_transition", None);
@@ -54,7 +54,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         .resolve(&lost, &json!({ "note": "x" }))
         .assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(operator.shown(&lost)["canBeUndone"], false);
+    assert_eq!(operator.read(&lost)["canBeUndone"], false);
     let refused = operator.undo(&lost);
     refused.assert_error(409, "invalid_transition", None);
     assert!(
@@ -69,8 +69,8 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         .assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.get_invoice(id(&other))["status"], "confirmed");
-    operator.is_right();
-    let noted = shop.noted("unmatched_payment.undo");
+    operator.assert_audit_clean();
+    let noted = shop.audit_entries("unmatched_payment.undo");
     assert_eq!(noted.len(), 1);
     assert_eq!(
         (
@@ -94,21 +94,23 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     let strays = [shop.pay(body.clone()), shop.pay(body.clone())];
     let mine = json!({ "invoice": invoice["id"] });
     // The first payment creates a quote, which the second and a third use.
-    let first = strays.each_ref().map(|stray| operator.given(stray, &mine));
+    let first = strays
+        .each_ref()
+        .map(|stray| operator.assign_and_get_id(stray, &mine));
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.undo(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
-    operator.is_right();
+    operator.assert_audit_clean();
     // An undone assignment can be repeated.
-    operator.given(&strays[0], &mine);
+    operator.assign_and_get_id(&strays[0], &mine);
     for stray in &strays {
         operator.undo(stray).expect(200);
     }
     assert_eq!(shop.query_text(quotes), "ETH00");
-    operator.is_right();
+    operator.assert_audit_clean();
     assert_ne!(first[0], first[1]);
     // If the coin was selected, its quote stays after an undo.
-    operator.given(&strays[0], &mine);
+    operator.assign_and_get_id(&strays[0], &mine);
     shop.move_payment(&shop.query_text("select max(id) from payments"), "dropped");
     let path = format!("/v1/invoices/{}/select", id(&invoice));
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "USDC-BASE" }));
@@ -116,10 +118,10 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     operator.undo(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE00");
     assert_eq!(shop.get_invoice(id(&invoice))["asset"], "USDC-BASE");
-    operator.is_right();
+    operator.assert_audit_clean();
     let paid = shop.pay(body);
     assert_eq!(shop.move_payment(&paid, "confirmed")["state"], "confirmed");
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
@@ -128,23 +130,23 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
     let shop = &operator.shop;
     for amount in ["0.001", "0.0005"] {
         let invoice = shop.invoice("60.00", json!({}));
-        let lost = operator.lost(amount);
-        operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+        let lost = operator.pay_foreign_address(amount);
+        operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
         shop.advance("2h");
         operator.undo(&lost).expect(200);
         assert_eq!(shop.get_invoice(id(&invoice))["status"], "expired");
         assert_eq!(shop.get_invoice(id(&invoice))["asset"], Value::Null);
-        operator.is_right();
+        operator.assert_audit_clean();
     }
     // A dropped payment can be undone, too, and returns as unmatched.
     let invoice = shop.invoice("60.00", json!({}));
-    let lost = operator.lost("0.001");
-    let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+    let lost = operator.pay_foreign_address("0.001");
+    let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     shop.move_payment(&payment, "dropped");
     operator.undo(&lost).expect(200);
     shop.move_payment(&lost, "seen");
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "created");
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
@@ -154,29 +156,29 @@ fn customer_assignment_can_be_undone_until_confirmed() {
     shop.addresses(TEST, "ada").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let ada = json!({ "account": account, "customer": "ada" });
-    let lost = operator.lost("0.001");
-    let deposit = operator.given(&lost, &ada);
-    assert_eq!(operator.shown(&lost)["deposit"], json!(deposit));
+    let lost = operator.pay_foreign_address("0.001");
+    let deposit = operator.assign_and_get_id(&lost, &ada);
+    assert_eq!(operator.read(&lost)["deposit"], json!(deposit));
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     let path = format!("/v1/deposits/{deposit}");
     shop.get(&path, Some(TEST))
         .assert_error(404, "not_found", None);
-    operator.is_right();
-    let deposit = operator.given(&lost, &ada);
+    operator.assert_audit_clean();
+    let deposit = operator.assign_and_get_id(&lost, &ada);
     shop.move_payment(&deposit, "confirmed");
     operator
         .undo(&lost)
         .assert_error(409, "invalid_transition", None);
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "59.40");
-    operator.is_right();
+    operator.assert_audit_clean();
 }
 
 #[test]
 fn returned_and_dismissed_payments_can_be_undone() {
     let operator = Operator::open();
     let shop = &operator.shop;
-    let lost = operator.lost("0.001");
+    let lost = operator.pay_foreign_address("0.001");
     shop.move_payment(&lost, "confirmed");
     let txid = "AB".repeat(32);
     let back = operator.resolve(
@@ -230,13 +232,13 @@ fn returned_and_dismissed_payments_can_be_undone() {
         operator.undo(unknown).assert_error(404, "not_found", None);
     }
     let path = format!("/dashboard/api/unmatched-payments/{lost}/undo");
-    let merchant = shop.merchants_cookie();
+    let merchant = shop.merchant_cookie();
     shop.as_member(&merchant, "POST", &path, &Value::Null)
         .assert_error(403, "forbidden", None);
     shop.send("POST", &path, &[], "")
         .assert_error(401, "unauthorized", None);
-    operator.is_right();
-    assert_eq!(shop.noted("unmatched_payment.undo").len(), 2);
+    operator.assert_audit_clean();
+    assert_eq!(shop.audit_entries("unmatched_payment.undo").len(), 2);
 }
 
 #[test]
@@ -250,7 +252,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
     // All EVM chains share an address, so the row proposes its owner.
     let body = json!({ "address": address, "asset": "USDC-POLYGON", "amount": "100" });
     let wrong_chain = shop.pay(body);
-    let shown = operator.shown(&wrong_chain);
+    let shown = operator.read(&wrong_chain);
     assert_eq!(
         [
             &shown["worthEur"],
@@ -267,16 +269,16 @@ fn unmatched_payment_shows_value_and_address_owner() {
     );
     assert_eq!(shown["candidate"], json!({ "invoice": invoice["id"] }));
     shop.move_payment(&wrong_chain, "confirmed");
-    operator.given(&wrong_chain, &shown["candidate"]);
+    operator.assign_and_get_id(&wrong_chain, &shown["candidate"]);
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
-    assert_eq!(operator.shown(&wrong_chain)["candidate"], Value::Null);
+    assert_eq!(operator.read(&wrong_chain)["candidate"], Value::Null);
     // A foreign address, and dust, which cannot be assigned.
-    let lost = operator.lost("0.001");
-    assert_eq!(operator.shown(&lost)["candidate"], Value::Null);
+    let lost = operator.pay_foreign_address("0.001");
+    assert_eq!(operator.read(&lost)["candidate"], Value::Null);
     let bitcoin = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let dust =
         json!({ "address": bitcoin["depositAddress"], "asset": "BTC", "amount": "0.00000001" });
-    assert_eq!(operator.shown(&shop.pay(dust))["candidate"], Value::Null);
+    assert_eq!(operator.read(&shop.pay(dust))["candidate"], Value::Null);
     let customer = shop.address_of(TEST, "ada", "utxo");
     let outputs = json!([{ "address": customer, "asset": "BTC", "amount": "0.001" }]);
     let body = json!({ "outputs": outputs, "coinbase": true });
@@ -285,12 +287,12 @@ fn unmatched_payment_shows_value_and_address_owner() {
         .expect(201)
         .json();
     let newly_made = made["data"][0]["id"].as_str().unwrap().to_owned();
-    let shown = operator.shown(&newly_made);
+    let shown = operator.read(&newly_made);
     assert_eq!(
         shown["candidate"],
         json!({ "account": account, "customer": "ada" })
     );
-    operator.given(&newly_made, &shown["candidate"]);
-    assert_eq!(NOBODY, operator.shown(&lost)["address"]);
-    operator.is_right();
+    operator.assign_and_get_id(&newly_made, &shown["candidate"]);
+    assert_eq!(NOBODY, operator.read(&lost)["address"]);
+    operator.assert_audit_clean();
 }

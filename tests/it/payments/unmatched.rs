@@ -177,7 +177,7 @@ fn operator_resolves_an_unmatched_payment() {
     );
     assert_eq!(listed("?status=open").0, [ids[0].clone(), ids[2].clone()]);
     assert_eq!(listed("?status=all").0, ids);
-    let noted = shop.noted("unmatched_payment.resolve");
+    let noted = shop.audit_entries("unmatched_payment.resolve");
     assert_eq!(
         (noted.len(), &noted[0].1, &noted[0].2),
         (
@@ -207,7 +207,7 @@ fn resolution_requires_an_operator_and_a_valid_note() {
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
         resolve(unknown, json!({ "note": "x" })).assert_error(404, "not_found", None);
     }
-    let merchant = shop.merchants_cookie();
+    let merchant = shop.merchant_cookie();
     for (method, path) in [
         ("GET", "/dashboard/api/unmatched-payments"),
         ("POST", &path(&id)),

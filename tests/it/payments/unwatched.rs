@@ -1,6 +1,6 @@
 //! Unwatched chains, which hand out no address.
 
-use super::live_addresses::{NODES, addresses, pair, shop, watch, write};
+use super::live_addresses::{NODES, addresses, execute, pair, shop, watch};
 use crate::file::old_files::column;
 use crate::process::serve::{call, serve};
 use crate::support::installation::Installation;
@@ -13,7 +13,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
     let shop = shop();
     let (_server, url) = serve(&shop.file(), &NODES);
     let address = bs58::encode([7; 32]).into_string();
-    write(
+    execute(
         &shop,
         &format!(
             "insert into pool_addresses (pool, address, state, imported_at) values ('solana', '{address}', 'free', 0)"
@@ -27,7 +27,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
     assert_eq!(addresses(&shop, &url, "ada"), given);
     // The address stays listed, without a watched chain.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";
-    write(&shop, stopped);
+    execute(&shop, stopped);
     assert_eq!(addresses(&shop, &url, "ada"), given);
     let path = "/v1/customers/ada/addresses";
     let read = call(&url, &shop.live, "GET", path, json!({})).json();

@@ -1,7 +1,7 @@
 //! Origin of addresses: each has an index of its wallet, and a script on chains with outputs.
 
 use crate::file::audit::findings;
-use crate::file::old_files::{call, column, opened};
+use crate::file::old_files::{call, column, start_on_file};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
@@ -21,7 +21,7 @@ fn addresses_of_older_files_keep_their_indexes() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
-        let (mut process, _) = opened(&file);
+        let (mut process, _) = start_on_file(&file);
         assert!(process.close());
         assert_eq!(column(&file, INDEXES), column(&old, IN_TURN), "{version}");
         assert_eq!(column(&file, WRONG_SCRIPTS), Vec::<String>::new());
@@ -40,7 +40,7 @@ fn older_file_keeps_its_index_gap() {
         .unwrap()
         .execute_batch("update address_counters set next_index = next_index + 1000")
         .unwrap();
-    let (mut process, url) = opened(&file);
+    let (mut process, url) = start_on_file(&file);
     let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
     call(&url, "POST", "/v1/invoices", TEST, &body).expect(201);
     assert!(process.close());

@@ -4,7 +4,7 @@
 use crate::http::connections::{assert_alive, limited, read_response};
 use crate::support::installation::{ETHEREUM, Installation, approval, start_count, with_signer};
 use crate::support::polling;
-use crate::transfers::signer::{STATE, answering, payout};
+use crate::transfers::signer::{STATE, payout, signer_with_response};
 use coffer::app::Config;
 use coffer::chain::setting::Nodes;
 use coffer::http::Limits;
@@ -95,7 +95,7 @@ fn signer_answer_after_sigterm_is_recorded() {
         "until [ -e {0} ]; do sleep 0.01; done; cat {0}",
         go.display()
     );
-    let program = answering(&served, &waiting);
+    let program = signer_with_response(&served, &waiting);
     let mut running = served.start(&with_signer(&program));
     let mut idle = idle(&running.url);
     let id = served.approved_payout_in(&running, ETHEREUM);
@@ -116,7 +116,7 @@ fn signer_answer_after_sigterm_is_recorded() {
 #[test]
 fn hanging_signer_has_its_own_timeout() {
     let served = Installation::new();
-    let program = answering(&served, "sleep 100000");
+    let program = signer_with_response(&served, "sleep 100000");
     let mut prepared = served.start(&[]);
     let id = served.approved_payout(&prepared);
     served.assign_to_signer(&id);
@@ -143,7 +143,7 @@ fn hanging_signer_has_its_own_timeout() {
 #[test]
 fn stopping_server_starts_no_signer() {
     let served = Installation::new();
-    let program = answering(&served, &format!(r#"echo '{{"txid": "{SENT}"}}'"#));
+    let program = signer_with_response(&served, &format!(r#"echo '{{"txid": "{SENT}"}}'"#));
     let mut prepared = served.start(&[]);
     let id = served.requested_payout_in(&prepared, ETHEREUM);
     let session = format!("Cookie: {}", prepared.cookie());

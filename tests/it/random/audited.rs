@@ -15,7 +15,7 @@ mod transfers;
 use crate::file::audit::findings;
 use crate::support::Response;
 use crate::support::scratch::Scratch;
-use scene::{Caller, Scene};
+use scene::{AuditedShop, Caller};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ const MORE_MAX: u64 = 20_000;
 const AUDITS: u64 = 3;
 
 /// A kind of operation.
-struct Operation {
+struct RandomOperation {
     /// Name in a failure message.
     name: &'static str,
     /// Frequency relative to the other operations.
@@ -42,12 +42,12 @@ const fn operation(
     name: &'static str,
     weight: usize,
     run: fn(&mut Caller) -> Option<Response>,
-) -> Operation {
-    Operation { name, weight, run }
+) -> RandomOperation {
+    RandomOperation { name, weight, run }
 }
 
 /// Returns all operations.
-fn operations() -> impl Iterator<Item = &'static Operation> + Clone {
+fn operations() -> impl Iterator<Item = &'static RandomOperation> + Clone {
     let ours = merchant::OPERATIONS.iter().chain(&chain::OPERATIONS);
     ours.chain(&transfers::OPERATIONS)
         .chain(&operator::OPERATIONS)
@@ -57,7 +57,7 @@ fn operations() -> impl Iterator<Item = &'static Operation> + Clone {
 type Counts = BTreeMap<&'static str, (u64, u64)>;
 
 /// Returns an operation that has not succeeded yet.
-fn never_done(counts: &Counts) -> Option<&'static str> {
+fn first_not_done(counts: &Counts) -> Option<&'static str> {
     let done = |name: &str| counts.get(name).is_some_and(|count| count.0 > 0);
     operations()
         .map(|operation| operation.name)
@@ -96,24 +96,24 @@ fn step(caller: &mut Caller, counts: &mut Counts) {
 }
 
 /// Runs the operations of one connection.
-fn connection(scene: &Scene, seed: u64, number: u64, share: u64) -> Counts {
+fn connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> Counts {
     let mut caller = Caller::new(scene, seed, number);
     let mut counts = Counts::new();
     for done in 0..share {
         step(&mut caller, &mut counts);
         if number == 0 && done % (share / (AUDITS + 1)).max(1) == 0 {
             caller.begin("audit");
-            is_right(scene.shop.file());
+            assert_audit_clean(scene.shop.file());
         }
     }
     counts
 }
 
 /// Runs operations until each kind has succeeded.
-fn until_all_were_done(scene: &Scene, seed: u64, number: u64, counts: &mut Counts) {
+fn run_until_all_done(scene: &AuditedShop, seed: u64, number: u64, counts: &mut Counts) {
     let mut caller = Caller::new(scene, seed, number);
     for _ in 0..MORE_MAX {
-        if never_done(counts).is_none() {
+        if first_not_done(counts).is_none() {
             return;
         }
         step(&mut caller, counts);
@@ -121,7 +121,7 @@ fn until_all_were_done(scene: &Scene, seed: u64, number: u64, counts: &mut Count
 }
 
 #[track_caller]
-fn is_right(file: &Path) {
+fn assert_audit_clean(file: &Path) {
     assert_eq!(findings(file), Vec::<String>::new());
 }
 
@@ -132,7 +132,7 @@ fn audit_accepts_every_random_history() {
     let seed = number("COFFER_RANDOM_SEED", SEED);
     let scratch = Scratch::new();
     let file = scratch.path("random.db");
-    let scene = Scene::open(&file);
+    let scene = AuditedShop::open(&file);
     let mut counts = Counts::new();
     std::thread::scope(|scope| {
         let one = |number| {
@@ -145,12 +145,12 @@ fn audit_accepts_every_random_history() {
             *count = (count.0 + done, count.1 + tried);
         }
     });
-    until_all_were_done(&scene, seed, connections, &mut counts);
-    assert_eq!(never_done(&counts), None, "{counts:?}");
-    is_right(&file);
+    run_until_all_done(&scene, seed, connections, &mut counts);
+    assert_eq!(first_not_done(&counts), None, "{counts:?}");
+    assert_audit_clean(&file);
     // Lets all deadlines and deliveries pass.
     scene.shop.advance("30d");
-    is_right(&file);
+    assert_audit_clean(&file);
     drop(scene);
-    is_right(&file);
+    assert_audit_clean(&file);
 }

@@ -18,7 +18,7 @@ use crate::support::dice::Dice;
 use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::domain::time::Time;
 use paper::{COINS, Coin, cents};
-use reference::{Invoice, Refused, World};
+use reference::{ExpectedError, ExpectedState, Invoice};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ struct History {
     seed: u64,
     dice: Dice,
     shop: Shop,
-    world: World,
+    world: ExpectedState,
     steps: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ fn key(live: bool) -> Option<&'static str> {
 
 /// Asserts that a response has this status, or is this error.
 #[track_caller]
-fn expected(answer: &Response, status: u16, outcome: Result<(), Refused>) {
+fn assert_outcome(answer: &Response, status: u16, outcome: Result<(), ExpectedError>) {
     match outcome {
         Ok(()) => assert_eq!(answer.status, status, "{}", answer.text),
         Err((status, code)) => answer.assert_error(status, code, answer.json()["param"].as_str()),
@@ -70,10 +70,10 @@ impl History {
         shop.update_account(json!({ "endpoints": [{ "url": inbox, "mode": "test" }, confirmed] }));
         let state = shop.get("/sandbox", None).expect(200).json();
         let now: Time = state["time"].as_str().unwrap().parse().unwrap();
-        let world = World {
+        let world = ExpectedState {
             now: now.0,
             fee_bps: 100,
-            ..World::default()
+            ..ExpectedState::default()
         };
         let (dice, steps) = (Dice::new(seed), Vec::new());
         History {
@@ -160,14 +160,14 @@ impl History {
         let answer = self
             .shop
             .post(&path, key(invoice.live), json!({ "asset": coin.id }));
-        expected(&answer, 200, self.world.select(at, coin));
+        assert_outcome(&answer, 200, self.world.select(at, coin));
     }
 
     fn cancel(&mut self, at: usize) {
         self.note(format!("cancel {at}"));
         let path = format!("/sandbox/invoices/{}/cancel", self.world.invoices[at].id);
         let answer = self.shop.post(&path, None, json!({}));
-        expected(&answer, 200, self.world.cancel(at));
+        assert_outcome(&answer, 200, self.world.cancel(at));
     }
 
     fn simulate(&mut self, at: usize) {
@@ -194,7 +194,7 @@ impl History {
                 paid.and_then(|_| self.world.step(at, last, "confirmed"))
             }
         };
-        expected(&answer, 200, outcome);
+        assert_outcome(&answer, 200, outcome);
         if outcome.is_ok() {
             let (id, txid) = invariants::last_payment(self.shop.file());
             self.world.name_last(at, id, txid);
@@ -218,7 +218,7 @@ impl History {
     }
 
     /// Chooses an amount near a threshold of the price.
-    fn units(&mut self, coin: &Coin, at: usize) -> i128 {
+    fn choose_amount(&mut self, coin: &Coin, at: usize) -> i128 {
         let invoice = &self.world.invoices[at];
         let price = coin.units_for(invoice.amount, invoice.currency);
         let share = self.dice.pick(&[
@@ -255,14 +255,14 @@ impl History {
         if let Ok(coin) = outcome
             && self.dice.roll(3) > 0
         {
-            units = self.units(coin, at);
+            units = self.choose_amount(coin, at);
             body["amount"] = json!(coin.text(units));
         }
         self.note(format!("pay {at} {wanted:?} {body}"));
         let answer = self.shop.post("/sandbox/payments", None, body);
         let now = self.world.now;
         let outcome = outcome.and_then(|coin| self.world.pay(at, coin, units, now));
-        expected(&answer, 201, outcome.map(drop));
+        assert_outcome(&answer, 201, outcome.map(drop));
         self.name_last(at, &answer, outcome);
     }
 
@@ -285,7 +285,7 @@ impl History {
     }
 
     /// Stores the ids of the last payment, unless it was too small for one.
-    fn name_last(&mut self, at: usize, answer: &Response, seen: Result<bool, Refused>) {
+    fn name_last(&mut self, at: usize, answer: &Response, seen: Result<bool, ExpectedError>) {
         let Ok(is_payment) = seen else {
             return;
         };
@@ -322,7 +322,7 @@ impl History {
         let mut body = json!({ "state": step });
         let mut units = old;
         if step == "replaced" && self.dice.roll(2) == 0 {
-            units = self.units(coin, at);
+            units = self.choose_amount(coin, at);
             body["amount"] = json!(coin.text(units));
         }
         self.note(format!("move {at} {which} {body}"));
@@ -331,10 +331,10 @@ impl History {
             .post(&format!("/sandbox/payments/{id}"), None, body);
         if step == "replaced" {
             let outcome = self.world.replace(at, which, units);
-            expected(&answer, 200, outcome.map(drop));
+            assert_outcome(&answer, 200, outcome.map(drop));
             self.name_last(at, &answer, outcome);
         } else {
-            expected(&answer, 200, self.world.step(at, which, step));
+            assert_outcome(&answer, 200, self.world.step(at, which, step));
         }
     }
 
@@ -346,7 +346,7 @@ impl History {
         history.compare_ledger_and_events();
         history.shop.advance("0s");
         let now = Time(history.world.now);
-        invariants::hold(history.shop.file(), now);
+        invariants::assert_invariants(history.shop.file(), now);
         let world = &history.world;
         let events = world.invoices.iter().flat_map(|invoice| &invoice.events);
         let kinds = world.ledger.iter().map(|entry| entry.kind.to_owned());

@@ -17,10 +17,10 @@ const KILLS: usize = 8;
 const SHARE: usize = 150;
 
 /// Id and status of an acknowledged step.
-type Answered = (String, String);
+type AcknowledgedStep = (String, String);
 
 /// A client that requests payouts or refunds and moves each to an end, one after the other.
-struct Mover {
+struct TransferClient {
     kind: &'static str,
     /// Number of the client, part of its idempotency keys.
     place: usize,
@@ -30,9 +30,9 @@ struct Mover {
     id: Option<String>,
 }
 
-impl Mover {
+impl TransferClient {
     /// Works until no response arrives.
-    fn work(&mut self, url: &str, answered: &Sender<Answered>) {
+    fn work(&mut self, url: &str, answered: &Sender<AcknowledgedStep>) {
         let agent = agent();
         while let Some(answer) = self.step(&agent, url) {
             let (id, status) = (text(&answer, "id"), text(&answer, "status"));
@@ -215,20 +215,25 @@ fn acknowledged_payouts_and_refunds_survive_kill_9() {
     let scratch = Scratch::new();
     let file = scratch.path("coffer.db");
     let path = file.to_str().unwrap();
-    let mut movers: Vec<Mover> = Vec::new();
+    let mut movers: Vec<TransferClient> = Vec::new();
     let mut acknowledged = BTreeMap::new();
     for round in 0..KILLS {
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
         if round == 0 {
             let invoice = funded(&url);
             let kinds = ["payouts", "refunds", "refunds", "refunds"];
-            movers.extend(kinds.into_iter().enumerate().map(|(place, kind)| Mover {
-                kind,
-                place,
-                invoice: invoice.clone(),
-                number: 0,
-                id: None,
-            }));
+            movers.extend(
+                kinds
+                    .into_iter()
+                    .enumerate()
+                    .map(|(place, kind)| TransferClient {
+                        kind,
+                        place,
+                        invoice: invoice.clone(),
+                        number: 0,
+                        id: None,
+                    }),
+            );
         }
         let (answered, answers) = channel();
         std::thread::scope(|scope| {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Sends both formats to inboxes.
 #[track_caller]
-fn listen(shop: &Shop) {
+fn send_to_inboxes(shop: &Shop) {
     let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
     shop.update_account(json!({ "endpoints": [
         { "url": inbox("event"), "format": "event" },
@@ -15,7 +15,7 @@ fn listen(shop: &Shop) {
 
 /// Returns the only message of a type in an inbox.
 #[track_caller]
-fn told(shop: &Shop, inbox: &str, kind: &str) -> Value {
+fn only_message(shop: &Shop, inbox: &str, kind: &str) -> Value {
     let messages = shop
         .get(&format!("/sandbox/inbox/{inbox}"), None)
         .expect(200)
@@ -55,7 +55,7 @@ fn only_paid_and_failed_send_events() {
 fn event_data_equals_the_object_when_sent() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "100.00", "EUR");
-    listen(&shop);
+    send_to_inboxes(&shop);
     let (payout, refund) = (shop.payout("20.00"), shop.refund(&invoice, Some("30.00")));
     shop.apply("payouts", &payout, &["approve", "process", "pay"]);
     shop.apply("refunds", &refund, &["approve", "fail"]);
@@ -65,21 +65,24 @@ fn event_data_equals_the_object_when_sent() {
         ("refund.failed", format!("/v1/refunds/{refund}")),
     ] {
         let object = shop.get(&path, Some(LIVE)).expect(200).json();
-        let event = told(&shop, "event", kind);
+        let event = only_message(&shop, "event", kind);
         assert_eq!(event["data"]["object"], object);
         assert_eq!(event["livemode"], true);
         let read = format!("/v1/events/{}", event["id"].as_str().unwrap());
         assert_eq!(shop.get(&read, Some(LIVE)).expect(200).json(), event);
-        let legacy = told(&shop, "legacy", kind);
+        let legacy = only_message(&shop, "legacy", kind);
         assert_eq!(legacy["object"], object);
         assert_eq!(
             (&legacy["id"], &legacy["createdAt"]),
             (&event["id"], &event["created"])
         );
     }
-    assert_eq!(told(&shop, "legacy", "payout.paid")["invoice"], Value::Null);
+    assert_eq!(
+        only_message(&shop, "legacy", "payout.paid")["invoice"],
+        Value::Null
+    );
     // A refund event carries the invoice as it is after the refund failed.
-    let of_refund = &told(&shop, "legacy", "refund.failed")["invoice"];
+    let of_refund = &only_message(&shop, "legacy", "refund.failed")["invoice"];
     assert_eq!(
         (&of_refund["id"], &of_refund["refundedAmount"]),
         (&json!(invoice), &Value::Null)
@@ -91,7 +94,7 @@ fn event_data_equals_the_object_when_sent() {
 fn refund_event_carries_the_invoice_of_that_time() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
-    listen(&shop);
+    send_to_inboxes(&shop);
     // The receiver of the legacy format is down: a later delivery still carries the original body.
     let down = json!({ "status": 503, "times": 1 });
     shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string())
@@ -99,12 +102,12 @@ fn refund_event_carries_the_invoice_of_that_time() {
     let refund = shop.refund(&invoice, Some("30.00"));
     shop.apply("refunds", &refund, &["approve", "process", "pay"]);
     shop.advance("0s");
-    let first = told(&shop, "legacy", "refund.paid");
+    let first = only_message(&shop, "legacy", "refund.paid");
     shop.refund(&invoice, Some("20.00"));
     shop.send("DELETE", "/sandbox/inbox/legacy", &[], "")
         .expect(204);
     shop.advance("10s");
-    let again = told(&shop, "legacy", "refund.paid");
+    let again = only_message(&shop, "legacy", "refund.paid");
     assert_eq!(again, first);
     assert_eq!(again["invoice"]["refundedAmount"], "30.00");
     assert_eq!(

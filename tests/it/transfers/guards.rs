@@ -31,14 +31,14 @@ impl Shop {
 
     /// Requests a payout of 20.00 EUR and returns its path.
     #[track_caller]
-    fn requested(&self, payee: [&str; 3]) -> String {
+    fn request_payout(&self, payee: [&str; 3]) -> String {
         let id = self.served.requested_payout_in(&self.running, payee);
         format!("/dashboard/api/payouts/{id}")
     }
 
     /// Returns the terms that an approval would fix.
     #[track_caller]
-    fn proposed(&self, path: &str) -> Value {
+    fn proposed_terms(&self, path: &str) -> Value {
         let id = path.rsplit('/').next().unwrap();
         let path = format!(
             "/dashboard/api/accounts/{}/payouts/{id}",
@@ -50,7 +50,7 @@ impl Shop {
 
     /// Expects an approval with these fields to be rejected for `param`, and returns the message.
     #[track_caller]
-    fn refused(&self, path: &str, fields: &Value, param: &str) -> String {
+    fn approval_error(&self, path: &str, fields: &Value, param: &str) -> String {
         let answer = self
             .running
             .operator_request("POST", path, &approving(fields));
@@ -60,7 +60,7 @@ impl Shop {
 
     /// Approves with these fields and returns the payout.
     #[track_caller]
-    fn approved(&self, path: &str, fields: &Value) -> Value {
+    fn approve(&self, path: &str, fields: &Value) -> Value {
         let answer = self
             .running
             .operator_request("POST", path, &approving(fields));
@@ -78,7 +78,7 @@ impl Shop {
 
     /// Returns the detail of the newest audit entry.
     #[track_caller]
-    fn noted(&self) -> Value {
+    fn last_audit_detail(&self) -> Value {
         let log =
             self.running
                 .operator_request("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
@@ -96,8 +96,8 @@ fn approving(fields: &Value) -> Value {
 #[test]
 fn approval_without_fields_uses_market_rate_and_coin_fee() {
     let shop = Shop::open();
-    let path = shop.requested(SOLANA);
-    let proposed = shop.proposed(&path);
+    let path = shop.request_payout(SOLANA);
+    let proposed = shop.proposed_terms(&path);
     assert_eq!(
         [
             &proposed["rate"],
@@ -122,7 +122,7 @@ fn approval_without_fields_uses_market_rate_and_coin_fee() {
     );
     assert_eq!(proposed["rateFigures"][0]["source"], "file");
     assert_eq!(proposed["signerProblem"], "no signer is set, see --signer");
-    let approved = shop.approved(&path, &json!({}));
+    let approved = shop.approve(&path, &json!({}));
     assert_eq!(
         [
             &approved["rate"],
@@ -139,15 +139,15 @@ fn approval_without_fields_uses_market_rate_and_coin_fee() {
             &json!("hand")
         ]
     );
-    assert_eq!(shop.noted()["insistedOn"], json!([]));
-    assert_eq!(shop.proposed(&path), Value::Null, "it is approved");
+    assert_eq!(shop.last_audit_detail()["insistedOn"], json!([]));
+    assert_eq!(shop.proposed_terms(&path), Value::Null, "it is approved");
 }
 
 #[test]
 fn rate_far_from_the_market_needs_acceptance() {
     let shop = Shop::open();
-    let path = shop.requested(BTC);
-    let message = shop.refused(&path, &json!({ "rate": "50" }), "rate");
+    let path = shop.request_payout(BTC);
+    let message = shop.approval_error(&path, &json!({ "rate": "50" }), "rate");
     for said in [
         "99.9 % below",
         "BTC in EUR, 50000 (file 50000;",
@@ -157,25 +157,25 @@ fn rate_far_from_the_market_needs_acceptance() {
         assert!(message.contains(said), "{message}");
     }
     for rate in ["48999.99", "51000.01", "500000"] {
-        shop.refused(&path, &json!({ "rate": rate }), "rate");
-        shop.refused(
+        shop.approval_error(&path, &json!({ "rate": rate }), "rate");
+        shop.approval_error(
             &path,
             &json!({ "rate": rate, "acceptRate": false, "acceptFee": true }),
             "rate",
         );
     }
-    shop.refused(
+    shop.approval_error(
         &path,
         &json!({ "rate": "49000", "acceptRate": "yes" }),
         "acceptRate",
     );
-    let approved = shop.approved(&path, &json!({ "rate": "49000" }));
+    let approved = shop.approve(&path, &json!({ "rate": "49000" }));
     assert_eq!(approved["rate"], "49000");
     shop.cancel(&path);
-    let path = shop.requested(BTC);
-    let approved = shop.approved(&path, &json!({ "rate": "100000", "acceptRate": true }));
+    let path = shop.request_payout(BTC);
+    let approved = shop.approve(&path, &json!({ "rate": "100000", "acceptRate": true }));
     assert_eq!(approved["rate"], "100000");
-    assert_eq!(shop.noted()["insistedOn"], json!(["rate"]));
+    assert_eq!(shop.last_audit_detail()["insistedOn"], json!(["rate"]));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn rate_needs_acceptance_without_a_fresh_market_rate() {
     let id = served.requested_payout_in(&running, SOLANA);
     let shop = Shop { served, running };
     let path = format!("/dashboard/api/payouts/{id}");
-    let proposed = shop.proposed(&path);
+    let proposed = shop.proposed_terms(&path);
     assert_eq!(
         [
             &proposed["rate"],
@@ -205,10 +205,10 @@ fn rate_needs_acceptance_without_a_fresh_market_rate() {
         json!({ "rate": "150" }),
         json!({ "acceptRate": true }),
     ] {
-        let message = shop.refused(&path, &fields, "rate");
+        let message = shop.approval_error(&path, &fields, "rate");
         assert!(message.contains("no source has told a figure"), "{message}");
     }
-    let approved = shop.approved(&path, &json!({ "rate": "150", "acceptRate": true }));
+    let approved = shop.approve(&path, &json!({ "rate": "150", "acceptRate": true }));
     assert_eq!(approved["amountCrypto"], "0.13332833");
 }
 
@@ -245,9 +245,12 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
         read()["networkFees"]["SOL"],
         json!({ "amount": "0.01", "source": "setting" })
     );
-    assert_eq!(shop.noted()["networkFees"]["SOL"]["amount"], "0.01");
-    let path = shop.requested(SOLANA);
-    let approved = shop.approved(&path, &json!({}));
+    assert_eq!(
+        shop.last_audit_detail()["networkFees"]["SOL"]["amount"],
+        "0.01"
+    );
+    let path = shop.request_payout(SOLANA);
+    let approved = shop.approve(&path, &json!({}));
     assert_eq!(
         [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
         [&json!("0.01"), &json!("setting")]
@@ -255,16 +258,16 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     shop.cancel(&path);
     set(json!({ "SOL": null })).expect(200);
     assert_eq!(read()["networkFees"]["SOL"]["source"], "default");
-    let path = shop.requested(SOLANA);
+    let path = shop.request_payout(SOLANA);
     // A quarter of 20 EUR is 0.033333333 SOL.
-    let message = shop.refused(&path, &json!({ "networkFee": "0.033333334" }), "networkFee");
+    let message = shop.approval_error(&path, &json!({ "networkFee": "0.033333334" }), "networkFee");
     assert!(
         message
             .contains("more than a quarter of the amount: 0.033333334 SOL (5.00 EUR) of 20.00 EUR"),
         "{message}"
     );
     let near = json!({ "networkFee": "0.033333333" });
-    let approved = shop.approved(&path, &near);
+    let approved = shop.approve(&path, &near);
     assert_eq!(
         [&approved["networkFeeFrom"], &approved["amountCrypto"]],
         [&json!("given"), &json!("0.1")]
@@ -272,10 +275,13 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     shop.cancel(&path);
     // The setting of a coin has the same guard as the field of an approval.
     set(json!({ "SOL": "0.1" })).expect(200);
-    let path = shop.requested(SOLANA);
-    shop.refused(&path, &json!({}), "networkFee");
-    shop.approved(&path, &json!({ "acceptFee": true }));
-    assert_eq!(shop.noted()["insistedOn"], json!(["networkFee"]));
+    let path = shop.request_payout(SOLANA);
+    shop.approval_error(&path, &json!({}), "networkFee");
+    shop.approve(&path, &json!({ "acceptFee": true }));
+    assert_eq!(
+        shop.last_audit_detail()["insistedOn"],
+        json!(["networkFee"])
+    );
 }
 
 #[test]
@@ -289,28 +295,28 @@ fn approval_uses_the_node_fee_estimate() {
         ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
     );
     let running = till.start();
-    till.until_known("ethereum", "ETH");
+    till.wait_for_rate("ethereum", "ETH");
     let price = node.ask_number("eth_gasPrice", json!([]));
     let shop = Shop {
         served: till.served,
         running,
     };
     let whole = |wei: u128| coffer::domain::money::coin::Units(wei).text(18);
-    let path = shop.requested(["ETH", "ethereum", EVM]);
-    let estimated = || shop.proposed(&path)["networkFeeFrom"] == "estimate";
-    assert!(polling::until(estimated), "{}", shop.proposed(&path));
-    let proposed = shop.proposed(&path);
+    let path = shop.request_payout(["ETH", "ethereum", EVM]);
+    let estimated = || shop.proposed_terms(&path)["networkFeeFrom"] == "estimate";
+    assert!(polling::until(estimated), "{}", shop.proposed_terms(&path));
+    let proposed = shop.proposed_terms(&path);
     assert_eq!(proposed["networkFeeCrypto"], whole(price * 21_000));
     assert!(proposed["networkFeeAt"].is_string(), "{proposed}");
-    let approved = shop.approved(&path, &json!({}));
+    let approved = shop.approve(&path, &json!({}));
     assert_eq!(
         [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
         [&proposed["networkFeeCrypto"], &json!("estimate")]
     );
     shop.cancel(&path);
     // The fee of a token is converted by both rates, 2000 for ETH and 1 for USDC, and rounded up to six decimals.
-    let path = shop.requested(["USDC-ERC20", "ethereum", EVM]);
-    let approved = shop.approved(&path, &json!({}));
+    let path = shop.request_payout(["USDC-ERC20", "ethereum", EVM]);
+    let approved = shop.approve(&path, &json!({}));
     let micro = (price * 65_000 * 2_000).div_ceil(10_u128.pow(12));
     let fee = coffer::domain::money::coin::Units(micro).text(6);
     assert_eq!(
@@ -318,8 +324,8 @@ fn approval_uses_the_node_fee_estimate() {
         [&json!(fee), &json!("estimate")]
     );
     shop.cancel(&path);
-    let path = shop.requested(["ETH", "ethereum", EVM]);
-    let approved = shop.approved(&path, &json!({ "networkFee": "0" }));
+    let path = shop.request_payout(["ETH", "ethereum", EVM]);
+    let approved = shop.approve(&path, &json!({ "networkFee": "0" }));
     assert_eq!(approved["networkFeeFrom"], "given");
 }
 

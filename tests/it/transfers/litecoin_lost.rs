@@ -1,21 +1,23 @@
 //! Dropped, replaced and reorganised transactions of payouts and refunds, on a real litecoind.
 
-use super::litecoin_shop::{CONFIRMATIONS, HORIZON, Merchant, ROUNDS, Sender, Sent, node};
+use super::litecoin_shop::{
+    CONFIRMATIONS, HORIZON, LitecoinMerchant, LitecoinTransfer, ROUNDS, Sender, node,
+};
 use crate::support::litecoind::Litecoind;
 use crate::support::payer::SignedTransaction;
 use serde_json::json;
 
 /// Asserts that a transfer in processing fails only with `force`.
 #[track_caller]
-fn needs_force(merchant: &Merchant<'_>, of: &Sent) {
+fn assert_needs_force(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer) {
     let failed = merchant.act(of, &json!({ "action": "fail" }));
     failed.assert_error(409, "invalid_transition", Some("force"));
 }
 
 /// Returns the id of the newest review of a transfer, which has this kind.
 #[track_caller]
-fn review(merchant: &Merchant<'_>, of: &Sent, kind: &str) -> String {
-    let now = merchant.reviewed(of, &merchant.status(of), "");
+fn review(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) -> String {
+    let now = merchant.wait_for_review(of, &merchant.status(of), "");
     assert_eq!(now["reviews"][0]["kind"], kind, "{now}");
     now["reviews"][0]["id"].as_str().unwrap().to_owned()
 }
@@ -23,7 +25,7 @@ fn review(merchant: &Merchant<'_>, of: &Sent, kind: &str) -> String {
 #[test]
 fn dropped_transaction_is_reviewed_after_6_hours_and_fails_when_its_input_is_spent() {
     let Some(node) = node(&[]) else { return };
-    fails_once_its_input_is_gone(&node, Merchant::open(&node));
+    fail_when_input_is_spent(&node, LitecoinMerchant::open(&node));
 }
 
 #[test]
@@ -31,51 +33,51 @@ fn dropped_transaction_fails_when_electrum_reports_its_input_spent() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };
-    let (merchant, _server) = Merchant::open_by_electrum(&node);
-    fails_once_its_input_is_gone(&node, merchant);
+    let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
+    fail_when_input_is_spent(&node, merchant);
 }
 
 #[track_caller]
-fn fails_once_its_input_is_gone(node: &Litecoind, mut merchant: Merchant<'_>) {
+fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>) {
     for (round, back_by) in ROUNDS.into_iter().zip([Sender::Hand, Sender::Signer]) {
         let lost = round.map(|who| merchant.sent(who, 100));
         let (back, again) = merchant.sent(("refunds", back_by), 100);
-        merchant.look();
+        merchant.restart_and_read();
         let all = [&lost[0].0, &lost[1].0, &back];
         for of in all {
-            merchant.until(of, ["processing", "seen"]);
+            merchant.wait_until(of, ["processing", "seen"]);
         }
         merchant.empty_mempool();
-        merchant.look();
+        merchant.restart_and_read();
         for of in all {
-            let dropped = merchant.until(of, ["processing", "waiting"]);
+            let dropped = merchant.wait_until(of, ["processing", "waiting"]);
             assert_eq!(dropped["onChain"]["amountSeen"], "0");
         }
         // While the node is down, no deadline starts.
         node.stop();
-        merchant.pass(6);
+        merchant.advance_hours(6);
         merchant.start();
         for of in all {
-            merchant.until(of, ["processing", "waiting"]);
+            merchant.wait_until(of, ["processing", "waiting"]);
         }
         merchant.begin_node();
-        merchant.look();
+        merchant.restart_and_read();
         for of in all {
-            merchant.reviewed(of, "processing", "was in the mempool and is gone");
+            merchant.wait_for_review(of, "processing", "was in the mempool and is gone");
         }
         for (of, _) in &lost {
-            needs_force(&merchant, of);
+            assert_needs_force(&merchant, of);
         }
-        proved_gone(&mut merchant, &lost, (&back, &again));
+        prove_lost(&mut merchant, &lost, (&back, &again));
     }
 }
 
 /// Spends the inputs of two transactions elsewhere, sends the third transaction again, and sends the next refund.
 #[track_caller]
-fn proved_gone(
-    merchant: &mut Merchant<'_>,
-    lost: &[(Sent, SignedTransaction); 2],
-    (back, again): (&Sent, &SignedTransaction),
+fn prove_lost(
+    merchant: &mut LitecoinMerchant<'_>,
+    lost: &[(LitecoinTransfer, SignedTransaction); 2],
+    (back, again): (&LitecoinTransfer, &SignedTransaction),
 ) {
     let (next, own) = merchant.sent(("refunds", Sender::Signer), 100);
     merchant.payer.send(again);
@@ -83,17 +85,17 @@ fn proved_gone(
     let others = lost
         .each_ref()
         .map(|(_, made)| merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]));
-    merchant.look();
-    merchant.until(back, ["processing", "seen"]);
+    merchant.restart_and_read();
+    merchant.wait_until(back, ["processing", "seen"]);
     for ((of, _), other) in lost.iter().zip(&others) {
-        merchant.reviewed(of, "processing", &format!("{} took its place", other.txid));
+        merchant.wait_for_review(of, "processing", &format!("{} took its place", other.txid));
     }
     // One more block puts the spending transactions behind the reorg horizon.
     merchant.mine(HORIZON);
-    merchant.is_paid(back, &again.txid);
-    merchant.is_paid(&next, &own.txid);
+    merchant.assert_paid(back, &again.txid);
+    merchant.assert_paid(&next, &own.txid);
     for (of, _) in lost {
-        needs_force(merchant, of);
+        assert_needs_force(merchant, of);
     }
     merchant.mine(1);
     for (of, _) in lost {
@@ -101,7 +103,7 @@ fn proved_gone(
         let failed = merchant.act(of, &json!({ "action": "fail" })).expect(200);
         assert_eq!(failed.json()["status"], "failed");
         assert!(merchant.available() > before);
-        merchant.told(of, "failed");
+        merchant.assert_end_reported_once(of, "failed");
     }
     merchant.audited();
 }
@@ -109,7 +111,7 @@ fn proved_gone(
 #[test]
 fn sufficient_replacement_is_followed_and_others_are_reviewed() {
     let Some(node) = node(&[]) else { return };
-    replacement_is_followed(Merchant::open(&node));
+    follow_replacement(LitecoinMerchant::open(&node));
 }
 
 #[test]
@@ -117,12 +119,12 @@ fn electrum_follows_a_replacement() {
     let Some(node) = node(&["-txindex=1"]) else {
         return;
     };
-    let (merchant, _server) = Merchant::open_by_electrum(&node);
-    replacement_is_followed(merchant);
+    let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
+    follow_replacement(merchant);
 }
 
 #[track_caller]
-fn replacement_is_followed(mut merchant: Merchant<'_>) {
+fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
     for (round, is_mined_at_once, times) in
         [(0, false, 1), (1, true, 1), (0, true, 3), (1, false, 3)]
     {
@@ -130,7 +132,7 @@ fn replacement_is_followed(mut merchant: Merchant<'_>) {
         if is_mined_at_once {
             sent.reverse();
         }
-        merchant.look();
+        merchant.restart_and_read();
         let [(bumped, first), (strayed, second)] = &sent;
         let paid = times * bumped.units;
         let raised = merchant.payer.replace(first, &[(&bumped.to, paid)]);
@@ -139,9 +141,9 @@ fn replacement_is_followed(mut merchant: Merchant<'_>) {
             .payer
             .replace(second, &[(&elsewhere, strayed.units)]);
         merchant.mine(usize::from(is_mined_at_once));
-        let seen = merchant.until(bumped, ["processing", "seen"]);
+        let seen = merchant.wait_until(bumped, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], raised.txid.as_str());
-        merchant.reviewed(
+        merchant.wait_for_review(
             strayed,
             "processing",
             &format!("{} took its place", other.txid),
@@ -150,14 +152,14 @@ fn replacement_is_followed(mut merchant: Merchant<'_>) {
         merchant.pay(strayed, &right.txid).expect(200);
         merchant.mine(CONFIRMATIONS);
         if times > 1 {
-            merchant.reviewed(bumped, "paid", "were sent");
+            merchant.wait_for_review(bumped, "paid", "were sent");
             let review = review(&merchant, bumped, "overpaid");
             let end = json!({ "action": "resolve", "review": review, "reason": "a tip" });
             merchant.act(bumped, &end).expect(200);
-            merchant.look();
+            merchant.restart_and_read();
         }
-        merchant.is_paid(bumped, &raised.txid);
-        merchant.is_paid(strayed, &right.txid);
+        merchant.assert_paid(bumped, &raised.txid);
+        merchant.assert_paid(strayed, &right.txid);
     }
     merchant.audited();
 }
@@ -165,7 +167,7 @@ fn replacement_is_followed(mut merchant: Merchant<'_>) {
 #[test]
 fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for is_swapped in [false, true] {
         for round in ROUNDS {
             let mut paid = round.map(|who| merchant.sent(who, 100));
@@ -174,10 +176,10 @@ fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
             }
             merchant.mine(CONFIRMATIONS);
             for (of, made) in &paid {
-                merchant.is_paid(of, &made.txid);
+                merchant.assert_paid(of, &made.txid);
             }
-            gone_and_back(&mut merchant, &paid);
-            gone_for_good(&mut merchant, &paid);
+            reorganise_and_return(&mut merchant, &paid);
+            reorganise_and_lose(&mut merchant, &paid);
             merchant.audited();
         }
     }
@@ -185,11 +187,14 @@ fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
 
 /// Reorganises the blocks of both transactions and mines the transactions again.
 #[track_caller]
-fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction); 2]) {
+fn reorganise_and_return(
+    merchant: &mut LitecoinMerchant<'_>,
+    paid: &[(LitecoinTransfer, SignedTransaction); 2],
+) {
     merchant.reorganise(CONFIRMATIONS);
-    merchant.look();
+    merchant.restart_and_read();
     for (of, _) in paid {
-        merchant.reviewed(of, "paid", "is not confirmed any more");
+        merchant.wait_for_review(of, "paid", "is not confirmed any more");
         let id = review(merchant, of, "gone");
         let resolved = json!({ "action": "resolve", "review": id, "reason": "fine" });
         merchant
@@ -202,7 +207,7 @@ fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
     }
     merchant.mine(CONFIRMATIONS);
     for (of, made) in paid {
-        merchant.is_paid(of, &made.txid);
+        merchant.assert_paid(of, &made.txid);
         let ended = &merchant.read(of)["reviews"][0];
         assert_eq!(ended["reason"], "the transaction is confirmed again");
     }
@@ -211,10 +216,13 @@ fn gone_and_back(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
 /// Reorganises the blocks of both transactions and spends their inputs elsewhere. The amount of the first is
 /// reversed, and the second is sent again.
 #[track_caller]
-fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction); 2]) {
+fn reorganise_and_lose(
+    merchant: &mut LitecoinMerchant<'_>,
+    paid: &[(LitecoinTransfer, SignedTransaction); 2],
+) {
     let [(booked_back, first), (sent_again, second)] = paid;
     merchant.reorganise(CONFIRMATIONS);
-    merchant.look();
+    merchant.restart_and_read();
     let before = merchant.available();
     adjust(merchant, booked_back, "gone");
     let after = merchant.available();
@@ -224,7 +232,7 @@ fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
         merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]);
     }
     merchant.mine(1);
-    merchant.until(booked_back, ["paid", "settled"]);
+    merchant.wait_until(booked_back, ["paid", "settled"]);
     review(merchant, sent_again, "gone");
     // A reorg of that block confirms the first transaction in the end.
     merchant.reorganise(1);
@@ -235,18 +243,18 @@ fn gone_for_good(merchant: &mut Merchant<'_>, paid: &[(Sent, SignedTransaction);
     review(merchant, sent_again, "gone");
     merchant.pay(sent_again, &other.txid).expect(200);
     merchant.mine(CONFIRMATIONS);
-    merchant.is_paid(sent_again, &other.txid);
+    merchant.assert_paid(sent_again, &other.txid);
     assert_eq!(merchant.available(), after);
     adjust(merchant, booked_back, "arrived");
     assert_eq!(merchant.available(), before);
-    merchant.look();
-    merchant.is_paid(booked_back, &first.txid);
+    merchant.restart_and_read();
+    merchant.assert_paid(booked_back, &first.txid);
 }
 
 /// Resolves the newest review of a transfer, which has this kind, by an adjustment, and expects a second attempt to
 /// fail.
 #[track_caller]
-fn adjust(merchant: &Merchant<'_>, of: &Sent, kind: &str) {
+fn adjust(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) {
     let id = review(merchant, of, kind);
     let adjusted = json!({ "action": "adjust", "review": id, "reason": "looked at its chain" });
     merchant.act(of, &adjusted).expect(200);
@@ -257,15 +265,15 @@ fn adjust(merchant: &Merchant<'_>, of: &Sent, kind: &str) {
 #[test]
 fn transaction_after_the_transfer_ended_is_reviewed_once() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         let attached = round.map(|who| merchant.sent(who, 100));
-        merchant.look();
+        merchant.restart_and_read();
         merchant.empty_mempool();
-        merchant.look();
+        merchant.restart_and_read();
         for (of, _) in &attached {
-            merchant.until(of, ["processing", "waiting"]);
-            needs_force(&merchant, of);
+            merchant.wait_until(of, ["processing", "waiting"]);
+            assert_needs_force(&merchant, of);
             let forced = json!({ "action": "fail", "force": true });
             merchant.act(of, &forced).expect(200);
         }
@@ -274,7 +282,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
         for of in &unsent {
             if of.by == Sender::Signer {
                 merchant.answer(of, r#"{"sent": false, "reason": "low funds"}"#);
-                merchant.reviewed(of, "processing", "the signer sent nothing: low funds");
+                merchant.wait_for_review(of, "processing", "the signer sent nothing: low funds");
                 merchant.act(of, &json!({ "action": "fail" })).expect(200);
             } else {
                 let forced = json!({ "action": "fail", "force": true });
@@ -294,9 +302,9 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
         for of in late {
             merchant.payer.pay(&[(&of.to, of.units)]);
         }
-        merchant.look();
+        merchant.restart_and_read();
         for of in late {
-            merchant.reviewed(
+            merchant.wait_for_review(
                 of,
                 &merchant.status(of),
                 "pays exactly the amount, after the end",
@@ -305,19 +313,19 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
         }
         merchant.mine(CONFIRMATIONS);
         for (of, _) in &attached {
-            merchant.reviewed(of, "failed", "is confirmed, although");
+            merchant.wait_for_review(of, "failed", "is confirmed, although");
             adjust(&merchant, of, "arrived");
         }
         let booked_out = before - merchant.available();
         // Each amount is booked once, whatever happens on the chain afterwards.
         merchant.reorganise(CONFIRMATIONS);
-        merchant.look();
+        merchant.restart_and_read();
         for (_, made) in &attached {
             merchant.payer.send(made);
         }
         merchant.mine(CONFIRMATIONS);
         for of in [&attached[0].0, &attached[1].0, late[0], late[1], late[2]] {
-            merchant.until(of, [&merchant.status(of), "settled"]);
+            merchant.wait_until(of, [&merchant.status(of), "settled"]);
         }
         assert_eq!(before - merchant.available(), booked_out);
         merchant.audited();

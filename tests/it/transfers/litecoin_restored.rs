@@ -1,16 +1,16 @@
 //! Payouts and refunds held after a restore, on a real litecoind: transactions sent since the copy are proposed, but
 //! not matched.
 
-use super::litecoin_shop::{CONFIRMATIONS, Merchant, Sender, Sent, node};
+use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, Sender, node};
 use crate::support::payer::SignedTransaction;
 use serde_json::{Value, json};
 
 /// Transfers at different steps of a copy, with the transactions sent since.
-struct Copied {
-    requested: (Sent, [SignedTransaction; 2]),
-    approved: (Sent, SignedTransaction),
-    processing: (Sent, SignedTransaction),
-    unsent: Sent,
+struct LitecoinCopy {
+    requested: (LitecoinTransfer, [SignedTransaction; 2]),
+    approved: (LitecoinTransfer, SignedTransaction),
+    processing: (LitecoinTransfer, SignedTransaction),
+    unsent: LitecoinTransfer,
 }
 
 /// Returns the transactions proposed for a transfer, newest first.
@@ -22,7 +22,11 @@ fn proposed(now: &Value) -> Vec<&str> {
 
 /// Takes a copy, sends a transfer at each step, and restores the copy.
 #[track_caller]
-fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
+fn restore_old_copy(
+    merchant: &mut LitecoinMerchant<'_>,
+    by: Sender,
+    payout: usize,
+) -> LitecoinCopy {
     let kind = |place: usize| {
         if place == payout {
             "payouts"
@@ -33,7 +37,7 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
     let unsent = merchant.processing(("refunds", by), None);
     if by == Sender::Signer {
         merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
-        merchant.reviewed(&unsent, "processing", "the signer sent nothing: low funds");
+        merchant.wait_for_review(&unsent, "processing", "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer while the next is approved.
     let processing = merchant.processing((kind(2), by), None);
@@ -46,7 +50,7 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
     merchant.approve(&requested);
     let paid = [&processing, &approved, &requested].map(|of| {
         if of.id != processing.id {
-            merchant.hand_over(of);
+            merchant.start_processing(of);
         }
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
         merchant.enter(of, &made.txid);
@@ -56,7 +60,7 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
     let other = merchant.payer.pay(&[(&requested.to, 7_000)]);
     merchant.mine(CONFIRMATIONS);
     for (of, made) in &paid {
-        merchant.is_paid(of, &made.txid);
+        merchant.assert_paid(of, &made.txid);
     }
     let told = merchant.restore(copy);
     for (of, made) in &paid {
@@ -70,7 +74,7 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
     }
     assert!(!told.contains(&unsent.id), "{told}");
     let [processing, approved, (requested, first)] = paid;
-    Copied {
+    LitecoinCopy {
         requested: (requested, [first, other]),
         approved,
         processing,
@@ -81,16 +85,16 @@ fn gone_back(merchant: &mut Merchant<'_>, by: Sender, payout: usize) -> Copied {
 #[test]
 fn held_transfer_lists_candidate_transactions_and_matches_none() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for by in [Sender::Hand, Sender::Signer] {
         for payout in 0..3 {
-            let copied = gone_back(&mut merchant, by, payout);
-            merchant.look();
+            let copied = restore_old_copy(&mut merchant, by, payout);
+            merchant.restart_and_read();
             merchant.mine(CONFIRMATIONS);
-            held_before_it_was_sent(&mut merchant, &copied);
-            held_while_it_was_sent(&mut merchant, &copied);
-            merchant.look();
-            started_once(&merchant, &copied);
+            assert_held_before_sending(&mut merchant, &copied);
+            assert_held_while_processing(&mut merchant, &copied);
+            merchant.restart_and_read();
+            assert_started_once(&merchant, &copied);
             merchant.audited();
         }
     }
@@ -98,7 +102,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
 
 /// Asserts that the signer was started once for each of its transfers.
 #[track_caller]
-fn started_once(merchant: &Merchant<'_>, copied: &Copied) {
+fn assert_started_once(merchant: &LitecoinMerchant<'_>, copied: &LitecoinCopy) {
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
         let starts = usize::from(of.by == Sender::Signer);
@@ -108,16 +112,16 @@ fn started_once(merchant: &Merchant<'_>, copied: &Copied) {
 
 /// Asserts that transfers requested or approved in the copy accept only `release`.
 #[track_caller]
-fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
+fn assert_held_before_sending(merchant: &mut LitecoinMerchant<'_>, copied: &LitecoinCopy) {
     let (requested, [first, other]) = &copied.requested;
     let (approved, made) = &copied.approved;
-    let now = merchant.until(requested, ["requested", "waiting"]);
+    let now = merchant.wait_until(requested, ["requested", "waiting"]);
     let mut found = proposed(&now);
     found.sort_unstable();
     let mut expected = [first.txid.as_str(), other.txid.as_str()];
     expected.sort_unstable();
     assert_eq!(found, expected);
-    let now = merchant.until(approved, ["approved", "waiting"]);
+    let now = merchant.wait_until(approved, ["approved", "waiting"]);
     assert_eq!(proposed(&now), [made.txid.as_str()]);
     for of in [requested, approved] {
         for action in [
@@ -136,9 +140,9 @@ fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     merchant.act(requested, &reason).expect(200);
     if approved.by == Sender::Signer {
         // A transaction that arrived since the copy holds the signer until the operator decides.
-        merchant.look();
-        merchant.until(approved, ["approved", "waiting"]);
-        started_once(merchant, copied);
+        merchant.restart_and_read();
+        merchant.wait_until(approved, ["approved", "waiting"]);
+        assert_started_once(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
         merchant.act(approved, &by_hand).expect(200);
     }
@@ -149,12 +153,12 @@ fn held_before_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
 
 /// Asserts that transfers processing in the copy accept `pay`, and `fail` with force.
 #[track_caller]
-fn held_while_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
+fn assert_held_while_processing(merchant: &mut LitecoinMerchant<'_>, copied: &LitecoinCopy) {
     let (processing, made) = &copied.processing;
     let held = "on hold since a restore";
-    let now = merchant.reviewed(processing, "processing", held);
+    let now = merchant.wait_for_review(processing, "processing", held);
     assert_eq!(proposed(&now), [made.txid.as_str()]);
-    merchant.reviewed(&copied.unsent, "processing", held);
+    merchant.wait_for_review(&copied.unsent, "processing", held);
     for of in [processing, &copied.unsent] {
         let released = merchant.act(of, &json!({ "action": "release" }));
         released.assert_error(409, "invalid_transition", Some("action"));
@@ -164,8 +168,8 @@ fn held_while_it_was_sent(merchant: &mut Merchant<'_>, copied: &Copied) {
     let forced = json!({ "action": "fail", "force": true });
     merchant.act(&copied.unsent, &forced).expect(200);
     merchant.pay(processing, &made.txid).expect(200);
-    merchant.look();
-    merchant.is_paid(processing, &made.txid);
+    merchant.restart_and_read();
+    merchant.assert_paid(processing, &made.txid);
     let (approved, made) = &copied.approved;
-    merchant.is_paid(approved, &made.txid);
+    merchant.assert_paid(approved, &made.txid);
 }

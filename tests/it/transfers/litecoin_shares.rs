@@ -1,6 +1,6 @@
 //! Amounts, inputs and outputs of transactions that pay payouts and refunds, on a real litecoind.
 
-use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, node};
+use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, ROUNDS, Sender, node};
 use super::litecoin_told::amount;
 use crate::support::payer::decimal;
 use crate::support::polling;
@@ -9,12 +9,12 @@ use serde_json::json;
 #[test]
 fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         let over = round.map(|who| merchant.sent(who, 102));
         let (within, whole) = merchant.sent(("refunds", Sender::Hand), 101);
         merchant.mine(CONFIRMATIONS);
-        merchant.is_paid(&within, &whole.txid);
+        merchant.assert_paid(&within, &whole.txid);
         assert_eq!(merchant.read(&within)["reviews"], json!([]));
         for (of, made) in &over {
             let told = format!(
@@ -22,7 +22,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
                 decimal(of.units * 102 / 100),
                 amount(of)
             );
-            let paid = merchant.reviewed(of, "paid", &told);
+            let paid = merchant.wait_for_review(of, "paid", &told);
             let review = &paid["reviews"][0];
             assert_eq!(review["kind"], "overpaid");
             let end = |action: &str| json!({ "action": action, "review": review["id"], "reason": "a tip" });
@@ -32,8 +32,8 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
             let unsaid = merchant.act(of, &unsaid);
             unsaid.assert_error(400, "invalid_request", Some("reason"));
             merchant.act(of, &end("resolve")).expect(200);
-            merchant.look();
-            merchant.is_paid(of, &made.txid);
+            merchant.restart_and_read();
+            merchant.assert_paid(of, &made.txid);
         }
     }
     merchant.audited();
@@ -42,7 +42,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
 #[test]
 fn transaction_spending_shop_deposits_settles() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         // Deposits to spend for the refund and for the payout.
         let mut deposits = merchant.deposits(&[1_000_000, 24_000_000]);
@@ -66,7 +66,7 @@ fn transaction_spending_shop_deposits_settles() {
         }
         merchant.mine(CONFIRMATIONS);
         for (of, made) in &paid {
-            merchant.is_paid(of, &made.txid);
+            merchant.assert_paid(of, &made.txid);
         }
         let own = "select count(*) || '' from own_transfers";
         merchant.till.served.poll(own, &["0"]);
@@ -77,26 +77,26 @@ fn transaction_spending_shop_deposits_settles() {
 #[test]
 fn explicit_txid_reclaims_its_output() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for by in [Sender::Hand, Sender::Signer] {
         // A payout and a refund of the same amount to the same address.
         merchant.deposits(&[25_000_000]);
         let first = merchant.processing(("payouts", Sender::Hand), None);
         let made = merchant.payer.pay(&[(&first.to, first.units)]);
-        merchant.look();
-        let seen = merchant.until(&first, ["processing", "seen"]);
+        merchant.restart_and_read();
+        let seen = merchant.wait_until(&first, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
         let second = merchant.request(("refunds", by), Some(&first.to), Some("20.00"));
         merchant.approve(&second);
-        merchant.hand_over(&second);
+        merchant.start_processing(&second);
         merchant.enter(&second, &made.txid);
-        merchant.until(&second, ["processing", "seen"]);
-        let waiting = merchant.until(&first, ["processing", "waiting"]);
+        merchant.wait_until(&second, ["processing", "seen"]);
+        let waiting = merchant.wait_until(&first, ["processing", "waiting"]);
         assert_eq!(waiting["txid"], json!(null));
         let own = merchant.payer.pay(&[(&first.to, first.units)]);
         merchant.mine(CONFIRMATIONS);
-        merchant.is_paid(&second, &made.txid);
-        merchant.is_paid(&first, &own.txid);
+        merchant.assert_paid(&second, &made.txid);
+        merchant.assert_paid(&first, &own.txid);
         // An output that has settled a transfer cannot be taken from it.
         merchant.deposits(&[25_000_000]);
         let third = merchant.processing(("refunds", Sender::Hand), Some(&first.to));
@@ -112,7 +112,7 @@ fn explicit_txid_reclaims_its_output() {
 #[test]
 fn exact_arrival_holds_the_signer_until_a_person_decides() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for kind in ["payouts", "refunds"] {
         // The signer is busy with another transfer.
         let busy = merchant.processing(("refunds", Sender::Signer), None);
@@ -129,8 +129,8 @@ fn exact_arrival_holds_the_signer_until_a_person_decides() {
             held.id
         );
         merchant.till.served.poll(&proposals, &[&made.txid]);
-        merchant.look();
-        merchant.until(&held, ["approved", "waiting"]);
+        merchant.restart_and_read();
+        merchant.wait_until(&held, ["approved", "waiting"]);
         assert_eq!(
             merchant.read(&held)["proposals"][0]["txid"],
             made.txid.as_str()
@@ -144,9 +144,9 @@ fn exact_arrival_holds_the_signer_until_a_person_decides() {
         let right = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.enter(&held, &right.txid);
         merchant.mine(CONFIRMATIONS);
-        merchant.is_paid(&held, &right.txid);
-        merchant.is_paid(&next, &own.txid);
-        merchant.reviewed(
+        merchant.assert_paid(&held, &right.txid);
+        merchant.assert_paid(&next, &own.txid);
+        merchant.wait_for_review(
             &busy,
             "processing",
             "nobody knows whether the signer sent it",
@@ -161,14 +161,14 @@ fn exact_arrival_holds_the_signer_until_a_person_decides() {
 #[test]
 fn arrival_is_not_matched_while_a_signer_runs_for_its_address() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     let (by_hand, by_signer) = (("refunds", Sender::Hand), ("refunds", Sender::Signer));
     let failed = merchant.processing(by_hand, None);
     let forced = json!({ "action": "fail", "force": true });
     merchant.act(&failed, &forced).expect(200);
     let waits = merchant.processing(by_hand, Some(&failed.to));
     // With a transfer in progress, its chain is polled more often.
-    merchant.look();
+    merchant.restart_and_read();
     let runs = merchant.processing(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
     let proposals = format!(
@@ -176,15 +176,15 @@ fn arrival_is_not_matched_while_a_signer_runs_for_its_address() {
         made.txid
     );
     merchant.till.served.poll(&proposals, &["3"]);
-    merchant.until(&failed, ["failed", "settled"]);
-    merchant.until(&waits, ["processing", "waiting"]);
+    merchant.wait_until(&failed, ["failed", "settled"]);
+    merchant.wait_until(&waits, ["processing", "waiting"]);
     merchant.enter(&runs, &made.txid);
     merchant.mine(CONFIRMATIONS);
-    merchant.is_paid(&runs, &made.txid);
-    merchant.until(&failed, ["failed", "settled"]);
-    merchant.until(&waits, ["processing", "waiting"]);
+    merchant.assert_paid(&runs, &made.txid);
+    merchant.wait_until(&failed, ["failed", "settled"]);
+    merchant.wait_until(&waits, ["processing", "waiting"]);
     let own = merchant.payer.pay(&[(&waits.to, waits.units)]);
     merchant.mine(CONFIRMATIONS);
-    merchant.is_paid(&waits, &own.txid);
+    merchant.assert_paid(&waits, &own.txid);
     merchant.audited();
 }

@@ -1,8 +1,8 @@
 //! A shop on a real litecoind whose payouts and refunds are sent by hand and by a signer.
 //!
-//! Invariant: [`Merchant::look`] kills the server and starts it again, so later assertions hold after `kill -9`.
+//! Invariant: [`LitecoinMerchant::restart_and_read`] kills the server and starts it again, so later assertions hold after `kill -9`.
 
-use super::signer::{answer, waiting};
+use super::signer::{answer, waiting_signer};
 use crate::chain::till::Till;
 use crate::support::Response;
 use crate::support::electrumx::Electrumx;
@@ -39,7 +39,7 @@ pub enum Sender {
 
 /// A payout or refund.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct LitecoinTransfer {
     pub kind: &'static str,
     pub by: Sender,
     pub id: String,
@@ -50,7 +50,7 @@ pub struct Sent {
 }
 
 /// A shop with a customer who has paid an invoice, the node of its chain, and a payer.
-pub struct Merchant<'n> {
+pub struct LitecoinMerchant<'n> {
     pub node: &'n Litecoind,
     pub payer: Payer<'n>,
     pub till: Till,
@@ -80,17 +80,17 @@ fn account_key() -> Xpriv {
     master.derive_priv(&Secp256k1::new(), &path).unwrap()
 }
 
-impl<'n> Merchant<'n> {
+impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
-    pub fn open(node: &'n Litecoind) -> Merchant<'n> {
-        Merchant::open_at(node, |node| node.url())
+    pub fn open(node: &'n Litecoind) -> LitecoinMerchant<'n> {
+        LitecoinMerchant::open_at(node, |node| node.url())
     }
 
     /// Opens a shop that reads an Electrum server, or the node itself where the machine has no ElectrumX.
     #[track_caller]
-    pub fn open_by_electrum(node: &'n Litecoind) -> (Merchant<'n>, Option<Electrumx>) {
+    pub fn open_by_electrum(node: &'n Litecoind) -> (LitecoinMerchant<'n>, Option<Electrumx>) {
         let mut server = None;
-        let merchant = Merchant::open_at(node, |node| {
+        let merchant = LitecoinMerchant::open_at(node, |node| {
             server = Electrumx::start(node, &[], "transfers by an Electrum server");
             server.as_ref().map_or_else(|| node.url(), Electrumx::url)
         });
@@ -99,18 +99,21 @@ impl<'n> Merchant<'n> {
 
     /// Opens a shop that reads the node at this URL, computed when the node has blocks.
     #[track_caller]
-    fn open_at(node: &'n Litecoind, url: impl FnOnce(&Litecoind) -> String) -> Merchant<'n> {
+    fn open_at(
+        node: &'n Litecoind,
+        url: impl FnOnce(&Litecoind) -> String,
+    ) -> LitecoinMerchant<'n> {
         let payer = Payer::with_coins(node, COINS);
         let till = Till::new(&["--node", &format!("litecoin={}", url(node))]);
         let account_key = account_key();
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
-        crate::operator::wallets::parse_output(&till.adds("litecoin", &public, &[]));
-        let signer = waiting(&till.served);
+        crate::operator::wallets::parse_output(&till.add_wallet("litecoin", &public, &[]));
+        let signer = waiting_signer(&till.served);
         let running = till
             .served
             .start(&[&till.settings()[..], &["--signer", &signer]].concat());
-        till.until_known("litecoin", "LTC");
-        let mut merchant = Merchant {
+        till.wait_for_rate("litecoin", "LTC");
+        let mut merchant = LitecoinMerchant {
             node,
             payer,
             till,
@@ -134,8 +137,8 @@ impl<'n> Merchant<'n> {
         let pays: Vec<_> = parts.iter().map(|units| (to.as_str(), *units)).collect();
         let made = self.payer.pay(&pays);
         self.payer.mine(3);
-        self.look();
-        self.till.hears("invoice.confirmed", &invoice);
+        self.restart_and_read();
+        self.till.wait_for_event("invoice.confirmed", &invoice);
         invoice["id"]
             .as_str()
             .unwrap()
@@ -165,7 +168,7 @@ impl<'n> Merchant<'n> {
         (kind, by): (&'static str, Sender),
         to: Option<&str>,
         euros: Option<&str>,
-    ) -> Sent {
+    ) -> LitecoinTransfer {
         let to = to.map_or_else(|| self.address(), str::to_owned);
         let served = &self.till.served;
         let (id, euros) = if kind == "payouts" {
@@ -184,7 +187,7 @@ impl<'n> Merchant<'n> {
         let cents: u64 = euros.replace('.', "").parse().unwrap();
         // At 100 EUR for one coin, minus the network fee.
         let units = cents * 10_000 - 100_000;
-        Sent {
+        LitecoinTransfer {
             kind,
             by,
             id,
@@ -194,7 +197,7 @@ impl<'n> Merchant<'n> {
     }
 
     #[track_caller]
-    pub fn approve(&self, of: &Sent) {
+    pub fn approve(&self, of: &LitecoinTransfer) {
         let by = if of.by == Sender::Hand {
             "hand"
         } else {
@@ -208,16 +211,16 @@ impl<'n> Merchant<'n> {
 
     /// Requests, approves and starts to process a transfer; by the signer, its command runs.
     #[track_caller]
-    pub fn processing(&self, who: (&'static str, Sender), to: Option<&str>) -> Sent {
+    pub fn processing(&self, who: (&'static str, Sender), to: Option<&str>) -> LitecoinTransfer {
         let sent = self.request(who, to, None);
         self.approve(&sent);
-        self.hand_over(&sent);
+        self.start_processing(&sent);
         sent
     }
 
     /// Processes an approved transfer by hand, or waits until its signer runs.
     #[track_caller]
-    pub fn hand_over(&self, of: &Sent) {
+    pub fn start_processing(&self, of: &LitecoinTransfer) {
         match of.by {
             Sender::Hand => drop(self.act(of, &json!({ "action": "process" })).expect(200)),
             Sender::Signer => assert!(polling::until(|| self.starts(of) == 1)),
@@ -226,13 +229,13 @@ impl<'n> Merchant<'n> {
 
     /// Writes this text as the response of the running signer.
     #[track_caller]
-    pub fn answer(&self, of: &Sent, text: &str) {
+    pub fn answer(&self, of: &LitecoinTransfer, text: &str) {
         answer(&self.till.served, &of.id, text);
     }
 
     /// Enters a transaction id by hand, or as the response of the signer.
     #[track_caller]
-    pub fn enter(&self, of: &Sent, txid: &str) {
+    pub fn enter(&self, of: &LitecoinTransfer, txid: &str) {
         match of.by {
             Sender::Hand => drop(self.pay(of, txid).expect(200)),
             Sender::Signer => {
@@ -245,7 +248,11 @@ impl<'n> Merchant<'n> {
 
     /// Sends this percentage of the amount of a new transfer, and enters its transaction, which stays in the mempool.
     #[track_caller]
-    pub fn sent(&mut self, who: (&'static str, Sender), percent: u64) -> (Sent, SignedTransaction) {
+    pub fn sent(
+        &mut self,
+        who: (&'static str, Sender),
+        percent: u64,
+    ) -> (LitecoinTransfer, SignedTransaction) {
         let sent = self.processing(who, None);
         let made = self.payer.pay(&[(&sent.to, sent.units * percent / 100)]);
         self.enter(&sent, &made.txid);
@@ -253,19 +260,19 @@ impl<'n> Merchant<'n> {
     }
 
     #[track_caller]
-    pub fn act(&self, of: &Sent, body: &Value) -> Response {
+    pub fn act(&self, of: &LitecoinTransfer, body: &Value) -> Response {
         let path = format!("/dashboard/api/{}/{}", of.kind, of.id);
         self.running.operator_request("POST", &path, body)
     }
 
     #[track_caller]
-    pub fn pay(&self, of: &Sent, txid: &str) -> Response {
+    pub fn pay(&self, of: &LitecoinTransfer, txid: &str) -> Response {
         self.act(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     /// Kills the server, starts it again, and waits until it has read all blocks and the mempool.
     #[track_caller]
-    pub fn look(&mut self) {
+    pub fn restart_and_read(&mut self) {
         let rescans = "select count(*) from rescans where ended_at is null";
         self.set_node_time();
         loop {
@@ -326,12 +333,12 @@ impl<'n> Merchant<'n> {
     #[track_caller]
     pub fn mine(&mut self, blocks: usize) {
         self.payer.mine(blocks);
-        self.look();
+        self.restart_and_read();
     }
 
     /// Lets hours pass while the server is down.
     #[track_caller]
-    pub fn pass(&mut self, hours: i64) {
+    pub fn advance_hours(&mut self, hours: i64) {
         self.running.process.kill();
         self.ahead_ms += hours * HOUR_MS;
     }

@@ -1,6 +1,6 @@
 //! Expected state, events and balances of transfers on litecoin.
 
-use super::litecoin_shop::{Merchant, Sent};
+use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer};
 use super::signer::starts_for;
 use crate::file::audit::findings;
 use crate::support::payer::decimal;
@@ -8,15 +8,15 @@ use crate::support::polling;
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 
-impl Merchant<'_> {
+impl LitecoinMerchant<'_> {
     /// Counts the starts of the signer for a transfer.
-    pub fn starts(&self, of: &Sent) -> usize {
+    pub fn starts(&self, of: &LitecoinTransfer) -> usize {
         starts_for(&self.till.served, &of.id)
     }
 
     /// Returns the transfer as the operator reads it.
     #[track_caller]
-    pub fn read(&self, of: &Sent) -> Value {
+    pub fn read(&self, of: &LitecoinTransfer) -> Value {
         let account = &self.till.served.account;
         let path = format!("/dashboard/api/accounts/{account}/{}/{}", of.kind, of.id);
         self.running
@@ -26,24 +26,24 @@ impl Merchant<'_> {
     }
 
     #[track_caller]
-    pub fn status(&self, of: &Sent) -> String {
+    pub fn status(&self, of: &LitecoinTransfer) -> String {
         self.read(of)["status"].as_str().unwrap().to_owned()
     }
 
     /// Waits for this status and chain state, and returns the transfer.
     #[track_caller]
-    pub fn until(&self, of: &Sent, expected: [&str; 2]) -> Value {
+    pub fn wait_until(&self, of: &LitecoinTransfer, expected: [&str; 2]) -> Value {
         self.until_told(of, expected, "")
     }
 
     /// Waits for a review with this problem, and returns the transfer.
     #[track_caller]
-    pub fn reviewed(&self, of: &Sent, status: &str, problem: &str) -> Value {
+    pub fn wait_for_review(&self, of: &LitecoinTransfer, status: &str, problem: &str) -> Value {
         self.until_told(of, [status, "needs_review"], problem)
     }
 
     #[track_caller]
-    fn until_told(&self, of: &Sent, expected: [&str; 2], problem: &str) -> Value {
+    fn until_told(&self, of: &LitecoinTransfer, expected: [&str; 2], problem: &str) -> Value {
         let mut now = Value::Null;
         let is_so = polling::until(|| {
             now = self.read(of);
@@ -57,16 +57,16 @@ impl Merchant<'_> {
 
     /// Asserts that this transaction paid a transfer, which was sent once and reported once.
     #[track_caller]
-    pub fn is_paid(&self, of: &Sent, txid: &str) {
-        let paid = self.until(of, ["paid", "settled"]);
+    pub fn assert_paid(&self, of: &LitecoinTransfer, txid: &str) {
+        let paid = self.wait_until(of, ["paid", "settled"]);
         assert_eq!(paid["txid"], txid);
-        self.told(of, "paid");
+        self.assert_end_reported_once(of, "paid");
         assert!(self.starts(of) <= 1);
     }
 
     /// Asserts that the end of a transfer was reported once.
     #[track_caller]
-    pub fn told(&self, of: &Sent, end: &str) {
+    pub fn assert_end_reported_once(&self, of: &LitecoinTransfer, end: &str) {
         let kind = of.kind.trim_end_matches('s');
         let told = format!(
             "select group_concat(type) from events where object_id = '{}'",
@@ -94,6 +94,6 @@ impl Merchant<'_> {
 }
 
 /// Formats the amount of a transfer in coins.
-pub fn amount(of: &Sent) -> String {
+pub fn amount(of: &LitecoinTransfer) -> String {
     decimal(of.units)
 }

@@ -29,14 +29,14 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// A shop that accepts ETH and a token, and the node of its chain.
-struct Merchant {
+struct EthMerchant {
     node: Node,
     token: String,
     till: Till,
     running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin.
     invoices: [(&'static str, String); 2],
-    /// Sender of the transfers of [`Merchant::attached`]: `hand` or `signer`.
+    /// Sender of the transfers of [`EthMerchant::attached`]: `hand` or `signer`.
     sent_by: &'static str,
     /// Milliseconds by which the time of server and chain is ahead of the wall clock.
     ahead_ms: i64,
@@ -44,7 +44,7 @@ struct Merchant {
 }
 
 /// A payout or refund.
-struct Sent {
+struct EthTransfer {
     path: String,
     id: String,
     to: String,
@@ -55,40 +55,40 @@ struct Sent {
 
 /// Plays a scene by hand and by the signer, which must start once for each of its transfers.
 #[track_caller]
-fn by_each(untested: &str, scene: fn(&mut Merchant)) {
-    if let Some(mut merchant) = Merchant::open(untested) {
+fn by_each(untested: &str, scene: fn(&mut EthMerchant)) {
+    if let Some(mut merchant) = EthMerchant::open(untested) {
         scene(&mut merchant);
-        merchant.is_right();
+        merchant.assert_audit_clean();
     }
     if let Some(mut merchant) = by_signer::with_signer() {
         scene(&mut merchant);
-        merchant.is_right();
+        merchant.assert_audit_clean();
         let given = "select count(*) || '' from transfers where sent_by = 'signer'";
         let starts = merchant.starts().to_string();
         merchant.till.served.poll(given, &[&starts]);
     }
 }
 
-impl Merchant {
+impl EthMerchant {
     /// Opens a shop; `None` where the machine has no anvil.
     #[track_caller]
-    fn open(untested: &str) -> Option<Merchant> {
+    fn open(untested: &str) -> Option<EthMerchant> {
         let node = Node::start(CHAIN_ID, untested)?;
         let url = node.url.clone();
-        Some(Merchant::of(node, &url, |_, _| Vec::new()))
+        Some(EthMerchant::of(node, &url, |_, _| Vec::new()))
     }
 
     /// Opens a shop that reads its node at this URL, with the additional settings of `more`, computed from the shop
     /// and its token.
     #[track_caller]
-    fn of(node: Node, url: &str, more: impl FnOnce(&Till, &str) -> Vec<String>) -> Merchant {
+    fn of(node: Node, url: &str, more: impl FnOnce(&Till, &str) -> Vec<String>) -> EthMerchant {
         let token = node.deploy_token();
         let settings = [format!("ethereum={url}"), format!("{USDC}={token}")];
         let mut till = Till::new(&["--node", &settings[0], "--token", &settings[1]]);
         till.add_settings(more(&till, &token));
         parse_output(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
         node.mine(FINAL);
-        let mut merchant = Merchant {
+        let mut merchant = EthMerchant {
             running: Some(till.start()),
             node,
             token,
@@ -105,7 +105,7 @@ impl Merchant {
     /// Creates an invoice in each coin and pays it.
     #[track_caller]
     fn sell(&mut self) {
-        self.till.until_known("ethereum", "ETH");
+        self.till.wait_for_rate("ethereum", "ETH");
         for (at, units) in [(0, 10_u128.pow(16)), (1, 20_000_000)] {
             let asset = self.invoices[at].0;
             let invoice = self.till.invoice(self.running(), asset);
@@ -124,7 +124,7 @@ impl Merchant {
 
     /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
-    fn look(&mut self) {
+    fn restart_and_read(&mut self) {
         self.running.take().unwrap().process.kill();
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -145,12 +145,12 @@ impl Merchant {
     #[track_caller]
     fn mine(&mut self, blocks: u32) {
         self.node.mine(blocks);
-        self.look();
+        self.restart_and_read();
     }
 
     /// Lets time pass for the server and, from the next block on, for the chain.
     #[track_caller]
-    fn pass(&mut self, ms: i64) {
+    fn advance_ms(&mut self, ms: i64) {
         self.ahead_ms += ms;
         self.node.ask("evm_increaseTime", json!([ms / 1000]));
     }
@@ -164,7 +164,7 @@ impl Merchant {
 
     /// Sends exactly the amount of a transfer.
     #[track_caller]
-    fn send_it(&self, of: &Sent) -> String {
+    fn send_amount(&self, of: &EthTransfer) -> String {
         self.send(of.asset, &of.to, of.units)
     }
 
@@ -188,20 +188,20 @@ impl Merchant {
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it for this sender.
     #[track_caller]
-    fn approved(&mut self, of: (&str, &'static str), sent_by: &str) -> Sent {
+    fn approved(&mut self, of: (&str, &'static str), sent_by: &str) -> EthTransfer {
         let to = self.destination();
         self.approved_to(of, sent_by, to)
     }
 
     #[track_caller]
-    fn approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> Sent {
+    fn approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> EthTransfer {
         let sent = self.requested_to(of, to);
         self.approve(&sent, sent_by);
         sent
     }
 
     #[track_caller]
-    fn requested_to(&self, (kind, asset): (&str, &'static str), to: String) -> Sent {
+    fn requested_to(&self, (kind, asset): (&str, &'static str), to: String) -> EthTransfer {
         let (id, thousandths) = if kind == "payouts" {
             let payee = [asset, "ethereum", &to];
             let running = self.running();
@@ -210,7 +210,7 @@ impl Merchant {
         } else {
             (self.refund(asset, &to), 9)
         };
-        Sent {
+        EthTransfer {
             path: format!("/dashboard/api/{kind}/{id}"),
             id,
             to,
@@ -220,7 +220,7 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn approve(&self, of: &Sent, sent_by: &str) {
+    fn approve(&self, of: &EthTransfer, sent_by: &str) {
         let mut approval = approval();
         approval["sentBy"] = sent_by.into();
         self.act(of, &approval).expect(200);
@@ -238,13 +238,13 @@ impl Merchant {
 
     /// Returns a transfer sent by hand, in processing.
     #[track_caller]
-    fn processing(&mut self, of: (&str, &'static str)) -> Sent {
+    fn processing(&mut self, of: (&str, &'static str)) -> EthTransfer {
         let to = self.destination();
         self.processing_to(of, to)
     }
 
     #[track_caller]
-    fn processing_to(&self, of: (&str, &'static str), to: String) -> Sent {
+    fn processing_to(&self, of: (&str, &'static str), to: String) -> EthTransfer {
         let sent = self.approved_to(of, "hand", to);
         self.act(&sent, &json!({ "action": "process" })).expect(200);
         sent
@@ -252,20 +252,20 @@ impl Merchant {
 
     /// Returns a transfer with its transaction, which by hand is not entered yet.
     #[track_caller]
-    fn sent(&mut self, of: (&str, &'static str)) -> (Sent, String) {
+    fn sent(&mut self, of: (&str, &'static str)) -> (EthTransfer, String) {
         if self.sent_by == "signer" {
             let sent = self.approved(of, self.sent_by);
-            let txid = self.answered(&sent);
+            let txid = self.wait_for_signer_txid(&sent);
             return (sent, txid);
         }
         let sent = self.processing(of);
-        let txid = self.send_it(&sent);
+        let txid = self.send_amount(&sent);
         (sent, txid)
     }
 
     /// Returns transfers whose transactions are sent and attached.
     #[track_caller]
-    fn attached(&mut self, all: &[(&str, &'static str)]) -> (Vec<Sent>, Vec<String>) {
+    fn attached(&mut self, all: &[(&str, &'static str)]) -> (Vec<EthTransfer>, Vec<String>) {
         let attached = all.iter().map(|of| {
             let (sent, txid) = self.sent(*of);
             if self.sent_by == "hand" {
@@ -277,22 +277,22 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn act(&self, of: &Sent, body: &Value) -> Response {
+    fn act(&self, of: &EthTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
-    fn pay(&self, of: &Sent, txid: &str) -> Response {
+    fn pay(&self, of: &EthTransfer, txid: &str) -> Response {
         self.act(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     #[track_caller]
-    fn enter(&self, of: &Sent, txid: &str) {
+    fn enter(&self, of: &EthTransfer, txid: &str) {
         self.pay(of, txid).expect(200);
     }
 
     #[track_caller]
-    fn read(&self, of: &Sent) -> Value {
+    fn read(&self, of: &EthTransfer) -> Value {
         let account = &self.till.served.account;
         let accounts = format!("/api/accounts/{account}/");
         let path = of.path.replace("/api/", &accounts);
@@ -302,7 +302,7 @@ impl Merchant {
 
     /// Waits for this status, chain state and part of the problem, and returns the transfer.
     #[track_caller]
-    fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
+    fn wait_until(&self, of: &EthTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
         let is_so = polling::until(|| {
             now = self.read(of);
@@ -314,52 +314,52 @@ impl Merchant {
         now
     }
 
-    /// [`Merchant::until`] in processing, waiting.
+    /// [`EthMerchant::wait_until`] in processing, waiting.
     #[track_caller]
-    fn waits(&self, of: &Sent) {
-        self.until(of, "processing", "waiting", "");
+    fn wait_until_waiting(&self, of: &EthTransfer) {
+        self.wait_until(of, "processing", "waiting", "");
     }
 
-    /// [`Merchant::until`] in processing, seen in this transaction.
+    /// [`EthMerchant::wait_until`] in processing, seen in this transaction.
     #[track_caller]
-    fn is_seen(&self, of: &Sent, txid: &str) {
-        let seen = self.until(of, "processing", "seen", "");
+    fn assert_seen(&self, of: &EthTransfer, txid: &str) {
+        let seen = self.wait_until(of, "processing", "seen", "");
         assert_eq!(seen["onChain"]["txid"], txid);
     }
 
-    /// [`Merchant::is_seen`] for each transfer.
+    /// [`EthMerchant::assert_seen`] for each transfer.
     #[track_caller]
-    fn are_seen(&self, of: &[Sent], txids: &[String]) {
+    fn assert_all_seen(&self, of: &[EthTransfer], txids: &[String]) {
         of.iter()
             .zip(txids)
-            .for_each(|(of, txid)| self.is_seen(of, txid));
+            .for_each(|(of, txid)| self.assert_seen(of, txid));
     }
 
-    /// [`Merchant::until`] in processing, to be reviewed by a person.
+    /// [`EthMerchant::wait_until`] in processing, to be reviewed by a person.
     #[track_caller]
-    fn is_reviewed(&self, of: &Sent, problem: &str) -> Value {
-        self.until(of, "processing", "needs_review", problem)
+    fn wait_for_review(&self, of: &EthTransfer, problem: &str) -> Value {
+        self.wait_until(of, "processing", "needs_review", problem)
     }
 
     /// Asserts that this transaction paid a transfer, once.
     #[track_caller]
-    fn is_paid(&self, of: &Sent, txid: &str) {
-        let paid = self.until(of, "paid", "settled", "");
+    fn assert_paid(&self, of: &EthTransfer, txid: &str) {
+        let paid = self.wait_until(of, "paid", "settled", "");
         assert_eq!(paid["txid"], txid);
-        self.was_told(of, "paid");
+        self.assert_event(of, "paid");
     }
 
-    /// [`Merchant::is_paid`] for each transfer.
+    /// [`EthMerchant::assert_paid`] for each transfer.
     #[track_caller]
-    fn are_paid(&self, of: &[Sent], txids: &[String]) {
+    fn assert_all_paid(&self, of: &[EthTransfer], txids: &[String]) {
         of.iter()
             .zip(txids)
-            .for_each(|(of, txid)| self.is_paid(of, txid));
+            .for_each(|(of, txid)| self.assert_paid(of, txid));
     }
 
     /// Asserts that a transfer has one event, of this kind.
     #[track_caller]
-    fn was_told(&self, of: &Sent, kind: &str) {
+    fn assert_event(&self, of: &EthTransfer, kind: &str) {
         let told = format!(
             "select group_concat(substr(type, 8)) from events where object_id = '{}'",
             of.id
@@ -369,7 +369,7 @@ impl Merchant {
 
     /// Resolves the only open review of a transfer, which has this kind, by this action.
     #[track_caller]
-    fn end_review(&self, of: &Sent, kind: &str, action: &str) -> Response {
+    fn end_review(&self, of: &EthTransfer, kind: &str, action: &str) -> Response {
         let read = self.read(of);
         let mut reviews = read["reviews"].as_array().unwrap().iter();
         let open = reviews.find(|review| review["endedAt"].is_null());
@@ -393,7 +393,7 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn is_right(&self) {
+    fn assert_audit_clean(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 }

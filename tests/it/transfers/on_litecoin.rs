@@ -1,6 +1,8 @@
 //! Payouts and refunds sent by hand on a real litecoind and settled by its chain.
 
-use super::litecoin_shop::{CONFIRMATIONS, Merchant, ROUNDS, Sender, Sent, node};
+use super::litecoin_shop::{
+    CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, ROUNDS, Sender, node,
+};
 use super::litecoin_told::amount;
 use crate::support::payer::{SignedTransaction, decimal};
 use serde_json::json;
@@ -11,40 +13,40 @@ const BY_HAND: [(&str, Sender); 2] = [ROUNDS[0][0], ROUNDS[1][0]];
 #[test]
 fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.processing(who, None));
     for of in &sent {
         for wrong in ["deadbeef", "0x", &"g".repeat(64), &"a".repeat(63)] {
             let refused = merchant.pay(of, wrong);
             refused.assert_error(400, "invalid_request", Some("txid"));
         }
-        merchant.until(of, ["processing", "waiting"]);
+        merchant.wait_until(of, ["processing", "waiting"]);
         // An id that no transaction has.
         let after = merchant.pay(of, &"ab".repeat(32)).expect(200).json();
         assert_eq!(after["status"], "processing");
     }
-    merchant.pass(5);
+    merchant.advance_hours(5);
     merchant.mine(CONFIRMATIONS + 3);
     for of in &sent {
-        merchant.until(of, ["processing", "waiting"]);
+        merchant.wait_until(of, ["processing", "waiting"]);
     }
-    merchant.pass(1);
-    merchant.look();
+    merchant.advance_hours(1);
+    merchant.restart_and_read();
     let made = sent.each_ref().map(|of| {
-        merchant.reviewed(of, "processing", "was not seen for 6 hours");
+        merchant.wait_for_review(of, "processing", "was not seen for 6 hours");
         // The operator corrects the mistake: another transaction was sent.
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
         merchant.pay(of, &made.txid.to_uppercase()).expect(200);
         made
     });
-    merchant.look();
+    merchant.restart_and_read();
     for (of, made) in sent.iter().zip(&made) {
-        let seen = merchant.until(of, ["processing", "seen"]);
+        let seen = merchant.wait_until(of, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
     }
     merchant.mine(CONFIRMATIONS - 1);
     for of in &sent {
-        let seen = merchant.until(of, ["processing", "seen"]);
+        let seen = merchant.wait_until(of, ["processing", "seen"]);
         let on_chain = &seen["onChain"];
         assert_eq!(
             [&on_chain["confirmations"], &on_chain["confirmationsNeeded"]],
@@ -53,7 +55,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     }
     merchant.mine(1);
     for (of, made) in sent.iter().zip(&made) {
-        merchant.is_paid(of, &made.txid);
+        merchant.assert_paid(of, &made.txid);
         let late = merchant.pay(of, &"ab".repeat(32));
         late.assert_error(409, "invalid_transition", Some("action"));
     }
@@ -63,19 +65,19 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
 #[test]
 fn sent_amount_without_a_txid_settles() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.processing(who, None));
     let made = sent
         .each_ref()
         .map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
-    merchant.look();
+    merchant.restart_and_read();
     for (of, made) in sent.iter().zip(&made) {
-        let seen = merchant.until(of, ["processing", "seen"]);
+        let seen = merchant.wait_until(of, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
     }
     merchant.mine(CONFIRMATIONS + 3);
     for (of, made) in sent.iter().zip(&made) {
-        merchant.is_paid(of, &made.txid);
+        merchant.assert_paid(of, &made.txid);
     }
     merchant.audited();
 }
@@ -83,13 +85,13 @@ fn sent_amount_without_a_txid_settles() {
 #[test]
 fn transfer_not_found_for_24_hours_is_reviewed() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.processing(who, None));
     for (hours, state) in [(23, "waiting"), (1, "needs_review")] {
-        merchant.pass(hours);
-        merchant.look();
+        merchant.advance_hours(hours);
+        merchant.restart_and_read();
         for of in &sent {
-            merchant.until(of, ["processing", state]);
+            merchant.wait_until(of, ["processing", state]);
         }
     }
     // The transfers are sent late.
@@ -98,7 +100,7 @@ fn transfer_not_found_for_24_hours_is_reviewed() {
         .map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
     merchant.mine(CONFIRMATIONS);
     for (of, made) in sent.iter().zip(&made) {
-        merchant.is_paid(of, &made.txid);
+        merchant.assert_paid(of, &made.txid);
     }
     merchant.audited();
 }
@@ -106,21 +108,21 @@ fn transfer_not_found_for_24_hours_is_reviewed() {
 #[test]
 fn transaction_in_the_mempool_for_a_day_shows_its_age() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         let sent = round.map(|who| merchant.sent(who, 100));
-        merchant.look();
+        merchant.restart_and_read();
         let since = sent.each_ref().map(|(of, _)| {
-            let seen = merchant.until(of, ["processing", "seen"]);
+            let seen = merchant.wait_until(of, ["processing", "seen"]);
             let since = seen["onChain"]["problem"].as_str().unwrap();
             assert!(since.starts_with("in the mempool since 2"), "{since}");
             since.to_owned()
         });
         for hours in [7, 18] {
-            merchant.pass(hours);
-            merchant.look();
+            merchant.advance_hours(hours);
+            merchant.restart_and_read();
             for ((of, made), since) in sent.iter().zip(&since) {
-                let seen = merchant.until(of, ["processing", "seen"]);
+                let seen = merchant.wait_until(of, ["processing", "seen"]);
                 assert_eq!(seen["onChain"]["problem"], since.as_str());
                 assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
                 assert_eq!(seen["reviews"], json!([]));
@@ -128,7 +130,7 @@ fn transaction_in_the_mempool_for_a_day_shows_its_age() {
         }
         merchant.mine(CONFIRMATIONS);
         for (of, made) in &sent {
-            merchant.is_paid(of, &made.txid);
+            merchant.assert_paid(of, &made.txid);
         }
     }
     merchant.audited();
@@ -138,7 +140,7 @@ fn transaction_in_the_mempool_for_a_day_shows_its_age() {
 fn entered_txid_is_looked_up_or_found_by_rescan() {
     for (option, is_read_back) in [("-txindex=0", true), ("-txindex=1", false)] {
         let Some(node) = node(&[option]) else { return };
-        let mut merchant = Merchant::open(&node);
+        let mut merchant = LitecoinMerchant::open(&node);
         // The first transaction is proposed. The second is not stored, and its outputs are spent.
         let sent = [0, 1].map(|at: usize| {
             let sent = merchant.processing(BY_HAND[at], None);
@@ -150,13 +152,13 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         spend(&merchant, &sent[1]);
         merchant.mine(CONFIRMATIONS - 3);
         for ((of, made), proposals) in sent.iter().zip([1, 0]) {
-            let now = merchant.until(of, ["processing", "waiting"]);
+            let now = merchant.wait_until(of, ["processing", "waiting"]);
             assert_eq!(now["proposals"].as_array().unwrap().len(), proposals);
             merchant.pay(of, &made.txid).expect(200);
         }
-        merchant.look();
+        merchant.restart_and_read();
         for (of, _) in &sent {
-            let seen = merchant.until(of, ["processing", "seen"]);
+            let seen = merchant.wait_until(of, ["processing", "seen"]);
             assert_eq!(seen["onChain"]["confirmations"], json!(10));
         }
         let rescans = "select exists (select 1 from rescans)";
@@ -165,8 +167,8 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         assert_eq!(was_read_back, is_read_back);
         merchant.mine(2);
         let [(near, first), (triple, second)] = &sent;
-        merchant.is_paid(near, &first.txid);
-        let paid = merchant.reviewed(triple, "paid", "were sent");
+        merchant.assert_paid(near, &first.txid);
+        let paid = merchant.wait_for_review(triple, "paid", "were sent");
         assert_eq!(paid["txid"], second.txid.as_str());
         merchant.audited();
     }
@@ -174,7 +176,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
 
 /// Spends both outputs of a transaction, so that a node without an index cannot find it.
 #[track_caller]
-fn spend(merchant: &Merchant<'_>, (of, made): &(Sent, SignedTransaction)) {
+fn spend(merchant: &LitecoinMerchant<'_>, (of, made): &(LitecoinTransfer, SignedTransaction)) {
     let elsewhere = merchant.address();
     let rest = made.rest.clone().unwrap();
     let rest = merchant.payer.spend(vec![rest], &[(&elsewhere, 1_000_000)]);
@@ -190,7 +192,7 @@ fn spend(merchant: &Merchant<'_>, (of, made): &(Sent, SignedTransaction)) {
 #[test]
 fn underpaying_transaction_is_reviewed_until_corrected() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         let sent = round.map(|who| {
             let sent = merchant.processing(who, None);
@@ -206,7 +208,7 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
                     short.txid,
                     amount(of)
                 );
-                let now = merchant.reviewed(of, "processing", &problem);
+                let now = merchant.wait_for_review(of, "processing", &problem);
                 assert_eq!(now["onChain"]["amountSeen"], "0.001");
             }
         }
@@ -215,16 +217,16 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
             let other = merchant.payer.pay(&[(&elsewhere, of.units)]);
             merchant.pay(of, &other.txid).expect(200);
         }
-        merchant.look();
+        merchant.restart_and_read();
         let right = sent.each_ref().map(|(of, _)| {
-            merchant.reviewed(of, "processing", "pays another address");
+            merchant.wait_for_review(of, "processing", "pays another address");
             let right = merchant.payer.pay(&[(&of.to, of.units)]);
             merchant.pay(of, &right.txid).expect(200);
             right
         });
         merchant.mine(CONFIRMATIONS);
         for ((of, _), right) in sent.iter().zip(&right) {
-            merchant.is_paid(of, &right.txid);
+            merchant.assert_paid(of, &right.txid);
         }
     }
     merchant.audited();
@@ -233,25 +235,25 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
 #[test]
 fn each_output_of_a_transaction_pays_one_transfer() {
     let Some(node) = node(&[]) else { return };
-    let mut merchant = Merchant::open(&node);
+    let mut merchant = LitecoinMerchant::open(&node);
     let by_hand = ("refunds", Sender::Hand);
     let first = merchant.processing(by_hand, None);
     let second = merchant.processing(by_hand, Some(&first.to));
     let made = merchant.payer.pay(&[(&first.to, first.units)]);
     merchant.enter(&first, &made.txid);
     for state in [["processing", "seen"], ["paid", "settled"]] {
-        merchant.look();
-        merchant.until(&first, state);
+        merchant.restart_and_read();
+        merchant.wait_until(&first, state);
         let taken = merchant.pay(&second, &made.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
-        merchant.until(&second, ["processing", "waiting"]);
+        merchant.wait_until(&second, ["processing", "waiting"]);
         merchant.payer.mine(CONFIRMATIONS);
     }
     // The response of a signer is stored and reviewed.
     let third = merchant.processing(("refunds", Sender::Signer), Some(&first.to));
     merchant.enter(&third, &made.txid);
-    merchant.look();
-    merchant.reviewed(
+    merchant.restart_and_read();
+    merchant.wait_for_review(
         &third,
         "processing",
         "pays this destination for other transfers only",
@@ -263,8 +265,8 @@ fn each_output_of_a_transaction_pays_one_transfer() {
         merchant.pay(of, &own.txid).expect(200);
     }
     merchant.mine(CONFIRMATIONS);
-    merchant.is_paid(&first, &made.txid);
-    merchant.is_paid(&second, &own.txid);
-    merchant.is_paid(&third, &own.txid);
+    merchant.assert_paid(&first, &made.txid);
+    merchant.assert_paid(&second, &own.txid);
+    merchant.assert_paid(&third, &own.txid);
     merchant.audited();
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A shop that accepts SOL and a token, and the node of its chain.
-struct Merchant {
+struct SolanaMerchant {
     node: Surfpool,
     till: Till,
     running: Option<RunningServer>,
@@ -22,7 +22,7 @@ struct Merchant {
 }
 
 /// A payout or refund.
-struct Sent {
+struct SolanaTransfer {
     path: String,
     to: String,
     asset: &'static str,
@@ -30,19 +30,19 @@ struct Sent {
     units: u64,
 }
 
-impl Merchant {
+impl SolanaMerchant {
     #[track_caller]
-    fn open() -> Option<Merchant> {
+    fn open() -> Option<SolanaMerchant> {
         let node = Surfpool::start("payouts and refunds on Solana")?;
         let till = Till::of_solana(&node, &node.url);
-        let mut merchant = Merchant {
+        let mut merchant = SolanaMerchant {
             running: Some(till.start()),
             node,
             till,
             invoices: [SOL, USDC].map(|asset| (asset, String::new())),
             destinations: 0,
         };
-        merchant.till.until_known("solana", SOL);
+        merchant.till.wait_for_rate("solana", SOL);
         for (at, units) in [(0, 200_000_000), (1, 20_000_000)] {
             let asset = merchant.invoices[at].0;
             let invoice = merchant.till.invoice(merchant.running(), asset);
@@ -65,7 +65,7 @@ impl Merchant {
 
     /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
-    fn look(&mut self) {
+    fn restart_and_read(&mut self) {
         self.running.take().unwrap().process.kill();
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -86,19 +86,19 @@ impl Merchant {
     #[track_caller]
     fn mine(&mut self, slots: u32) {
         self.node.mine(slots);
-        self.look();
+        self.restart_and_read();
     }
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
     #[track_caller]
-    fn requested(&mut self, kind: &str, asset: &'static str) -> Sent {
+    fn requested(&mut self, kind: &str, asset: &'static str) -> SolanaTransfer {
         self.destinations += 1;
         let to = key_of(self.destinations);
         self.requested_to(kind, asset, to)
     }
 
     #[track_caller]
-    fn requested_to(&mut self, kind: &str, asset: &'static str, to: String) -> Sent {
+    fn requested_to(&mut self, kind: &str, asset: &'static str, to: String) -> SolanaTransfer {
         let milli = if asset == SOL { 1_000_000 } else { 1_000 };
         let (id, units) = if kind == "payouts" {
             let payee = [asset, "solana", &to];
@@ -115,7 +115,7 @@ impl Merchant {
             (refund["id"].as_str().unwrap().to_owned(), 9 * milli)
         };
         let path = format!("/dashboard/api/{kind}/{id}");
-        Sent {
+        SolanaTransfer {
             path,
             to,
             asset,
@@ -124,30 +124,30 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn approve(&self, of: &Sent) {
+    fn approve(&self, of: &SolanaTransfer) {
         let mut approval = approval();
         approval["sentBy"] = "hand".into();
         self.act(of, &approval).expect(200);
     }
 
     #[track_caller]
-    fn process(&self, of: &Sent) {
+    fn process(&self, of: &SolanaTransfer) {
         self.act(of, &json!({ "action": "process" })).expect(200);
     }
 
     #[track_caller]
-    fn act(&self, of: &Sent, body: &Value) -> Response {
+    fn act(&self, of: &SolanaTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
-    fn enter(&self, of: &Sent, txid: &str) {
+    fn enter(&self, of: &SolanaTransfer, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
         self.act(of, &body).expect(200);
     }
 
     #[track_caller]
-    fn read(&self, of: &Sent) -> Value {
+    fn read(&self, of: &SolanaTransfer) -> Value {
         let account = &self.till.served.account;
         let path = of
             .path
@@ -160,7 +160,7 @@ impl Merchant {
 
     /// Waits for this status, chain state and part of the problem, and returns the transfer.
     #[track_caller]
-    fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
+    fn wait_until(&self, of: &SolanaTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
         let is_so = polling::until(|| {
             now = self.read(of);
@@ -173,61 +173,64 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn is_right(&self) {
+    fn assert_audit_clean(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 }
 
 /// Takes a payout and a refund in the two coins from request to paid, with a kill before each poll.
 #[track_caller]
-fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static str); 2]) {
+fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static str); 2]) {
     let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
-    merchant.look();
+    merchant.restart_and_read();
     all.iter().for_each(|sent| merchant.approve(sent));
-    merchant.look();
+    merchant.restart_and_read();
     for sent in &all {
         merchant.process(sent);
         assert_eq!(merchant.read(sent)["paymentUri"], Value::Null);
     }
-    merchant.look();
-    let are = |merchant: &Merchant, status: &str, state: &str| {
+    merchant.restart_and_read();
+    let are = |merchant: &SolanaMerchant, status: &str, state: &str| {
         let each = all.iter();
-        each.for_each(|sent| drop(merchant.until(sent, status, state, "")));
+        each.for_each(|sent| drop(merchant.wait_until(sent, status, state, "")));
     };
     are(merchant, "processing", "waiting");
-    let pay = |sent: &Sent| merchant.node.pay(sent.asset, &sent.to, sent.units);
+    let pay = |sent: &SolanaTransfer| merchant.node.pay(sent.asset, &sent.to, sent.units);
     let txids = all.each_ref().map(pay);
     // One transaction is entered, and the other is found by its exact amount.
     merchant.enter(&all[0], &txids[0]);
-    merchant.look();
+    merchant.restart_and_read();
     are(merchant, "processing", "seen");
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(merchant.read(sent)["onChain"]["txid"], **txid);
     }
     merchant.mine(FINAL - 2);
-    merchant.until(&all[1], "processing", "seen", "");
+    merchant.wait_until(&all[1], "processing", "seen", "");
     merchant.mine(2);
     for _ in 0..2 {
         for (sent, txid) in all.iter().zip(&txids) {
-            assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+            assert_eq!(
+                merchant.wait_until(sent, "paid", "settled", "")["txid"],
+                **txid
+            );
         }
-        merchant.look();
+        merchant.restart_and_read();
     }
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn payout_and_refund_settle_despite_a_kill_at_each_step() {
-    let Some(mut merchant) = Merchant::open() else {
+    let Some(mut merchant) = SolanaMerchant::open() else {
         return;
     };
-    goes_from_request_to_paid(&mut merchant, [("payouts", SOL), ("refunds", USDC)]);
-    goes_from_request_to_paid(&mut merchant, [("refunds", SOL), ("payouts", USDC)]);
+    settle_from_request(&mut merchant, [("payouts", SOL), ("refunds", USDC)]);
+    settle_from_request(&mut merchant, [("refunds", SOL), ("payouts", USDC)]);
 }
 
 #[test]
 fn final_failed_transaction_is_provably_lost() {
-    let Some(mut merchant) = Merchant::open() else {
+    let Some(mut merchant) = SolanaMerchant::open() else {
         return;
     };
     let both = [("payouts", SOL), ("refunds", USDC)];
@@ -242,7 +245,7 @@ fn final_failed_transaction_is_provably_lost() {
     }
     merchant.mine(2);
     for sent in &both {
-        merchant.until(
+        merchant.wait_until(
             sent,
             "processing",
             "needs_review",
@@ -253,15 +256,15 @@ fn final_failed_transaction_is_provably_lost() {
     }
     merchant.mine(FINAL);
     for sent in &both {
-        merchant.until(sent, "processing", "needs_review", "reverted");
+        merchant.wait_until(sent, "processing", "needs_review", "reverted");
         merchant.act(sent, &json!({ "action": "fail" })).expect(200);
     }
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn destination_is_the_credited_account_or_its_owner() {
-    let Some(mut merchant) = Merchant::open() else {
+    let Some(mut merchant) = SolanaMerchant::open() else {
         return;
     };
     let (owner, other) = (key_of(1_000), key_of(1_001));
@@ -281,14 +284,17 @@ fn destination_is_the_credited_account_or_its_owner() {
     ];
     merchant.enter(&to_owner, &wrong);
     merchant.mine(FINAL + 2);
-    merchant.until(&to_owner, "processing", "needs_review", "");
+    merchant.wait_until(&to_owner, "processing", "needs_review", "");
     merchant.enter(&to_owner, &less);
-    merchant.look();
-    merchant.until(&to_owner, "processing", "needs_review", "");
+    merchant.restart_and_read();
+    merchant.wait_until(&to_owner, "processing", "needs_review", "");
     merchant.enter(&to_owner, &txids[1]);
-    merchant.look();
+    merchant.restart_and_read();
     for (sent, txid) in [&to_account, &to_owner].iter().zip(&txids) {
-        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+        assert_eq!(
+            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            **txid
+        );
     }
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }

@@ -17,7 +17,7 @@ const USDT: &str = "USDT-TRC20";
 const FINAL: u32 = 20;
 
 /// A shop that accepts TRX and a token, and the node of its chain.
-struct Merchant {
+struct TronMerchant {
     node: Node,
     till: Till,
     running: Option<RunningServer>,
@@ -27,7 +27,7 @@ struct Merchant {
 }
 
 /// A payout or refund.
-struct Sent {
+struct TronTransfer {
     path: String,
     to: String,
     asset: &'static str,
@@ -35,19 +35,19 @@ struct Sent {
     units: u64,
 }
 
-impl Merchant {
+impl TronMerchant {
     #[track_caller]
-    fn open() -> Merchant {
+    fn open() -> TronMerchant {
         let node = Node::start();
         let till = Till::of_accounts("tron", &node.url(), (USDT, &address(TOKEN)));
-        let mut merchant = Merchant {
+        let mut merchant = TronMerchant {
             running: Some(till.start()),
             node,
             till,
             invoices: [TRX, USDT].map(|asset| (asset, String::new())),
             destinations: 0,
         };
-        merchant.till.until_known("tron", TRX);
+        merchant.till.wait_for_rate("tron", TRX);
         for (at, units) in [(0, 200_000_000), (1, 20_000_000)] {
             let asset = merchant.invoices[at].0;
             let invoice = merchant.till.invoice(merchant.running(), asset);
@@ -69,7 +69,7 @@ impl Merchant {
 
     /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
-    fn look(&mut self) {
+    fn restart_and_read(&mut self) {
         self.running.take().unwrap().process.kill();
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -90,7 +90,7 @@ impl Merchant {
     #[track_caller]
     fn mine(&mut self, blocks: u32) {
         self.node.mine(blocks);
-        self.look();
+        self.restart_and_read();
     }
 
     /// Sends a coin and returns the transaction id.
@@ -105,7 +105,7 @@ impl Merchant {
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
     #[track_caller]
-    fn requested(&mut self, kind: &str, asset: &'static str) -> Sent {
+    fn requested(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         self.destinations += 1;
         let to = address([self.destinations; 20]);
         let (id, units) = if kind == "payouts" {
@@ -125,7 +125,7 @@ impl Merchant {
             (refund["id"].as_str().unwrap().to_owned(), 9_000)
         };
         let path = format!("/dashboard/api/{kind}/{id}");
-        Sent {
+        TronTransfer {
             path,
             to,
             asset,
@@ -135,7 +135,7 @@ impl Merchant {
 
     /// Returns a transfer sent by hand, in processing.
     #[track_caller]
-    fn processing(&mut self, kind: &str, asset: &'static str) -> Sent {
+    fn processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         let sent = self.requested(kind, asset);
         self.approve(&sent);
         self.act(&sent, &json!({ "action": "process" })).expect(200);
@@ -143,25 +143,25 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn approve(&self, of: &Sent) {
+    fn approve(&self, of: &TronTransfer) {
         let mut approval = approval();
         approval["sentBy"] = "hand".into();
         self.act(of, &approval).expect(200);
     }
 
     #[track_caller]
-    fn act(&self, of: &Sent, body: &Value) -> Response {
+    fn act(&self, of: &TronTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
-    fn enter(&self, of: &Sent, txid: &str) {
+    fn enter(&self, of: &TronTransfer, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
         self.act(of, &body).expect(200);
     }
 
     #[track_caller]
-    fn read(&self, of: &Sent) -> Value {
+    fn read(&self, of: &TronTransfer) -> Value {
         let account = &self.till.served.account;
         let path = of
             .path
@@ -174,7 +174,7 @@ impl Merchant {
 
     /// Waits for this status, chain state and part of the problem, and returns the transfer.
     #[track_caller]
-    fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
+    fn wait_until(&self, of: &TronTransfer, status: &str, state: &str, problem: &str) -> Value {
         let mut now = Value::Null;
         let is_so = polling::until(|| {
             now = self.read(of);
@@ -187,18 +187,18 @@ impl Merchant {
     }
 
     #[track_caller]
-    fn is_right(&self) {
+    fn assert_audit_clean(&self) {
         assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
     }
 }
 
 /// Takes a payout and a refund in the two coins from request to paid, with a kill before each poll.
 #[track_caller]
-fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static str); 2]) {
+fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str); 2]) {
     let all = kinds.map(|(kind, asset)| merchant.requested(kind, asset));
-    merchant.look();
+    merchant.restart_and_read();
     all.iter().for_each(|sent| merchant.approve(sent));
-    merchant.look();
+    merchant.restart_and_read();
     for sent in &all {
         merchant
             .act(sent, &json!({ "action": "process" }))
@@ -206,53 +206,59 @@ fn goes_from_request_to_paid(merchant: &mut Merchant, kinds: [(&str, &'static st
         let read = merchant.read(sent);
         assert_eq!(read["paymentUri"], Value::Null, "{read:#}");
     }
-    merchant.look();
+    merchant.restart_and_read();
     all.iter()
-        .for_each(|sent| drop(merchant.until(sent, "processing", "waiting", "")));
+        .for_each(|sent| drop(merchant.wait_until(sent, "processing", "waiting", "")));
     let txids = all
         .each_ref()
         .map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
     // One id is entered before its block, in capitals and with 0x. The other transaction is found by its exact
     // amount.
     merchant.enter(&all[0], &format!("0x{}", txids[0].to_uppercase()));
-    merchant.look();
+    merchant.restart_and_read();
     all.iter()
-        .for_each(|sent| drop(merchant.until(sent, "processing", "waiting", "")));
+        .for_each(|sent| drop(merchant.wait_until(sent, "processing", "waiting", "")));
     merchant.mine(1);
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(
-            merchant.until(sent, "processing", "seen", "")["onChain"]["txid"],
+            merchant.wait_until(sent, "processing", "seen", "")["onChain"]["txid"],
             **txid
         );
     }
     // A reorg moves the transactions to another block.
     merchant.node.chain().give_up(1, &[]);
     merchant.node.mine(2);
-    merchant.look();
+    merchant.restart_and_read();
     merchant.mine(FINAL - 3);
     all.iter()
-        .for_each(|sent| drop(merchant.until(sent, "processing", "seen", "")));
+        .for_each(|sent| drop(merchant.wait_until(sent, "processing", "seen", "")));
     merchant.mine(1);
     for (sent, txid) in all.iter().zip(&txids) {
-        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+        assert_eq!(
+            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            **txid
+        );
     }
-    merchant.look();
+    merchant.restart_and_read();
     for (sent, txid) in all.iter().zip(&txids) {
-        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+        assert_eq!(
+            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            **txid
+        );
     }
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn payout_and_refund_settle_despite_a_kill_at_each_step() {
-    let mut merchant = Merchant::open();
-    goes_from_request_to_paid(&mut merchant, [("payouts", TRX), ("refunds", USDT)]);
-    goes_from_request_to_paid(&mut merchant, [("refunds", TRX), ("payouts", USDT)]);
+    let mut merchant = TronMerchant::open();
+    settle_from_request(&mut merchant, [("payouts", TRX), ("refunds", USDT)]);
+    settle_from_request(&mut merchant, [("refunds", TRX), ("payouts", USDT)]);
 }
 
 #[test]
 fn final_reverted_transaction_is_provably_lost() {
-    let mut merchant = Merchant::open();
+    let mut merchant = TronMerchant::open();
     let both = [("payouts", TRX), ("refunds", USDT)];
     let both = both.map(|(kind, asset)| merchant.processing(kind, asset));
     for sent in &both {
@@ -267,7 +273,7 @@ fn final_reverted_transaction_is_provably_lost() {
     for blocks in [1, FINAL - 2] {
         merchant.mine(blocks);
         for sent in &both {
-            merchant.until(
+            merchant.wait_until(
                 sent,
                 "processing",
                 "needs_review",
@@ -279,17 +285,17 @@ fn final_reverted_transaction_is_provably_lost() {
     }
     merchant.mine(1);
     for sent in &both {
-        merchant.until(sent, "processing", "needs_review", "reverted");
+        merchant.wait_until(sent, "processing", "needs_review", "reverted");
         merchant.act(sent, &json!({ "action": "fail" })).expect(200);
     }
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn contract_payment_settles_if_the_node_reports_it() {
-    let mut merchant = Merchant::open();
+    let mut merchant = TronMerchant::open();
     let both = ["payouts", "refunds"].map(|kind| merchant.processing(kind, TRX));
-    let pays = |sent: &Sent| {
+    let pays = |sent: &TronTransfer| {
         let step = Step::sends(SENDER, bytes(&sent.to), sent.units);
         Act::steps(SENDER, PAYER, vec![step])
     };
@@ -297,16 +303,19 @@ fn contract_payment_settles_if_the_node_reports_it() {
     merchant.enter(&both[0], &txids[0]);
     merchant.mine(FINAL);
     for (sent, txid) in both.iter().zip(&txids) {
-        assert_eq!(merchant.until(sent, "paid", "settled", "")["txid"], **txid);
+        assert_eq!(
+            merchant.wait_until(sent, "paid", "settled", "")["txid"],
+            **txid
+        );
     }
-    merchant.is_right();
+    merchant.assert_audit_clean();
     // A node without internal transactions does not report such a payment.
     let untold = merchant.processing("payouts", TRX);
     merchant.node.chain().keeps_internal = false;
     let txid = merchant.node.send(pays(&untold));
     merchant.enter(&untold, &txid);
     merchant.mine(FINAL);
-    let read = merchant.until(&untold, "processing", "needs_review", &txid);
+    let read = merchant.wait_until(&untold, "processing", "needs_review", &txid);
     assert_eq!(read["status"], "processing");
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }

@@ -3,7 +3,7 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::file::old_files::as_of;
+use crate::file::old_files::downgraded_copy;
 use crate::support::installation::approval;
 use crate::support::litecoind::Litecoind;
 use serde_json::json;
@@ -13,12 +13,12 @@ const UNTESTED: &str = "payouts that were sent before their chain was watched";
 /// Returns a stopped shop with a payout in processing, whose transaction was confirmed meanwhile, and the transaction
 /// id.
 #[track_caller]
-fn sent() -> Option<(Litecoind, Till, String)> {
+fn sent_payout() -> Option<(Litecoind, Till, String)> {
     let node = Litecoind::start(&[], UNTESTED)?;
     node.fund();
     let till = Till::of_outputs("litecoin", &node.url());
     let mut running = till.start();
-    till.until_known("litecoin", "LTC");
+    till.wait_for_rate("litecoin", "LTC");
     let to = node.address("bech32");
     let payee = ["LTC", "litecoin", &to];
     let id = till.served.requested_payout_in(&running, payee);
@@ -34,7 +34,7 @@ fn sent() -> Option<(Litecoind, Till, String)> {
 
 /// Asserts that a server finds the transaction, and that its chain settles the payout.
 #[track_caller]
-fn is_found(till: &Till, txid: &str) {
+fn assert_found(till: &Till, txid: &str) {
     let running = till.start();
     let settled = "select status || ' ' || ifnull(settled_by, '-') || ' ' || ifnull(txid, '-') from transfers";
     till.served.poll(settled, &[&format!("paid chain {txid}")]);
@@ -44,21 +44,21 @@ fn is_found(till: &Till, txid: &str) {
 
 #[test]
 fn payout_sent_before_the_first_cursor_is_found() {
-    let Some((_node, till, txid)) = sent() else {
+    let Some((_node, till, txid)) = sent_payout() else {
         return;
     };
     let unwatched = "delete from chain_blocks; delete from chain_cursors; update transfers set watched_from = null";
     till.served.open_file().execute_batch(unwatched).unwrap();
-    is_found(&till, &txid);
+    assert_found(&till, &txid);
 }
 
 #[test]
 fn payout_sent_before_the_upgrade_is_found() {
-    let Some((node, mut till, txid)) = sent() else {
+    let Some((node, mut till, txid)) = sent_payout() else {
         return;
     };
     let older = till.served.path("older.db");
-    let old = as_of(&till.served.file, &older, 21);
+    let old = downgraded_copy(&till.served.file, &older, 21);
     // The older server has read the blocks, but did not look for payouts.
     let height = node.call("getblockcount", json!([])).to_string();
     let hash = node.text("getbestblockhash", json!([]));
@@ -68,5 +68,5 @@ fn payout_sent_before_the_upgrade_is_found() {
     assert_eq!(old.execute(kept, [&height, &hash]), Ok(1));
     drop(old);
     till.served.file = older;
-    is_found(&till, &txid);
+    assert_found(&till, &txid);
 }

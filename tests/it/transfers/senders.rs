@@ -47,7 +47,7 @@ impl Shop {
     fn refund(&self, amount: &str) -> String {
         let cents: i64 = amount.replace('.', "").parse().unwrap();
         let conn = self.served.open_file();
-        let id = format!("01a1fd8d-2c10-7b41-9e07-{:012x}", number(&conn));
+        let id = format!("01a1fd8d-2c10-7b41-9e07-{:012x}", next_number(&conn));
         conn.execute(
             "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, \
                expires_at) values (?1 || 'i', 1, 'live', 'created', 100, 'EUR', '{}', 0, 0, 0, 9e15)",
@@ -81,7 +81,7 @@ impl Shop {
 
     /// Requests and approves a refund of this amount, and returns its path and sender.
     #[track_caller]
-    fn approved(&self, amount: &str) -> (String, String) {
+    fn approve_refund(&self, amount: &str) -> (String, String) {
         let path = self.refund(amount);
         let approved = self.approve(&path, json!({})).expect(200).json();
         (path, approved["sentBy"].as_str().unwrap().to_owned())
@@ -94,7 +94,7 @@ impl Shop {
 
     /// Sets the daily limit of the signer.
     #[track_caller]
-    fn limit(&self, limit: Value) {
+    fn set_limit(&self, limit: Value) {
         let path = format!("/dashboard/api/accounts/{}", self.served.account);
         let body = json!({ "signerLimit": limit });
         let account = self
@@ -106,7 +106,7 @@ impl Shop {
 }
 
 /// Number of the next transfer.
-fn number(conn: &rusqlite::Connection) -> i64 {
+fn next_number(conn: &rusqlite::Connection) -> i64 {
     conn.query_row("select count(*) + 1 from transfers", [], |row| row.get(0))
         .unwrap()
 }
@@ -117,10 +117,10 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
     let account = shop.running.operator_request("GET", &path, &Value::Null);
     assert_eq!(account.expect(200).json()["signerLimit"], "1000.00");
-    let (_, first) = shop.approved("600.00");
-    let (second, sent_by) = shop.approved("400.00");
+    let (_, first) = shop.approve_refund("600.00");
+    let (second, sent_by) = shop.approve_refund("400.00");
     assert_eq!([first.as_str(), sent_by.as_str()], ["signer", "signer"]);
-    let (over, sent_by) = shop.approved("0.01");
+    let (over, sent_by) = shop.approve_refund("0.01");
     assert_eq!(sent_by, "hand", "the limit is reached");
     let path = shop.refund("0.01");
     let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
@@ -147,20 +147,20 @@ fn signer_limit_of_a_thousand_a_day_leaves_the_rest_to_hand() {
     // A day later only the reassigned transfer counts, from its reassignment on.
     let day = "update transfers set signer_at = signer_at - 86400000 where amount > 1";
     shop.served.open_file().execute(day, []).unwrap();
-    assert_eq!(shop.approved("999.99").1, "hand");
-    assert_eq!(shop.approved("999.98").1, "signer");
+    assert_eq!(shop.approve_refund("999.99").1, "hand");
+    assert_eq!(shop.approve_refund("999.98").1, "signer");
 }
 
 #[test]
 fn operator_sets_signer_limit_to_amount_zero_or_null() {
     let shop = Shop::open();
-    shop.limit(json!("0.00"));
-    assert_eq!(shop.approved("0.50").1, "hand");
-    shop.limit(Value::Null);
-    assert_eq!(shop.approved("50000.00").1, "signer");
-    shop.limit(json!("50000.50"));
-    assert_eq!(shop.approved("0.51").1, "hand");
-    assert_eq!(shop.approved("0.50").1, "signer");
+    shop.set_limit(json!("0.00"));
+    assert_eq!(shop.approve_refund("0.50").1, "hand");
+    shop.set_limit(Value::Null);
+    assert_eq!(shop.approve_refund("50000.00").1, "signer");
+    shop.set_limit(json!("50000.50"));
+    assert_eq!(shop.approve_refund("0.51").1, "hand");
+    assert_eq!(shop.approve_refund("0.50").1, "signer");
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
     for wrong in [
         json!("-1"),
@@ -191,13 +191,13 @@ fn operator_sets_signer_limit_to_amount_zero_or_null() {
 #[test]
 fn person_cannot_send_a_signer_transfer_until_reassigned() {
     let shop = Shop::open();
-    let (_, first) = shop.approved("1.00");
+    let (_, first) = shop.approve_refund("1.00");
     assert_eq!(first, "signer", "it is being sent, and holds up the rest");
     shop.served.poll(
         "select status from transfers order by seq limit 1",
         &["processing"],
     );
-    let (path, sent_by) = shop.approved("2.00");
+    let (path, sent_by) = shop.approve_refund("2.00");
     assert_eq!(sent_by, "signer");
     let process = json!({ "action": "process" });
     shop.step(&path, process.clone())
@@ -328,8 +328,8 @@ fn summary_counts_transfers_without_a_signer() {
 fn release_of_a_held_transfer_sets_its_sender() {
     let shop = Shop::open();
     // The signer is busy with the first transfer.
-    shop.approved("600.00");
-    let held: Vec<String> = (0..5).map(|_| shop.approved("80.00").0).collect();
+    shop.approve_refund("600.00");
+    let held: Vec<String> = (0..5).map(|_| shop.approve_refund("80.00").0).collect();
     let hold = "update transfers set sending = 'restored', signer_at = signer_at - 100000000 where amount = 8000";
     assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 5);
     let requested = shop.refund("1.00");
@@ -364,7 +364,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     let process = json!({ "action": "process" });
     shop.step(&held[0], process.clone()).expect(200);
     // A transfer returned to the signer counts from now on.
-    shop.limit(json!("840.00"));
+    shop.set_limit(json!("840.00"));
     for (path, asked, sent_by) in [
         (&held[1], json!("signer"), "signer"),
         (&held[2], Value::Null, "signer"),

@@ -16,7 +16,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// The service of a production server, on the file of a running shop.
-fn beside(shop: &Shop) -> Arc<Service> {
+fn production_service(shop: &Shop) -> Arc<Service> {
     let links = Links {
         public_url: shop.url().to_owned(),
         checkout_secret: vec![0; 32],
@@ -36,14 +36,14 @@ fn beside(shop: &Shop) -> Arc<Service> {
 
 /// Runs a future to its end.
 #[track_caller]
-fn done<T>(work: impl Future<Output = T>) -> T {
+fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(work)
 }
 
 /// The code of an error.
 #[track_caller]
-fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
+fn error_code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
     match outcome.unwrap_err() {
         Error::Refused(refusal) => refusal.code.to_string(),
         Error::Failed(cause) => cause,
@@ -80,26 +80,26 @@ fn signature(byte: u8) -> String {
 
 /// Returns a payout whose command was started.
 #[track_caller]
-fn begun(shop: &Shop, service: &Arc<Service>) -> String {
+fn started_payout(shop: &Shop, service: &Arc<Service>) -> String {
     let id = shop.payout("20.00");
     assert!(
         service.to_send(NOW, 9).unwrap().is_empty(),
         "not approved yet"
     );
     assert_eq!(
-        code(done(service.begin_sending(NOW, PAYOUT, &id))),
+        error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
         "invalid_transition"
     );
     approve_for_signer(shop, &id);
     assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
-    let begun = done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
+    let begun = block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
     assert_eq!(
         (begun.status, begun.sending),
         (TransferStatus::Processing, Some(Sending::Running))
     );
     assert!(service.to_send(NOW, 9).unwrap().is_empty());
     assert_eq!(
-        code(done(service.begin_sending(NOW, PAYOUT, &id))),
+        error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
         "invalid_transition"
     );
     id
@@ -114,7 +114,7 @@ fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
         Ok(body) => body.into(),
         Err(refusal) => return refusal.message,
     };
-    match done(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, id, request)) {
+    match block_on(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, id, request)) {
         Ok(payout) => payout.get().to_owned(),
         Err(Error::Refused(refusal)) => refusal.message,
         Err(Error::Failed(cause)) => cause,
@@ -125,9 +125,9 @@ fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
 fn signer_response_settles_nothing_and_counts_once() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
-    let service = beside(&shop);
+    let service = production_service(&shop);
     for is_sent in [true, false] {
-        let id = begun(&shop, &service);
+        let id = started_payout(&shop, &service);
         // While the command runs, other actions are rejected.
         for action in ["process", "pay", "fail", "cancel"] {
             let path = format!("/sandbox/payouts/{id}");
@@ -135,9 +135,9 @@ fn signer_response_settles_nothing_and_counts_once() {
             refused.assert_error(409, "invalid_transition", Some("action"));
         }
         let ended = if is_sent {
-            done(service.sent(NOW, PAYOUT, &id, &signature(1))).unwrap()
+            block_on(service.sent(NOW, PAYOUT, &id, &signature(1))).unwrap()
         } else {
-            done(service.not_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
+            block_on(service.not_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
         };
         assert_eq!(ended.status, TransferStatus::Processing);
         assert!(shop.event_types(&id, LIVE).is_empty());
@@ -149,11 +149,11 @@ fn signer_response_settles_nothing_and_counts_once() {
         assert_eq!((ended.txid, ended.sending), left);
         // The command has responded and is not run again.
         assert_eq!(
-            code(done(service.sent(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(service.sent(NOW, PAYOUT, &id, "x"))),
             "invalid_transition"
         );
         assert_eq!(
-            code(done(service.not_sent(NOW, PAYOUT, &id, ("x", true)))),
+            error_code(block_on(service.not_sent(NOW, PAYOUT, &id, ("x", true)))),
             "invalid_transition"
         );
         assert!(service.to_send(NOW, 9).unwrap().is_empty());
@@ -183,19 +183,19 @@ fn signer_response_settles_nothing_and_counts_once() {
 fn signer_retry_runs_after_ten_minutes() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
-    let service = beside(&shop);
-    let id = begun(&shop, &service);
+    let service = production_service(&shop);
+    let id = started_payout(&shop, &service);
     let later = |minutes: i64| NOW.plus_ms(minutes * 60_000);
-    let retry = |at| done(service.not_sent(at, PAYOUT, &id, ("fees are high", true)));
+    let retry = |at| block_on(service.not_sent(at, PAYOUT, &id, ("fees are high", true)));
     assert_eq!(retry(NOW).unwrap().sending, Some(Sending::Retry));
     assert_eq!(service.next_retry(NOW).unwrap(), Some(later(10)));
     for minutes in [0, 9] {
         assert!(service.to_send(later(minutes), 9).unwrap().is_empty());
-        let early = done(service.begin_sending(later(minutes), PAYOUT, &id));
-        assert_eq!(code(early), "invalid_transition");
+        let early = block_on(service.begin_sending(later(minutes), PAYOUT, &id));
+        assert_eq!(error_code(early), "invalid_transition");
     }
     assert_eq!(service.to_send(later(10), 9).unwrap().len(), 1);
-    let again = done(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
+    let again = block_on(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
     assert_eq!(again.sending, Some(Sending::Running));
     assert_eq!(
         retry(later(11)).unwrap().dispatch.retry,
@@ -211,7 +211,7 @@ fn signer_retry_runs_after_ten_minutes() {
 fn arrival_before_the_signer_starts_holds_it() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
-    let service = beside(&shop);
+    let service = production_service(&shop);
     let id = shop.payout("20.00");
     approve_for_signer(&shop, &id);
     assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
@@ -221,18 +221,18 @@ fn arrival_before_the_signer_starts_holds_it() {
     ));
     assert!(service.to_send(NOW, 9).unwrap().is_empty());
     assert_eq!(
-        code(done(service.begin_sending(NOW, PAYOUT, &id))),
+        error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
         "invalid_transition"
     );
     shop.execute_sql("update transfer_proposals set dismissed_at = 1");
-    done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
+    block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
 }
 
 #[test]
 fn unknown_outcome_waits_for_a_person() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
-    let service = beside(&shop);
+    let service = production_service(&shop);
     for (end, status) in [
         (
             json!({ "action": "pay", "reason": "sent by the exchange" }),
@@ -240,22 +240,22 @@ fn unknown_outcome_waits_for_a_person() {
         ),
         (json!({ "action": "fail", "force": true }), "failed"),
     ] {
-        let id = begun(&shop, &service);
+        let id = started_payout(&shop, &service);
         assert_eq!(
-            code(done(service.sent(NOW, PAYOUT, &id, "no id"))),
+            error_code(block_on(service.sent(NOW, PAYOUT, &id, "no id"))),
             "invalid_request"
         );
         // An id that no transaction can have is stored and settles nothing.
-        let answered = done(service.sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
+        let answered = block_on(service.sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
         let reason = answered.dispatch.sending_reason.unwrap();
         assert!(reason.contains("deadbeef"), "{reason}");
         assert_eq!(sending(&shop, &id), "unknown");
         // The command does not start again, and a late response changes nothing.
         assert!(service.to_send(NOW, 9).unwrap().is_empty());
         for late in [
-            code(done(service.begin_sending(NOW, PAYOUT, &id))),
-            code(done(service.sent(NOW, PAYOUT, &id, "x"))),
-            code(done(service.sending_unknown(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
+            error_code(block_on(service.sent(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(service.sending_unknown(NOW, PAYOUT, &id, "x"))),
         ] {
             assert_eq!(late, "invalid_transition");
         }
@@ -275,15 +275,15 @@ fn unknown_outcome_waits_for_a_person() {
 fn signer_run_interrupted_by_exit_has_unknown_outcome() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
-    let service = beside(&shop);
-    assert_eq!(done(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
+    let service = production_service(&shop);
+    assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
     let id = shop.payout("20.00");
     approve_for_signer(&shop, &id);
-    done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
+    block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
     assert_eq!(sending(&shop, &id), "running");
-    assert_eq!(done(service.hold_interrupted_sendings(NOW)).unwrap(), 1);
+    assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 1);
     assert_eq!(sending(&shop, &id), "unknown");
-    assert_eq!(done(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
+    assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
 }
 
 /// In production no value is made up, and an address belongs to the main network.
@@ -291,7 +291,7 @@ fn signer_run_interrupted_by_exit_has_unknown_outcome() {
 fn production_approval_requires_rate_and_fee() {
     let shop = Shop::open();
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
-    let service = beside(&shop);
+    let service = production_service(&shop);
     let id = shop.payout("20.00");
     let step = |body| step(&service, &id, body);
     for body in [
@@ -334,17 +334,17 @@ fn production_approval_requires_rate_and_fee() {
         client: "test".to_owned(),
         real_now: Time(0),
     };
-    let begun = done(service.sign_in(Time(0), given)).unwrap();
+    let begun = block_on(service.sign_in(Time(0), given)).unwrap();
     let account = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     let account = account["id"].as_str().unwrap();
     let scope = service.scope(&begun.member, account, coffer::domain::asset::Mode::Live);
     let refund = |to: &str| {
         let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": to });
         let body = body.as_object().unwrap().clone();
-        done(service.create_refund(NOW, scope.as_ref().unwrap(), "o@sandbox.test", body, None))
+        block_on(service.create_refund(NOW, scope.as_ref().unwrap(), "o@sandbox.test", body, None))
     };
     let test = refund("tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl");
-    assert_eq!(code(test.map(|(_, json)| json)), "invalid_request");
+    assert_eq!(error_code(test.map(|(_, json)| json)), "invalid_request");
     assert!(refund("LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9").is_ok());
 }
 
@@ -354,10 +354,10 @@ fn test_transfer_starts_no_signer() {
     let invoice = shop.fund(TEST, "100.00", "EUR");
     let refund = shop.refund(&invoice, None);
     shop.apply("refunds", &refund, &["approve"]);
-    let service = beside(&shop);
+    let service = production_service(&shop);
     assert!(service.to_send(NOW, 9).unwrap().is_empty());
-    let begun = done(service.begin_sending(NOW, TransferKind::Refund, &refund));
-    assert_eq!(code(begun), "invalid_transition");
+    let begun = block_on(service.begin_sending(NOW, TransferKind::Refund, &refund));
+    assert_eq!(error_code(begun), "invalid_transition");
     assert_eq!(
         shop.apply("refunds", &refund, &["process"])["status"],
         "processing"

@@ -8,7 +8,7 @@ pub const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 
 /// Returns a signer that records its start, reads its order and writes this response.
-pub fn answering(served: &Installation, answer: &str) -> String {
+pub fn signer_with_response(served: &Installation, answer: &str) -> String {
     let script = format!(
         "echo started >> {}\ncat > {}\n{answer}",
         served.path("noted").display(),
@@ -19,7 +19,7 @@ pub fn answering(served: &Installation, answer: &str) -> String {
 
 /// Returns a signer that records the id of each order, and responds when a test does.
 #[track_caller]
-pub fn waiting(served: &Installation) -> String {
+pub fn waiting_signer(served: &Installation) -> String {
     let folder = served.path("orders");
     std::fs::create_dir(&folder).unwrap();
     let script = format!(
@@ -30,13 +30,13 @@ pub fn waiting(served: &Installation) -> String {
     served.program("signer", &script)
 }
 
-/// Writes the response of the [`waiting`] signer to an order.
+/// Writes the response of the [`waiting_signer`] signer to an order.
 #[track_caller]
 pub fn answer(served: &Installation, id: &str, text: &str) {
     std::fs::write(served.path("orders").join(id), text).unwrap();
 }
 
-/// Counts the starts of the [`waiting`] signer for an order.
+/// Counts the starts of the [`waiting_signer`] signer for an order.
 pub fn starts_for(served: &Installation, id: &str) -> usize {
     let started = served.path("orders").join("started");
     let started = std::fs::read_to_string(started).unwrap_or_default();
@@ -56,7 +56,7 @@ pub fn payout(served: &Installation, url: &str, id: &str) -> Value {
 fn approved_payout_is_sent_once() {
     let served = Installation::new();
     let txid = format!("0x{}", "5a".repeat(32));
-    let program = answering(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
+    let program = signer_with_response(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
     let running = served.start(&with_signer(&program));
     let id = served.approved_payout_in(&running, ETHEREUM);
     served.poll(STATE, &["processing "]);
@@ -87,7 +87,7 @@ fn unclear_signer_response_waits_for_a_person() {
         ("sleep 60", "processing unknown"),
     ] {
         let served = Installation::new();
-        let program = answering(&served, answer);
+        let program = signer_with_response(&served, answer);
         let settings = [&with_signer(&program)[..], &["--command-timeout", "1s"]].concat();
         let running = served.start(&settings);
         let id = served.approved_payout_in(&running, ETHEREUM);
@@ -118,7 +118,7 @@ fn signer_killed_with_the_server_is_not_run_again() {
         .status()
         .unwrap();
     assert!(made.success());
-    let program = answering(&served, &format!("cat {}", fifo.display()));
+    let program = signer_with_response(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&with_signer(&program));
     let id = served.approved_payout_in(&running, ETHEREUM);
     while start_count(&served.path("noted")) == 0 {

@@ -17,7 +17,7 @@ const WAYS: [(&[&str], &str); 6] = [
 
 /// Requests a payout or refund of 20.00 from a live balance of 100.00.
 #[track_caller]
-fn fresh(shop: &Shop, kind: &str) -> String {
+fn requested(shop: &Shop, kind: &str) -> String {
     let invoice = shop.fund(LIVE, "100.00", "EUR");
     match kind {
         "payouts" => shop.payout("20.00"),
@@ -31,7 +31,7 @@ fn every_path_of_a_transfer_balances_the_ledger() {
         let entry = kind.trim_end_matches('s');
         for (way, end) in WAYS {
             let shop = Shop::open();
-            let id = fresh(&shop, kind);
+            let id = requested(&shop, kind);
             let purse = |available: &str, reserved: &str, out: &str| {
                 let (payouts, refunds) = if kind == "payouts" {
                     (out, "0.00")
@@ -80,7 +80,7 @@ fn unknown_action_changes_nothing() {
         let ways = ways.chain([&[][..], &["approve"], &["approve", "process"]]);
         for way in ways {
             let shop = Shop::open();
-            let id = fresh(&shop, kind);
+            let id = requested(&shop, kind);
             shop.apply(kind, &id, way);
             let read = || {
                 let of = shop
@@ -112,8 +112,12 @@ fn unknown_action_changes_nothing() {
 #[test]
 fn reset_deletes_payouts_and_refunds() {
     let shop = Shop::open();
-    shop.apply("payouts", &fresh(&shop, "payouts"), &["approve", "fail"]);
-    fresh(&shop, "refunds");
+    shop.apply(
+        "payouts",
+        &requested(&shop, "payouts"),
+        &["approve", "fail"],
+    );
+    requested(&shop, "refunds");
     let counts = |state: Value| ["payouts", "refunds"].map(|kind| state["counts"][kind].clone());
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(counts(state), [1, 1]);
@@ -125,7 +129,7 @@ fn reset_deletes_payouts_and_refunds() {
 #[test]
 fn approval_fixes_rate_fee_and_coin_amount() {
     let shop = Shop::open();
-    let id = fresh(&shop, "payouts");
+    let id = requested(&shop, "payouts");
     let approved = shop.apply("payouts", &id, &["approve"]);
     // 20.00 at 150, minus 0.000005, rounded down to eight places.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
@@ -161,7 +165,7 @@ fn approval_rejects_a_fee_that_leaves_nothing() {
 #[test]
 fn action_stores_its_txid_and_reason() {
     let shop = Shop::open();
-    let id = fresh(&shop, "payouts");
+    let id = requested(&shop, "payouts");
     let path = format!("/sandbox/payouts/{id}");
     shop.apply("payouts", &id, &["approve", "process"]);
     let pay = json!({ "action": "pay", "txid": "5wHu1qwD7q3j6dRk" });
@@ -189,7 +193,7 @@ fn action_stores_its_txid_and_reason() {
 #[test]
 fn invalid_action_names_the_field() {
     let shop = Shop::open();
-    let id = fresh(&shop, "payouts");
+    let id = requested(&shop, "payouts");
     let path = format!("/sandbox/payouts/{id}");
     for (body, param) in [
         (json!({}), "action"),

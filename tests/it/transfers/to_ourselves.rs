@@ -132,7 +132,7 @@ fn wallet_skips_a_payout_destination() {
     drop(conn);
     record_direct_writes(&till.served.file);
     let running = till.start();
-    till.until_known("ethereum", "ETH");
+    till.wait_for_rate("ethereum", "ETH");
     let given = |_: usize| till.invoice(&running, "ETH")["depositAddress"].clone();
     let addresses: Vec<Value> = (0..2).map(given).collect();
     assert_eq!(addresses, [json!(address(0)), json!(address(2))]);

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Creates a key and a certificate with openssl, and returns their paths.
 #[track_caller]
-fn certified(folder: &Scratch, name: &str, more: &[&str]) -> [String; 2] {
+fn create_certificate(folder: &Scratch, name: &str, more: &[&str]) -> [String; 2] {
     let path = |kind: &str| {
         let path = folder.path(&format!("{name}.{kind}"));
         path.to_str().unwrap().to_owned()
@@ -30,11 +30,11 @@ fn certified(folder: &Scratch, name: &str, more: &[&str]) -> [String; 2] {
 #[test]
 fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
     let folder = Scratch::new();
-    let [ca_key, ca] = certified(&folder, "authority", &[]);
+    let [ca_key, ca] = create_certificate(&folder, "authority", &[]);
     let host = "subjectAltName=IP:127.0.0.1";
     let signed = ["-CA", &ca, "-CAkey", &ca_key, "-addext", host];
     let plain = ["-addext", "basicConstraints=critical,CA:FALSE"];
-    let [key, certificate] = certified(&folder, "server", &[&signed[..], &plain].concat());
+    let [key, certificate] = create_certificate(&folder, "server", &[&signed[..], &plain].concat());
     let settings = [
         ("SSL_KEYFILE", key.as_str()),
         ("SSL_CERTFILE", certificate.as_str()),

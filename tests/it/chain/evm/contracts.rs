@@ -1,6 +1,6 @@
 //! Payments by contracts: seen if the node returns traces, each transfer at its own position.
 
-use super::fixtures::{ONE, Scene, TWO, between, kind, received, refusal, short};
+use super::fixtures::{EvmScene, ONE, TWO, error_kind, proxy_node, received, refusal, summary};
 use crate::support::anvil::address_word;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{agent, send};
@@ -22,7 +22,7 @@ const WAYS: [(&str, &[&str]); 5] = [
 
 /// Sends 10 wei by each function and 10 wei directly, and returns the transaction ids.
 #[track_caller]
-fn play(scene: &Scene, sender: &str) -> Vec<String> {
+fn send_in_each_way(scene: &EvmScene, sender: &str) -> Vec<String> {
     let sent = WAYS.map(|(function, to)| {
         let words: Vec<_> = to.iter().map(|to| address_word(to)).collect();
         scene.anvil.call(sender, function, &words, 10)
@@ -36,13 +36,16 @@ fn play(scene: &Scene, sender: &str) -> Vec<String> {
 
 #[test]
 fn contract_transfer_counts_if_every_parent_call_succeeded() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     let sender = scene.anvil.deploy_sender();
     let before = scene.anvil.height();
-    let sent = play(&scene, &sender);
+    let sent = send_in_each_way(&scene, &sender);
     let came = scene.received(before + 1);
-    let came: Vec<_> = came.iter().map(short).collect();
-    let canonical = account_address(Chain::Ethereum, &super::fixtures::bytes(&sender)).unwrap();
+    let came: Vec<_> = came.iter().map(summary).collect();
+    let canonical =
+        account_address(Chain::Ethereum, &super::fixtures::account_of(&sender)).unwrap();
     let sender = canonical.as_str();
     // Address of the contract that was created and that sent the money.
     let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;
@@ -67,10 +70,12 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
 
 #[test]
 fn node_without_traces_sees_other_payments_and_reports_the_gap() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     let sender = scene.anvil.deploy_sender();
     let before = scene.anvil.height();
-    let sent = play(&scene, &sender);
+    let sent = send_in_each_way(&scene, &sender);
     for (code, message) in [
         (-32601, "Method not found"),
         (
@@ -83,16 +88,16 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
             "trace_block is not available on the Free tier: upgrade",
         ),
     ] {
-        let proxy = between(&scene.anvil, move |method, _, answer| match method {
+        let proxy = proxy_node(&scene.anvil, move |method, _, answer| match method {
             "trace_block" => refusal(code, message),
             _ => answer,
         });
-        let mut node = scene.at(&proxy.url());
+        let mut node = scene.client_at(&proxy.url());
         assert_eq!(node.has_traces(), None);
         node.network().unwrap();
         assert_eq!(node.has_traces(), Some(false), "{message}");
         // For a single block, only the error code shows that the node has no traces.
-        let mut unasked = scene.at(&proxy.url());
+        let mut unasked = scene.client_at(&proxy.url());
         let nodes = match code {
             -32601 | -32004 => vec![&mut node, &mut unasked],
             _ => vec![&mut node],
@@ -100,7 +105,7 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
         for node in nodes {
             let blocks = node.blocks(before + 1, scene.anvil.height(), &scene.ours);
             let came = received(blocks.unwrap());
-            let came: Vec<_> = came.iter().map(short).collect();
+            let came: Vec<_> = came.iter().map(summary).collect();
             assert_eq!(came.len(), 1, "{came:?}");
             assert_eq!((came[0].1, came[0].2), (sent[5].as_str(), 0));
             assert_eq!(node.has_traces(), Some(false));
@@ -110,7 +115,9 @@ fn node_without_traces_sees_other_payments_and_reports_the_gap() {
 
 #[test]
 fn failed_traces_are_retried_later_and_block_nothing() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     let before = scene.anvil.height();
     scene.anvil.pay(ONE, 10);
     scene.anvil.mine(257);
@@ -123,20 +130,20 @@ fn failed_traces_are_retried_later_and_block_nothing() {
     ] {
         let asked = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&asked);
-        let proxy = between(&scene.anvil, move |method, params, answer| match method {
+        let proxy = proxy_node(&scene.anvil, move |method, params, answer| match method {
             "trace_block" if params[0] != "latest" => {
                 counted.fetch_add(1, Ordering::SeqCst);
                 refused.clone()
             }
             _ => answer,
         });
-        let mut node = scene.at(&proxy.url());
+        let mut node = scene.client_at(&proxy.url());
         let mut read = |height| {
             // As at the beginning of each step.
             node.network().unwrap();
             let blocks = node.blocks(height, height, &scene.ours);
             let came = blocks.map(|blocks| received(blocks).len());
-            let came = came.map_err(|error| kind(&error));
+            let came = came.map_err(|error| error_kind(&error));
             (came, node.has_traces(), asked.load(Ordering::SeqCst))
         };
         let first = before + 1;
@@ -151,7 +158,9 @@ fn failed_traces_are_retried_later_and_block_nothing() {
 
 #[test]
 fn credentials_without_trace_access_still_read_blocks() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     scene.anvil.pay(ONE, 10);
     let height = scene.anvil.height();
     let url = scene.anvil.url.clone();
@@ -168,7 +177,7 @@ fn credentials_without_trace_access_still_read_blocks() {
             send(&agent(), "POST", &url, &headers, &message.body).text,
         )
     });
-    let mut node = scene.at(&proxy.url());
+    let mut node = scene.client_at(&proxy.url());
     node.network().unwrap();
     for _ in 0..3 {
         let blocks = node.blocks(height, height, &scene.ours).unwrap();

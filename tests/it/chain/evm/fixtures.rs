@@ -25,16 +25,21 @@ pub const CHAINS: [(Chain, u64, &str); 3] = [
 ];
 
 /// The watched accounts.
-pub struct Ours(pub Vec<[u8; 20]>);
+pub struct WatchedAccounts(pub Vec<[u8; 20]>);
 
-impl Ours {
-    pub fn these(addresses: &[&str]) -> Ours {
-        Ours(addresses.iter().map(|address| bytes(address)).collect())
+impl WatchedAccounts {
+    pub fn from_addresses(addresses: &[&str]) -> WatchedAccounts {
+        WatchedAccounts(
+            addresses
+                .iter()
+                .map(|address| account_of(address))
+                .collect(),
+        )
     }
 
     /// Watches these addresses and `others` more, too many for an address filter.
-    pub fn among(addresses: &[&str], others: u32) -> Ours {
-        let mut ours = Ours::these(addresses);
+    pub fn with_others(addresses: &[&str], others: u32) -> WatchedAccounts {
+        let mut ours = WatchedAccounts::from_addresses(addresses);
         for other in 0..others {
             let mut account = [0xee; 20];
             account[..4].copy_from_slice(&other.to_be_bytes());
@@ -44,7 +49,7 @@ impl Ours {
     }
 }
 
-impl Watched for Ours {
+impl Watched for WatchedAccounts {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }
@@ -63,39 +68,39 @@ impl Watched for Ours {
 }
 
 /// A local chain with a token and two addresses of the shop.
-pub struct Scene {
+pub struct EvmScene {
     pub anvil: Anvil,
     pub chain: Chain,
     pub asset: &'static str,
     pub token: String,
-    pub ours: Ours,
+    pub ours: WatchedAccounts,
 }
 
-impl Scene {
+impl EvmScene {
     /// Opens the chain at this index of [`CHAINS`]; `None` where the machine has no anvil.
     #[track_caller]
-    pub fn open(at: usize) -> Option<Scene> {
+    pub fn open(at: usize) -> Option<EvmScene> {
         let (chain, id, asset) = CHAINS[at];
         let anvil = Anvil::start(id, "how an EVM chain is seen")?;
         let token = anvil.deploy_token();
-        Some(Scene {
+        Some(EvmScene {
             anvil,
             chain,
             asset,
             token,
-            ours: Ours::these(&[ONE, TWO]),
+            ours: WatchedAccounts::from_addresses(&[ONE, TWO]),
         })
     }
 
     /// Returns a client of the node.
     #[track_caller]
     pub fn node(&self) -> Evm {
-        self.at(&self.anvil.url)
+        self.client_at(&self.anvil.url)
     }
 
     /// Returns a client of this URL that knows the token.
     #[track_caller]
-    pub fn at(&self, url: &str) -> Evm {
+    pub fn client_at(&self, url: &str) -> Evm {
         let tokens = Tokens::from([(self.asset, self.token.clone())]);
         client(self.chain, url, tokens)
     }
@@ -125,7 +130,7 @@ pub fn client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
 
 /// Decodes an address into its account.
 #[track_caller]
-pub fn bytes(address: &str) -> [u8; 20] {
+pub fn account_of(address: &str) -> [u8; 20] {
     account_bytes(Chain::Base, address).unwrap()
 }
 
@@ -136,7 +141,7 @@ pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
 }
 
 /// Asset, transaction, position, address, amount and sender of a payment.
-pub fn short(received: &Received) -> (&str, &str, u32, &str, u128, &str) {
+pub fn summary(received: &Received) -> (&str, &str, u32, &str, u128, &str) {
     let from = match received.spends.as_slice() {
         [Spent::Address(from)] => Some(from),
         _ => None,
@@ -154,7 +159,7 @@ pub fn short(received: &Received) -> (&str, &str, u32, &str, u128, &str) {
 
 /// Starts a proxy that passes each response of the node, a `result` or an `error`, through `change`.
 #[track_caller]
-pub fn between(
+pub fn proxy_node(
     node: &Anvil,
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
 ) -> Receiver {
@@ -186,7 +191,7 @@ pub fn refusal(code: i64, message: &str) -> Value {
 }
 
 /// Name of the error variant.
-pub fn kind(error: &NodeError) -> &'static str {
+pub fn error_kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",
         NodeError::Limited(_) => "limited",

@@ -1,6 +1,6 @@
 //! Inconsistent responses: each is rejected, none is used, and none causes a panic.
 
-use super::fixtures::{ONE, kind};
+use super::fixtures::{ONE, error_kind};
 use super::recorded::{self, FIRST, LAST};
 use coffer::chain::{BlockRead, Head, Node, NodeError};
 use serde_json::{Value, json};
@@ -22,14 +22,14 @@ fn head(lie: RpcFault) -> Result<Head, NodeError> {
 }
 
 /// Returns the first log of a list, if any.
-fn first(result: &mut Value) -> Option<&mut Value> {
+fn first_log(result: &mut Value) -> Option<&mut Value> {
     result.as_array_mut().and_then(|list| list.first_mut())
 }
 
 #[track_caller]
-fn all(method: &'static str, cases: &[(RpcFault, &str)]) {
+fn assert_rejected(method: &'static str, cases: &[(RpcFault, &str)]) {
     for (at, (lie, expected)) in cases.iter().enumerate() {
-        let said = blocks(method, *lie).map_err(|error| kind(&error));
+        let said = blocks(method, *lie).map_err(|error| error_kind(&error));
         assert_eq!(said, Err(*expected), "{method} {at}");
     }
 }
@@ -37,28 +37,37 @@ fn all(method: &'static str, cases: &[(RpcFault, &str)]) {
 #[test]
 fn inconsistent_logs_are_rejected() {
     let cases: [(RpcFault, &str); 8] = [
-        (|logs| on(first(logs), "removed", json!(true)), "behind"),
         (
-            |logs| on(first(logs), "blockHash", OTHER_HASH.into()),
-            "behind",
-        ),
-        (|logs| on(first(logs), "blockNumber", "0x99".into()), "lied"),
-        (
-            |logs| on(first(logs), "blockNumber", "0xfffffffff".into()),
-            "lied",
-        ),
-        (
-            |logs| on(first(logs), "transactionHash", OTHER_HASH.into()),
+            |logs| set_field(first_log(logs), "removed", json!(true)),
             "behind",
         ),
         (
-            |logs| on(first(logs), "data", format!("0x{:064x}", 1).into()),
+            |logs| set_field(first_log(logs), "blockHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (
+            |logs| set_field(first_log(logs), "blockNumber", "0x99".into()),
             "lied",
         ),
-        (|logs| on(first(logs), "logIndex", "0x77".into()), "lied"),
+        (
+            |logs| set_field(first_log(logs), "blockNumber", "0xfffffffff".into()),
+            "lied",
+        ),
+        (
+            |logs| set_field(first_log(logs), "transactionHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (
+            |logs| set_field(first_log(logs), "data", format!("0x{:064x}", 1).into()),
+            "lied",
+        ),
+        (
+            |logs| set_field(first_log(logs), "logIndex", "0x77".into()),
+            "lied",
+        ),
         (|logs| *logs = json!({}), "lied"),
     ];
-    all("eth_getLogs", &cases);
+    assert_rejected("eth_getLogs", &cases);
 }
 
 #[test]
@@ -66,25 +75,34 @@ fn inconsistent_receipts_are_rejected() {
     let cases: [(RpcFault, &str); 13] = [
         (|receipt| *receipt = Value::Null, "behind"),
         (
-            |receipt| on(Some(receipt), "blockHash", OTHER_HASH.into()),
+            |receipt| set_field(Some(receipt), "blockHash", OTHER_HASH.into()),
             "behind",
         ),
         (
-            |receipt| on(Some(receipt), "blockNumber", "0x1".into()),
+            |receipt| set_field(Some(receipt), "blockNumber", "0x1".into()),
             "lied",
         ),
         (
-            |receipt| on(Some(receipt), "transactionHash", OTHER_HASH.into()),
+            |receipt| set_field(Some(receipt), "transactionHash", OTHER_HASH.into()),
             "lied",
         ),
         (
-            |receipt| on(Some(receipt), "transactionIndex", "0x1ffffffff".into()),
+            |receipt| set_field(Some(receipt), "transactionIndex", "0x1ffffffff".into()),
             "lied",
         ),
-        (|receipt| on(Some(receipt), "status", "0x2".into()), "lied"),
-        (|receipt| on(Some(receipt), "status", Value::Null), "lied"),
+        (
+            |receipt| set_field(Some(receipt), "status", "0x2".into()),
+            "lied",
+        ),
+        (
+            |receipt| set_field(Some(receipt), "status", Value::Null),
+            "lied",
+        ),
         // A failed transaction cannot have logs.
-        (|receipt| on(Some(receipt), "status", "0x0".into()), "lied"),
+        (
+            |receipt| set_field(Some(receipt), "status", "0x0".into()),
+            "lied",
+        ),
         (
             |receipt| receipt["logs"].as_array_mut().unwrap().reverse(),
             "lied",
@@ -94,29 +112,38 @@ fn inconsistent_receipts_are_rejected() {
             "lied",
         ),
         (
-            |receipt| on(first(&mut receipt["logs"]), "blockHash", OTHER_HASH.into()),
+            |receipt| {
+                set_field(
+                    first_log(&mut receipt["logs"]),
+                    "blockHash",
+                    OTHER_HASH.into(),
+                )
+            },
             "lied",
         ),
         (
-            |receipt| on(first(&mut receipt["logs"]), "removed", json!(true)),
+            |receipt| set_field(first_log(&mut receipt["logs"]), "removed", json!(true)),
             "lied",
         ),
         (
-            |receipt| on(first(&mut receipt["logs"]), "topics", json!(["0x1"])),
+            |receipt| set_field(first_log(&mut receipt["logs"]), "topics", json!(["0x1"])),
             "lied",
         ),
     ];
-    all("eth_getTransactionReceipt", &cases);
+    assert_rejected("eth_getTransactionReceipt", &cases);
 }
 
 #[test]
 fn inconsistent_blocks_are_rejected() {
     let cases: [(RpcFault, &str); 10] = [
         (|block| *block = Value::Null, "behind"),
-        (|block| on(Some(block), "number", "0x1".into()), "lied"),
+        (
+            |block| set_field(Some(block), "number", "0x1".into()),
+            "lied",
+        ),
         (
             |block| {
-                on(
+                set_field(
                     Some(block),
                     "number",
                     format!("0x1{}", "0".repeat(64)).into(),
@@ -124,28 +151,46 @@ fn inconsistent_blocks_are_rejected() {
             },
             "lied",
         ),
-        (|block| on(Some(block), "hash", "0xab".into()), "lied"),
-        (|block| on(Some(block), "hash", OTHER_HASH.into()), "behind"),
         (
-            |block| on(Some(block), "parentHash", OTHER_HASH.into()),
+            |block| set_field(Some(block), "hash", "0xab".into()),
+            "lied",
+        ),
+        (
+            |block| set_field(Some(block), "hash", OTHER_HASH.into()),
             "behind",
         ),
         (
-            |block| on(Some(block), "timestamp", "0xffffffffffffffff".into()),
+            |block| set_field(Some(block), "parentHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (
+            |block| set_field(Some(block), "timestamp", "0xffffffffffffffff".into()),
             "lied",
         ),
-        (|block| on(Some(block), "timestamp", Value::Null), "lied"),
-        (|block| on(Some(block), "transactions", Value::Null), "lied"),
         (
-            |block| on(first(&mut block["transactions"]), "value", "-0x1".into()),
+            |block| set_field(Some(block), "timestamp", Value::Null),
+            "lied",
+        ),
+        (
+            |block| set_field(Some(block), "transactions", Value::Null),
+            "lied",
+        ),
+        (
+            |block| {
+                set_field(
+                    first_log(&mut block["transactions"]),
+                    "value",
+                    "-0x1".into(),
+                )
+            },
             "lied",
         ),
     ];
-    all("eth_getBlockByNumber", &cases);
+    assert_rejected("eth_getBlockByNumber", &cases);
     // An amount above the maximum is skipped, and other payments are seen.
     let lie: RpcFault = |block| {
         let value = format!("0x{}", "f".repeat(64)).into();
-        on(first(&mut block["transactions"]), "value", value);
+        set_field(first_log(&mut block["transactions"]), "value", value);
     };
     let truth = recorded::expected().len();
     let came = super::fixtures::received(blocks("eth_getBlockByNumber", lie).unwrap());
@@ -165,22 +210,22 @@ fn inconsistent_traces_are_rejected() {
             "behind",
         ),
         (
-            |traces| on(first(traces), "blockHash", OTHER_HASH.into()),
+            |traces| set_field(first_log(traces), "blockHash", OTHER_HASH.into()),
             "behind",
         ),
         (|traces| traces.as_array_mut().unwrap().reverse(), "lied"),
         (
-            |traces| on(first(traces), "traceAddress", json!([0])),
+            |traces| set_field(first_log(traces), "traceAddress", json!([0])),
             "lied",
         ),
         (
-            |traces| on(first(traces), "transactionHash", OTHER_HASH.into()),
+            |traces| set_field(first_log(traces), "transactionHash", OTHER_HASH.into()),
             "lied",
         ),
     ];
-    all("trace_block", &cases);
+    assert_rejected("trace_block", &cases);
     // A failed call reverts the calls within it. The receipt reports a failed transaction, too.
-    let failed: RpcFault = |traces| on(first(traces), "error", "Reverted".into());
+    let failed: RpcFault = |traces| set_field(first_log(traces), "error", "Reverted".into());
     let came = super::fixtures::received(blocks("trace_block", failed).unwrap());
     assert!(
         came.iter().all(|came| came.position < 1_000_000),
@@ -193,22 +238,22 @@ fn impossible_head_is_rejected() {
     let cases: [(RpcFault, &str); 5] = [
         (|block| *block = Value::Null, "behind"),
         (
-            |block| on(Some(block), "number", "0x100000000".into()),
+            |block| set_field(Some(block), "number", "0x100000000".into()),
             "lied",
         ),
-        (|block| on(Some(block), "number", json!(7)), "lied"),
+        (|block| set_field(Some(block), "number", json!(7)), "lied"),
         (
-            |block| on(Some(block), "timestamp", "0x3b9aca00000000".into()),
+            |block| set_field(Some(block), "timestamp", "0x3b9aca00000000".into()),
             "lied",
         ),
         (
-            |block| on(Some(block), "hash", format!("{OTHER_HASH}00").into()),
+            |block| set_field(Some(block), "hash", format!("{OTHER_HASH}00").into()),
             "lied",
         ),
     ];
     for (at, (lie, expected)) in cases.into_iter().enumerate() {
         assert_eq!(
-            head(lie).map_err(|error| kind(&error)),
+            head(lie).map_err(|error| error_kind(&error)),
             Err(expected),
             "{at}"
         );
@@ -232,7 +277,7 @@ fn chain_id_must_be_a_number() {
             "eth_chainId" => json!({ "jsonrpc": "2.0", "result": id }),
             _ => answer,
         });
-        let told = said.1.map_err(|error| kind(&error));
+        let told = said.1.map_err(|error| error_kind(&error));
         assert!(told == Err("lied") || told.is_ok_and(|id| id.len() > 20));
     }
 }
@@ -248,7 +293,7 @@ fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
                 *receipt = Value::Null;
             }
         },
-        |receipt| on(first(&mut receipt["logs"]), "removed", json!(true)),
+        |receipt| set_field(first_log(&mut receipt["logs"]), "removed", json!(true)),
     ];
     for lie in lies {
         let (_receiver, mut node) = recorded::node("eth_getTransactionReceipt", lie);
@@ -265,7 +310,7 @@ fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
 }
 
 /// Sets a field if the value is an object.
-fn on(value: Option<&mut Value>, field: &str, to: Value) {
+fn set_field(value: Option<&mut Value>, field: &str, to: Value) {
     if let Some(value) = value.filter(|value| value.is_object()) {
         value[field] = to;
     }

@@ -1,6 +1,8 @@
 //! Ranges of blocks: their cost in calls, and how they shrink when a node rejects them.
 
-use super::fixtures::{ONE, Ours, Scene, TWO, between, bytes, kind, received, refusal};
+use super::fixtures::{
+    EvmScene, ONE, TWO, WatchedAccounts, account_of, error_kind, proxy_node, received, refusal,
+};
 use coffer::chain::cost::Cost;
 use coffer::chain::{Node, Watched};
 use coffer::domain::chain::Chain;
@@ -31,7 +33,9 @@ impl Watched for Named {
 
 #[test]
 fn range_costs_four_calls_unless_it_has_payments() {
-    let Some(scene) = Scene::open(1) else { return };
+    let Some(scene) = EvmScene::open(1) else {
+        return;
+    };
     let (anvil, mut node) = (&scene.anvil, scene.node());
     let before = anvil.height();
     anvil.mine(20);
@@ -68,14 +72,16 @@ fn range_costs_four_calls_unless_it_has_payments() {
     assert_eq!(2 + 3 * 2 + 1 + 4, cost.a_final);
     let calls = node.rpc().requests();
     // Without watched addresses, only the first and the last block are read.
-    let nobody = Ours(Vec::new());
+    let nobody = WatchedAccounts(Vec::new());
     assert_eq!(node.blocks(first, last, &nobody).unwrap().len(), 2);
     assert_eq!(node.rpc().requests() - calls, 2);
 }
 
 #[test]
 fn range_is_halved_until_the_node_accepts_it() {
-    let Some(scene) = Scene::open(1) else { return };
+    let Some(scene) = EvmScene::open(1) else {
+        return;
+    };
     let anvil = &scene.anvil;
     let before = anvil.height();
     for units in 1..=40 {
@@ -86,7 +92,7 @@ fn range_is_halved_until_the_node_accepts_it() {
         (-32602, "query exceeds max block range 10"),
         (-32701, "Please specify less"),
     ] {
-        let proxy = between(anvil, move |method, params, answer| {
+        let proxy = proxy_node(anvil, move |method, params, answer| {
             let height = |name: &str| {
                 let text = params[0][name].as_str()?.trim_start_matches("0x");
                 u32::from_str_radix(text, 16).ok()
@@ -96,7 +102,7 @@ fn range_is_halved_until_the_node_accepts_it() {
                 _ => answer,
             }
         });
-        let mut node = scene.at(&proxy.url());
+        let mut node = scene.client_at(&proxy.url());
         node.network().unwrap();
         let (mut from, mut came, mut steps) = (before + 1, Vec::new(), 0);
         while from <= anvil.height() {
@@ -113,16 +119,18 @@ fn range_is_halved_until_the_node_accepts_it() {
 
 #[test]
 fn logs_are_filtered_by_contract_if_the_node_rejects_address_filters() {
-    let Some(scene) = Scene::open(1) else { return };
+    let Some(scene) = EvmScene::open(1) else {
+        return;
+    };
     scene.anvil.pay_token(&scene.token, ONE, 5);
-    let proxy = between(&scene.anvil, |method, params, answer| {
+    let proxy = proxy_node(&scene.anvil, |method, params, answer| {
         let names = &params[0]["topics"][2];
         match method {
             "eth_getLogs" if !names.is_null() => refusal(-32000, "too many topics"),
             _ => answer,
         }
     });
-    let mut node = scene.at(&proxy.url());
+    let mut node = scene.client_at(&proxy.url());
     let height = scene.anvil.height();
     let blocks = node.blocks(height, height, &scene.ours).unwrap();
     assert_eq!(received(blocks).len(), 1);
@@ -130,7 +138,9 @@ fn logs_are_filtered_by_contract_if_the_node_rejects_address_filters() {
 
 #[test]
 fn addresses_beyond_the_filter_limit_are_split_over_calls() {
-    let Some(scene) = Scene::open(1) else { return };
+    let Some(scene) = EvmScene::open(1) else {
+        return;
+    };
     let from = scene.anvil.height() + 1;
     scene.anvil.pay_token(&scene.token, ONE, 5);
     scene.anvil.pay_token(&scene.token, TWO, 7);
@@ -141,7 +151,7 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
             account
         })
         .collect();
-    (named[3], named[1100]) = (bytes(ONE), bytes(TWO));
+    (named[3], named[1100]) = (account_of(ONE), account_of(TWO));
     let mut node = scene.node();
     node.network().unwrap();
     let calls = node.rpc().requests();
@@ -155,39 +165,45 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
 
 #[test]
 fn single_block_over_the_limit_returns_limited() {
-    let Some(scene) = Scene::open(1) else { return };
-    let proxy = between(&scene.anvil, |method, _, answer| match method {
+    let Some(scene) = EvmScene::open(1) else {
+        return;
+    };
+    let proxy = proxy_node(&scene.anvil, |method, _, answer| match method {
         "eth_getLogs" => refusal(-32005, "limit exceeded"),
         _ => answer,
     });
-    let refused = scene.at(&proxy.url()).blocks(0, 1, &scene.ours);
-    assert_eq!(refused.map_err(|error| kind(&error)), Err("limited"));
+    let refused = scene.client_at(&proxy.url()).blocks(0, 1, &scene.ours);
+    assert_eq!(refused.map_err(|error| error_kind(&error)), Err("limited"));
 }
 
 #[test]
 fn failure_makes_the_client_check_the_network_again() {
-    let Some(scene) = Scene::open(1) else { return };
+    let Some(scene) = EvmScene::open(1) else {
+        return;
+    };
     let is_other = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&is_other);
-    let proxy = between(&scene.anvil, move |method, _, answer| {
+    let proxy = proxy_node(&scene.anvil, move |method, _, answer| {
         match (method, told.load(Ordering::SeqCst)) {
             ("eth_chainId", true) => json!({ "jsonrpc": "2.0", "result": "0x7" }),
             ("eth_getBlockByNumber", true) => refusal(-32000, "restarting"),
             _ => answer,
         }
     });
-    let mut node = scene.at(&proxy.url());
+    let mut node = scene.client_at(&proxy.url());
     assert_eq!(node.network(), Ok("84532".to_owned()));
     assert!(node.head().is_ok());
     is_other.store(true, Ordering::SeqCst);
     assert_eq!(
-        node.head().map_err(|error| kind(&error)),
+        node.head().map_err(|error| error_kind(&error)),
         Err("unreachable")
     );
     for _ in 0..3 {
-        let refused = node.head().map_err(|error| kind(&error));
+        let refused = node.head().map_err(|error| error_kind(&error));
         assert_eq!(refused, Err("wrong"));
-        let refused = node.blocks(1, 1, &scene.ours).map_err(|error| kind(&error));
+        let refused = node
+            .blocks(1, 1, &scene.ours)
+            .map_err(|error| error_kind(&error));
         assert_eq!(refused, Err("wrong"));
     }
     is_other.store(false, Ordering::SeqCst);

@@ -2,7 +2,9 @@
 //!
 //! `COFFER_BLESS=1 cargo test --test it -- recorded` records it again from anvil.
 
-use super::fixtures::{CHAINS, ONE, OTHER, Ours, TWO, between, client, received, refusal, short};
+use super::fixtures::{
+    CHAINS, ONE, OTHER, TWO, WatchedAccounts, client, proxy_node, received, refusal, summary,
+};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use crate::support::receiver::{Receiver, Reply};
 use coffer::chain::evm::Evm;
@@ -22,8 +24,8 @@ const FILE: &str = concat!(
     "/tests/it/chain/evm/recorded.json"
 );
 
-pub fn ours() -> Ours {
-    Ours::these(&[ONE, TWO])
+pub fn ours() -> WatchedAccounts {
+    WatchedAccounts::from_addresses(&[ONE, TWO])
 }
 
 /// Expected payments: asset, index of the transaction on the chain, position, address, amount and sender.
@@ -118,7 +120,7 @@ fn record() {
     anvil.mine(1);
     let kept: Arc<Mutex<Vec<Value>>> = Arc::default();
     let keeping = Arc::clone(&kept);
-    let proxy = between(&anvil, move |method, params, answer| {
+    let proxy = proxy_node(&anvil, move |method, params, answer| {
         let call = json!({ "method": method, "params": params, "result": answer["result"] });
         let mut kept = keeping.lock().unwrap();
         if !kept.contains(&call) {
@@ -154,7 +156,7 @@ fn recorded_transactions_are_read() {
     let came = received(blocks.clone());
     let mut txids: Vec<&str> = came.iter().map(|came| came.txid.as_str()).collect();
     txids.dedup();
-    let seen: Vec<_> = came.iter().map(short).collect();
+    let seen: Vec<_> = came.iter().map(summary).collect();
     let expected = expected();
     let expected = expected.map(|(asset, at, position, to, amount, from)| {
         (asset, txids[at], position, to, amount, from)

@@ -1,6 +1,8 @@
 //! Payments on a real node: their coins, senders, positions and blocks.
 
-use super::fixtures::{CHAINS, ONE, OTHER, Ours, Scene, TWO, bytes, client, received, short};
+use super::fixtures::{
+    CHAINS, EvmScene, ONE, OTHER, TWO, WatchedAccounts, account_of, client, received, summary,
+};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError};
@@ -15,7 +17,9 @@ const BATCH: &str = "batch(address[],uint256[])";
 #[test]
 fn coin_and_token_are_seen_at_one_address() {
     for (at, (chain, id, asset)) in CHAINS.into_iter().enumerate() {
-        let Some(scene) = Scene::open(at) else { return };
+        let Some(scene) = EvmScene::open(at) else {
+            return;
+        };
         let (anvil, mut node) = (&scene.anvil, scene.node());
         assert_eq!(node.network(), Ok(id.to_string()));
         let before = anvil.height();
@@ -33,7 +37,7 @@ fn coin_and_token_are_seen_at_one_address() {
         let came: Vec<_> = blocks
             .iter()
             .flat_map(|block| &block.received)
-            .map(short)
+            .map(summary)
             .collect();
         let token = (asset, token.as_str().unwrap(), 1, ONE, 1_500_000, ADDRESS);
         if chain == Chain::Ethereum {
@@ -69,10 +73,10 @@ fn main_network_accepts_only_the_issuers_token_contract() {
     let mut node = client(Chain::Ethereum, &anvil.url, Tokens::new());
     assert_eq!(node.network(), Ok("1".to_owned()));
     let blocks = node
-        .blocks(1, anvil.height(), &Ours::these(&[ONE]))
+        .blocks(1, anvil.height(), &WatchedAccounts::from_addresses(&[ONE]))
         .unwrap();
     let blocks = received(blocks);
-    let came: Vec<_> = blocks.iter().map(short).collect();
+    let came: Vec<_> = blocks.iter().map(summary).collect();
     let expected = ("USDT-ERC20", txid.as_str().unwrap(), 1, ONE, 5, ADDRESS);
     assert_eq!(came, [expected]);
 
@@ -86,7 +90,9 @@ fn main_network_accepts_only_the_issuers_token_contract() {
 
 #[test]
 fn foreign_and_failed_transfers_are_ignored() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     let anvil = &scene.anvil;
     let unlisted = anvil.deploy_token();
     let before = anvil.height();
@@ -111,19 +117,21 @@ fn foreign_and_failed_transfers_are_ignored() {
         );
     }
     // The token contract rejects coins: the transaction fails with its value.
-    let address = bytes(&scene.token);
+    let address = account_of(&scene.token);
     let refused = anvil.pay(&scene.token, 5);
     assert_eq!(anvil.wait_receipt(&refused)["status"], "0x0");
     assert_eq!(scene.received(before + 1), []);
     let blocks = scene
         .node()
-        .blocks(before + 1, anvil.height(), &Ours(vec![address]));
+        .blocks(before + 1, anvil.height(), &WatchedAccounts(vec![address]));
     assert_eq!(received(blocks.unwrap()), []);
 }
 
 #[test]
 fn amount_above_the_maximum_is_skipped() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     let anvil = &scene.anvil;
     let before = anvil.height();
     let claim = |words: &str| {
@@ -134,7 +142,7 @@ fn amount_above_the_maximum_is_skipped() {
     claim(&format!("{:0>64}", format!("1{}", "0".repeat(32))));
     let most = claim(&format!("{:0>64}", "f".repeat(32)));
     let came = scene.received(before + 1);
-    let came: Vec<_> = came.iter().map(short).collect();
+    let came: Vec<_> = came.iter().map(summary).collect();
     let most = (
         scene.asset,
         most.as_str().unwrap(),
@@ -148,7 +156,9 @@ fn amount_above_the_maximum_is_skipped() {
 
 #[test]
 fn position_is_the_log_index_within_its_transaction() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     let anvil = &scene.anvil;
     let before = anvil.height();
     // Offsets of the lists, their lengths, and their items: a foreign address, one, two, and one again.
@@ -165,7 +175,7 @@ fn position_is_the_log_index_within_its_transaction() {
     let logs = &anvil.wait_success(&second)["logs"];
     assert_eq!(logs[1]["logIndex"], "0x2", "the block counts on: {logs}");
     let came = scene.received(before + 1);
-    let came: Vec<_> = came.iter().map(short).collect();
+    let came: Vec<_> = came.iter().map(summary).collect();
     let (asset, first, second) = (
         scene.asset,
         first.as_str().unwrap(),
@@ -182,7 +192,9 @@ fn position_is_the_log_index_within_its_transaction() {
 
 #[test]
 fn positions_do_not_depend_on_the_block() {
-    let Some(scene) = Scene::open(0) else { return };
+    let Some(scene) = EvmScene::open(0) else {
+        return;
+    };
     let (anvil, mut node) = (&scene.anvil, scene.node());
     let before = anvil.height();
     let (coin, token) =
@@ -218,7 +230,9 @@ fn positions_do_not_depend_on_the_block() {
 
 #[test]
 fn head_reports_the_final_block() {
-    let Some(scene) = Scene::open(1) else { return };
+    let Some(scene) = EvmScene::open(1) else {
+        return;
+    };
     let mut node = scene.node();
     assert_eq!(node.head().unwrap().finalized, Some(0));
     scene.anvil.mine(20);
@@ -243,7 +257,9 @@ fn head_reports_the_final_block() {
 #[test]
 fn thousand_accounts_are_found_like_two() {
     for at in 0..2 {
-        let Some(scene) = Scene::open(at) else { return };
+        let Some(scene) = EvmScene::open(at) else {
+            return;
+        };
         let anvil = &scene.anvil;
         let before = anvil.height();
         for units in 1..=4 {
@@ -255,7 +271,7 @@ fn thousand_accounts_are_found_like_two() {
             anvil.pay(TWO, units);
         }
         let few = scene.read(before + 1, anvil.height());
-        let many = Ours::among(&[ONE, TWO], 1000);
+        let many = WatchedAccounts::with_others(&[ONE, TWO], 1000);
         let many = scene
             .node()
             .blocks(before + 1, anvil.height(), &many)
@@ -265,7 +281,7 @@ fn thousand_accounts_are_found_like_two() {
         assert_eq!(many, few);
         let none = scene
             .node()
-            .blocks(before + 1, anvil.height(), &Ours(Vec::new()));
+            .blocks(before + 1, anvil.height(), &WatchedAccounts(Vec::new()));
         assert_eq!(received(none.unwrap()), []);
     }
 }

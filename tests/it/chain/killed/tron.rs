@@ -1,6 +1,6 @@
 //! Kills within a block of Tron, with the stand-in node.
 
-use super::{BATCH, Payer, plays};
+use super::{BATCH, Payer, play};
 use crate::chain::till::Till;
 use crate::support::dice::Dice;
 use crate::support::received::ReceivedAmounts;
@@ -12,7 +12,7 @@ pub(in crate::chain) const ASSET: &str = "USDT-TRC20";
 pub(in crate::chain) struct Tron(pub(in crate::chain) Node);
 
 impl Payer for Tron {
-    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+    fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         let mut units = || 10_000 + u64::try_from(dice.roll(10_000)).unwrap();
         for part in [to; 6].concat().chunks(BATCH) {
             let pays: Vec<_> = part.iter().map(|to| (bytes(to), units())).collect();
@@ -30,7 +30,7 @@ impl Payer for Tron {
         self.0.mine(1);
     }
 
-    fn reorganises(&mut self, dice: &mut Dice, depth: u32) {
+    fn reorganise(&mut self, dice: &mut Dice, depth: u32) {
         let mut chain = self.0.chain();
         let given_up = usize::try_from(depth).unwrap();
         let newest = chain.blocks().iter().rev().take(given_up);
@@ -44,7 +44,7 @@ impl Payer for Tron {
         self.0.mine(depth + 1);
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         self.0.mine(blocks);
     }
 
@@ -52,7 +52,7 @@ impl Payer for Tron {
         self.0.height()
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         self.0.received_by(to, ASSET)
     }
 }
@@ -61,5 +61,5 @@ impl Payer for Tron {
 fn kill_within_a_block_neither_loses_nor_doubles_tron() {
     let node = Node::start();
     let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
-    plays(&till, "tron", &["TRX", ASSET], &mut Tron(node));
+    play(&till, "tron", &["TRX", ASSET], &mut Tron(node));
 }

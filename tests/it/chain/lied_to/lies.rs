@@ -16,22 +16,22 @@ const GENESIS_OF_DOGECOIN: &str =
     "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691";
 
 /// Lies, and the problem that is reported.
-pub(super) struct Case {
+pub(super) struct LieCase {
     pub(super) lies: Vec<(&'static str, RpcFault)>,
     /// Texts in `/readyz?verbose` and in `coffer doctor`; empty where the lie cannot be detected.
     pub(super) told: [&'static str; 2],
 }
 
-impl Case {
+impl LieCase {
     /// Method that returns the lie.
     pub(super) fn method(&self) -> &'static str {
         self.lies[0].0
     }
 }
 
-fn case(method: &'static str, lie: RpcFault, told: [&'static str; 2]) -> Case {
+fn case(method: &'static str, lie: RpcFault, told: [&'static str; 2]) -> LieCase {
     let lies = vec![(method, lie)];
-    Case { lies, told }
+    LieCase { lies, told }
 }
 
 const NOTHING: [&str; 2] = [""; 2];
@@ -42,7 +42,7 @@ const WRONG: [&str; 2] = ["is the wrong one"; 2];
 const LAGS: [&str; 2] = ["does not have block ", ""];
 
 /// A problem that only the server finds, because `doctor` does not call the method.
-const fn later(told: [&'static str; 2]) -> [&'static str; 2] {
+const fn server_only(told: [&'static str; 2]) -> [&'static str; 2] {
     [told[0], ""]
 }
 
@@ -70,7 +70,7 @@ fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
 }
 
 /// Lies of an EVM node. `before` is an earlier response for the newest block, and `ours` an address of the shop.
-pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> {
+pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase> {
     let old = before.clone();
     let goes_back = RpcFault::change(move |params, answer| {
         if params[0] == "latest" {
@@ -111,7 +111,7 @@ pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> 
         case(
             "eth_getLogs",
             RpcFault::error(-32005, "limit exceeded"),
-            later(LIMITS),
+            server_only(LIMITS),
         ),
         case("eth_getBlockByNumber", RpcFault::Dropped(1), UNREACHABLE),
         case("eth_chainId", RpcFault::Status(429), LIMITS),
@@ -125,7 +125,7 @@ pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> 
         case(
             "eth_getBlockByNumber",
             RpcFault::huge(TOO_MUCH),
-            later(LIMITS),
+            server_only(LIMITS),
         ),
         case("eth_getLogs", RpcFault::Flood(None, logs), NOTHING),
         case("eth_chainId", RpcFault::result(json!("0x1")), WRONG),
@@ -135,7 +135,7 @@ pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> 
 
 /// Lies of a node with outputs. `before` is an earlier chain state, and `script` belongs to the shop. `shows` tells
 /// whether blocks include whole transactions.
-pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case> {
+pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCase> {
     let tip = before["blocks"].as_u64().unwrap();
     // Behind a load balancer, one method knows the newest block and another does not.
     let is_behind = RpcFault::change(move |params, answer| {
@@ -159,7 +159,7 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
         }
     });
     // `doctor` reads a block of such a node.
-    let of_block = |told| if shows { later(told) } else { told };
+    let of_block = |told| if shows { server_only(told) } else { told };
     let main = if shows {
         GENESIS_OF_LITECOIN
     } else {
@@ -176,7 +176,7 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
         case(
             "getblock",
             field("previousblockhash", "ab".repeat(32).into()),
-            later(LIED),
+            server_only(LIED),
         ),
         case("getblockhash", RpcFault::Reversed, NOTHING),
         case(
@@ -187,7 +187,11 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
         case(
             "getrawtransaction",
             RpcFault::Dropped(1),
-            if shows { NOTHING } else { later(UNREACHABLE) },
+            if shows {
+                NOTHING
+            } else {
+                server_only(UNREACHABLE)
+            },
         ),
         case("getblockhash", RpcFault::Dropped(1), UNREACHABLE),
         case("getblockchaininfo", RpcFault::Status(429), LIMITS),
@@ -195,7 +199,7 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
         case("getblockchaininfo", RpcFault::Truncated(100), UNREACHABLE),
         case("getblockhash", RpcFault::Body("<html>".to_owned()), LIED),
         case("getblockhash", first(GENESIS_OF_BITCOIN), WRONG),
-        case("getblockhash", first(main), later(WRONG)),
+        case("getblockhash", first(main), server_only(WRONG)),
         case("getblock", refuses, NOTHING),
     ];
     cases.extend(if shows {
@@ -208,7 +212,7 @@ pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case>
 
 /// A block of nearly the maximum size that pays only the shop, and a mempool as large, whose transactions cannot be
 /// read.
-fn floods_of_transactions(script: &str) -> Vec<Case> {
+fn floods_of_transactions(script: &str) -> Vec<LieCase> {
     let transactions = flood(|at| {
         let output = json!({ "value": 1, "n": 0, "scriptPubKey": { "hex": script } });
         json!({ "txid": format!("{at:064x}"), "vin": [], "vout": [output] }).to_string()
@@ -221,25 +225,29 @@ fn floods_of_transactions(script: &str) -> Vec<Case> {
         case(
             "getblock",
             RpcFault::Flood(Some("tx"), transactions),
-            later(LIED),
+            server_only(LIED),
         ),
-        Case {
+        LieCase {
             lies: waiting,
-            told: later(LIMITS),
+            told: server_only(LIMITS),
         },
     ]
 }
 
 /// A block above the maximum size, and one near it.
-fn floods_of_ids() -> Vec<Case> {
+fn floods_of_ids() -> Vec<LieCase> {
     let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
     vec![
         case(
             "getblock",
             RpcFault::Flood(Some("more"), more),
-            later(LIMITS),
+            server_only(LIMITS),
         ),
-        case("getblock", RpcFault::Flood(Some("tx"), ids()), later(WRONG)),
+        case(
+            "getblock",
+            RpcFault::Flood(Some("tx"), ids()),
+            server_only(WRONG),
+        ),
     ]
 }
 

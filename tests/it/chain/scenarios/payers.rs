@@ -1,6 +1,6 @@
 //! Payers: a litecoind, also in the place of a Dogecoin node, and an anvil for each EVM chain.
 
-use super::{Payer, plays};
+use super::{Payer, play};
 use crate::chain::till::Till;
 use crate::support::anvil::{ADDRESS, Node, address_word, transfer_calldata};
 use crate::support::electrumx::Electrumx;
@@ -41,15 +41,15 @@ impl Outputs {
 }
 
 impl Payer for Outputs {
-    fn names(&self) -> [&'static str; 3] {
+    fn chain_asset_symbol(&self) -> [&'static str; 3] {
         self.names
     }
 
-    fn twenty(&self) -> u128 {
+    fn twenty_eur(&self) -> u128 {
         self.twenty
     }
 
-    fn sends(&self, to: &[(&str, u128)]) -> String {
+    fn send_all(&self, to: &[(&str, u128)]) -> String {
         let paid = to
             .iter()
             .map(|(to, units)| (self.own(to), json!(coins(*units))));
@@ -58,7 +58,7 @@ impl Payer for Outputs {
             .text("sendmany", json!(["", paid, 1, "", [], true]))
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         self.node.mine(blocks);
     }
 
@@ -66,11 +66,11 @@ impl Payer for Outputs {
         u32::try_from(self.node.call("getblockcount", json!([])).as_u64().unwrap()).unwrap()
     }
 
-    fn waits(&self) -> bool {
+    fn has_mempool(&self) -> bool {
         true
     }
 
-    fn replaces(&self, txid: &str, to: &[(&str, u128)]) {
+    fn replace(&self, txid: &str, to: &[(&str, u128)]) {
         let old = self.node.call("gettransaction", json!([txid, true, true]));
         let (mut inputs, mut value) = (Vec::new(), 0);
         for input in old["decoded"]["vin"].as_array().unwrap() {
@@ -99,16 +99,16 @@ impl Payer for Outputs {
             .text("sendrawtransaction", json!([signed["hex"], 0]));
     }
 
-    fn reorganises(&self, gone: &str) {
+    fn reorganise(&self, gone: &str) {
         let hash = self.node.text("getbestblockhash", json!([]));
         self.node.call("invalidateblock", json!([hash]));
-        self.replaces(gone, &[]);
+        self.replace(gone, &[]);
         self.node.mine(2);
     }
 
-    fn strays(&self, _: &str) {}
+    fn send_ignored(&self, _: &str) {}
 
-    fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         let to = to.iter().map(|address| self.own(address)).collect();
         self.node.received_by(&to, self.names[1])
     }
@@ -122,15 +122,15 @@ struct Accounts {
 }
 
 impl Payer for Accounts {
-    fn names(&self) -> [&'static str; 3] {
+    fn chain_asset_symbol(&self) -> [&'static str; 3] {
         self.names
     }
 
-    fn twenty(&self) -> u128 {
+    fn twenty_eur(&self) -> u128 {
         20_000_000
     }
 
-    fn sends(&self, to: &[(&str, u128)]) -> String {
+    fn send_all(&self, to: &[(&str, u128)]) -> String {
         if let [(to, units)] = to {
             return self
                 .node
@@ -151,7 +151,7 @@ impl Payer for Accounts {
         sent.as_str().unwrap().to_owned()
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
         self.node.ask("evm_increaseTime", json!([120]));
         self.node.mine(blocks);
@@ -161,11 +161,11 @@ impl Payer for Accounts {
         self.node.height()
     }
 
-    fn waits(&self) -> bool {
+    fn has_mempool(&self) -> bool {
         false
     }
 
-    fn replaces(&self, txid: &str, to: &[(&str, u128)]) {
+    fn replace(&self, txid: &str, to: &[(&str, u128)]) {
         let known = self.node.ask("eth_getTransactionByHash", json!([txid]));
         let height = known["blockNumber"].as_str().unwrap();
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
@@ -186,7 +186,7 @@ impl Payer for Accounts {
         assert_eq!(receipt, Value::Null, "it was replaced");
     }
 
-    fn reorganises(&self, gone: &str) {
+    fn reorganise(&self, gone: &str) {
         // Each transaction has its own block, and the last block is empty.
         let given_up = self.node.reorg(5);
         for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
@@ -196,7 +196,7 @@ impl Payer for Accounts {
         self.node.mine(1);
     }
 
-    fn strays(&self, to: &str) {
+    fn send_ignored(&self, to: &str) {
         let unlisted = self.node.deploy_token();
         self.node.pay_token(&unlisted, to, 20_000_000);
         let units = format!("{:064x}", 20_000_000);
@@ -214,11 +214,11 @@ impl Payer for Accounts {
             self.node
                 .call(&sender, "split(address,address)", &words, 1 << 60);
         } else {
-            self.sends(&[(to, 1)]);
+            self.send_all(&[(to, 1)]);
         }
     }
 
-    fn came(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts {
         let [chain, asset, _] = self.names;
         let coin = if chain == "ethereum" { "ETH" } else { "" };
         let mut came = self.node.received_by(to, (coin, (asset, &self.token)));
@@ -249,7 +249,7 @@ fn on_outputs<K>(
         return;
     };
     let till = Till::of_outputs(names[0], &url);
-    plays(
+    play(
         &till,
         &Outputs {
             node,
@@ -267,7 +267,7 @@ fn on_accounts(id: u64, names: [&'static str; 3]) {
     };
     let token = node.deploy_token();
     let till = Till::of_accounts(names[0], &node.url, (names[1], &token));
-    plays(&till, &Accounts { node, token, names });
+    play(&till, &Accounts { node, token, names });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Payer on Solana, through surfpool, which has no reorgs.
 
-use super::{Payer, plays};
+use super::{Payer, play};
 use crate::chain::till::Till;
 use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, steps};
@@ -13,12 +13,12 @@ struct Solana<'a> {
 }
 
 impl Payer for Solana<'_> {
-    fn names(&self) -> [&'static str; 3] {
+    fn chain_asset_symbol(&self) -> [&'static str; 3] {
         let symbol = self.asset.split('-').next().unwrap();
         ["solana", self.asset, symbol]
     }
 
-    fn twenty(&self) -> u128 {
+    fn twenty_eur(&self) -> u128 {
         if self.asset == SOL {
             200_000_000
         } else {
@@ -26,7 +26,7 @@ impl Payer for Solana<'_> {
         }
     }
 
-    fn sends(&self, to: &[(&str, u128)]) -> String {
+    fn send_all(&self, to: &[(&str, u128)]) -> String {
         let all = to.iter().flat_map(|(to, units)| {
             let steps = steps(self.asset, to, u64::try_from(*units).unwrap());
             steps.as_array().unwrap().clone()
@@ -34,7 +34,7 @@ impl Payer for Solana<'_> {
         self.node.send(None, &Value::Array(all.collect()))
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         self.node.mine(blocks);
     }
 
@@ -46,19 +46,19 @@ impl Payer for Solana<'_> {
         false
     }
 
-    fn waits(&self) -> bool {
+    fn has_mempool(&self) -> bool {
         false
     }
 
-    fn replaces(&self, _: &str, _: &[(&str, u128)]) {
+    fn replace(&self, _: &str, _: &[(&str, u128)]) {
         unreachable!("nothing waits, and no block is given up");
     }
 
-    fn reorganises(&self, _: &str) {
+    fn reorganise(&self, _: &str) {
         unreachable!("no block is given up");
     }
 
-    fn strays(&self, to: &str) {
+    fn send_ignored(&self, to: &str) {
         for token in ["other", "token2022"] {
             self.node.send(None, &steps(token, to, 20_000_000));
         }
@@ -69,7 +69,7 @@ impl Payer for Solana<'_> {
         self.node.pay(other, to, 30_000_000);
     }
 
-    fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         self.node.received_by(to)
     }
 }
@@ -80,7 +80,7 @@ fn on_solana(asset: &'static str) {
         return;
     };
     let till = Till::of_solana(&node, &node.url);
-    plays(&till, &Solana { node: &node, asset });
+    play(&till, &Solana { node: &node, asset });
 }
 
 #[test]

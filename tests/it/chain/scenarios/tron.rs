@@ -1,6 +1,6 @@
 //! Payer on Tron, with the stand-in node.
 
-use super::{Payer, plays};
+use super::{Payer, play};
 use crate::chain::till::Till;
 use crate::support::received::ReceivedAmounts;
 use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, UNLISTED, address, bytes};
@@ -16,15 +16,15 @@ struct Tron {
 }
 
 impl Payer for Tron {
-    fn names(&self) -> [&'static str; 3] {
+    fn chain_asset_symbol(&self) -> [&'static str; 3] {
         ["tron", ASSET, "USDT"]
     }
 
-    fn twenty(&self) -> u128 {
+    fn twenty_eur(&self) -> u128 {
         20_000_000
     }
 
-    fn sends(&self, to: &[(&str, u128)]) -> String {
+    fn send_all(&self, to: &[(&str, u128)]) -> String {
         let units = |units: u128| u64::try_from(units).unwrap();
         let sent = match to {
             [(to, amount)] => self.node.pay_token(to, units(*amount)),
@@ -40,7 +40,7 @@ impl Payer for Tron {
         sent
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         self.node.mine(blocks);
     }
 
@@ -48,11 +48,11 @@ impl Payer for Tron {
         self.node.height()
     }
 
-    fn waits(&self) -> bool {
+    fn has_mempool(&self) -> bool {
         false
     }
 
-    fn replaces(&self, txid: &str, to: &[(&str, u128)]) {
+    fn replace(&self, txid: &str, to: &[(&str, u128)]) {
         let mut chain = self.node.chain();
         let depth = chain.blocks().len() - chain.height_of(txid).unwrap();
         chain.give_up(depth, &[txid]);
@@ -64,7 +64,7 @@ impl Payer for Tron {
         self.node.mine(u32::try_from(depth + 1).unwrap());
     }
 
-    fn reorganises(&self, gone: &str) {
+    fn reorganise(&self, gone: &str) {
         let mut chain = self.node.chain();
         // Each transaction has its own block, and the last block is empty.
         chain.give_up(5, &[gone]);
@@ -75,7 +75,7 @@ impl Payer for Tron {
         self.node.mine(4);
     }
 
-    fn strays(&self, to: &str) {
+    fn send_ignored(&self, to: &str) {
         let to = bytes(to);
         let sends = |is_rejected, amount| Step {
             is_rejected,
@@ -95,7 +95,7 @@ impl Payer for Tron {
         self.node.mine(20);
     }
 
-    fn came(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         self.node.received_by(to, ASSET)
     }
 }
@@ -104,5 +104,5 @@ impl Payer for Tron {
 fn invoice_scenarios_pass_on_tron() {
     let node = Node::start();
     let till = Till::of_accounts("tron", &node.url(), (ASSET, &address(TOKEN)));
-    plays(&till, &Tron { node });
+    play(&till, &Tron { node });
 }

@@ -7,7 +7,7 @@ use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::tron::{self, Fault};
 
 /// A proxy between the shop and a node.
-pub(super) enum Front {
+pub(super) enum FaultyFront {
     /// Faults in the responses to these methods.
     RpcProxy(RpcProxy, &'static [&'static str]),
     /// Faults in the responses to these paths.
@@ -45,20 +45,20 @@ const OF_TRON: [&str; 3] = [
     "/wallet/gettransactioninfobyblocknum",
 ];
 
-impl Front {
+impl FaultyFront {
     pub(super) fn url(&self) -> String {
         match self {
-            Front::RpcProxy(liar, _) | Front::Honest(liar) => liar.url(),
-            Front::Tron(node) => node.url(),
-            Front::Electrum { liar, .. } => liar.url(),
+            FaultyFront::RpcProxy(liar, _) | FaultyFront::Honest(liar) => liar.url(),
+            FaultyFront::Tron(node) => node.url(),
+            FaultyFront::Electrum { liar, .. } => liar.url(),
         }
     }
 
     /// Starts a random fault.
-    pub(super) fn breaks(&self, dice: &mut Dice) {
+    pub(super) fn start_fault(&self, dice: &mut Dice) {
         let kind = dice.roll(4);
         match self {
-            Front::RpcProxy(liar, methods) => {
+            FaultyFront::RpcProxy(liar, methods) => {
                 let lie = match kind {
                     0 => RpcFault::Hang,
                     1 => RpcFault::Status(500),
@@ -67,7 +67,7 @@ impl Front {
                 };
                 liar.inject(methods[dice.roll(methods.len())], lie);
             }
-            Front::Tron(node) => {
+            FaultyFront::Tron(node) => {
                 let fault = match kind {
                     0 => Fault::Hang,
                     1 => Fault::Status(500, String::new()),
@@ -76,22 +76,22 @@ impl Front {
                 };
                 node.inject(OF_TRON[dice.roll(OF_TRON.len())], fault);
             }
-            Front::Electrum { liar, .. } => liar.inject(match kind {
+            FaultyFront::Electrum { liar, .. } => liar.inject(match kind {
                 0 => ElectrumFault::FalseProof,
                 1 => ElectrumFault::FalseHeader,
                 2 => ElectrumFault::Excessive,
                 _ => ElectrumFault::UnknownScripts,
             }),
-            Front::Honest(_) => {}
+            FaultyFront::Honest(_) => {}
         }
     }
 
-    pub(super) fn mends(&self) {
+    pub(super) fn clear_faults(&self) {
         match self {
-            Front::RpcProxy(liar, _) => liar.clear_faults(),
-            Front::Tron(node) => node.clear_faults(),
-            Front::Electrum { liar, .. } => liar.inject(ElectrumFault::None),
-            Front::Honest(_) => {}
+            FaultyFront::RpcProxy(liar, _) => liar.clear_faults(),
+            FaultyFront::Tron(node) => node.clear_faults(),
+            FaultyFront::Electrum { liar, .. } => liar.inject(ElectrumFault::None),
+            FaultyFront::Honest(_) => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub(super) struct Solana(pub(super) Surfpool);
 
 impl Payer for Solana {
-    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+    fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for to in to {
             let asset = [SOL, USDC, USDT][dice.roll(3)];
             // A Solana account must hold its rent.
@@ -19,11 +19,11 @@ impl Payer for Solana {
         }
     }
 
-    fn reorganises(&mut self, _: &mut Dice, depth: u32) {
+    fn reorganise(&mut self, _: &mut Dice, depth: u32) {
         self.0.mine(depth);
     }
 
-    fn buries(&self, blocks: u32) {
+    fn mine_empty(&self, blocks: u32) {
         self.0.mine(blocks);
     }
 
@@ -31,7 +31,7 @@ impl Payer for Solana {
         self.0.slot()
     }
 
-    fn came(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
+    fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         self.0.received_by(to)
     }
 }

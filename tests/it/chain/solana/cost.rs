@@ -8,7 +8,7 @@ use coffer::chain::cost::Cost;
 use coffer::domain::asset::Chain;
 
 /// Number of requests that other nodes do not need, because they return the right block time.
-fn for_time(liar: &RpcProxy) -> u64 {
+fn time_requests(liar: &RpcProxy) -> u64 {
     u64::try_from(liar.call_count("getBlockTime")).unwrap()
 }
 
@@ -27,7 +27,7 @@ fn poll_makes_the_documented_number_of_requests() {
     let mut cost = {
         let mut before = 0;
         move |follower: &Follower, liar: &RpcProxy| {
-            let asked = follower.node.requests() - for_time(liar);
+            let asked = follower.node.requests() - time_requests(liar);
             std::mem::replace(&mut before, asked).abs_diff(asked)
         }
     };

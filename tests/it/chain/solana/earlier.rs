@@ -2,7 +2,7 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::file::old_files::as_of;
+use crate::file::old_files::downgraded_copy;
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC};
 
 const UNTESTED: &str = "earlier deposits on Solana";
@@ -16,7 +16,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let enabled = "update accounts set customers_enabled = 1";
     till.served.open_file().execute(enabled, []).unwrap();
     let running = till.start();
-    till.until_known("solana", SOL);
+    till.wait_for_rate("solana", SOL);
     let given = till.call(&running, "POST", "/v1/customers/ada/addresses", "{}");
     let address = given["addresses"][0]["address"]
         .as_str()
@@ -25,7 +25,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     drop(running);
     // The file is from a version without Solana.
     let older = till.served.path("older.db");
-    let old = as_of(&till.served.file, &older, 27);
+    let old = downgraded_copy(&till.served.file, &older, 27);
     let unwatched = "delete from chain_blocks; delete from chain_cursors; delete from chains where chain = 'solana'";
     old.execute_batch(unwatched).unwrap();
     drop(old);

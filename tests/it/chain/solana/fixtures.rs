@@ -22,11 +22,11 @@ pub fn now() -> Time {
 }
 
 /// The watched addresses.
-pub struct Ours(pub Vec<Named>);
+pub struct WatchedAddresses(pub Vec<Named>);
 
-impl Ours {
-    pub fn of(addresses: &[String]) -> Ours {
-        Ours(
+impl WatchedAddresses {
+    pub fn of(addresses: &[String]) -> WatchedAddresses {
+        WatchedAddresses(
             addresses
                 .iter()
                 .map(|address| named(address, false))
@@ -43,7 +43,7 @@ pub fn named(address: &str, is_daily: bool) -> Named {
     }
 }
 
-impl Watched for Ours {
+impl Watched for WatchedAddresses {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }
@@ -87,7 +87,7 @@ pub fn client_with(url: &str, tokens: Tokens) -> Solana {
 pub struct Follower {
     pub node: Solana,
     pub known: Known,
-    pub ours: Ours,
+    pub ours: WatchedAddresses,
     pub found: Vec<Observation>,
 }
 
@@ -98,7 +98,7 @@ impl Follower {
         let mut follower = Follower {
             node,
             known: Known::nothing(Chain::Solana),
-            ours: Ours::of(addresses),
+            ours: WatchedAddresses::of(addresses),
             found: Vec::new(),
         };
         follower.step().unwrap();
@@ -165,7 +165,7 @@ impl Follower {
     }
 
     /// Returns each observed payment once.
-    pub fn came(&self) -> ReceivedAmounts {
+    pub fn received(&self) -> ReceivedAmounts {
         let of = |one: &Observation| {
             let place = (one.txid.clone(), one.position);
             (place, (one.asset.id.to_owned(), one.amount.0))

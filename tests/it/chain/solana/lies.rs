@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const MAIN: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
 
 /// Name of the error variant.
-fn kind(error: &NodeError) -> &'static str {
+fn error_kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",
         NodeError::Limited(_) => "limited",
@@ -25,7 +25,7 @@ fn kind(error: &NodeError) -> &'static str {
 }
 
 /// A change of the result of a transaction.
-fn of_meta(change: fn(&mut Value)) -> RpcFault {
+fn change_result(change: fn(&mut Value)) -> RpcFault {
     RpcFault::change(move |_, answer| change(&mut answer["result"]))
 }
 
@@ -92,32 +92,32 @@ fn lies_of_transactions() -> Vec<(&'static str, RpcFault, &'static str)> {
         ),
         (
             "getTransaction",
-            of_meta(|tx| tx["meta"] = Value::Null),
+            change_result(|tx| tx["meta"] = Value::Null),
             "unreachable",
         ),
         (
             "getTransaction",
-            of_meta(|tx| tx["meta"]["postTokenBalances"] = Value::Null),
+            change_result(|tx| tx["meta"]["postTokenBalances"] = Value::Null),
             "wrong",
         ),
         (
             "getTransaction",
-            of_meta(|tx| tx["transaction"]["signatures"] = json!(["other"])),
+            change_result(|tx| tx["transaction"]["signatures"] = json!(["other"])),
             "lied",
         ),
         (
             "getTransaction",
-            of_meta(|tx| tx["meta"]["preBalances"] = json!([1])),
+            change_result(|tx| tx["meta"]["preBalances"] = json!([1])),
             "lied",
         ),
         (
             "getTransaction",
-            of_meta(|tx| tx["meta"]["postTokenBalances"][0]["accountIndex"] = 200.into()),
+            change_result(|tx| tx["meta"]["postTokenBalances"][0]["accountIndex"] = 200.into()),
             "lied",
         ),
         (
             "getTransaction",
-            of_meta(|tx| {
+            change_result(|tx| {
                 for one in tx["meta"]["postTokenBalances"].as_array_mut().unwrap() {
                     one["uiTokenAmount"]["amount"] = "99999999999999999999".into();
                 }
@@ -126,7 +126,7 @@ fn lies_of_transactions() -> Vec<(&'static str, RpcFault, &'static str)> {
         ),
         (
             "getTransaction",
-            of_meta(|tx| {
+            change_result(|tx| {
                 for one in tx["meta"]["postTokenBalances"].as_array_mut().unwrap() {
                     one.as_object_mut().unwrap().remove("owner");
                 }
@@ -150,7 +150,7 @@ fn false_node_responses_change_nothing() {
         node.pay(USDC, &ours[0], 20);
         liar.inject(method, lie);
         let error = follower.step().unwrap_err();
-        assert_eq!(kind(&error), expected, "{method}: {error}");
+        assert_eq!(error_kind(&error), expected, "{method}: {error}");
         assert_eq!(follower.found.len(), before, "{method}");
         liar.clear_faults();
         let seen = follower.poll();
@@ -159,7 +159,7 @@ fn false_node_responses_change_nothing() {
     node.mine(FINAL + 2);
     follower.poll();
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.came(), node.received_by(&ours));
+    assert_eq!(follower.received(), node.received_by(&ours));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn payment_hidden_at_the_head_is_seen_later() {
     follower.poll();
     assert!(follower.complete() >= complete);
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.came(), node.received_by(&ours));
+    assert_eq!(follower.received(), node.received_by(&ours));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn skipped_slot_differs_from_a_future_slot() {
         "{error}"
     );
     let refused = told(RpcFault::error(-32000, "no such thing"), finalized).unwrap_err();
-    assert_eq!(kind(&refused), "unreachable");
+    assert_eq!(error_kind(&refused), "unreachable");
 }
 
 #[test]
@@ -307,7 +307,11 @@ fn range_ends_at_its_last_block_if_its_last_slot_is_skipped() {
     let time = client.time_at(last).unwrap();
     assert!(time.is_some(), "that of the next block");
     let blocks = client
-        .blocks(last - 5, last, &super::fixtures::Ours(Vec::new()))
+        .blocks(
+            last - 5,
+            last,
+            &super::fixtures::WatchedAddresses(Vec::new()),
+        )
         .unwrap();
     assert_eq!(blocks.last().unwrap().block.height, last - 1);
 }
@@ -358,7 +362,7 @@ fn node_of_another_network_or_mint_is_rejected() {
     // Accounts are requested in batches, and a limit halves the batch.
     liar.inject("getMultipleAccounts", RpcFault::Status(413));
     assert_eq!(
-        kind(&client(&node, &liar.url()).network().unwrap_err()),
+        error_kind(&client(&node, &liar.url()).network().unwrap_err()),
         "limited"
     );
 }

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 
 /// Asserts that the observations of these addresses agree with the node.
 #[track_caller]
-fn agrees(node: &Surfpool, follower: &Follower, ours: &[String]) {
+fn assert_agrees_with_node(node: &Surfpool, follower: &Follower, ours: &[String]) {
     let ours: BTreeSet<String> = ours.iter().cloned().collect();
-    assert_eq!(follower.came(), node.received_by(&ours));
+    assert_eq!(follower.received(), node.received_by(&ours));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     assert_eq!(places(&again), places(&seen));
     assert!(follower.complete() >= seen[2].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
-    agrees(&node, &follower, &ours);
+    assert_agrees_with_node(&node, &follower, &ours);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn only_increases_paid_by_others_are_payments() {
     assert_eq!(seen[0].spends, [Spent::Address(ours[0].clone())]);
     node.mine(FINAL + 2);
     follower.poll();
-    agrees(&node, &follower, &ours);
+    assert_agrees_with_node(&node, &follower, &ours);
     for signature in swept {
         let found = follower.node.transaction(&signature, &[], &follower.ours);
         let Lookup::Found(found) = found.unwrap() else {
@@ -165,7 +165,7 @@ fn money_spent_between_two_polls_is_seen() {
     assert_eq!(follower.poll().len(), 2, "what is final, again");
     follower.ours.0.push(named(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
-    agrees(&node, &follower, &ours);
+    assert_agrees_with_node(&node, &follower, &ours);
     // Another node also knows slots that were read long ago.
     let mut other = client(&node, &node.url);
     let at = known.cursor.unwrap().block;
@@ -197,7 +197,7 @@ fn account_history_is_read_again_after_some_hours() {
     node.send(Some(0), &sent);
     node.mine(1_000);
     follower.poll();
-    assert_eq!(follower.came().len(), 0);
+    assert_eq!(follower.received().len(), 0);
     let hours = |seconds: i64| {
         RpcFault::change(move |_, answer| {
             let time = answer["result"].as_i64().unwrap();
@@ -207,8 +207,8 @@ fn account_history_is_read_again_after_some_hours() {
     liar.inject("getBlockTime", hours(7 * 3_600));
     node.mine(2);
     follower.poll();
-    assert_eq!(follower.came().len(), 1);
-    agrees(&node, &follower, &ours);
+    assert_eq!(follower.received().len(), 1);
+    assert_agrees_with_node(&node, &follower, &ours);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn more_addresses_than_one_step_reads_are_all_read() {
     }
     assert!(steps > 2, "it took more than one step");
     assert!(follower.found.iter().any(|one| one.txid == last));
-    assert_eq!(follower.came().len(), 2);
+    assert_eq!(follower.received().len(), 2);
     follower.poll();
 }
 

@@ -18,7 +18,7 @@ fn to(invoice: &Value) -> String {
 
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
-fn agrees(till: &Till, node: &Surfpool, to: &[String]) {
+fn assert_agrees_with_node(till: &Till, node: &Surfpool, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
     assert_eq!(
@@ -34,7 +34,7 @@ fn final_slot_confirms_coin_and_tokens() {
     };
     let till = Till::of_solana(&node, &node.url);
     let mut running = till.start();
-    till.until_known("solana", SOL);
+    till.wait_for_rate("solana", SOL);
     assert_eq!(till.offers(&running), [SOL, USDC, USDT]);
     let invoices = [SOL, USDC, USDT].map(|asset| till.invoice(&running, asset));
     assert_eq!(invoices[0]["amountExpected"], "0.2");
@@ -46,7 +46,7 @@ fn final_slot_confirms_coin_and_tokens() {
     node.pay(USDT, &to(&invoices[2]), 20_000_000);
     let mut running = till.start();
     for invoice in &invoices {
-        till.hears("invoice.detected", invoice);
+        till.wait_for_event("invoice.detected", invoice);
     }
     running.process.kill();
     node.mine(FINAL - 2);
@@ -64,7 +64,7 @@ fn final_slot_confirms_coin_and_tokens() {
     node.mine(2);
     let running = till.start();
     for invoice in &invoices {
-        till.hears("invoice.confirmed", invoice);
+        till.wait_for_event("invoice.confirmed", invoice);
     }
     let shown = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = &shown.expect(200).json()["data"][0];
@@ -94,7 +94,7 @@ fn final_slot_confirms_coin_and_tokens() {
         assert!(said.contains(part), "{said}");
     }
     drop(running);
-    agrees(&till, &node, &invoices.each_ref().map(to));
+    assert_agrees_with_node(&till, &node, &invoices.each_ref().map(to));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
     let liar = RpcProxy::start(&node.url);
     let till = Till::of_solana(&node, &format!("{},{}", liar.url(), node.url));
     let mut running = till.start();
-    till.until_known("solana", SOL);
+    till.wait_for_rate("solana", SOL);
     let invoice = till.invoice(&running, USDC);
     running.process.kill();
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
@@ -121,9 +121,9 @@ fn next_url_takes_over_from_a_node_that_hides_a_payment_and_fails() {
     running.process.kill();
     liar.inject("getSlot", RpcFault::Status(503));
     let running = till.start();
-    till.hears("invoice.confirmed", &invoice);
+    till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    agrees(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let liar = RpcProxy::start(&node.url);
     let till = Till::of_solana(&node, &liar.url());
     let mut running = till.start();
-    till.until_known("solana", SOL);
+    till.wait_for_rate("solana", SOL);
     let invoice = till.invoice(&running, SOL);
     running.process.kill();
     let before = node.slot();
@@ -162,9 +162,9 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     liar.inject("getSlot", RpcFault::result(behind));
     stopped("does not have block ");
     let running = till.start();
-    till.hears("invoice.confirmed", &invoice);
+    till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    agrees(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
 }
 
 #[test]
@@ -174,12 +174,12 @@ fn own_transfers_book_nothing() {
     };
     let till = Till::of_solana(&node, &node.url);
     let mut running = till.start();
-    till.until_known("solana", SOL);
+    till.wait_for_rate("solana", SOL);
     let [paid, other] = [USDC, SOL].map(|asset| till.invoice(&running, asset));
     running.process.kill();
     node.pay(USDC, &to(&paid), 20_000_000);
     let running = till.start();
-    till.hears("invoice.detected", &paid);
+    till.wait_for_event("invoice.detected", &paid);
     drop(running);
     // Gas for a sweep, the sweep with its returned rent, and a transfer between two addresses of the shop.
     let own = ["own", "solana", &node.payer];
@@ -196,10 +196,10 @@ fn own_transfers_book_nothing() {
     node.send(at, &json!([["sol", to(&other), 200_000_000]]));
     node.mine(FINAL + 2);
     let running = till.start();
-    till.hears("invoice.confirmed", &paid);
+    till.wait_for_event("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
     till.served.poll(owners, &["1 2 0"]);
     drop(running);
-    agrees(&till, &node, &[to(&paid), to(&other)]);
+    assert_agrees_with_node(&till, &node, &[to(&paid), to(&other)]);
 }

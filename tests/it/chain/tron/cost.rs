@@ -15,7 +15,7 @@ const BLOCKS: u32 = 20;
 
 /// Mines the blocks of one poll, each with a contract call.
 #[track_caller]
-fn mines(node: &Standin) {
+fn mine_poll(node: &Standin) {
     for _ in 0..BLOCKS {
         node.pay_token(&address([0xbb; 20]), 1);
         node.mine(1);
@@ -24,7 +24,7 @@ fn mines(node: &Standin) {
 
 /// Cursor at a height.
 #[track_caller]
-fn at(node: &Standin, height: u32) -> Reached {
+fn cursor_at(node: &Standin, height: u32) -> Reached {
     let chain = node.chain();
     let block = &chain.blocks()[usize::try_from(height).unwrap()];
     let hash = block.id.clone();
@@ -37,17 +37,17 @@ fn at(node: &Standin, height: u32) -> Reached {
 #[test]
 fn poll_makes_the_documented_number_of_requests() {
     let node = Standin::start();
-    mines(&node);
+    mine_poll(&node);
     let mut client = client(&node.url());
     client.head().unwrap();
     let height = node.height();
     let mut known = Known::nothing(Chain::Tron);
-    known.cursor = Some(at(&node, height));
-    known.complete = Some(at(&node, height - 19).block);
+    known.cursor = Some(cursor_at(&node, height));
+    known.complete = Some(cursor_at(&node, height - 19).block);
     known.kept = vec![known.cursor.clone().unwrap().block];
-    mines(&node);
+    mine_poll(&node);
     let manner = Manner {
-        now: at(&node, height + BLOCKS).time,
+        now: cursor_at(&node, height + BLOCKS).time,
         blocks_max: 1_000,
         test_networks: true,
         rescans: false,

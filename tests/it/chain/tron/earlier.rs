@@ -2,7 +2,7 @@
 
 use crate::chain::till::Till;
 use crate::file::audit::findings;
-use crate::file::old_files::as_of;
+use crate::file::old_files::downgraded_copy;
 use crate::support::installation::RunningServer;
 use crate::support::tron::{Node, TOKEN, address};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn shop() -> (Till, [String; 2]) {
     let enabled = "update accounts set customers_enabled = 1";
     till.served.open_file().execute(enabled, []).unwrap();
     let running = till.start();
-    till.until_known("tron", "TRX");
+    till.wait_for_rate("tron", "TRX");
     let addresses = ["bob", "ada"].map(|name| {
         let path = format!("/v1/customers/{name}/addresses");
         let given = till.call(&running, "POST", &path, "{}");
@@ -29,9 +29,9 @@ fn shop() -> (Till, [String; 2]) {
 }
 
 /// Replaces the shop's file by one of a version without Tron.
-fn grow_old(till: &mut Till) {
+fn downgrade_file(till: &mut Till) {
     let older = till.served.path("older.db");
-    let old = as_of(&till.served.file, &older, 27);
+    let old = downgraded_copy(&till.served.file, &older, 27);
     let unwatched = "delete from chain_blocks; delete from chain_cursors; delete from chains where chain = 'tron'";
     old.execute_batch(unwatched).unwrap();
     let given_out = "update customers set created_at = created_at - ?1 * iif(ref = 'bob', 40, 20)";
@@ -53,10 +53,10 @@ fn paid(node: &Node, [bob, ada]: &[String; 2]) {
 #[test]
 fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     let (mut till, addresses) = shop();
-    grow_old(&mut till);
+    downgrade_file(&mut till);
     let node = Node::start_behind(35 * DAY_MS);
     paid(&node, &addresses);
-    till.asks("tron", &node.url());
+    till.set_node("tron", &node.url());
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
@@ -68,7 +68,7 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
     till.served.poll(booked, &["9000000"]);
-    is_assigned(&running);
+    assign_unmatched(&running);
     till.served
         .poll("select count(*) || '' from deposits", &["2"]);
 
@@ -94,7 +94,7 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
 
 /// Assigns the unmatched payment to the owner of its address.
 #[track_caller]
-fn is_assigned(running: &RunningServer) {
+fn assign_unmatched(running: &RunningServer) {
     let listed = running.operator_request("GET", UNMATCHED, &Value::Null);
     let listed = listed.expect(200).json();
     let found = &listed["data"][0];

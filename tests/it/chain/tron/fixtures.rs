@@ -14,9 +14,9 @@ pub const TWO: [u8; 20] = [0xa2; 20];
 pub const OTHER: [u8; 20] = [0xbb; 20];
 
 /// The watched accounts.
-pub struct Ours(pub Vec<[u8; 20]>);
+pub struct WatchedTronAccounts(pub Vec<[u8; 20]>);
 
-impl Watched for Ours {
+impl Watched for WatchedTronAccounts {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }
@@ -34,8 +34,8 @@ impl Watched for Ours {
     }
 }
 
-pub fn ours() -> Ours {
-    Ours(vec![ONE, TWO])
+pub fn ours() -> WatchedTronAccounts {
+    WatchedTronAccounts(vec![ONE, TWO])
 }
 
 /// Returns a client of this URL that knows the token of the stand-in.
@@ -70,10 +70,10 @@ pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
 }
 
 /// Asset, transaction, position, account, amount and sender of a payment.
-pub type Short = (&'static str, String, u32, [u8; 20], u128, [u8; 20]);
+pub type PaymentSummary = (&'static str, String, u32, [u8; 20], u128, [u8; 20]);
 
 #[track_caller]
-pub fn short(received: &Received) -> Short {
+pub fn short(received: &Received) -> PaymentSummary {
     let [Spent::Address(from)] = received.spends.as_slice() else {
         unreachable!("{received:?}");
     };
@@ -90,12 +90,12 @@ pub fn short(received: &Received) -> Short {
 }
 
 #[track_caller]
-pub fn all_short(received: &[Received]) -> Vec<Short> {
+pub fn all_short(received: &[Received]) -> Vec<PaymentSummary> {
     received.iter().map(short).collect()
 }
 
 /// Name of the error variant.
-pub fn kind(error: &NodeError) -> &'static str {
+pub fn error_kind(error: &NodeError) -> &'static str {
     match error {
         NodeError::Unreachable(_) => "unreachable",
         NodeError::Limited(_) => "limited",

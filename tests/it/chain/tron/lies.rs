@@ -1,13 +1,13 @@
 //! Rejected responses, and limits.
 
-use super::fixtures::{ONE, client, kind, ours, received};
+use super::fixtures::{ONE, client, error_kind, ours, received};
 use crate::support::tron::{Act, Fault, Node as Standin, PAYER, TOKEN, address};
 use coffer::chain::tron::Tron;
 use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 
 /// A read that returns the error of a client.
-type Asked = fn(&mut Tron) -> Result<(), NodeError>;
+type ClientRead = fn(&mut Tron) -> Result<(), NodeError>;
 
 fn head(client: &mut Tron) -> Result<(), NodeError> {
     client.head().map(drop)
@@ -44,9 +44,9 @@ const BLOCKS: &str = "/walletsolidity/getblockbylimitnext";
 const INFOS: &str = "/walletsolidity/gettransactioninfobyblocknum";
 
 /// A changed field of a response: path, JSON pointer, new value, read, and expected error.
-type Changed = (&'static str, &'static str, Value, Asked, &'static str);
+type ChangedField = (&'static str, &'static str, Value, ClientRead, &'static str);
 
-fn changed() -> Vec<Changed> {
+fn changed_fields() -> Vec<ChangedField> {
     let header = "/block_header/raw_data/";
     let of_header = |field| format!("{header}{field}").leak() as &str;
     let value = "/block/1/transactions/0/raw_data/contract/0/parameter/value/amount";
@@ -85,7 +85,7 @@ fn changed() -> Vec<Changed> {
 }
 
 /// Replaced responses: path, fault, read, and expected error.
-fn replaced() -> Vec<(&'static str, Fault, Asked, &'static str)> {
+fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> {
     let body = |body: Value| Fault::body(&body);
     let change = |to: fn(&mut Value)| Fault::change(move |_, answer| to(answer));
     let status = |status, text: &str| Fault::Status(status, text.to_owned());
@@ -137,7 +137,7 @@ fn replaced() -> Vec<(&'static str, Fault, Asked, &'static str)> {
 
 #[test]
 fn inconsistent_response_is_rejected() {
-    let changed = changed()
+    let changed = changed_fields()
         .into_iter()
         .map(|(path, place, value, asks, expected)| {
             let change = Fault::change(move |_, answer| {
@@ -149,13 +149,13 @@ fn inconsistent_response_is_rejected() {
             (path, change, asks, expected)
         });
     let node = paid();
-    for (at, (path, fault, asks, expected)) in changed.chain(replaced()).enumerate() {
+    for (at, (path, fault, asks, expected)) in changed.chain(replaced_responses()).enumerate() {
         let mut client = client(&node.url());
         node.inject(path, fault);
         let Err(error) = asks(&mut client) else {
             unreachable!("case {at}, {path}");
         };
-        assert_eq!(kind(&error), expected, "case {at}, {path}: {error}");
+        assert_eq!(error_kind(&error), expected, "case {at}, {path}: {error}");
         node.clear_faults();
         asks(&mut client).unwrap();
     }
@@ -178,7 +178,7 @@ fn node_of_another_network_is_rejected() {
     // The network is checked again after each failure.
     node.inject("/wallet/getnowblock", Fault::Status(503, String::new()));
     assert_eq!(
-        client.head().map_err(|error| kind(&error)),
+        client.head().map_err(|error| error_kind(&error)),
         Err("unreachable")
     );
     let error = client.network().unwrap_err();
@@ -225,7 +225,7 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
             Fault::Status(status, text),
         );
         let error = client.blocks(1, 18, &ours()).unwrap_err();
-        assert_eq!(kind(&error), "limited", "{status}: {error}");
+        assert_eq!(error_kind(&error), "limited", "{status}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
         node.clear_faults();
         // A range of eighteen blocks was too large.
@@ -235,7 +235,10 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
     // A wrong API key is no limit.
     let mut client = client(&node.url());
     node.inject("/wallet/getnowblock", Fault::Status(401, String::new()));
-    assert_eq!(client.head().map_err(|error| kind(&error)), Err("wrong"));
+    assert_eq!(
+        client.head().map_err(|error| error_kind(&error)),
+        Err("wrong")
+    );
 }
 
 #[test]

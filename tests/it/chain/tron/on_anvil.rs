@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Removes the `0x` of a text of anvil.
 #[track_caller]
-fn plain(value: &Value) -> String {
+fn strip_prefix(value: &Value) -> String {
     value.as_str().unwrap().trim_start_matches("0x").to_owned()
 }
 
@@ -20,8 +20,8 @@ fn logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
     let receipt = anvil.wait_success(txid);
     let logs = receipt["logs"].as_array().unwrap().iter();
     let logs = logs.map(|log| {
-        let topics = log["topics"].as_array().unwrap().iter().map(plain);
-        (hex_of(&TOKEN), topics.collect(), plain(&log["data"]))
+        let topics = log["topics"].as_array().unwrap().iter().map(strip_prefix);
+        (hex_of(&TOKEN), topics.collect(), strip_prefix(&log["data"]))
     });
     logs.collect()
 }

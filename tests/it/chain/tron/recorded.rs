@@ -1,6 +1,6 @@
 //! Responses of real nodes, stored in `recorded.json` with their sources.
 
-use super::fixtures::{Ours, client, short};
+use super::fixtures::{WatchedTronAccounts, client, short};
 use crate::support::tron::{Fault, Node as Standin};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
@@ -33,7 +33,7 @@ fn recorded_main_network_block_is_read() {
     );
     let mut client = client(&node.url());
     let read = client
-        .blocks(67_674_988, 67_674_999, &Ours(vec![to]))
+        .blocks(67_674_988, 67_674_999, &WatchedTronAccounts(vec![to]))
         .unwrap();
     let [read] = read.as_slice() else {
         unreachable!("{read:?}")
@@ -99,7 +99,9 @@ fn recorded_java_tron_responses_are_read() {
         sent["txID"] = id.into();
         sent["raw_data"]["contract"][0]["type"] = kind.into();
         node.inject("/wallet/getblockbynum", Fault::body(&block));
-        let found = client.transaction(id, &[], &Ours(vec![to])).unwrap();
+        let found = client
+            .transaction(id, &[], &WatchedTronAccounts(vec![to]))
+            .unwrap();
         let Lookup::Found(found) = found else {
             unreachable!("{name}")
         };

@@ -1,6 +1,8 @@
 //! Payments on a chain, and their positions.
 
-use super::fixtures::{ONE, OTHER, Ours, TWO, all_short, client, ours, read, received};
+use super::fixtures::{
+    ONE, OTHER, TWO, WatchedTronAccounts, all_short, client, ours, read, received,
+};
 use crate::support::tron::{
     Act, Fault, Node as Standin, PAYER, SENDER, Step, TOKEN, UNLISTED, address,
 };
@@ -13,7 +15,7 @@ const FINAL: u32 = 20;
 
 /// Sends all kinds of transactions, which enter the next block.
 #[track_caller]
-fn sends(node: &Standin) -> Vec<String> {
+fn send_all_kinds(node: &Standin) -> Vec<String> {
     let step = |to, amount| Step::sends(SENDER, to, amount);
     let with = |to, note, is_rejected, token| Step {
         note,
@@ -71,7 +73,7 @@ fn sends(node: &Standin) -> Vec<String> {
 #[test]
 fn each_kind_of_payment_is_seen_once() {
     let node = Standin::start();
-    let sent = sends(&node);
+    let sent = send_all_kinds(&node);
     node.mine(1);
     let height = node.height();
     let (usdt, trx) = ("USDT-TRC20", "TRX");
@@ -120,7 +122,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
     let mut client = client(&node.url());
     client.head().unwrap();
     let blocks = client
-        .blocks(height, height + 1, &Ours(Vec::new()))
+        .blocks(height, height + 1, &WatchedTronAccounts(Vec::new()))
         .unwrap();
     assert_eq!(received(blocks).len(), 0);
     assert_eq!(node.request_count(solid), 1);
@@ -159,7 +161,7 @@ fn client_reports_head_range_and_final_block() {
 #[test]
 fn transaction_lookup_returns_its_transfers() {
     let node = Standin::start();
-    let sent = sends(&node);
+    let sent = send_all_kinds(&node);
     let mut client = client(&node.url());
     let ours = ours();
     let absent = client.transaction(&sent[0], &[], &ours).unwrap();

@@ -23,7 +23,7 @@ fn to(invoice: &Value) -> String {
 
 /// Asserts that the file passes the audit and agrees with the node.
 #[track_caller]
-fn agrees(till: &Till, node: &Node, to: &[String]) {
+fn assert_agrees_with_node(till: &Till, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
     assert_eq!(
@@ -37,7 +37,7 @@ fn final_block_confirms_coin_and_token() {
     let node = Node::start();
     let till = till(&node.url());
     let mut running = till.start();
-    till.until_known("tron", "TRX");
+    till.wait_for_rate("tron", "TRX");
     assert_eq!(till.offers(&running), ["TRX", ASSET]);
     let invoices = ["TRX", ASSET].map(|asset| till.invoice(&running, asset));
     let [coin, token] = &invoices;
@@ -50,7 +50,7 @@ fn final_block_confirms_coin_and_token() {
     node.mine(1);
     let mut running = till.start();
     for invoice in &invoices {
-        till.hears("invoice.detected", invoice);
+        till.wait_for_event("invoice.detected", invoice);
     }
     running.process.kill();
     node.mine(FINAL - 2);
@@ -66,16 +66,16 @@ fn final_block_confirms_coin_and_token() {
     node.mine(1);
     let running = till.start();
     for invoice in &invoices {
-        till.hears("invoice.confirmed", invoice);
+        till.wait_for_event("invoice.confirmed", invoice);
     }
-    is_shown(&till, &running, &node);
+    assert_shown(&till, &running, &node);
     drop(running);
-    agrees(&till, &node, &invoices.each_ref().map(to));
+    assert_agrees_with_node(&till, &node, &invoices.each_ref().map(to));
 }
 
 /// Asserts that the Chains page and `doctor` show the chain.
 #[track_caller]
-fn is_shown(till: &Till, running: &crate::support::installation::RunningServer, node: &Node) {
+fn assert_shown(till: &Till, running: &crate::support::installation::RunningServer, node: &Node) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = &chains.expect(200).json()["data"][0];
     assert_eq!(
@@ -125,15 +125,15 @@ fn next_url_takes_over_from_one_that_hides_a_payment_and_fails() {
     let urls = format!("{},{}", liar.url(), node.url());
     let till = till(&urls);
     let mut running = till.start();
-    till.until_known("tron", "USDT");
+    till.wait_for_rate("tron", "USDT");
     let invoice = till.invoice(&running, ASSET);
     running.process.kill();
     node.pay_token(&to(&invoice), 20_000_000);
     node.mine(FINAL);
     let running = till.start();
-    till.hears("invoice.confirmed", &invoice);
+    till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    agrees(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     let node = Node::start();
     let till = till(&node.url());
     let mut running = till.start();
-    till.until_known("tron", "USDT");
+    till.wait_for_rate("tron", "USDT");
     let invoice = till.invoice(&running, ASSET);
     running.process.kill();
     node.pay_token(&to(&invoice), 20_000_000);
@@ -172,9 +172,9 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     stopped("does not have block 30");
     node.lag(0);
     let running = till.start();
-    till.hears("invoice.confirmed", &invoice);
+    till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
-    agrees(&till, &node, &[to(&invoice)]);
+    assert_agrees_with_node(&till, &node, &[to(&invoice)]);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn own_transfers_book_nothing() {
     let own = ["own", "tron", &address(gas)];
     parse_output(&wallet(&till.served.file, &own, ""));
     let mut running = till.start();
-    till.until_known("tron", "TRX");
+    till.wait_for_rate("tron", "TRX");
     let [paid, other] = [ASSET, "TRX"].map(|asset| till.invoice(&running, asset));
     running.process.kill();
     node.pay_token(&to(&paid), 20_000_000);
@@ -203,10 +203,10 @@ fn own_transfers_book_nothing() {
     ));
     node.mine(FINAL);
     let running = till.start();
-    till.hears("invoice.confirmed", &paid);
+    till.wait_for_event("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
     till.served.poll(owners, &["1 2 0"]);
     drop(running);
-    agrees(&till, &node, &[to(&paid), to(&other)]);
+    assert_agrees_with_node(&till, &node, &[to(&paid), to(&other)]);
 }

@@ -2,14 +2,14 @@
 
 use super::merchant::ASSETS;
 use super::scene::{Caller, id};
-use super::{Operation, operation};
+use super::{RandomOperation, operation};
 use crate::support::Response;
 use crate::support::dice::Dice;
 use serde_json::{Value, json};
 
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
-pub(super) static OPERATIONS: [Operation; 11] = [
+pub(super) static OPERATIONS: [RandomOperation; 11] = [
     operation("pay an invoice", 100, pay),
     operation("pay to a customer's address", 30, pay_customer),
     operation("pay to nobody", 3, pay_nobody),
@@ -24,7 +24,7 @@ pub(super) static OPERATIONS: [Operation; 11] = [
 ];
 
 fn pay(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let dice = &mut caller.dice;
     let asset = dice.once_in(4).then(|| dice.pick(&ASSETS));
     let amount = dice
@@ -48,9 +48,9 @@ fn hexadecimal(dice: &mut Dice) -> String {
 /// Creates a transaction with two outputs to one invoice, and perhaps others to another invoice, a customer and a
 /// foreign address.
 fn transaction(caller: &mut Caller) -> Option<Response> {
-    let (side, first) = caller.scene.invoices.any(&mut caller.dice)?;
-    let (_, second) = caller.scene.invoices.any(&mut caller.dice)?;
-    let customer = caller.scene.addresses.any(&mut caller.dice);
+    let (side, first) = caller.scene.invoices.random(&mut caller.dice)?;
+    let (_, second) = caller.scene.invoices.random(&mut caller.dice)?;
+    let customer = caller.scene.addresses.random(&mut caller.dice);
     let dice = &mut caller.dice;
     let mut amount = || dice.pick(&["0", "0.00000001", "0.001", "1", "99999999999"]);
     let mut outputs = vec![
@@ -75,7 +75,7 @@ fn transaction(caller: &mut Caller) -> Option<Response> {
     if dice.once_in(8) {
         body["coinbase"] = json!(true);
     } else if dice.once_in(8) {
-        let (_, spent) = caller.scene.payments.any(&mut caller.dice)?;
+        let (_, spent) = caller.scene.payments.random(&mut caller.dice)?;
         body["spends"] = json!([spent]);
     }
     Some(put_outputs(caller, side, &body))
@@ -95,8 +95,8 @@ fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
 
 /// Moves a payment from one own address to another.
 fn move_own(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
-    let (_, spent) = caller.scene.payments.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
+    let (_, spent) = caller.scene.payments.random(&mut caller.dice)?;
     let outputs = json!([{ "invoice": invoice, "amount": "1" }]);
     let answer = put_outputs(
         caller,
@@ -108,7 +108,7 @@ fn move_own(caller: &mut Caller) -> Option<Response> {
 
 /// Pays less than a cent, which pays no invoice.
 fn pay_dust(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let answer = put(
         caller,
         side,
@@ -119,7 +119,7 @@ fn pay_dust(caller: &mut Caller) -> Option<Response> {
 
 /// Pays another coin than the selected one to the deposit address.
 fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let path = format!("/v1/invoices/{invoice}");
     let invoice = caller
         .merchant(side, "GET", &path, &Value::Null)
@@ -141,15 +141,15 @@ fn pay_otherwise(caller: &mut Caller) -> Option<Response> {
 
 /// Sees a payment while its chain lags, and then reports a time before the lag.
 fn made_earlier(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let lagging = json!({ "lagging": true });
     let lagging = caller.sandbox("PATCH", "/sandbox/chains/bitcoin", &lagging);
     let since = lagging.expect(200).json()["scannedTo"].clone();
     let txid = hexadecimal(&mut caller.dice);
     let mut body = json!({ "invoice": invoice, "asset": "BTC", "txid": txid, "amount": "0.001" });
-    put_as_it_is(caller, side, &body);
+    put_directly(caller, side, &body);
     body["seenAt"] = since;
-    Some(put_as_it_is(caller, side, &body))
+    Some(put_directly(caller, side, &body))
 }
 
 fn lag(caller: &mut Caller) -> Option<Response> {
@@ -160,7 +160,7 @@ fn lag(caller: &mut Caller) -> Option<Response> {
 }
 
 fn pay_customer(caller: &mut Caller) -> Option<Response> {
-    let (side, address) = caller.scene.addresses.any(&mut caller.dice)?;
+    let (side, address) = caller.scene.addresses.random(&mut caller.dice)?;
     let dice = &mut caller.dice;
     let amount = dice.pick(&["0", "0.000001", "0.01", "1", "25"]);
     let body = json!({ "address": address, "asset": dice.pick(&ASSETS), "amount": amount });
@@ -179,11 +179,11 @@ fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Response> {
     if caller.dice.once_in(10) {
         body["txid"] = json!(format!("shared-{}", caller.dice.roll(200)));
     }
-    Some(put_as_it_is(caller, side, &body))
+    Some(put_directly(caller, side, &body))
 }
 
 /// Creates a payment.
-fn put_as_it_is(caller: &mut Caller, side: usize, body: &Value) -> Response {
+fn put_directly(caller: &mut Caller, side: usize, body: &Value) -> Response {
     let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if let Some(id) = id(&answer) {
         caller.scene.payments.add(side, &id, &mut caller.dice);
@@ -192,7 +192,7 @@ fn put_as_it_is(caller: &mut Caller, side: usize, body: &Value) -> Response {
 }
 
 fn step(caller: &mut Caller) -> Option<Response> {
-    let (side, payment) = caller.scene.payments.any(&mut caller.dice)?;
+    let (side, payment) = caller.scene.payments.random(&mut caller.dice)?;
     let states = [
         "confirmed",
         "confirmed",

@@ -1,7 +1,7 @@
 //! Operations of a shop with its secret key.
 
 use super::scene::{Caller, id};
-use super::{Operation, operation};
+use super::{RandomOperation, operation};
 use crate::support::Response;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(super) const ASSETS: [&str; 13] = [
     "USDT-SPL",
 ];
 
-pub(super) static OPERATIONS: [Operation; 8] = [
+pub(super) static OPERATIONS: [RandomOperation; 8] = [
     operation("create an invoice", 120, create),
     operation("create it again", 20, create_again),
     operation("pick a coin", 60, select),
@@ -76,14 +76,14 @@ fn create_again(caller: &mut Caller) -> Option<Response> {
 }
 
 fn select(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let body = json!({ "asset": caller.dice.pick(&ASSETS) });
     let path = format!("/v1/invoices/{invoice}/select");
     Some(caller.merchant(side, "POST", &path, &body))
 }
 
 fn simulate(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let case = caller.dice.pick(&["exact", "exact", "under", "over"]);
     let body = json!({ "case": case, "asset": caller.dice.pick(&ASSETS) });
     let path = format!("/v1/invoices/{invoice}/simulate");
@@ -132,7 +132,7 @@ fn payout(caller: &mut Caller) -> Option<Response> {
 }
 
 fn read(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let path = caller.dice.pick(&[
         "/v1/invoices",
         "/v1/invoices?status=confirmed",

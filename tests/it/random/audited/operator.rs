@@ -2,12 +2,12 @@
 
 use super::merchant::{ASSETS, customer_name};
 use super::scene::Caller;
-use super::{Operation, operation};
+use super::{RandomOperation, operation};
 use crate::support::Response;
 use crate::support::surfpool::key_of;
 use serde_json::{Value, json};
 
-pub(super) static OPERATIONS: [Operation; 13] = [
+pub(super) static OPERATIONS: [RandomOperation; 13] = [
     operation("cancel an invoice", 15, cancel),
     operation("cancel it in the sandbox", 5, cancel_in_sandbox),
     operation("adjust the books", 8, adjust),
@@ -24,13 +24,13 @@ pub(super) static OPERATIONS: [Operation; 13] = [
 ];
 
 fn cancel(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let path = format!("invoices/{invoice}/cancel");
     Some(caller.interface(side, "POST", &path, &Value::Null))
 }
 
 fn cancel_in_sandbox(caller: &mut Caller) -> Option<Response> {
-    let (_, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (_, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let path = format!("/sandbox/invoices/{invoice}/cancel");
     Some(caller.sandbox("POST", &path, &Value::Null))
 }
@@ -44,7 +44,7 @@ fn adjust(caller: &mut Caller) -> Option<Response> {
 }
 
 fn read(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let of_invoice = caller.dice.pick(&["", "/timeline"]);
     let of_invoice = format!("invoices/{invoice}{of_invoice}");
     let lists = [
@@ -98,7 +98,7 @@ fn assign(caller: &mut Caller) -> Option<Response> {
     if lost.is_empty() {
         return None;
     }
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let lost = lost[caller.dice.roll(lost.len())]["id"].as_str()?;
     let body = if caller.dice.once_in(3) {
         let customer = customer_name(caller);

@@ -18,7 +18,7 @@ const TRANSFERS_REMEMBERED: usize = 8;
 
 /// An account in a mode.
 #[derive(Clone, Debug)]
-pub(super) struct Side {
+pub(super) struct AccountMode {
     /// Id of the account.
     pub(super) account: String,
     /// Secret key of the account.
@@ -26,16 +26,16 @@ pub(super) struct Side {
     pub(super) mode: &'static str,
 }
 
-/// Created objects of one kind, each with the index of its [`Side`] and an id or address.
-pub(super) struct Things {
+/// Created objects of one kind, each with the index of its [`AccountMode`] and an id or address.
+pub(super) struct CreatedObjects {
     most: usize,
     known: Mutex<Vec<(usize, String)>>,
 }
 
-impl Things {
-    const fn new(most: usize) -> Things {
+impl CreatedObjects {
+    const fn new(most: usize) -> CreatedObjects {
         let known = Mutex::new(Vec::new());
-        Things { most, known }
+        CreatedObjects { most, known }
     }
 
     /// Remembers an object, in place of a random one if there are too many.
@@ -49,37 +49,37 @@ impl Things {
     }
 
     /// Returns a random object.
-    pub(super) fn any(&self, dice: &mut Dice) -> Option<(usize, String)> {
+    pub(super) fn random(&self, dice: &mut Dice) -> Option<(usize, String)> {
         let things = self.known.lock().unwrap();
         (!things.is_empty()).then(|| things[dice.roll(things.len())].clone())
     }
 }
 
 /// The shop and the objects shared by all connections.
-pub(super) struct Scene {
+pub(super) struct AuditedShop {
     pub(super) shop: Shop,
-    pub(super) sides: Vec<Side>,
+    pub(super) sides: Vec<AccountMode>,
     cookie: Mutex<String>,
-    pub(super) invoices: Things,
-    pub(super) payments: Things,
-    pub(super) addresses: Things,
-    pub(super) payouts: Things,
-    pub(super) refunds: Things,
+    pub(super) invoices: CreatedObjects,
+    pub(super) payments: CreatedObjects,
+    pub(super) addresses: CreatedObjects,
+    pub(super) payouts: CreatedObjects,
+    pub(super) refunds: CreatedObjects,
 }
 
 /// Runs a command beside the server and returns its output.
 #[track_caller]
-fn printed(file: &Path, args: &[&str]) -> Value {
+fn command_output(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command.args(args).arg("--file").arg(file).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-impl Scene {
+impl AuditedShop {
     /// Opens a shop with two accounts that have all features.
     #[track_caller]
-    pub(super) fn open(file: &Path) -> Scene {
+    pub(super) fn open(file: &Path) -> AuditedShop {
         let shop = Shop::with_config(Config {
             file: Some(file.to_owned()),
             ..Config::sandbox()
@@ -99,13 +99,13 @@ impl Scene {
             .unwrap();
         record_direct_writes(file);
         let first = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
-        let side = |account: &str, key: String, mode| Side {
+        let side = |account: &str, key: String, mode| AccountMode {
             account: account.to_owned(),
             key,
             mode,
         };
         let other = |mode| {
-            let made = printed(
+            let made = command_output(
                 file,
                 &["key", "create", OTHER_ACCOUNT, "--sandbox", "--mode", mode],
             );
@@ -123,22 +123,22 @@ impl Scene {
             other("live"),
         ];
         let cookie = Mutex::new(shop.sign_in("operator@sandbox.test"));
-        Scene {
+        AuditedShop {
             shop,
             sides,
             cookie,
-            invoices: Things::new(REMEMBERED),
-            payments: Things::new(REMEMBERED),
-            addresses: Things::new(REMEMBERED),
-            payouts: Things::new(TRANSFERS_REMEMBERED),
-            refunds: Things::new(TRANSFERS_REMEMBERED),
+            invoices: CreatedObjects::new(REMEMBERED),
+            payments: CreatedObjects::new(REMEMBERED),
+            addresses: CreatedObjects::new(REMEMBERED),
+            payouts: CreatedObjects::new(TRANSFERS_REMEMBERED),
+            refunds: CreatedObjects::new(TRANSFERS_REMEMBERED),
         }
     }
 }
 
 /// A connection with its own random numbers.
 pub(super) struct Caller<'a> {
-    pub(super) scene: &'a Scene,
+    pub(super) scene: &'a AuditedShop,
     pub(super) dice: Dice,
     agent: ureq::Agent,
     place: String,
@@ -147,7 +147,7 @@ pub(super) struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    pub(super) fn new(scene: &'a Scene, seed: u64, number: u64) -> Caller<'a> {
+    pub(super) fn new(scene: &'a AuditedShop, seed: u64, number: u64) -> Caller<'a> {
         let place = format!("seed {seed}, connection {number}");
         let seed = seed
             .wrapping_mul(0x2545_f491_4f6c_dd1d)
@@ -231,7 +231,7 @@ impl<'a> Caller<'a> {
         rest: &str,
         body: &Value,
     ) -> Response {
-        let Side { account, mode, .. } = &self.scene.sides[side];
+        let AccountMode { account, mode, .. } = &self.scene.sides[side];
         let sign = if rest.contains('?') { '&' } else { '?' };
         let path = format!("/dashboard/api/accounts/{account}/{rest}{sign}mode={mode}");
         self.operator(method, &path, body)

@@ -1,11 +1,11 @@
 //! Operations on payouts and refunds: requests, and steps by the sandbox and the operator.
 
-use super::scene::{Caller, Things, id};
-use super::{Operation, operation};
+use super::scene::{Caller, CreatedObjects, id};
+use super::{RandomOperation, operation};
 use crate::support::Response;
 use serde_json::{Value, json};
 
-pub(super) static OPERATIONS: [Operation; 5] = [
+pub(super) static OPERATIONS: [RandomOperation; 5] = [
     operation("request a refund", 60, request),
     operation("request a refund as the operator", 20, request_as_operator),
     operation("move a payout", 80, move_payout),
@@ -32,14 +32,14 @@ fn remember(caller: &mut Caller, side: usize, answer: Response) -> Option<Respon
 }
 
 fn request(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let body = json!({ "invoice": invoice, "amount": amount(caller) });
     let answer = caller.sandbox("POST", "/sandbox/refunds", &body);
     remember(caller, side, answer)
 }
 
 fn request_as_operator(caller: &mut Caller) -> Option<Response> {
-    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (side, invoice) = caller.scene.invoices.random(&mut caller.dice)?;
     let body = json!({
         "invoice": invoice, "amount": amount(caller), "asset": "SOL",
         "toAddress": bs58::encode([7; 32]).into_string(), "reason": "sent back",
@@ -49,8 +49,8 @@ fn request_as_operator(caller: &mut Caller) -> Option<Response> {
 }
 
 /// Moves a transfer by one step, usually the next one on its path.
-fn moved(caller: &mut Caller, kind: &str, things: &Things) -> Option<Response> {
-    let (_, transfer) = things.any(&mut caller.dice)?;
+fn moved(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Response> {
+    let (_, transfer) = things.random(&mut caller.dice)?;
     let actions = [
         "approve", "approve", "process", "process", "pay", "pay", "fail", "reject", "cancel",
         "release",

@@ -108,7 +108,7 @@ pub fn last_payment(file: &Path) -> (String, String) {
 
 /// Checks all invariants.
 #[track_caller]
-pub fn hold(file: &Path, now: Time) {
+pub fn assert_invariants(file: &Path, now: Time) {
     let conn = open(file);
     for (wrong, sql) in NONE {
         let mut found = conn.prepare(sql).unwrap();

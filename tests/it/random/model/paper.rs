@@ -95,7 +95,7 @@ impl Coin {
     }
 
     /// Returns `true` if a price in cents reaches the minimum of the coin.
-    pub fn takes(&self, cents: i128, currency: &str) -> bool {
+    pub fn accepts(&self, cents: i128, currency: &str) -> bool {
         self.units_for(cents, currency) >= self.min
     }
 

@@ -63,7 +63,7 @@ pub struct Entry {
 
 /// The expected state of all accounts and invoices.
 #[derive(Debug, Default)]
-pub struct World {
+pub struct ExpectedState {
     pub now: i64,
     pub fee_bps: i128,
     pub invoices: Vec<Invoice>,
@@ -71,15 +71,15 @@ pub struct World {
 }
 
 /// Status and code of an error.
-pub type Refused = (u16, &'static str);
+pub type ExpectedError = (u16, &'static str);
 
-pub const UNAVAILABLE: Refused = (400, "coin_unavailable");
-const IN_FLIGHT: Refused = (400, "payment_in_flight");
+pub const UNAVAILABLE: ExpectedError = (400, "coin_unavailable");
+const IN_FLIGHT: ExpectedError = (400, "payment_in_flight");
 /// The error for a zero amount.
-const NOTHING: Refused = (400, "invalid_request");
-const CLOSED: Refused = (400, "invoice_closed");
-const NO_SUCH_STEP: Refused = (409, "invalid_transition");
-const NOT_CANCELLABLE: Refused = (409, "invoice_not_cancellable");
+const NOTHING: ExpectedError = (400, "invalid_request");
+const CLOSED: ExpectedError = (400, "invoice_closed");
+const NO_SUCH_STEP: ExpectedError = (409, "invalid_transition");
+const NOT_CANCELLABLE: ExpectedError = (409, "invoice_not_cancellable");
 
 impl Invoice {
     pub fn deadline(&self) -> i64 {
@@ -120,7 +120,7 @@ impl Invoice {
     }
 
     /// Returns the documented status. Both tolerances are 0.5 percent.
-    fn judged(&self, now: i64) -> &'static str {
+    fn computed_status(&self, now: i64) -> &'static str {
         let any = |wanted: &dyn Fn(&Payment) -> bool| self.payments.iter().any(wanted);
         let money = |late_too: bool| -> i128 {
             let confirmed = self.payments.iter().filter(|p| p.state == State::Confirmed);
@@ -156,8 +156,8 @@ impl Invoice {
     }
 
     /// Computes the status again. A change sends an event, and so does a confirmed payment without a change.
-    fn settle(&mut self, now: i64, confirmed: bool) {
-        let after = self.judged(now);
+    fn update_status(&mut self, now: i64, confirmed: bool) {
+        let after = self.computed_status(now);
         let before = std::mem::replace(&mut self.status, after);
         let paid = |status: &str| status == "confirmed" || status == "overpaid";
         if !paid(self.status) {
@@ -166,18 +166,18 @@ impl Invoice {
             self.confirmed_at = Some(now);
         }
         if (confirmed || before != self.status) && self.status != "awaiting_payment" {
-            self.tell(self.status, now);
+            self.push_event(self.status, now);
         }
     }
 
-    fn tell(&mut self, what: &str, now: i64) {
+    fn push_event(&mut self, what: &str, now: i64) {
         let event = (format!("invoice.{what}"), self.status.to_owned(), now);
         self.events.push(event);
     }
 
-    fn pick(&mut self, coin: &'static Coin) -> Result<(), Refused> {
+    fn pick(&mut self, coin: &'static Coin) -> Result<(), ExpectedError> {
         if !self.quotes.iter().any(|quoted| quoted.id == coin.id) {
-            if !coin.takes(self.amount, self.currency) {
+            if !coin.accepts(self.amount, self.currency) {
                 return Err(UNAVAILABLE);
             }
             self.quotes.push(coin);
@@ -187,13 +187,16 @@ impl Invoice {
     }
 
     /// Returns the coin of a simulated payment.
-    pub fn coin_to_pay(&self, wanted: Option<&'static Coin>) -> Result<&'static Coin, Refused> {
+    pub fn coin_to_pay(
+        &self,
+        wanted: Option<&'static Coin>,
+    ) -> Result<&'static Coin, ExpectedError> {
         let first = COINS
             .iter()
-            .find(|coin| coin.takes(self.amount, self.currency));
+            .find(|coin| coin.accepts(self.amount, self.currency));
         let coin = self.coin().or(wanted).or(first).ok_or(UNAVAILABLE)?;
         let quoted = self.quotes.iter().any(|other| other.id == coin.id);
-        if quoted || coin.takes(self.amount, self.currency) {
+        if quoted || coin.accepts(self.amount, self.currency) {
             Ok(coin)
         } else {
             Err(UNAVAILABLE)
@@ -201,39 +204,39 @@ impl Invoice {
     }
 }
 
-impl World {
+impl ExpectedState {
     pub fn create(&mut self, mut invoice: Invoice, coin: Option<&'static Coin>) {
         if let Some(coin) = coin {
             // A coin that cannot be selected causes only a warning.
             let _ = invoice.pick(coin);
         }
-        invoice.status = invoice.judged(self.now);
-        invoice.tell("created", self.now);
+        invoice.status = invoice.computed_status(self.now);
+        invoice.push_event("created", self.now);
         self.invoices.push(invoice);
     }
 
-    pub fn select(&mut self, at: usize, coin: &'static Coin) -> Result<(), Refused> {
+    pub fn select(&mut self, at: usize, coin: &'static Coin) -> Result<(), ExpectedError> {
         let (now, invoice) = (self.now, &mut self.invoices[at]);
         let counted = invoice.counted().next().is_some();
         if counted && now < invoice.deadline() {
             return Err(IN_FLIGHT);
         }
-        if counted || !["created", "awaiting_payment"].contains(&invoice.judged(now)) {
+        if counted || !["created", "awaiting_payment"].contains(&invoice.computed_status(now)) {
             return Err(CLOSED);
         }
         invoice.pick(coin)?;
-        invoice.settle(now, false);
+        invoice.update_status(now, false);
         Ok(())
     }
 
-    pub fn cancel(&mut self, at: usize) -> Result<(), Refused> {
+    pub fn cancel(&mut self, at: usize) -> Result<(), ExpectedError> {
         let (now, invoice) = (self.now, &mut self.invoices[at]);
-        let open = ["created", "awaiting_payment"].contains(&invoice.judged(now));
+        let open = ["created", "awaiting_payment"].contains(&invoice.computed_status(now));
         if !open || invoice.counted().next().is_some() {
             return Err(NOT_CANCELLABLE);
         }
         invoice.cancelled_at = Some(now);
-        invoice.settle(now, false);
+        invoice.update_status(now, false);
         Ok(())
     }
 
@@ -244,7 +247,7 @@ impl World {
         coin: &'static Coin,
         units: i128,
         seen_at: i64,
-    ) -> Result<bool, Refused> {
+    ) -> Result<bool, ExpectedError> {
         if units == 0 {
             return Err(NOTHING);
         }
@@ -253,7 +256,7 @@ impl World {
             invoice.pick(coin)?;
         }
         if !coin.is_worth_a_cent(units, invoice.currency) {
-            invoice.settle(now, false);
+            invoice.update_status(now, false);
             return Ok(false);
         }
         invoice.payments.push(Payment {
@@ -268,7 +271,7 @@ impl World {
             seen_at,
             unreversed: Vec::new(),
         });
-        invoice.settle(now, false);
+        invoice.update_status(now, false);
         Ok(true)
     }
 
@@ -279,7 +282,7 @@ impl World {
     }
 
     /// Replaces a seen payment. The seen time stays, unless the new value is larger.
-    pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<bool, Refused> {
+    pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<bool, ExpectedError> {
         let now = self.now;
         let old = &mut self.invoices[at].payments[which];
         if old.state != State::Seen {
@@ -295,7 +298,7 @@ impl World {
     }
 
     /// Applies a step: `seen`, `confirmed`, `dropped` or `orphaned`.
-    pub fn step(&mut self, at: usize, which: usize, step: &str) -> Result<(), Refused> {
+    pub fn step(&mut self, at: usize, which: usize, step: &str) -> Result<(), ExpectedError> {
         let payment = &self.invoices[at].payments[which];
         let next = match (step, payment.state) {
             ("confirmed", State::Seen | State::Dropped) => State::Confirmed,
@@ -308,7 +311,7 @@ impl World {
         let payment = &mut invoice.payments[which];
         payment.state = next;
         payment.was_confirmed |= next == State::Confirmed;
-        invoice.settle(self.now, next == State::Confirmed);
+        invoice.update_status(self.now, next == State::Confirmed);
         Ok(())
     }
 
@@ -348,7 +351,7 @@ impl World {
         for invoice in &mut self.invoices {
             let open = ["created", "awaiting_payment"].contains(&invoice.status);
             if open && invoice.expires_at <= to {
-                invoice.settle(invoice.expires_at, false);
+                invoice.update_status(invoice.expires_at, false);
             }
         }
         self.now = to;

@@ -1,7 +1,7 @@
 //! Transactions with several outputs, and transfers between own addresses, beside the model.
 
 use super::paper::Coin;
-use super::{History, expected};
+use super::{History, assert_outcome};
 use serde_json::{Value, json};
 
 impl History {
@@ -15,7 +15,7 @@ impl History {
         let share = self.dice.pick(&[3, 4, 10]);
         let amounts = [
             (price * share / 10).max(price.min(coin.units_for(1, "EUR"))),
-            self.units(coin, at).max(1),
+            self.choose_amount(coin, at).max(1),
         ];
         let output = |units: &i128| json!({ "invoice": self.world.invoices[at].id, "asset": coin.id, "amount": coin.text(*units) });
         let outputs: Vec<Value> = amounts.iter().map(output).collect();
@@ -50,7 +50,7 @@ impl History {
         let body = json!({ "spends": [spent.id], "outputs": [output] });
         self.note(format!("move own {at} {body}"));
         let answer = self.shop.post("/sandbox/payments", None, body);
-        expected(&answer, 201, Ok(()));
+        assert_outcome(&answer, 201, Ok(()));
         assert_eq!(answer.json()["data"][0]["state"], "own");
     }
 

@@ -1,6 +1,6 @@
 //! Transfers sent by a person: unknown ids, ids of other transactions, and no ids.
 
-use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, USDC};
+use super::{ETH, EthMerchant, FINAL, HOUR_MS, MINUTE_MS, USDC};
 use crate::support::anvil::address_word;
 use serde_json::json;
 
@@ -8,7 +8,7 @@ const UNTESTED: &str = "payouts and refunds that are sent by hand on ethereum";
 
 #[test]
 fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+    let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
     let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of));
@@ -25,48 +25,50 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
             let refused = merchant.pay(sent, wrong);
             refused.assert_error(400, "invalid_request", Some("txid"));
         }
-        merchant.waits(sent);
+        merchant.wait_until_waiting(sent);
         merchant.enter(sent, &invented);
     }
-    merchant.pass(6 * HOUR_MS - 10 * MINUTE_MS);
+    merchant.advance_ms(6 * HOUR_MS - 10 * MINUTE_MS);
     merchant.mine(1);
-    both.iter().for_each(|sent| merchant.waits(sent));
+    both.iter()
+        .for_each(|sent| merchant.wait_until_waiting(sent));
     // Without a new block, no deadline starts.
-    merchant.pass(HOUR_MS);
-    merchant.look();
-    both.iter().for_each(|sent| merchant.waits(sent));
+    merchant.advance_ms(HOUR_MS);
+    merchant.restart_and_read();
+    both.iter()
+        .for_each(|sent| merchant.wait_until_waiting(sent));
     merchant.mine(1);
     let mut right = Vec::new();
     for sent in &both {
         let problem = format!(
             "transaction {invented} was not seen for 6 hours. It may be the hash of a Safe"
         );
-        merchant.is_reviewed(sent, &problem);
-        let txid = merchant.send_it(sent);
+        merchant.wait_for_review(sent, &problem);
+        let txid = merchant.send_amount(sent);
         merchant.enter(sent, &txid.to_uppercase().replacen("0X", "0x", 1));
         right.push(txid);
     }
-    merchant.look();
-    merchant.are_seen(&both, &right);
+    merchant.restart_and_read();
+    merchant.assert_all_seen(&both, &right);
     merchant.mine(FINAL);
-    merchant.are_paid(&both, &right);
+    merchant.assert_all_paid(&both, &right);
     for sent in &both {
         let refused = merchant.pay(sent, &invented);
         refused.assert_error(409, "invalid_transition", Some("action"));
     }
-    merchant.waits(&forgotten);
-    merchant.pass(17 * HOUR_MS + 10 * MINUTE_MS);
+    merchant.wait_until_waiting(&forgotten);
+    merchant.advance_ms(17 * HOUR_MS + 10 * MINUTE_MS);
     merchant.mine(1);
-    merchant.is_reviewed(
+    merchant.wait_for_review(
         &forgotten,
         "no transaction was entered or found for 24 hours",
     );
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn exact_amount_without_a_txid_is_matched_once() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+    let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
     for (kinds, coin) in [
@@ -74,33 +76,33 @@ fn exact_amount_without_a_txid_is_matched_once() {
         ([("payouts", USDC), ("refunds", ETH)], ETH),
     ] {
         let first = kinds.map(|of| merchant.processing(of));
-        let txids = first.each_ref().map(|sent| merchant.send_it(sent));
+        let txids = first.each_ref().map(|sent| merchant.send_amount(sent));
         // Any other amount is proposed.
         let less = merchant.processing(("refunds", coin));
         let proposed = merchant.send(coin, &less.to, less.units - 1);
-        merchant.look();
-        merchant.are_seen(&first, &txids);
-        merchant.waits(&less);
+        merchant.restart_and_read();
+        merchant.assert_all_seen(&first, &txids);
+        merchant.wait_until_waiting(&less);
         assert_eq!(merchant.read(&less)["proposals"][0]["txid"], proposed);
         merchant.enter(&first[1], &txids[1]);
         let second = merchant.processing_to(("refunds", coin), first[1].to.clone());
         for _ in 0..2 {
             let refused = merchant.pay(&second, &txids[1]);
             refused.assert_error(409, "invalid_transition", Some("txid"));
-            merchant.waits(&second);
+            merchant.wait_until_waiting(&second);
             merchant.mine(FINAL);
-            merchant.are_paid(&first, &txids);
+            merchant.assert_all_paid(&first, &txids);
         }
-        let own = merchant.send_it(&second);
+        let own = merchant.send_amount(&second);
         merchant.mine(FINAL);
-        merchant.is_paid(&second, &own);
+        merchant.assert_paid(&second, &own);
     }
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn wrong_transaction_is_reviewed_until_corrected() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+    let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
     let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing(of));
@@ -129,23 +131,23 @@ fn wrong_transaction_is_reviewed_until_corrected() {
             .for_each(|(sent, txid)| merchant.enter(sent, txid));
         merchant.mine(FINAL);
         for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
-            merchant.is_reviewed(sent, &format!("transaction {txid}{problem}"));
+            merchant.wait_for_review(sent, &format!("transaction {txid}{problem}"));
             let refused = merchant.act(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
-    let right = both.each_ref().map(|sent| merchant.send_it(sent));
+    let right = both.each_ref().map(|sent| merchant.send_amount(sent));
     both.iter()
         .zip(&right)
         .for_each(|(sent, txid)| merchant.enter(sent, txid));
     merchant.mine(FINAL);
-    merchant.are_paid(&both, &right);
-    merchant.is_right();
+    merchant.assert_all_paid(&both, &right);
+    merchant.assert_audit_clean();
 }
 
 #[test]
 fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
-    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+    let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
     let contract = merchant.node.deploy_sender();
@@ -168,7 +170,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     for blocks in [0, 5] {
         merchant.mine(blocks);
         for (sent, txid) in both.iter().zip(&txids) {
-            merchant.is_reviewed(
+            merchant.wait_for_review(
                 sent,
                 &format!("transaction {txid} reverted and moved nothing"),
             );
@@ -178,10 +180,10 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     }
     merchant.mine(FINAL);
     for sent in &both {
-        merchant.is_reviewed(sent, "reverted");
+        merchant.wait_for_review(sent, "reverted");
         merchant.act(sent, &json!({ "action": "fail" })).expect(200);
-        merchant.was_told(sent, "failed");
+        merchant.assert_event(sent, "failed");
     }
     assert_ne!(merchant.balance(), before);
-    merchant.is_right();
+    merchant.assert_audit_clean();
 }

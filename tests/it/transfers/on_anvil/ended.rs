@@ -1,25 +1,25 @@
 //! Payments that arrive after a transfer has ended, and payments of too much.
 
 use super::by_signer::with_answers;
-use super::{ETH, FINAL, Merchant, USDC, by_each};
+use super::{ETH, EthMerchant, FINAL, USDC, by_each};
 use serde_json::json;
 
 const UNTESTED: &str = "money that arrives too late or is too much on ethereum";
 
 #[test]
 fn arrival_after_the_end_is_reviewed_and_booked_once() {
-    by_each(UNTESTED, arrives);
+    by_each(UNTESTED, pay_exactly);
 }
 
-fn arrives(merchant: &mut Merchant) {
+fn pay_exactly(merchant: &mut EthMerchant) {
     for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
-        arrives_late(merchant, kinds);
+        pay_after_end(merchant, kinds);
     }
 }
 
 /// Cancels and fails transfers of each kind, and pays them afterwards.
 #[track_caller]
-fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
+fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
     let cancelled = cancelled.map(|of| merchant.approved(of, "hand"));
     for sent in &cancelled {
@@ -42,11 +42,13 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
         merchant.sent((first, USDC)).0
     };
     let failed = [other, attached.remove(0)];
-    merchant.look();
+    merchant.restart_and_read();
     if !is_by_hand {
         merchant.node.ask("anvil_dropAllTransactions", json!([]));
-        merchant.look();
-        failed.iter().for_each(|sent| merchant.waits(sent));
+        merchant.restart_and_read();
+        failed
+            .iter()
+            .for_each(|sent| merchant.wait_until_waiting(sent));
     }
     for sent in &failed {
         merchant
@@ -59,18 +61,18 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
         merchant.node.ask("eth_sendRawTransaction", json!([signed]));
     }
     for sent in &all[..3] {
-        merchant.send_it(sent);
+        merchant.send_amount(sent);
     }
     // The review opens at the first sight of a payment, or when the payment is final.
     merchant.mine(1);
     for sent in &all[..3] {
         let status = &merchant.read(sent)["status"];
         let problem = "pays exactly the amount, after the end";
-        merchant.until(sent, status.as_str().unwrap(), "needs_review", problem);
+        merchant.wait_until(sent, status.as_str().unwrap(), "needs_review", problem);
         merchant.end_review(sent, "arrived", "adjust").expect(200);
     }
     merchant.mine(FINAL);
-    merchant.until(all[3], "failed", "needs_review", entered);
+    merchant.wait_until(all[3], "failed", "needs_review", entered);
     merchant.end_review(all[3], "arrived", "adjust").expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
@@ -78,7 +80,7 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
         merchant.mine(FINAL);
         for sent in &all {
             let status = &merchant.read(sent)["status"];
-            merchant.until(sent, status.as_str().unwrap(), "settled", "");
+            merchant.wait_until(sent, status.as_str().unwrap(), "settled", "");
         }
     }
     assert_eq!(merchant.balance(), adjusted);
@@ -86,18 +88,18 @@ fn arrives_late(merchant: &mut Merchant, [first, second]: [&str; 2]) {
 
 #[test]
 fn overpayment_above_1_percent_is_paid_and_reviewed() {
-    for merchant in [Merchant::open(UNTESTED), with_answers(UNTESTED)] {
+    for merchant in [EthMerchant::open(UNTESTED), with_answers(UNTESTED)] {
         let Some(mut merchant) = merchant else { return };
         for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
-            too_much(&mut merchant, kinds);
+            overpay(&mut merchant, kinds);
         }
-        merchant.is_right();
+        merchant.assert_audit_clean();
     }
 }
 
 /// Pays one transfer of each kind by more than 1 percent too much, and a third by exactly 1 percent.
 #[track_caller]
-fn too_much(merchant: &mut Merchant, [first, second]: [&str; 2]) {
+fn overpay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];
     let starts = usize::from(merchant.sent_by == "signer");
     let sent = [0, 1, 2].map(|at: usize| {
@@ -109,15 +111,15 @@ fn too_much(merchant: &mut Merchant, [first, second]: [&str; 2]) {
     });
     merchant.mine(FINAL);
     for (sent, _) in &sent[..2] {
-        merchant.until(sent, "paid", "needs_review", " were sent, of ");
-        merchant.was_told(sent, "paid");
+        merchant.wait_until(sent, "paid", "needs_review", " were sent, of ");
+        merchant.assert_event(sent, "paid");
         let refused = merchant.end_review(sent, "overpaid", "adjust");
         refused.assert_error(409, "invalid_transition", Some("action"));
         merchant.end_review(sent, "overpaid", "resolve").expect(200);
     }
     for _ in 0..2 {
         for (sent, txid) in &sent {
-            merchant.is_paid(sent, txid);
+            merchant.assert_paid(sent, txid);
             assert_eq!(merchant.starts_for(sent), starts);
         }
         merchant.mine(FINAL);

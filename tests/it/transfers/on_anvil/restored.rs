@@ -1,41 +1,41 @@
 //! Payouts and refunds held after a restore: transactions sent since the copy are proposed, but not matched.
 
 use super::by_signer::with_answers;
-use super::{ETH, FINAL, Merchant, Sent, USDC};
+use super::{ETH, EthMerchant, EthTransfer, FINAL, USDC};
 use crate::support::anvil::address_word;
 use serde_json::{Value, json};
 
 const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
 
 /// Transfers at different steps of a copy, with the transactions sent since.
-struct Copied {
+struct EthCopy {
     /// The second transaction has another amount.
-    requested: (Sent, [String; 2]),
-    approved: (Sent, String),
-    processing: (Sent, String),
-    unsent: Sent,
+    requested: (EthTransfer, [String; 2]),
+    approved: (EthTransfer, String),
+    processing: (EthTransfer, String),
+    unsent: EthTransfer,
 }
 
 #[test]
 fn held_transfer_lists_candidate_transactions_and_matches_none() {
-    for merchant in [Merchant::open(UNTESTED), with_answers(UNTESTED)] {
+    for merchant in [EthMerchant::open(UNTESTED), with_answers(UNTESTED)] {
         let Some(mut merchant) = merchant else { return };
         for payout in 0..3 {
-            let copied = gone_back(&mut merchant, payout);
-            merchant.look();
+            let copied = restore_old_copy(&mut merchant, payout);
+            merchant.restart_and_read();
             merchant.mine(FINAL);
-            held_before_it_was_sent(&mut merchant, &copied);
-            held_while_it_was_sent(&mut merchant, &copied, payout);
-            merchant.look();
-            started_once(&merchant, &copied);
-            merchant.is_right();
+            assert_held_before_sending(&mut merchant, &copied);
+            assert_held_while_processing(&mut merchant, &copied, payout);
+            merchant.restart_and_read();
+            assert_started_once(&merchant, &copied);
+            merchant.assert_audit_clean();
         }
     }
 }
 
 /// Takes a copy, sends a transfer at each step, and restores the copy.
 #[track_caller]
-fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
+fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> EthCopy {
     let kind = |place: usize| {
         let kind = ["refunds", "payouts"][usize::from(place == payout)];
         (kind, [ETH, USDC][(place + payout) % 2])
@@ -43,7 +43,7 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
     let unsent = merchant.begun(("refunds", USDC));
     if merchant.sent_by == "signer" {
         merchant.answer(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
-        merchant.is_reviewed(&unsent, "the signer sent nothing: low funds");
+        merchant.wait_for_review(&unsent, "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer while the next is approved.
     let processing = merchant.begun(kind(2));
@@ -56,9 +56,9 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
     merchant.approve(&requested, merchant.sent_by);
     let paid = [processing, approved, requested].map(|of| {
         if merchant.read(&of)["status"] == "approved" {
-            merchant.hand_over(&of);
+            merchant.start_processing(&of);
         }
-        let txid = merchant.send_it(&of);
+        let txid = merchant.send_amount(&of);
         merchant.attach(&of, &txid);
         (of, txid)
     });
@@ -67,7 +67,7 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
     let other = merchant.send(requested.asset, &requested.to, 7_000);
     merchant.mine(FINAL);
     for (of, txid) in &paid {
-        merchant.is_paid(of, txid);
+        merchant.assert_paid(of, txid);
     }
     let told = merchant.restore(copy);
     for (of, txid) in &paid {
@@ -80,7 +80,7 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
     }
     assert!(!told.contains(&unsent.id), "{told}");
     let [processing, approved, (requested, first)] = paid;
-    Copied {
+    EthCopy {
         requested: (requested, [first, other]),
         approved,
         processing,
@@ -90,16 +90,16 @@ fn gone_back(merchant: &mut Merchant, payout: usize) -> Copied {
 
 /// Asserts that transfers requested or approved in the copy accept only `release`.
 #[track_caller]
-fn held_before_it_was_sent(merchant: &mut Merchant, copied: &Copied) {
+fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &EthCopy) {
     let (requested, sent) = &copied.requested;
     let (approved, txid) = &copied.approved;
-    let now = merchant.until(requested, "requested", "waiting", "");
+    let now = merchant.wait_until(requested, "requested", "waiting", "");
     let mut found = proposed(&now);
     found.sort_unstable();
     let mut expected = sent.each_ref().map(String::as_str);
     expected.sort_unstable();
     assert_eq!(found, expected);
-    let now = merchant.until(approved, "approved", "waiting", "");
+    let now = merchant.wait_until(approved, "approved", "waiting", "");
     assert_eq!(proposed(&now), [txid]);
     for of in [requested, approved] {
         for action in [
@@ -117,9 +117,9 @@ fn held_before_it_was_sent(merchant: &mut Merchant, copied: &Copied) {
     merchant.act(requested, &reason).expect(200);
     if merchant.sent_by == "signer" {
         // A transaction that arrived since the copy holds the signer until the operator decides.
-        merchant.look();
-        merchant.until(approved, "approved", "waiting", "");
-        started_once(merchant, copied);
+        merchant.restart_and_read();
+        merchant.wait_until(approved, "approved", "waiting", "");
+        assert_started_once(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
         merchant.act(approved, &by_hand).expect(200);
     }
@@ -130,12 +130,12 @@ fn held_before_it_was_sent(merchant: &mut Merchant, copied: &Copied) {
 
 /// Asserts that transfers processing in the copy accept `pay`, and `fail` with force.
 #[track_caller]
-fn held_while_it_was_sent(merchant: &mut Merchant, copied: &Copied, payout: usize) {
+fn assert_held_while_processing(merchant: &mut EthMerchant, copied: &EthCopy, payout: usize) {
     let (processing, txid) = &copied.processing;
     let held = "on hold since a restore";
-    let now = merchant.is_reviewed(processing, held);
+    let now = merchant.wait_for_review(processing, held);
     assert_eq!(proposed(&now), [txid]);
-    merchant.is_reviewed(&copied.unsent, held);
+    merchant.wait_for_review(&copied.unsent, held);
     for of in [processing, &copied.unsent] {
         let released = merchant.act(of, &json!({ "action": "release" }));
         released.assert_error(409, "invalid_transition", Some("action"));
@@ -144,15 +144,15 @@ fn held_while_it_was_sent(merchant: &mut Merchant, copied: &Copied, payout: usiz
     }
     fail(merchant, &copied.unsent, payout);
     merchant.enter(processing, txid);
-    merchant.look();
-    merchant.is_paid(processing, txid);
+    merchant.restart_and_read();
+    merchant.assert_paid(processing, txid);
     let (approved, txid) = &copied.approved;
-    merchant.is_paid(approved, txid);
+    merchant.assert_paid(approved, txid);
 }
 
 /// Fails a transfer that was never sent: with proof if the payout is the first of a copy, otherwise with force.
 #[track_caller]
-fn fail(merchant: &mut Merchant, of: &Sent, payout: usize) {
+fn fail(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
     if payout > 0 {
         merchant.act(of, &forced).expect(200);
@@ -165,13 +165,13 @@ fn fail(merchant: &mut Merchant, of: &Sent, payout: usize) {
         .call(token, "fail(address,uint256)", &words, 0);
     merchant.enter(of, reverted.as_str().unwrap());
     merchant.mine(FINAL);
-    merchant.is_reviewed(of, "");
+    merchant.wait_for_review(of, "");
     merchant.act(of, &json!({ "action": "fail" })).expect(200);
 }
 
 /// Asserts that the signer was started once for each of its transfers.
 #[track_caller]
-fn started_once(merchant: &Merchant, copied: &Copied) {
+fn assert_started_once(merchant: &EthMerchant, copied: &EthCopy) {
     let starts = usize::from(merchant.sent_by == "signer");
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
@@ -186,7 +186,7 @@ fn proposed(now: &Value) -> Vec<&str> {
     proposals.map(|one| one["txid"].as_str().unwrap()).collect()
 }
 
-impl Merchant {
+impl EthMerchant {
     /// Restores a copy of the file, starts the server, and returns the output of the command.
     #[track_caller]
     fn restore(&mut self, copy: &str) -> String {

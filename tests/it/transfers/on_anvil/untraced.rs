@@ -1,6 +1,6 @@
 //! Native coin sent by a contract, read through a node without traces.
 
-use super::{ETH, FINAL, Merchant};
+use super::{ETH, EthMerchant, FINAL};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, address_word};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -18,7 +18,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     for method in ["trace_block", "trace_transaction"] {
         proxy.inject(method, RpcFault::error(-32601, "Method not found"));
     }
-    let mut merchant = Merchant::of(node, &proxy.url(), |_, _| Vec::new());
+    let mut merchant = EthMerchant::of(node, &proxy.url(), |_, _| Vec::new());
     let both = ["payouts", "refunds"].map(|kind| merchant.processing((kind, ETH)));
     let txids = both.each_ref().map(|sent| {
         let to = [address_word(&sent.to)];
@@ -36,7 +36,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
              and {} after it",
             sent.units
         );
-        let reviewed = merchant.is_reviewed(sent, &problem);
+        let reviewed = merchant.wait_for_review(sent, &problem);
         let found = reviewed["onChain"]["problem"].as_str().unwrap();
         assert!(
             found.starts_with(&format!("whether transaction {txid} pays ")),
@@ -48,6 +48,6 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     merchant.act(&both[0], &counted).expect(200);
     proxy.clear_faults();
     merchant.mine(FINAL);
-    merchant.are_paid(&both, &txids);
-    merchant.is_right();
+    merchant.assert_all_paid(&both, &txids);
+    merchant.assert_audit_clean();
 }
