@@ -66,7 +66,7 @@ fn repeated_delivery_response_is_stored_once() {
         .expect(200);
     assert_eq!(answers(&listed.json()["data"][0]), expected);
     assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
-    // OldSignerState attempts are deleted, and a response with its last attempt.
+    // Old attempts are deleted, and a response with its last attempt.
     shop.advance("1908h");
     assert_eq!(answers(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(answered_bytes(&shop), 4 * 1024);

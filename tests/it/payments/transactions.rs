@@ -8,7 +8,7 @@ const PATH: &str = "/sandbox/payments";
 
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
-/// FiveOutputs outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, and
+/// Five outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, and
 /// one to a foreign address.
 struct FiveOutputs {
     shop: Shop,
@@ -100,7 +100,7 @@ impl FiveOutputs {
     }
 }
 
-/// FiveOutputs rows of one transaction, as [`FiveOutputs::rows`] returns them.
+/// Five rows of one transaction, as [`FiveOutputs::rows`] returns them.
 fn rows_of(txid: &str, state: &str) -> String {
     let rows: Vec<_> = (0..5)
         .map(|position| format!("{txid} {position} {state} 1"))

@@ -1,6 +1,6 @@
 //! A shop on a real litecoind whose payouts and refunds are sent by hand and by a signer.
 //!
-//! Invariant: [`LitecoinMerchant::restart_and_read`] kills the server and starts it again, so later assertions hold after `kill -9`.
+//! Invariant: [`LitecoinMerchant::restart_and_read`] kills the server, so later assertions hold after `kill -9`.
 
 use super::signer::{answer, waiting_signer};
 use crate::chain::till::Till;

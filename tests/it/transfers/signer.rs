@@ -30,13 +30,13 @@ pub fn waiting_signer(served: &Installation) -> String {
     served.program("signer", &script)
 }
 
-/// Writes the response of the [`waiting_signer`] signer to an order.
+/// Writes the response of [`waiting_signer`] to an order.
 #[track_caller]
 pub fn answer(served: &Installation, id: &str, text: &str) {
     std::fs::write(served.path("orders").join(id), text).unwrap();
 }
 
-/// Counts the starts of the [`waiting_signer`] signer for an order.
+/// Counts the starts of [`waiting_signer`] for an order.
 pub fn starts_for(served: &Installation, id: &str) -> usize {
     let started = served.path("orders").join("started");
     let started = std::fs::read_to_string(started).unwrap_or_default();
