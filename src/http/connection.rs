@@ -4,7 +4,7 @@
 //! once needs no timer.
 
 use super::live::Handover;
-use super::places::{Answering, BODY, Place, Seat, TAKING};
+use super::slots::{AnswerGuard, BODY, Seat, Slot, TAKING};
 use super::stream::{Broken, Outgoing};
 use hyper::Version;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -296,9 +296,9 @@ impl Drop for Arriving {
 pub(super) struct UnderWay {
     /// `None` after a live stream was handed over.
     inner: Option<Outgoing>,
-    answering: Option<Answering>,
+    answering: Option<AnswerGuard>,
     handover: Handover,
-    place: Arc<Place>,
+    slot: Arc<Slot>,
     version: Version,
 }
 
@@ -306,15 +306,15 @@ impl UnderWay {
     /// Wraps the body of an answer to a request of this HTTP version.
     pub(super) fn new(
         inner: Outgoing,
-        answering: Answering,
-        (place, handover): (&Arc<Place>, &Handover),
+        answering: AnswerGuard,
+        (slot, handover): (&Arc<Slot>, &Handover),
         version: Version,
     ) -> UnderWay {
         UnderWay {
             inner: Some(inner),
             answering: Some(answering),
             handover: handover.clone(),
-            place: Arc::clone(place),
+            slot: Arc::clone(slot),
             version,
         }
     }
@@ -335,8 +335,8 @@ impl Body for UnderWay {
         {
             Some(Outgoing::Live(live)) => {
                 if let Some(answering) = body.answering.take() {
-                    let place = Arc::clone(&body.place);
-                    body.handover.offer(live, answering, place, body.version);
+                    let slot = Arc::clone(&body.slot);
+                    body.handover.offer(live, answering, slot, body.version);
                 }
                 Poll::Pending
             }

@@ -10,12 +10,12 @@ mod telling;
 use super::connection::Arriving;
 use super::front::faults::Fault;
 use super::front::{Front, Interface, RequestId, Settings};
-use super::pages::Asked;
+use super::pages::ErrorContext;
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Query, path_values, shown};
 use super::route::{Answering, Form, Route, Scope};
-use super::router::{Found, Router};
+use super::router::{RouteMatch, Router};
 use super::routes::routes;
 use super::stream::Outgoing;
 use super::{error, openapi, pages, public};
@@ -45,7 +45,7 @@ const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request that was received completely, or as far as it is allowed.
-struct Arrived<'a> {
+struct ArrivedRequest<'a> {
     peer: IpAddr,
     uri: &'a Uri,
     /// Without the target, which is `uri`.
@@ -55,15 +55,15 @@ struct Arrived<'a> {
 
 /// Fault of the sandbox: the work is done, no answer is sent, and the connection is closed.
 #[derive(Debug)]
-pub(super) struct Dropped;
+pub(super) struct DroppedAnswer;
 
-impl std::fmt::Display for Dropped {
+impl std::fmt::Display for DroppedAnswer {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("a simulated fault of the sandbox dropped the answer")
     }
 }
 
-impl std::error::Error for Dropped {}
+impl std::error::Error for DroppedAnswer {}
 
 /// Operations of a listener, and the state that handlers share.
 pub(super) struct Dispatcher {
@@ -100,7 +100,7 @@ impl Dispatcher {
         &self,
         peer: IpAddr,
         request: Request<Arriving>,
-    ) -> Result<Response<Outgoing>, Dropped> {
+    ) -> Result<Response<Outgoing>, DroppedAnswer> {
         let front = &self.front;
         let id = front.next_request_id();
         let stopwatch = log::log_enabled!(log::Level::Debug).then(|| front.clock.stopwatch());
@@ -111,20 +111,21 @@ impl Dispatcher {
         let is_whole = body.is_ok();
         let found = self.router.find(&method, path);
         let (number, form) = match &found {
-            Found::Route(number, route, _) => (Some(*number), route.form),
-            Found::OtherMethods(_) | Found::Nothing => (None, self.router.form(path)),
+            RouteMatch::Route(number, route, _) => (Some(*number), route.form),
+            RouteMatch::OtherMethods(_) | RouteMatch::Nothing => (None, self.router.form(path)),
         };
-        let asked = Asked::new((front, id), form, &uri, &parts.headers, body.as_ref().ok());
-        let refused = |error| refused(&asked, error);
+        let context =
+            ErrorContext::new((front, id), form, &uri, &parts.headers, body.as_ref().ok());
+        let refused = |error| error_reply(&context, error);
         let host = admit_host(front, &found, &uri, &parts.headers);
         let fault = match (&host, &found) {
-            (Ok(()), Found::Route(_, route, _)) => met(front, route).await,
+            (Ok(()), RouteMatch::Route(_, route, _)) => simulated_fault(front, route).await,
             _ => None,
         };
         let pretended = fault.as_ref().and_then(|fault| fault.status);
         let uri = &uri;
-        let telling = Telling::of(front, &found, (uri, &parts), &body);
-        let arrived = Arrived {
+        let telling = Telling::new(front, &found, (uri, &parts), &body);
+        let arrived = ArrivedRequest {
             peer,
             uri,
             parts,
@@ -132,26 +133,26 @@ impl Dispatcher {
         };
         let reply = match found {
             _ if let Err(refusal) = host => refused(refusal.into()),
-            Found::Route(_, route, values) => match pretended {
+            RouteMatch::Route(_, route, values) => match pretended {
                 Some(status) => {
-                    pretended::answer(&self.router.methods(path), (route, status), &asked)
+                    pretended::answer(&self.router.methods(path), (route, status), &context)
                 }
-                None => admitted(front, route, values, arrived, &asked).await,
+                None => answer_matched(front, route, values, arrived, &context).await,
             },
-            Found::OtherMethods(_) | Found::Nothing
+            RouteMatch::OtherMethods(_) | RouteMatch::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
             {
                 Reply::nothing()
             }
-            Found::OtherMethods(methods) => {
+            RouteMatch::OtherMethods(methods) => {
                 let path = shown(path);
                 let message = format!("{method} is not a method of {path}; use {methods}");
                 let refusal = Refusal::new(Code::MethodNotAllowed, message);
                 refused(refusal.into()).with(ALLOW, &methods)
             }
-            Found::Nothing => refused(Refusal::not_found("path").into()),
+            RouteMatch::Nothing => refused(Refusal::not_found("path").into()),
         };
-        let reply = finished(reply, &method, form, is_whole, id);
+        let reply = with_common_headers(reply, &method, form, is_whole, id);
         if let Some(telling) = telling {
             telling.end(front, id, &reply);
         }
@@ -161,23 +162,29 @@ impl Dispatcher {
             log::debug!("{id} {method} {} {status} {ms} ms", shown(path));
         }
         if fault.is_some_and(|fault| fault.drops_answer) {
-            return Err(Dropped);
+            return Err(DroppedAnswer);
         }
         Ok(reply.into_response())
     }
 }
 
 /// Returns the answer to an error: a page for browsers, else JSON.
-fn refused(asked: &Asked<'_>, error: Error) -> Reply {
-    if asked.form.page.is_some() {
-        pages::error(asked, error)
+fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
+    if context.form.page.is_some() {
+        pages::error(context, error)
     } else {
-        error::answer(error, &asked.request_id.to_string())
+        error::answer(error, &context.request_id.to_string())
     }
 }
 
 /// Adds the headers that all answers of this form have.
-fn finished(mut reply: Reply, method: &Method, form: Form, is_whole: bool, id: RequestId) -> Reply {
+fn with_common_headers(
+    mut reply: Reply,
+    method: &Method,
+    form: Form,
+    is_whole: bool,
+    id: RequestId,
+) -> Reply {
     let is_nothing = reply.status == StatusCode::NO_CONTENT;
     if form.is_shared && method == Method::OPTIONS && is_nothing {
         reply = public::allowed();
@@ -197,38 +204,43 @@ fn finished(mut reply: Reply, method: &Method, form: Form, is_whole: bool, id: R
 }
 
 /// Returns the fault of a call to this route, after the fault's delay.
-async fn met(front: &Front, route: &Route) -> Option<Fault> {
+async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.meet(route.named())?;
     front.unless_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
 
 /// Refuses foreign `Host` headers in a sandbox, which often asks for no key.
-fn admit_host(front: &Front, found: &Found, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+fn admit_host(
+    front: &Front,
+    found: &RouteMatch,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), Refusal> {
     match (&front.sandbox, found) {
         (None, _) => Ok(()),
-        (Some(_), Found::Route(_, route, _)) if route.takes_any_host => Ok(()),
+        (Some(_), RouteMatch::Route(_, route, _)) if route.takes_any_host => Ok(()),
         (Some(sandbox), _) => sandbox.hosts.admit(uri, headers),
     }
 }
 
 /// Answers a request whose route is known.
-async fn admitted(
+async fn answer_matched(
     front: &Arc<Front>,
     route: &'static Route,
     values: Vec<String>,
-    arrived: Arrived<'_>,
-    asked: &Asked<'_>,
+    arrived: ArrivedRequest<'_>,
+    context: &ErrorContext<'_>,
 ) -> Reply {
     let mut limits = Vec::new();
-    let mut reply = match begun(front, route, values, arrived, &mut limits) {
-        Ok(begun) => begun
+    let mut reply = match start(front, route, values, arrived, &mut limits) {
+        Ok(started) => started
             .answer(front)
             .await
-            .unwrap_or_else(|error| refused(asked, error)),
+            .unwrap_or_else(|error| error_reply(context, error)),
         Err(error) => {
             slow_down_guessing(front, &error).await;
-            refused(asked, error)
+            error_reply(context, error)
         }
     };
     reply.headers.extend(limits);
@@ -236,12 +248,12 @@ async fn admitted(
 }
 
 /// An answer in progress, and the caller whose quota it uses. `None` for callers without a key or a session.
-struct Begun {
+struct StartedAnswer {
     answering: Answering,
     asker: Option<Asker>,
 }
 
-impl Begun {
+impl StartedAnswer {
     /// Returns the handler's answer if the caller's quota has room for it.
     async fn answer(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
@@ -263,18 +275,18 @@ async fn slow_down_guessing(front: &Front, error: &Error) {
 }
 
 /// Starts the handler after all checks. `limits` are headers for every answer.
-fn begun(
+fn start(
     front: &Arc<Front>,
     route: &'static Route,
     path: Vec<String>,
-    Arrived {
+    ArrivedRequest {
         peer,
         uri,
         parts,
         body,
-    }: Arrived<'_>,
+    }: ArrivedRequest<'_>,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
-) -> Result<Begun, Error> {
+) -> Result<StartedAnswer, Error> {
     let query_text = uri.query().unwrap_or("");
     let line_bytes = uri.path().len().saturating_add(query_text.len());
     if header_bytes(&parts.headers).saturating_add(line_bytes) > HEADER_BYTES_MAX {
@@ -295,7 +307,7 @@ fn begun(
         path: path_values(route.path, path),
         policy: route.form.page.unwrap_or(Policy::ALONE),
     });
-    Ok(Begun { answering, asker })
+    Ok(StartedAnswer { answering, asker })
 }
 
 /// Returns the size of headers: names, values and four bytes of punctuation each.
@@ -321,7 +333,7 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
     if body.size_hint().lower() > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
         return Err(too_large());
     }
-    match tokio::time::timeout(timeout, whole(Limited::new(body, BODY_BYTES_MAX))).await {
+    match tokio::time::timeout(timeout, collect(Limited::new(body, BODY_BYTES_MAX))).await {
         Ok(Ok(whole)) => Ok(whole.into()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
         Ok(Err(error)) => Err(Refusal::new(
@@ -340,7 +352,7 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
 
 /// Returns the bytes of a body, copied: a body sent in single bytes would otherwise keep a whole buffer for each of
 /// them.
-async fn whole(
+async fn collect(
     mut body: Limited<Arriving>,
 ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
     let mut whole = Vec::new();

@@ -4,7 +4,7 @@
 
 use super::request::Query;
 use super::route::{Route, Scope};
-use super::router::{Found, Router};
+use super::router::{RouteMatch, Router};
 use super::routes::routes;
 use hyper::Method;
 use std::sync::OnceLock;
@@ -15,8 +15,8 @@ static ROUTER: OnceLock<Router> = OnceLock::new();
 pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> {
     let router = ROUTER.get_or_init(|| Router::new(routes(true), Scope::All));
     match router.find(&Method::from_bytes(method.as_bytes()).ok()?, path) {
-        Found::Route(_, route, values) => Some((route, values)),
-        Found::OtherMethods(_) | Found::Nothing => None,
+        RouteMatch::Route(_, route, values) => Some((route, values)),
+        RouteMatch::OtherMethods(_) | RouteMatch::Nothing => None,
     }
 }
 

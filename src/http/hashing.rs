@@ -20,15 +20,15 @@ const IDLE: Duration = Duration::from_secs(10);
 /// `Retry-After` for a client that already has a password in the queue, in seconds.
 const BUSY_SECONDS: i64 = 1;
 
-type Work = Box<dyn FnOnce(&mut Hasher) + Send>;
+type HashWork = Box<dyn FnOnce(&mut Hasher) + Send>;
 
 /// The queue. Dropping it ends the thread after its present password.
 pub(super) struct Hashing {
-    shared: Arc<Shared>,
+    shared: Arc<HashingState>,
 }
 
 /// State shared by the queue and its thread.
-struct Shared {
+struct HashingState {
     queue: Mutex<Queue>,
     /// Notified when a password is added or the queue closes.
     changed: Condvar,
@@ -37,7 +37,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<HashJob>,
     /// Clients with a waiting or present password that have not disconnected.
     clients: Vec<Arc<str>>,
     thread: Option<JoinHandle<()>>,
@@ -45,14 +45,14 @@ struct Queue {
     is_closed: bool,
 }
 
-struct Job {
+struct HashJob {
     client: Arc<str>,
-    work: Work,
+    work: HashWork,
 }
 
 /// Position of a client. Dropping it leaves the queue.
-struct Place {
-    shared: Arc<Shared>,
+struct QueueEntry {
+    shared: Arc<HashingState>,
     client: Arc<str>,
 }
 
@@ -60,7 +60,7 @@ impl Hashing {
     /// Creates a queue for this many passwords. The thread starts with the first one.
     pub(super) fn new(waiting_max: usize) -> Hashing {
         Hashing {
-            shared: Arc::new(Shared {
+            shared: Arc::new(HashingState {
                 queue: Mutex::default(),
                 changed: Condvar::new(),
                 waiting_max,
@@ -80,19 +80,19 @@ impl Hashing {
         unheard: impl FnOnce() + Send + 'static,
     ) -> Result<T, Error> {
         let (answer, answered) = oneshot::channel();
-        let work: Work = Box::new(move |hasher| {
+        let work: HashWork = Box::new(move |hasher| {
             if answer.send(work(hasher)).is_err() {
                 unheard();
             }
         });
-        let _place = self.enter(client, work)?;
+        let _entry = self.enter(client, work)?;
         answered
             .await
             .map_err(|_| Error::Failed("a password was not hashed".to_owned()))
     }
 
     /// Adds work to the queue.
-    fn enter(&self, client: &str, work: Work) -> Result<Place, Refusal> {
+    fn enter(&self, client: &str, work: HashWork) -> Result<QueueEntry, Refusal> {
         let client: Arc<str> = Arc::from(client);
         let mut queue = self.shared.lock();
         if queue.clients.contains(&client) {
@@ -106,12 +106,12 @@ impl Hashing {
             return Err(Refusal::new(Code::Overloaded, message));
         }
         queue.clients.push(Arc::clone(&client));
-        queue.waiting.push_back(Job {
+        queue.waiting.push_back(HashJob {
             client: Arc::clone(&client),
             work,
         });
         self.shared.changed.notify_one();
-        Ok(Place {
+        Ok(QueueEntry {
             shared: Arc::clone(&self.shared),
             client,
         })
@@ -137,7 +137,7 @@ impl Hashing {
     }
 }
 
-impl Shared {
+impl HashingState {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,7 +151,7 @@ impl Shared {
     }
 
     /// Returns the next work, `None` if the thread is to end.
-    fn next(&self) -> Option<Work> {
+    fn next(&self) -> Option<HashWork> {
         let idle = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_closed;
         let waited = self.changed.wait_timeout_while(self.lock(), IDLE, idle);
         let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +161,7 @@ impl Shared {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
         let mut queue = self.shared.lock();
         queue.clients.retain(|client| *client != self.client);

@@ -20,24 +20,26 @@ pub(super) const NOT_OURS: &str = "Host must be loopback, the listening address,
 
 /// A host that the sandbox accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Known {
+enum KnownHost {
     Address(IpAddr),
     Name(String),
 }
 
-impl Known {
-    fn of(host: Host<'_>) -> Known {
+impl KnownHost {
+    fn new(host: Host<'_>) -> KnownHost {
         match host {
-            Host::Address(address) => Known::Address(address.to_canonical()),
-            Host::Name(name) => Known::Name(name.to_ascii_lowercase()),
+            Host::Address(address) => KnownHost::Address(address.to_canonical()),
+            Host::Name(name) => KnownHost::Name(name.to_ascii_lowercase()),
         }
     }
 
     fn is(&self, host: Host<'_>) -> bool {
         match (self, host) {
-            (Known::Address(known), Host::Address(address)) => *known == address.to_canonical(),
-            (Known::Name(known), Host::Name(name)) => known.eq_ignore_ascii_case(name),
-            (Known::Address(_), Host::Name(_)) | (Known::Name(_), Host::Address(_)) => false,
+            (KnownHost::Address(known), Host::Address(address)) => *known == address.to_canonical(),
+            (KnownHost::Name(known), Host::Name(name)) => known.eq_ignore_ascii_case(name),
+            (KnownHost::Address(_), Host::Name(_)) | (KnownHost::Name(_), Host::Address(_)) => {
+                false
+            }
         }
     }
 }
@@ -51,7 +53,7 @@ fn before<'a>(name: &'a str, end: &str) -> Option<&'a str> {
 /// A host that the operator added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
-    host: Known,
+    host: KnownHost,
     with_subdomains: bool,
 }
 
@@ -64,10 +66,10 @@ impl FromStr for AllowedHost {
         let under = text.strip_prefix('.');
         let name = under.unwrap_or(text);
         let host = match name.parse::<IpAddr>() {
-            Ok(address) => Known::Address(address.to_canonical()),
-            Err(_) => Known::of(Host::parse(name).map_err(|_| problem())?),
+            Ok(address) => KnownHost::Address(address.to_canonical()),
+            Err(_) => KnownHost::new(Host::parse(name).map_err(|_| problem())?),
         };
-        if under.is_some() && matches!(host, Known::Address(_)) {
+        if under.is_some() && matches!(host, KnownHost::Address(_)) {
             return Err(problem());
         }
         Ok(AllowedHost {
@@ -80,7 +82,7 @@ impl FromStr for AllowedHost {
 impl AllowedHost {
     fn covers(&self, host: Host<'_>) -> bool {
         let is_under = match (&self.host, host) {
-            (Known::Name(parent), Host::Name(name)) => {
+            (KnownHost::Name(parent), Host::Name(name)) => {
                 before(name, parent).is_some_and(|before| before.ends_with('.'))
             }
             _ => false,
@@ -91,7 +93,7 @@ impl AllowedHost {
 
 /// Hosts that a sandbox accepts.
 pub(super) struct Hosts {
-    own: Vec<Known>,
+    own: Vec<KnownHost>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
     /// The first accepted text. Most callers send it again.
@@ -108,8 +110,10 @@ impl Hosts {
         any_address: bool,
     ) -> Hosts {
         let public = Site::parse(public_url).ok();
-        let public = public.map(|site| Known::of(site.authority().host));
-        let listen = listen.iter().map(|ip| Known::Address(ip.to_canonical()));
+        let public = public.map(|site| KnownHost::new(site.authority().host));
+        let listen = listen
+            .iter()
+            .map(|ip| KnownHost::Address(ip.to_canonical()));
         Hosts {
             own: listen.chain(public).collect(),
             allowed,

@@ -3,7 +3,7 @@
 //! Invariant: large answers that an account's clients do not read are bounded in number, over any number of
 //! connections.
 
-use super::long_reads::{Askers, Place};
+use super::long_reads::{Askers, Permit};
 use super::reply::Reply;
 use super::stream::Outgoing;
 use crate::service::{Asker, Error};
@@ -27,7 +27,7 @@ impl Default for LargeAnswers {
 /// Bytes of an answer with a permit, which is held until they are sent or dropped.
 struct Placed {
     bytes: Bytes,
-    _place: Place,
+    _permit: Permit,
 }
 
 impl AsRef<[u8]> for Placed {
@@ -46,7 +46,7 @@ impl LargeAnswers {
             Outgoing::Whole(body) if body.size_hint().lower() > LARGE_BYTES => body,
             body => return Ok(Reply { body, ..reply }),
         };
-        let place = self.0.take(asker)?;
+        let permit = self.0.take(asker)?;
         // The body is in one piece in memory.
         let bytes = body
             .collect()
@@ -54,7 +54,7 @@ impl LargeAnswers {
             .map_or_else(|never| match never {}, |whole| whole.to_bytes());
         let placed = Placed {
             bytes,
-            _place: place,
+            _permit: permit,
         };
         Ok(Reply {
             body: Outgoing::Whole(Full::new(Bytes::from_owner(placed))),

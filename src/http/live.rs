@@ -5,7 +5,7 @@
 //!
 //! Invariant: while a stream has nothing to send, its connection counts as waiting and can be closed for a new one.
 
-use super::places::{Answering, IDLE, Place};
+use super::slots::{AnswerGuard, IDLE, Slot};
 use super::stream::Live;
 use hyper::Version;
 use hyper::body::Bytes;
@@ -20,58 +20,58 @@ use std::task::{Context, Poll, ready};
 const READ_BYTES: usize = 64;
 
 /// A stream whose head hyper is writing, with all that it needs to continue.
-pub(super) struct Begun {
+pub(super) struct StartedStream {
     live: Live,
-    answering: Answering,
-    place: Arc<Place>,
+    answering: AnswerGuard,
+    slot: Arc<Slot>,
     version: Version,
 }
 
 /// The place where a connection finds its live stream, if it has one.
 #[derive(Clone, Default)]
-pub(super) struct Handover(Arc<Mutex<Option<Begun>>>);
+pub(super) struct Handover(Arc<Mutex<Option<StartedStream>>>);
 
 impl Handover {
     /// Offers a stream to the connection.
     pub(super) fn offer(
         &self,
         live: Live,
-        answering: Answering,
-        place: Arc<Place>,
+        answering: AnswerGuard,
+        slot: Arc<Slot>,
         version: Version,
     ) {
-        let begun = Begun {
+        let started = StartedStream {
             live,
             answering,
-            place,
+            slot,
             version,
         };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
     }
 
-    pub(super) fn take(&self) -> Option<Begun> {
+    pub(super) fn take(&self) -> Option<StartedStream> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl Begun {
+impl StartedStream {
     /// Continues the stream on this socket.
     pub(super) fn go_on(self, socket: impl Read + Write + Unpin + Send + 'static) {
-        let place = Arc::clone(&self.place);
+        let slot = Arc::clone(&self.slot);
         let task = tokio::spawn(async move {
-            let Begun {
+            let StartedStream {
                 live,
                 answering,
-                place,
+                slot,
                 version,
             } = self;
             if let Err(error) = send(socket, live, &answering, version).await {
                 log::debug!("a live stream ended: {error}");
             }
             drop(answering);
-            drop(place);
+            drop(slot);
         });
-        place.seat.taken_over_by(task.abort_handle());
+        slot.seat.taken_over_by(task.abort_handle());
     }
 }
 
@@ -79,7 +79,7 @@ impl Begun {
 async fn send(
     mut socket: impl Read + Write + Unpin,
     mut live: Live,
-    answering: &Answering,
+    answering: &AnswerGuard,
     version: Version,
 ) -> io::Result<()> {
     let is_chunked = version == Version::HTTP_11;

@@ -29,7 +29,7 @@ pub(super) struct LongReads {
 /// An export with its permit, which is held until it is dropped.
 pub(super) struct Export {
     running: Arc<Semaphore>,
-    place: Place,
+    permit: Permit,
 }
 
 impl Default for LongReads {
@@ -52,8 +52,8 @@ impl LongReads {
         asker: Asker,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let place = self.reads.take(asker)?;
-        in_turn(&self.running, place, work)
+        let permit = self.reads.take(asker)?;
+        in_turn(&self.running, permit, work)
             .await
             .map(|(_, done)| done)
     }
@@ -65,7 +65,7 @@ impl LongReads {
     pub(super) fn export(&self, asker: Asker) -> Result<Export, Error> {
         Ok(Export {
             running: Arc::clone(&self.running),
-            place: self.exports.take(asker)?,
+            permit: self.exports.take(asker)?,
         })
     }
 }
@@ -79,9 +79,9 @@ impl Export {
         self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<(Export, T), Error> {
-        let (place, done) = in_turn(&self.running, self.place, work).await?;
+        let (permit, done) = in_turn(&self.running, self.permit, work).await?;
         let running = self.running;
-        Ok((Export { running, place }, done))
+        Ok((Export { running, permit }, done))
     }
 }
 
@@ -89,16 +89,16 @@ impl Export {
 /// nobody waits.
 async fn in_turn<T: Send + 'static>(
     running: &Arc<Semaphore>,
-    place: Place,
+    permit: Permit,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<(Place, T), Error> {
+) -> Result<(Permit, T), Error> {
     let (answer, mut answered) = oneshot::channel();
     // The caller may be gone.
     let work = Box::new(move || drop(answer.send(work())));
-    let place = on_thread(running, place, work).await?;
+    let permit = on_thread(running, permit, work).await?;
     let done = answered.try_recv();
     Ok((
-        place,
+        permit,
         done.map_err(|error| Error::Failed(error.to_string()))??,
     ))
 }
@@ -106,11 +106,11 @@ async fn in_turn<T: Send + 'static>(
 /// The part of [`in_turn`] that does not depend on the result's type, so that the program has it once.
 async fn on_thread(
     running: &Arc<Semaphore>,
-    place: Place,
+    permit: Permit,
     work: Box<dyn FnOnce() + Send>,
-) -> Result<Place, Error> {
+) -> Result<Permit, Error> {
     let closed = |error: tokio::sync::AcquireError| Error::Failed(error.to_string());
-    let own = Arc::clone(&place.turns)
+    let own = Arc::clone(&permit.turns)
         .acquire_owned()
         .await
         .map_err(closed)?;
@@ -118,7 +118,7 @@ async fn on_thread(
     let done = tokio::task::spawn_blocking(move || {
         work();
         drop((own, thread));
-        place
+        permit
     });
     done.await.map_err(|error| Error::Failed(error.to_string()))
 }
@@ -126,67 +126,67 @@ async fn on_thread(
 /// Permits of each caller: a limit on the number, and turns among them.
 #[derive(Clone)]
 pub(super) struct Askers {
-    places_max: usize,
+    permits_max: usize,
     turns_max: usize,
-    askers: Arc<Mutex<HashMap<Asker, Places>>>,
+    askers: Arc<Mutex<HashMap<Asker, CallerPermits>>>,
 }
 
 /// Permits of one caller that has any.
-struct Places {
-    places: usize,
+struct CallerPermits {
+    permits: usize,
     turns: Arc<Semaphore>,
 }
 
 /// A permit, returned when it is dropped.
-pub(super) struct Place {
+pub(super) struct Permit {
     of: Askers,
     asker: Asker,
     turns: Arc<Semaphore>,
 }
 
 impl Askers {
-    pub(super) fn new(places_max: usize, turns_max: usize) -> Askers {
+    pub(super) fn new(permits_max: usize, turns_max: usize) -> Askers {
         Askers {
-            places_max,
+            permits_max,
             turns_max,
             askers: Arc::default(),
         }
     }
 
     /// Takes a permit.
-    pub(super) fn take(&self, asker: Asker) -> Result<Place, Refusal> {
+    pub(super) fn take(&self, asker: Asker) -> Result<Permit, Refusal> {
         let mut askers = self.lock();
-        let taken = askers.entry(asker).or_insert_with(|| Places {
-            places: 0,
+        let taken = askers.entry(asker).or_insert_with(|| CallerPermits {
+            permits: 0,
             turns: Arc::new(Semaphore::new(self.turns_max)),
         });
-        if taken.places >= self.places_max {
-            let max = self.places_max;
+        if taken.permits >= self.permits_max {
+            let max = self.permits_max;
             let message = format!(
                 "{max} long reads or large answers of yours are under way already; try again when they are done"
             );
             return Err(Refusal::new(Code::Overloaded, message));
         }
-        taken.places = taken.places.saturating_add(1);
-        Ok(Place {
+        taken.permits = taken.permits.saturating_add(1);
+        Ok(Permit {
             of: self.clone(),
             asker,
             turns: Arc::clone(&taken.turns),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Asker, Places>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Asker, CallerPermits>> {
         // The counts are consistent even after a panic.
         self.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut askers = self.of.lock();
         if let Some(taken) = askers.get_mut(&self.asker) {
-            taken.places = taken.places.saturating_sub(1);
-            if taken.places == 0 {
+            taken.permits = taken.permits.saturating_sub(1);
+            if taken.permits == 0 {
                 askers.remove(&self.asker);
             }
         }

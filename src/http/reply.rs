@@ -34,9 +34,9 @@ struct List<'a> {
 }
 
 /// JSON that others hold too, sent without a copy.
-struct Shared(Arc<RawValue>);
+struct SharedJson(Arc<RawValue>);
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for SharedJson {
     fn as_ref(&self) -> &[u8] {
         self.0.get().as_bytes()
     }
@@ -96,7 +96,7 @@ impl Reply {
 
     /// Returns 200 with a shared resource.
     pub(super) fn shared(json: Arc<RawValue>) -> Reply {
-        Reply::json(StatusCode::OK, Bytes::from_owner(Shared(json)))
+        Reply::json(StatusCode::OK, Bytes::from_owner(SharedJson(json)))
     }
 
     /// Returns 200 with `{data: […]}`.

@@ -23,7 +23,7 @@ struct Node {
 }
 
 /// Result of a search.
-pub(super) enum Found {
+pub(super) enum RouteMatch {
     /// A route, its index, and the values of the path's parameters.
     Route(usize, &'static Route, Vec<String>),
     /// Another method: these methods exist.
@@ -54,9 +54,9 @@ impl Router {
     }
 
     /// Finds the route of a request. HEAD is answered by GET's route.
-    pub(super) fn find(&self, method: &Method, path: &str) -> Found {
+    pub(super) fn find(&self, method: &Method, path: &str) -> RouteMatch {
         let Some((node, values)) = self.node(path) else {
-            return Found::Nothing;
+            return RouteMatch::Nothing;
         };
         let wanted = if *method == Method::HEAD {
             "GET"
@@ -64,9 +64,9 @@ impl Router {
             method.as_str()
         };
         match node.routes.iter().find(|(_, route)| route.method == wanted) {
-            Some((number, route)) => Found::Route(*number, route, values),
-            None if node.routes.is_empty() => Found::Nothing,
-            None => Found::OtherMethods(node.methods()),
+            Some((number, route)) => RouteMatch::Route(*number, route, values),
+            None if node.routes.is_empty() => RouteMatch::Nothing,
+            None => RouteMatch::OtherMethods(node.methods()),
         }
     }
 
@@ -138,7 +138,7 @@ fn decode(segment: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Router, Scope};
+    use super::{RouteMatch, Router, Scope};
     use crate::http::routes::routes;
     use hyper::Method;
 
@@ -150,7 +150,7 @@ mod tests {
             let method = Method::from_bytes(route.method.as_bytes()).unwrap_or_default();
             let found = router.find(&method, &path);
             assert!(
-                matches!(found, Found::Route(_, other, _) if other.operation == route.operation),
+                matches!(found, RouteMatch::Route(_, other, _) if other.operation == route.operation),
                 "{}",
                 route.operation
             );
@@ -229,15 +229,15 @@ mod tests {
             "/v1/invoices/%ff",
         ] {
             assert!(
-                matches!(router.find(&Method::GET, path), Found::Nothing),
+                matches!(router.find(&Method::GET, path), RouteMatch::Nothing),
                 "{path}"
             );
         }
         let found = router.find(&Method::DELETE, "/v1/invoices");
-        assert!(matches!(found, Found::OtherMethods(methods) if methods == "POST, GET, HEAD"));
+        assert!(matches!(found, RouteMatch::OtherMethods(methods) if methods == "POST, GET, HEAD"));
         assert!(matches!(
             router.find(&Method::HEAD, "/v1/merchant"),
-            Found::Route(..)
+            RouteMatch::Route(..)
         ));
     }
 }

@@ -4,11 +4,11 @@
 //! that it has started.
 
 use super::connection::{Arriving, Pace, Socket, UnderWay};
-use super::dispatch::{Dispatcher, Dropped};
+use super::dispatch::{Dispatcher, DroppedAnswer};
 use super::front::Front;
 use super::live::Handover;
-use super::places::{Place, Places, Wish};
 use super::route::Scope;
+use super::slots::{Slot, SlotOutcome, Slots};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -81,7 +81,7 @@ pub struct Listener {
 struct Acceptor {
     dispatcher: Arc<Dispatcher>,
     limits: Limits,
-    places: Arc<Places>,
+    slots: Arc<Slots>,
     builder: http1::Builder,
     graceful: GracefulShutdown,
 }
@@ -113,7 +113,7 @@ impl Listener {
 
 impl Acceptor {
     fn new(dispatcher: Arc<Dispatcher>, limits: Limits) -> Acceptor {
-        let places = Places::new(limits.connections_max, dispatcher.front.clock.stopwatch());
+        let slots = Slots::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
         // Hyper's own header timeout would create a timer for each request. `end_silent` is the limit.
         builder
@@ -122,7 +122,7 @@ impl Acceptor {
         Acceptor {
             dispatcher,
             limits,
-            places,
+            slots,
             builder,
             graceful: GracefulShutdown::new(),
         }
@@ -134,8 +134,8 @@ impl Acceptor {
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     let peer = peer.ip().to_canonical();
-                    match self.place_for(peer).await {
-                        Some(place) => self.serve(stream, peer, place),
+                    match self.slot_for(peer).await {
+                        Some(slot) => self.serve(stream, peer, slot),
                         None => log::debug!("{peer} has too many connections"),
                     }
                 }
@@ -153,46 +153,46 @@ impl Acceptor {
         let pause_ms = most_ms.div_euclid(SILENCE_LOOKS).max(1);
         loop {
             tokio::time::sleep(Duration::from_millis(pause_ms)).await;
-            self.places.end_silent(Duration::from_millis(most_ms));
+            self.slots.end_silent(Duration::from_millis(most_ms));
         }
     }
 
     /// Waits for a slot for a peer. Returns `None` if the client has its share.
-    async fn place_for(&self, peer: IpAddr) -> Option<Place> {
+    async fn slot_for(&self, peer: IpAddr) -> Option<Slot> {
         let is_proxy = (self.dispatcher.front.trusted_proxy)(peer);
         let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
         let client = (!is_proxy && !is_near).then_some(peer);
         loop {
-            match self.places.take(client) {
-                Wish::Granted(place) => return Some(place),
-                Wish::TooMany => return None,
-                Wish::Full => {
+            match self.slots.take(client) {
+                SlotOutcome::Granted(slot) => return Some(slot),
+                SlotOutcome::TooMany => return None,
+                SlotOutcome::Full => {
                     // A connection has ended, or it is time to search again.
-                    let _ = tokio::time::timeout(PLACE_PAUSE, self.places.left()).await;
+                    let _ = tokio::time::timeout(PLACE_PAUSE, self.slots.left()).await;
                 }
             }
         }
     }
 
     /// Serves one connection in a task of its own.
-    fn serve(&self, stream: TcpStream, peer: IpAddr, place: Place) {
+    fn serve(&self, stream: TcpStream, peer: IpAddr, slot: Slot) {
         // Small answers are sent at once. Without the option they are merely later.
         let _ = stream.set_nodelay(true);
-        let (dispatcher, place) = (Arc::clone(&self.dispatcher), Arc::new(place));
-        let (seat, handover) = (Arc::clone(&place.seat), Handover::default());
+        let (dispatcher, slot) = (Arc::clone(&self.dispatcher), Arc::new(slot));
+        let (seat, handover) = (Arc::clone(&slot.seat), Handover::default());
         let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);
         let socket = Socket::new(stream, Arc::clone(&seat), pace, handover.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             let dispatcher = Arc::clone(&dispatcher);
-            let (place, handover) = (Arc::clone(&place), handover.clone());
+            let (slot, handover) = (Arc::clone(&slot), handover.clone());
             async move {
-                let (seat, version) = (Arc::clone(&place.seat), request.version());
+                let (seat, version) = (Arc::clone(&slot.seat), request.version());
                 let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
                 let answering = seat.begin().await;
                 let response = dispatcher.dispatch(peer, request).await?;
-                Ok::<_, Dropped>(
+                Ok::<_, DroppedAnswer>(
                     response
-                        .map(|body| UnderWay::new(body, answering, (&place, &handover), version)),
+                        .map(|body| UnderWay::new(body, answering, (&slot, &handover), version)),
                 )
             }
         });
@@ -212,14 +212,14 @@ impl Acceptor {
         let pause_ms = client_ms.div_euclid(DRAIN_LOOKS).clamp(1, DRAIN_PAUSE_MS);
         let end_waiting = async {
             loop {
-                self.places.end_waiting(Duration::from_millis(client_ms));
+                self.slots.end_waiting(Duration::from_millis(client_ms));
                 tokio::time::sleep(Duration::from_millis(pause_ms)).await;
             }
         };
         let most_ms = self.limits.drain_timeout_ms;
         tokio::select! {
             // Live streams have left hyper, and hold their slots until they have written their end.
-            () = async { tokio::join!(self.graceful.shutdown(), self.places.emptied()); } => {}
+            () = async { tokio::join!(self.graceful.shutdown(), self.slots.emptied()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {
                 log::warn!("answers did not end within {most_ms} ms");

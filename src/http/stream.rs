@@ -21,9 +21,9 @@ pub(super) enum Outgoing {
 }
 
 /// The next piece of a live stream with the rest of the stream, `None` at its end.
-pub(super) struct Live(pub(super) Pin<Box<Next>>);
+pub(super) struct Live(pub(super) Pin<Box<NextPiece>>);
 
-type Next = dyn Future<Output = Option<(Bytes, Live)>> + Send;
+type NextPiece = dyn Future<Output = Option<(Bytes, Live)>> + Send;
 
 impl std::fmt::Debug for Live {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -2,9 +2,9 @@
 //!
 //! Invariant: such an answer has the form and the headers of a real error.
 
-use super::refused;
+use super::error_reply;
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::pages::Asked;
+use crate::http::pages::ErrorContext;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::{error, limit};
@@ -15,11 +15,11 @@ use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
 pub(super) fn answer(
     methods: &str,
     (route, status): (&Route, StatusCode),
-    asked: &Asked<'_>,
+    context: &ErrorContext<'_>,
 ) -> Reply {
     let code = code(route, status);
     let refusal = Refusal::new(code, format!("a fault of the sandbox: {status}"));
-    let reply = refused(asked, refusal.into());
+    let reply = error_reply(context, refusal.into());
     let reply = Reply { status, ..reply };
     match status {
         StatusCode::METHOD_NOT_ALLOWED => reply.with(ALLOW, methods),

@@ -8,7 +8,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::front::{Front, RequestId};
 use crate::http::reply::Reply;
 use crate::http::route::Route;
-use crate::http::router::Found;
+use crate::http::router::RouteMatch;
 use crate::service::activity::{Call, Happened, Part};
 use crate::service::sandbox::is_well_known;
 use hyper::body::Bytes;
@@ -34,17 +34,17 @@ pub(super) struct Telling {
 
 impl Telling {
     /// Starts the notification of a call, `None` for a call to leave out.
-    pub(super) fn of(
+    pub(super) fn new(
         front: &Front,
-        found: &Found,
+        found: &RouteMatch,
         (uri, parts): (&Uri, &Parts),
         body: &Result<Bytes, Refusal>,
     ) -> Option<Telling> {
         front.service.activity()?;
         let path = uri.path();
         let route = match found {
-            Found::Route(_, route, _) => Some(*route),
-            Found::OtherMethods(_) | Found::Nothing => None,
+            RouteMatch::Route(_, route, _) => Some(*route),
+            RouteMatch::OtherMethods(_) | RouteMatch::Nothing => None,
         };
         if route.is_some_and(is_silent)
             || parts.headers.contains_key(UNTOLD)

@@ -5,8 +5,8 @@
 mod phrases;
 mod view;
 
-use super::form::Form;
-use super::{LANG, Speech, of_shop, reply, see_other, too_fast};
+use super::form::FormFields;
+use super::{LANG, Speech, count_creation, reply, see_other, shop_frame};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::refusal::{Code, Refusal};
@@ -88,7 +88,13 @@ async fn show(call: Call) -> Result<Reply, Error> {
     match (invoice.status, &invoice.coin) {
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_over() => {
             let state = invoice.status.as_str();
-            page(&call, &view, state, Some(WAITING_SECONDS), view.over())
+            page(
+                &call,
+                &view,
+                state,
+                Some(WAITING_SECONDS),
+                view.after_deadline(),
+            )
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let state = invoice.status.as_str();
@@ -119,7 +125,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
             _,
         ) => {
             let state = invoice.status.as_str();
-            let again = view.waits().then_some(WAITING_SECONDS);
+            let again = view.is_pending().then_some(WAITING_SECONDS);
             page(&call, &view, state, again, view.state())
         }
     }
@@ -134,20 +140,24 @@ fn page(
     body: impl Template,
 ) -> Result<Reply, Error> {
     let account = &view.checkout.account;
-    let query = format!("&token={}{}", view.token, of_parent(view.parent.as_deref()));
+    let query = format!(
+        "&token={}{}",
+        view.token,
+        parent_query(view.parent.as_deref())
+    );
     let is_for_tests = view.checkout.is_for_tests;
     let frame = Frame {
         refresh_seconds: again,
         script: Some("checkout/checkout.js"),
         parent: view.parent.clone(),
-        ..of_shop(account, is_for_tests, view.speech, &query, view.title())
+        ..shop_frame(account, is_for_tests, view.speech, &query, view.title())
     };
     let live = Live {
         words: view.speech.words,
         state,
         live: view.updates(again.unwrap_or(SETTLED_SECONDS)),
         hidden: view.hidden(),
-        trial: view.trial(),
+        trial: view.simulation(),
         body,
     };
     let policy = call.policy.framed_by(&account.allowed_origins);
@@ -156,7 +166,7 @@ fn page(
 
 /// POST /checkout/{id}/select
 async fn select(call: Call) -> Result<Reply, Error> {
-    let form = Form::parse(&call.body)?;
+    let form = FormFields::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
     let service = &call.front.service;
     let picked = service
@@ -174,7 +184,7 @@ async fn select(call: Call) -> Result<Reply, Error> {
 
 /// POST /checkout/{id}/simulate
 async fn simulate(call: Call) -> Result<Reply, Error> {
-    let form = Form::parse(&call.body)?;
+    let form = FormFields::parse(&call.body)?;
     let (token, case) = (form.text("token")?, form.text("case")?);
     let service = &call.front.service;
     let (now, id) = (call.now, call.id());
@@ -182,7 +192,7 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
     // Anyone may create a test invoice through a payment link and pay it without a key. Simulated payments have the
     // same rate limit.
     if call.front.sandbox.is_none() {
-        too_fast(&call)?;
+        count_creation(&call)?;
     }
     let deadline = checkout.invoice.terms().deadline();
     let wrong = |problem: &str| Refusal::field("case", problem).into();
@@ -201,7 +211,11 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
 }
 
 /// Moves a sandbox's clock to the invoice's deadline.
-async fn pass_deadline(call: &Call, form: &Form, checkout: &Checkout) -> Result<Reply, Error> {
+async fn pass_deadline(
+    call: &Call,
+    form: &FormFields,
+    checkout: &Checkout,
+) -> Result<Reply, Error> {
     let sandbox = call.front.sandbox.as_ref();
     let is_test = checkout.invoice.mode == Mode::Test;
     let sandbox = sandbox.filter(|_| is_test).ok_or_else(|| {
@@ -217,24 +231,24 @@ async fn pass_deadline(call: &Call, form: &Form, checkout: &Checkout) -> Result<
 }
 
 /// Redirects to the invoice's page with status 303.
-fn back_to_page(call: &Call, form: &Form) -> Result<Reply, Error> {
+fn back_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
     let back = address(call.id(), form)?;
     Ok(see_other(&format!("../{back}")))
 }
 
 /// Returns the link back to an invoice's page, relative to `/checkout/`, after a form of that page was sent.
-pub(super) fn way_back(service: &Service, id: &str, body: &[u8]) -> Option<String> {
-    let form = Form::parse(body).ok()?;
+pub(super) fn return_path(service: &Service, id: &str, body: &[u8]) -> Option<String> {
+    let form = FormFields::parse(body).ok()?;
     let is_opened = service.opens_checkout(id, form.text("token").ok()?);
     is_opened.then(|| address(id, &form).ok()).flatten()
 }
 
 /// Returns the address of the invoice's page, with the chosen language and the embedding page.
-fn address(id: &str, form: &Form) -> Result<String, Refusal> {
+fn address(id: &str, form: &FormFields) -> Result<String, Refusal> {
     let token = form.text("token")?;
-    let lang = super::picked(form.text("lang")?);
+    let lang = super::lang_query(form.text("lang")?);
     let parent = origin(form.text("parent")?);
-    let parent = of_parent(parent.as_deref());
+    let parent = parent_query(parent.as_deref());
     Ok(format!("{id}?token={token}{lang}{parent}"))
 }
 
@@ -245,6 +259,6 @@ fn origin(text: &str) -> Option<String> {
 }
 
 /// Returns the query parameter that names the embedding page.
-fn of_parent(parent: Option<&str>) -> String {
+fn parent_query(parent: Option<&str>) -> String {
     parent.map_or_else(String::new, |parent| format!("&parent={parent}"))
 }

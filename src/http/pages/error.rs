@@ -4,8 +4,8 @@
 //! Invariant: an error page may be framed by the same origins as the requested page. If no account is known, it may not
 //! be framed.
 
-use super::form::Form;
-use super::{Speech, accepted, checkout, of_service, reply};
+use super::form::FormFields;
+use super::{Speech, accepted, checkout, reply, service_frame};
 use crate::domain::account::Account;
 use crate::domain::language::{AUTO, Language};
 use crate::domain::refusal::{Code, Refusal};
@@ -21,17 +21,17 @@ use hyper::body::Bytes;
 use hyper::{HeaderMap, StatusCode, Uri};
 
 /// The parts of a request that an error page needs.
-pub(in crate::http) struct Asked<'a> {
+pub(in crate::http) struct ErrorContext<'a> {
     pub(in crate::http) front: &'a Front,
     /// Response formats of the route.
     pub(in crate::http) form: route::Form,
     pub(in crate::http) uri: &'a Uri,
     pub(in crate::http) request_id: RequestId,
-    customer: Option<Customer>,
+    customer: Option<CustomerRequest>,
 }
 
 /// A request of a shop's customer.
-struct Customer {
+struct CustomerRequest {
     pays: Payable,
     /// The browser's `Accept-Language` header.
     accepted: String,
@@ -39,7 +39,7 @@ struct Customer {
     body: Bytes,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ErrorContext<'a> {
     /// Collects these parts from a request.
     pub(in crate::http) fn new(
         (front, request_id): (&'a Front, RequestId),
@@ -47,13 +47,13 @@ impl<'a> Asked<'a> {
         uri: &'a Uri,
         headers: &HeaderMap,
         body: Option<&Bytes>,
-    ) -> Asked<'a> {
-        let customer = form.payers_of.map(|pays| Customer {
+    ) -> ErrorContext<'a> {
+        let customer = form.payers_of.map(|pays| CustomerRequest {
             pays,
             accepted: accepted(headers),
             body: body.cloned().unwrap_or_default(),
         });
-        Asked {
+        ErrorContext {
             front,
             form,
             uri,
@@ -74,66 +74,68 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Customer {
+impl CustomerRequest {
     /// Returns the account of the shop. The id is enough: it reveals only a language and the origins that may frame the
     /// page.
-    fn account(&self, asked: &Asked<'_>) -> Option<Account> {
+    fn account(&self, context: &ErrorContext<'_>) -> Option<Account> {
         match self.pays {
-            Payable::Invoice => asked.front.service.account_of_invoice(asked.id()),
-            Payable::Link => asked.front.service.account_of_link(asked.id()),
+            Payable::Invoice => context.front.service.account_of_invoice(context.id()),
+            Payable::Link => context.front.service.account_of_link(context.id()),
         }
     }
 
     /// Returns the language for the customer, as chosen in the address or in a form.
-    fn speech(&self, asked: &Asked<'_>, account: Option<&Account>) -> Speech {
-        let query = Form::parse(asked.uri.query().unwrap_or_default().as_bytes()).ok();
-        let form = Form::parse(&self.body).ok();
+    fn speech(&self, context: &ErrorContext<'_>, account: Option<&Account>) -> Speech {
+        let query = FormFields::parse(context.uri.query().unwrap_or_default().as_bytes()).ok();
+        let form = FormFields::parse(&self.body).ok();
         let sent = [&query, &form].into_iter().flatten();
         let mut picked = sent.filter_map(|sent| sent.text("lang").ok());
         let picked = picked.find(|lang| Language::of_tag(lang).is_some());
         let setting = account.map_or(AUTO, |account| &account.checkout_lang);
-        Speech::of(picked, setting, &self.accepted)
+        Speech::choose(picked, setting, &self.accepted)
     }
 
     /// Returns the link back to the payment, if a form of its page was sent.
-    fn back(&self, asked: &Asked<'_>) -> Option<String> {
+    fn back(&self, context: &ErrorContext<'_>) -> Option<String> {
         let back = match self.pays {
-            Payable::Invoice => checkout::way_back(&asked.front.service, asked.id(), &self.body)?,
+            Payable::Invoice => {
+                checkout::return_path(&context.front.service, context.id(), &self.body)?
+            }
             Payable::Link => return None,
         };
-        Some(format!("{}checkout/{back}", asked.root()))
+        Some(format!("{}checkout/{back}", context.root()))
     }
 }
 
 /// Renders an error page.
-pub(in crate::http) fn error(asked: &Asked<'_>, error: Error) -> Reply {
-    let request_id = &*asked.request_id.to_string();
-    let customer = asked.customer.as_ref();
-    let account = customer.and_then(|customer| customer.account(asked));
-    let speech = customer.map(|customer| customer.speech(asked, account.as_ref()));
+pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply {
+    let request_id = &*context.request_id.to_string();
+    let customer = context.customer.as_ref();
+    let account = customer.and_then(|customer| customer.account(context));
+    let speech = customer.map(|customer| customer.speech(context, account.as_ref()));
     let language = speech.map_or(Language::English, |speech| speech.language);
     let words = Words::of(language);
-    let policy = match (&account, asked.form.page) {
+    let policy = match (&account, context.form.page) {
         (Some(account), Some(policy)) => policy.framed_by(&account.allowed_origins),
         (None, Some(policy)) => policy.alone(),
         (_, None) => Policy::ALONE,
     };
     answer_as(error, request_id, |refusal, status| {
-        let (heading, told) = told(refusal, status, words);
+        let (heading, advice) = advice(refusal, status, words);
         let frame = Frame {
-            root: asked.root(),
+            root: context.root(),
             language,
-            ..of_service(heading)
+            ..service_frame(heading)
         };
         let body = Problem {
             words,
             heading,
             message: match customer {
-                Some(_) => told.to_owned(),
+                Some(_) => advice.to_owned(),
                 None => super::sentence(&refusal.message),
             },
             request_id,
-            back: customer.and_then(|customer| customer.back(asked)),
+            back: customer.and_then(|customer| customer.back(context)),
         };
         reply(status, policy, frame, body).unwrap_or_else(|_| Reply {
             status,
@@ -143,7 +145,7 @@ pub(in crate::http) fn error(asked: &Asked<'_>, error: Error) -> Reply {
 }
 
 /// Returns the heading and the advice for a customer.
-fn told(refusal: &Refusal, status: StatusCode, words: &Words) -> (&'static str, &'static str) {
+fn advice(refusal: &Refusal, status: StatusCode, words: &Words) -> (&'static str, &'static str) {
     match status {
         StatusCode::NOT_FOUND => (words.error_missing_title, words.error_missing_note),
         StatusCode::TOO_MANY_REQUESTS => (words.error_busy_title, words.error_busy_note),

@@ -4,14 +4,14 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::http::request::decode;
 
 /// The fields of a form.
-pub(super) struct Form(Vec<(String, String)>);
+pub(super) struct FormFields(Vec<(String, String)>);
 
-impl Form {
+impl FormFields {
     /// Parses a body. Unknown fields are ignored.
     ///
     /// # Errors
     /// `invalid_request` if the body is not text.
-    pub(super) fn parse(body: &[u8]) -> Result<Form, Refusal> {
+    pub(super) fn parse(body: &[u8]) -> Result<FormFields, Refusal> {
         let wrong = || Refusal::new(Code::InvalidRequest, "the form must be sent as UTF-8");
         let text = str::from_utf8(body).map_err(|_| wrong())?;
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
@@ -20,7 +20,7 @@ impl Form {
             Some((decode(name)?, decode(value)?))
         };
         let fields = pairs.map(pair).collect::<Option<_>>().ok_or_else(wrong)?;
-        Ok(Form(fields))
+        Ok(FormFields(fields))
     }
 
     /// Returns a field's value, trimmed, or an empty text if the field is missing.
@@ -48,11 +48,11 @@ impl Form {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::Form;
+    use super::FormFields;
 
     #[test]
     fn fields_are_decoded() {
-        let form = Form::parse(b"a=1+2&b=%C3%A4%26&&c&d=x=y").unwrap();
+        let form = FormFields::parse(b"a=1+2&b=%C3%A4%26&&c&d=x=y").unwrap();
         for (name, value) in [
             ("a", "1 2"),
             ("b", "ä&"),
@@ -62,9 +62,9 @@ mod tests {
         ] {
             assert_eq!(form.text(name).unwrap(), value, "{name}");
         }
-        assert!(Form::parse(b"a=1&a=2").unwrap().text("a").is_err());
+        assert!(FormFields::parse(b"a=1&a=2").unwrap().text("a").is_err());
         for wrong in [&b"a=%ff"[..], b"\xff=1"] {
-            assert!(Form::parse(wrong).is_err());
+            assert!(FormFields::parse(wrong).is_err());
         }
     }
 }

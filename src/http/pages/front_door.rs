@@ -2,7 +2,7 @@
 //!
 //! Invariant: a sandbox shows this page only to clients that may use its controls.
 
-use super::{safely, with_policy};
+use super::{with_page_headers, with_policy};
 use crate::http::auth;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -31,7 +31,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
             status: StatusCode::FOUND,
             ..Reply::nothing()
         };
-        return Ok(safely(reply).with(LOCATION, "./dashboard"));
+        return Ok(with_page_headers(reply).with(LOCATION, "./dashboard"));
     }
     auth::sandbox(&call.front, &call.headers)?;
     let page = SandboxPage {

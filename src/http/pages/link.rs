@@ -1,7 +1,7 @@
 //! The page of a payment link: a description of the purchase, and the form that creates the invoice.
 
-use super::form::Form;
-use super::{LANG, Speech, of_shop, reply, said, see_other, too_fast, with_policy};
+use super::form::FormFields;
+use super::{LANG, Speech, count_creation, non_empty, reply, see_other, shop_frame, with_policy};
 use crate::domain::link::PaymentLink;
 use crate::domain::money::Cents;
 use crate::domain::qr::Qr;
@@ -83,7 +83,7 @@ async fn code(call: Call) -> Result<Reply, Error> {
     let frame = Frame {
         root: "../../".to_owned(),
         script: Some("link/print.js"),
-        ..of_shop(account, opened.is_for_tests, speech, "", title)
+        ..shop_frame(account, opened.is_for_tests, speech, "", title)
     };
     reply(StatusCode::OK, call.policy, frame, body)
 }
@@ -112,8 +112,8 @@ fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
 async fn pay(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let opened = service.open_link(call.id())?;
-    too_fast(&call)?;
-    let form = Form::parse(&call.body)?;
+    count_creation(&call)?;
+    let form = FormFields::parse(&call.body)?;
     let (named, lang) = (form.text("amount")?, form.text("lang")?);
     let lang = Some(lang).filter(|lang| !lang.is_empty());
     let speech = Speech::new(lang, &opened.account, &call.headers);
@@ -132,7 +132,7 @@ async fn pay(call: Call) -> Result<Reply, Error> {
     match service.invoice_of_link(call.now, call.id(), amount).await {
         Ok(begun) => {
             let (id, token) = (begun.invoice_id, begun.token);
-            let lang = super::picked(lang.unwrap_or_default());
+            let lang = super::lang_query(lang.unwrap_or_default());
             Ok(see_other(&format!("../checkout/{id}?token={token}{lang}")))
         }
         Err(Error::Refused(Refusal {
@@ -177,7 +177,7 @@ fn page(
         lang: speech.picked,
         id: &link.id,
         name: &link.name,
-        description: said(link.description.as_deref()),
+        description: non_empty(link.description.as_deref()),
         problem,
         amount_label: fill(words.link_amount, &[("currency", currency)]),
         example: fill(words.link_example, &[("example", &example)]),
@@ -187,7 +187,7 @@ fn page(
         },
     };
     let title = format!("{} · {}", link.name, account.name);
-    let frame = of_shop(account, opened.is_for_tests, speech, "", title);
+    let frame = shop_frame(account, opened.is_for_tests, speech, "", title);
     reply(status, call.policy, frame, body)
 }
 

@@ -24,7 +24,7 @@ use crate::service::Error;
 use crate::web::templates::{Frame, LanguageLink, Moment, Page, Shop, WayOut};
 use crate::web::words::Words;
 use askama::Template;
-pub(super) use error::{Asked, error};
+pub(super) use error::{ErrorContext, error};
 use hyper::header::{
     ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -46,11 +46,11 @@ struct Speech {
 impl Speech {
     /// Chooses the language from the customer's choice, the account's setting and the browser's languages.
     fn new(picked: Option<&str>, account: &Account, headers: &HeaderMap) -> Speech {
-        Speech::of(picked, &account.checkout_lang, &accepted(headers))
+        Speech::choose(picked, &account.checkout_lang, &accepted(headers))
     }
 
     /// Chooses the language from a choice, a setting and an `Accept-Language` text.
-    fn of(picked: Option<&str>, setting: &str, accepted: &str) -> Speech {
+    fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Speech {
         let language = Language::choose(picked, setting, accepted);
         let picked = picked.and_then(Language::of_tag);
         Speech {
@@ -69,7 +69,7 @@ fn accepted(headers: &HeaderMap) -> String {
 }
 
 /// Returns the query parameter that keeps the chosen language. It follows other parameters.
-fn picked(lang: &str) -> String {
+fn lang_query(lang: &str) -> String {
     let language = Language::of_tag(lang);
     language.map_or_else(String::new, |language| format!("&lang={language}"))
 }
@@ -82,7 +82,7 @@ const LANG: Param = Param {
 };
 
 /// Returns the frame of a shop's page. `query` contains the page's own parameters, without the language.
-fn of_shop<'a>(
+fn shop_frame<'a>(
     account: &'a Account,
     is_for_tests: bool,
     speech: Speech,
@@ -117,7 +117,7 @@ fn of_shop<'a>(
 }
 
 /// Returns the frame of a page of the service itself, at the root of the server.
-fn of_service(title: &str) -> Frame<'static> {
+fn service_frame(title: &str) -> Frame<'static> {
     Frame {
         title: title.to_owned(),
         ..Frame::default()
@@ -146,7 +146,7 @@ fn reply(
 
 /// Adds the security headers of the policy. `text` is the Content-Security-Policy.
 fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
-    let reply = safely(reply).with(CONTENT_SECURITY_POLICY, text);
+    let reply = with_page_headers(reply).with(CONTENT_SECURITY_POLICY, text);
     if policy.is_isolated {
         reply.with(OPENER_POLICY, "same-origin")
     } else {
@@ -155,7 +155,7 @@ fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
 }
 
 /// Adds the headers of all pages: no content sniffing and no referrer.
-fn safely(reply: Reply) -> Reply {
+fn with_page_headers(reply: Reply) -> Reply {
     reply
         .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
         .with(REFERRER_POLICY, "no-referrer")
@@ -178,14 +178,14 @@ fn see_other(location: &str) -> Reply {
         status: StatusCode::SEE_OTHER,
         ..Reply::nothing()
     };
-    safely(reply).with(hyper::header::LOCATION, location)
+    with_page_headers(reply).with(hyper::header::LOCATION, location)
 }
 
 /// Counts an invoice created through a payment link, which needs no key.
 ///
 /// # Errors
 /// `rate_limited` if this client, or a network that contains it, has reached its limit.
-fn too_fast(call: &Call) -> Result<(), Error> {
+fn count_creation(call: &Call) -> Result<(), Error> {
     let networks = client::networks(call.client());
     let networks = networks.each_ref().map(String::as_str);
     let uptime = call.front.clock.uptime();
@@ -213,7 +213,7 @@ fn moment(time: Time) -> Moment {
 }
 
 /// Returns the text, or `None` if it is empty.
-fn said(text: Option<&str>) -> Option<&str> {
+fn non_empty(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
@@ -223,7 +223,7 @@ mod tests {
     use crate::domain::time::Time;
 
     #[test]
-    fn what_people_read() {
+    fn times_and_refusals_are_readable() {
         assert_eq!(moment(Time(1_795_253_400_007)).text, "2026-11-21 09:30 UTC");
         assert_eq!(sentence("no such invoice"), "No such invoice.");
         assert_eq!(sentence(""), ".");

@@ -2,8 +2,8 @@
 //!
 //! Invariant: the form is shown only with a valid link.
 
-use super::form::Form;
-use super::{of_service, reply, sentence};
+use super::form::FormFields;
+use super::{reply, sentence, service_frame};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::PASSWORD_CHARS_MIN;
 use crate::http::operator::users::first_operator;
@@ -51,7 +51,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
 
 /// POST /setup
 async fn finish(call: Call) -> Result<Reply, Error> {
-    let sent = Form::parse(&call.body)?;
+    let sent = FormFields::parse(&call.body)?;
     let (token, email) = (sent.text("token")?, sent.text("email")?);
     password::check_set_up(&call, token)?;
     let fields = [
@@ -63,7 +63,7 @@ async fn finish(call: Call) -> Result<Reply, Error> {
     match first_operator(&call, &Map::from_iter(fields)).await {
         Ok((user, _)) => {
             let done = SetupDone { email: &user.email };
-            let frame = of_service("Coffer is set up");
+            let frame = service_frame("Coffer is set up");
             reply(StatusCode::OK, call.policy, frame, done)
         }
         Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
@@ -86,5 +86,5 @@ fn form(call: &Call, token: &str, email: &str, problem: Option<&Refusal>) -> Res
         problem: problem.as_deref(),
         password_chars_min: PASSWORD_CHARS_MIN,
     };
-    reply(status, call.policy, of_service("Set up Coffer"), form)
+    reply(status, call.policy, service_frame("Set up Coffer"), form)
 }

@@ -56,7 +56,7 @@ pub(super) fn network(chain: Chain) -> String {
 }
 
 /// Returns icon, heading and sentence for a status. If money was `seen` but none counts, it arrived too late.
-pub(super) fn told(
+pub(super) fn describe(
     status: InvoiceStatus,
     seen: bool,
     words: &Words,
@@ -91,7 +91,7 @@ mod tests {
     use crate::domain::time::Time;
 
     #[test]
-    fn times_are_as_a_clock_shows_them() {
+    fn times_have_minutes_and_two_digits_of_seconds() {
         let shown = [
             (0, "0:00"),
             (59, "0:59"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_reads_how_far_it_is() {
+    fn progress_of_a_payment_is_described() {
         let words = Words::of(Language::English);
         let said = |count, needed| {
             let on_chain = OnChain {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: texts come from the language's words, and amounts to copy have a decimal point.
 
-use super::phrases::{about, clock, depth, network, seconds_between, told};
+use super::phrases::{about, clock, depth, describe, network, seconds_between};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::OnChain;
@@ -14,7 +14,7 @@ use crate::domain::qr::Qr;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::url::Site;
-use crate::http::pages::{Speech, moment, said, way_out};
+use crate::http::pages::{Speech, moment, non_empty, way_out};
 use crate::service::checkout::{Checkout, Due};
 use crate::web::templates::{
     self, Choose, Coins, Hidden, Left, Pay, State, Trial, Unconfirmed, Updates, WayOut,
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
     }
 
     /// Formats an amount of a coin.
-    fn sum(&self, asset: &Asset, amount: Units) -> String {
+    fn amount(&self, asset: &Asset, amount: Units) -> String {
         self.words().sum(&asset.text(amount), asset.symbol)
     }
 
@@ -96,12 +96,12 @@ impl<'a> View<'a> {
         let events = format!("../v1/public/checkouts/{id}/events?token={token}&since={version}");
         Updates {
             poll_seconds,
-            events: (self.waits() || !self.invoice().status.is_paid()).then_some(events),
+            events: (self.is_pending() || !self.invoice().status.is_paid()).then_some(events),
         }
     }
 
     /// Returns `true` if a payment is in progress.
-    pub(super) fn waits(&self) -> bool {
+    pub(super) fn is_pending(&self) -> bool {
         let (invoice, is_seen) = (self.invoice(), !self.checkout.unconfirmed.is_empty());
         is_seen
             || match invoice.status {
@@ -119,7 +119,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the buttons that simulate payments, if a test invoice waits for money.
-    pub(super) fn trial(&self) -> Option<Trial> {
+    pub(super) fn simulation(&self) -> Option<Trial> {
         let (invoice, words) = (self.invoice(), self.words());
         let payable = match invoice.status {
             InvoiceStatus::Created
@@ -155,7 +155,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the time left to pay.
-    fn left(&self) -> Option<Left> {
+    fn time_left(&self) -> Option<Left> {
         let seconds = seconds_between(self.now, self.invoice().terms().deadline());
         (seconds > 0).then(|| Left {
             seconds,
@@ -169,10 +169,10 @@ impl<'a> View<'a> {
         Choose {
             words: self.words(),
             heading: fill(self.words().pay_title, &[("amount", &self.price())]),
-            description: said(invoice.description.as_deref()),
-            left: self.left(),
+            description: non_empty(invoice.description.as_deref()),
+            left: self.time_left(),
             coins: self.coins(None),
-            way_out: self.back(),
+            way_out: self.back_link(),
         }
     }
 
@@ -199,7 +199,7 @@ impl<'a> View<'a> {
             network_text: fill(self.words().network, &[("network", &network)]),
             network,
             is_for_tests: due.is_on_test_network,
-            due: self.sum(asset, due.amount),
+            due: self.amount(asset, due.amount),
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a> View<'a> {
     pub(super) fn top_up(&self, coin: &'a InvoiceCoin, rest: Units) -> Pay<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
-        let received = self.sum(coin.asset, received);
+        let received = self.amount(coin.asset, received);
         let note = if invoice.status == InvoiceStatus::Detected {
             words.part_note
         } else {
@@ -236,7 +236,7 @@ impl<'a> View<'a> {
         let named = [("symbol", asset.symbol), ("network", &*network)];
         let uri = self.checkout.network.as_deref();
         let uri = uri.and_then(|network| payment_uri(asset, network, &coin.address, due));
-        let amount = self.sum(asset, due);
+        let amount = self.amount(asset, due);
         let (read, label) = if self.checkout.is_simulated {
             (&*self.checkout.url, words.qr_page.to_owned())
         } else {
@@ -248,9 +248,9 @@ impl<'a> View<'a> {
             words,
             invoice_id: &invoice.id,
             price: self.price(),
-            description: said(invoice.description.as_deref()),
+            description: non_empty(invoice.description.as_deref()),
             heading: fill(title, &[("amount", &amount)]),
-            left: self.left(),
+            left: self.time_left(),
             received: None,
             unconfirmed: Vec::new(),
             qr: Qr::encode(read),
@@ -271,7 +271,7 @@ impl<'a> View<'a> {
             rate: format!("1 {} = {rate} {}", asset.symbol, invoice.currency),
             until: moment(invoice.expires_at),
             other_coins: None,
-            way_out: self.back(),
+            way_out: self.back_link(),
         }
     }
 
@@ -279,11 +279,11 @@ impl<'a> View<'a> {
     pub(super) fn state(&self) -> State<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let (kind, heading, message) =
-            told(invoice.status, invoice.amount_received.is_some(), words);
+            describe(invoice.status, invoice.amount_received.is_some(), words);
         let coin = invoice.coin.as_ref();
-        let due = coin.map(|coin| self.sum(coin.asset, coin.amount_expected));
+        let due = coin.map(|coin| self.amount(coin.asset, coin.amount_expected));
         let received = coin.zip(invoice.amount_received);
-        let received = received.map(|(coin, amount)| self.sum(coin.asset, amount));
+        let received = received.map(|(coin, amount)| self.amount(coin.asset, amount));
         let facts = [
             (words.price, Some(self.price())),
             (words.due, due),
@@ -295,7 +295,7 @@ impl<'a> View<'a> {
             kind,
             heading,
             message,
-            description: said(invoice.description.as_deref()),
+            description: non_empty(invoice.description.as_deref()),
             facts: facts
                 .into_iter()
                 .filter_map(|(term, text)| Some((term, text?)))
@@ -308,14 +308,14 @@ impl<'a> View<'a> {
             way_out: if invoice.status.is_paid() {
                 way_out(invoice.redirect_url.as_deref(), words.back, "go")
             } else {
-                self.back()
+                self.back_link()
             },
         }
     }
 
     /// Renders the page after the deadline: the customer must send nothing more, and earlier payments may still be
     /// found.
-    pub(super) fn over(&self) -> State<'a> {
+    pub(super) fn after_deadline(&self) -> State<'a> {
         let words = self.words();
         let mut state = self.state();
         state.facts.retain(|(term, _)| *term != words.due);
@@ -344,7 +344,7 @@ impl<'a> View<'a> {
         let explorer = on_chain.explorer_url.as_deref();
         let wait = on_chain.wait_seconds(asset.chain);
         Some(Unconfirmed {
-            amount: self.sum(asset, payment.amount),
+            amount: self.amount(asset, payment.amount),
             depth: depth(on_chain, words)?,
             progress: match on_chain.confirmations_needed? {
                 Depth::Blocks(needed) => Some((on_chain.confirmations?.min(needed), needed)),
@@ -357,7 +357,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the link for a customer who does not pay.
-    fn back(&self) -> Option<WayOut<'a>> {
+    fn back_link(&self) -> Option<WayOut<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
         let text = if invoice.status.is_open() && !self.is_over() {
             words.cancel

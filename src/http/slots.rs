@@ -35,15 +35,15 @@ const LONGEST_KEPT: usize = 64;
 const ENDING_MAX: usize = 16;
 
 /// Slots of one server.
-pub(super) struct Places {
+pub(super) struct Slots {
     most: usize,
     stopwatch: Stopwatch,
-    taken: Mutex<Taken>,
+    taken: Mutex<UsedSlots>,
     left: Notify,
 }
 
 #[derive(Default)]
-struct Taken {
+struct UsedSlots {
     seats: HashMap<u64, Arc<Seat>>,
     /// Connections of each limited client.
     of_client: HashMap<IpAddr, usize>,
@@ -68,14 +68,14 @@ pub(super) struct Seat {
 }
 
 /// Slot of a connection, free again when this is dropped.
-pub(super) struct Place {
-    places: Arc<Places>,
+pub(super) struct Slot {
+    slots: Arc<Slots>,
     pub(super) seat: Arc<Seat>,
 }
 
 /// Result of a request for a slot.
-pub(super) enum Wish {
-    Granted(Place),
+pub(super) enum SlotOutcome {
+    Granted(Slot),
     /// All slots of the client's share are busy.
     TooMany,
     /// All slots are busy.
@@ -83,11 +83,11 @@ pub(super) enum Wish {
 }
 
 /// An answer in progress. While it lives, the connection does not wait for a request.
-pub(super) struct Answering(Arc<Seat>);
+pub(super) struct AnswerGuard(Arc<Seat>);
 
-impl Places {
-    pub(super) fn new(most: usize, stopwatch: Stopwatch) -> Arc<Places> {
-        Arc::new(Places {
+impl Slots {
+    pub(super) fn new(most: usize, stopwatch: Stopwatch) -> Arc<Slots> {
+        Arc::new(Slots {
             most: most.max(1),
             stopwatch,
             taken: Mutex::default(),
@@ -97,19 +97,19 @@ impl Places {
 
     /// Takes a slot for a client. If its share or all slots are taken, the longest-waiting connection is closed: the
     /// client's own, or any.
-    pub(super) fn take(self: &Arc<Self>, client: Option<IpAddr>) -> Wish {
+    pub(super) fn take(self: &Arc<Self>, client: Option<IpAddr>) -> SlotOutcome {
         let client = client.map(client::site);
         let share = self.most.div_euclid(CLIENT_SHARE).max(1);
         let mut taken = self.lock();
         if let Some(client) = client {
             let has = taken.of_client.get(&client);
             if has.is_some_and(|has| *has >= share) && !taken.end_longest_of(client) {
-                return Wish::TooMany;
+                return SlotOutcome::TooMany;
             }
         }
         let is_full = taken.seats.len() >= self.most;
         if taken.ending >= ENDING_MAX || is_full && !taken.end_longest() {
-            return Wish::Full;
+            return SlotOutcome::Full;
         }
         let number = taken.next;
         taken.next = number.wrapping_add(1);
@@ -127,8 +127,8 @@ impl Places {
             *has = has.saturating_add(1);
         }
         drop(taken);
-        let places = Arc::clone(self);
-        Wish::Granted(Place { places, seat })
+        let slots = Arc::clone(self);
+        SlotOutcome::Granted(Slot { slots, seat })
     }
 
     /// Waits until a slot may be free.
@@ -173,12 +173,12 @@ impl Places {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, UsedSlots> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
+impl UsedSlots {
     /// Closes the connection that has waited longest for its client. Returns `false` if none waits.
     fn end_longest(&mut self) -> bool {
         loop {
@@ -276,11 +276,11 @@ impl Seat {
     }
 
     /// Starts a request. Never returns if the connection is ending.
-    pub(super) async fn begin(self: Arc<Self>) -> Answering {
+    pub(super) async fn begin(self: Arc<Self>) -> AnswerGuard {
         if self.state.fetch_or(ANSWERING, Ordering::SeqCst) & ENDING != 0 {
             std::future::pending::<()>().await;
         }
-        Answering(self)
+        AnswerGuard(self)
     }
 
     /// Microseconds since the server started.
@@ -328,20 +328,20 @@ fn waits(state: u8) -> bool {
     state & (BODY | TAKING | IDLE) != 0 || state & ANSWERING == 0
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
-        self.places.lock().gone(&self.seat);
-        self.places.left.notify_one();
+        self.slots.lock().gone(&self.seat);
+        self.slots.left.notify_one();
     }
 }
 
-impl Answering {
+impl AnswerGuard {
     pub(super) fn seat(&self) -> &Seat {
         &self.0
     }
 }
 
-impl Drop for Answering {
+impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.0.go_on(ANSWERING | IDLE);
     }
@@ -350,16 +350,16 @@ impl Drop for Answering {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{IDLE, Place, Places, Wish};
+    use super::{IDLE, Slot, SlotOutcome, Slots};
     use crate::clock::Clock;
     use std::future::pending;
     use tokio::task::JoinHandle;
 
-    fn place() -> Option<Place> {
-        let places = Places::new(1, Clock::new(0, None).stopwatch());
-        match places.take(None) {
-            Wish::Granted(place) => Some(place),
-            Wish::TooMany | Wish::Full => None,
+    fn slot() -> Option<Slot> {
+        let slots = Slots::new(1, Clock::new(0, None).stopwatch());
+        match slots.take(None) {
+            SlotOutcome::Granted(slot) => Some(slot),
+            SlotOutcome::TooMany | SlotOutcome::Full => None,
         }
     }
 
@@ -369,24 +369,24 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_that_is_known_only_after_the_connection_was_told_to_end_ends() {
-        let place = place().unwrap();
-        place.seat.wait(IDLE);
-        assert!(place.seat.end());
+        let slot = slot().unwrap();
+        slot.seat.wait(IDLE);
+        assert!(slot.seat.end());
         let task = task();
-        place.seat.taken_over_by(task.abort_handle());
+        slot.seat.taken_over_by(task.abort_handle());
         assert!(task.await.unwrap_err().is_cancelled());
     }
 
     #[tokio::test]
     async fn who_has_taken_a_connection_over_is_ended_and_not_who_had_it_before() {
-        let place = place().unwrap();
+        let slot = slot().unwrap();
         let (before, after) = (task(), task());
-        place.seat.taken_over_by(after.abort_handle());
-        place.seat.served_by(before.abort_handle());
-        place.seat.wait(IDLE);
-        assert!(place.seat.end());
+        slot.seat.taken_over_by(after.abort_handle());
+        slot.seat.served_by(before.abort_handle());
+        slot.seat.wait(IDLE);
+        assert!(slot.seat.end());
         assert!(after.await.unwrap_err().is_cancelled());
         assert!(!before.is_finished());
-        assert!(!place.seat.go_on(IDLE));
+        assert!(!slot.seat.go_on(IDLE));
     }
 }
