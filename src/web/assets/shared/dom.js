@@ -156,8 +156,8 @@ for (const name of ['failed', 'rejected', 'suspended', 'dropped', 'orphaned', 'r
 /**
  * Creates a badge with a status and its colour.
  * @param {string} status
- * @param {string} [tone] good, info, warn or bad, where it is not the status's own
  * @param {string} [tone] good, info, warn or bad; replaces the status's own tone
+ */
 export function badge(status, tone) {
   return h('span', { class: `badge ${tone ?? tones[status] ?? ''}` }, words(status));
 }
