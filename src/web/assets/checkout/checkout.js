@@ -13,13 +13,13 @@ const byId = (id) => document.getElementById(id);
 /** Returns the part of the page that may change. @param {Document} page */
 const contentOf = (page) => page.getElementById('checkout');
 /** Announces a text to screen readers once. @param {string} text */
-function say(text) {
+function announce(text) {
   const said = byId('said');
   if (said) said.textContent = text;
 }
 
 /** Returns a page's content without the parts that differ in each response. @param {Element} content */
-function essence(content) {
+function stableHtml(content) {
   const copy = /** @type {Element} */ (content.cloneNode(true));
   for (const left of copy.querySelectorAll('[data-seconds-left]')) left.remove();
   for (const found of copy.querySelectorAll('[hidden]')) found.removeAttribute('hidden');
@@ -63,7 +63,7 @@ function tick() {
   const text = passed(0) ? left.dataset.none : passed(60) ? left.dataset.one : passed(300) ? left.dataset.five : '';
   secondsShown = seconds;
   left.textContent = (left.dataset.text ?? '{time}').replace('{time}', clock(seconds));
-  if (text) say(text);
+  if (text) announce(text);
   if (seconds === 0) refresh();
 }
 
@@ -86,10 +86,10 @@ async function refresh() {
   try {
     const answer = await fetch(location.href, { cache: 'no-store', credentials: 'same-origin' });
     if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
-    connected(answer.status < 500);
+    showConnection(answer.status < 500);
     if (answer.status >= 500) wait = RETRY_MS;
   } catch {
-    connected(false);
+    showConnection(false);
     wait = RETRY_MS;
   }
   isAsking = false;
@@ -102,7 +102,7 @@ async function refresh() {
 }
 
 /** Shows a quiet note while there is no connection. @param {boolean} is */
-function connected(is) {
+function showConnection(is) {
   const note = byId('offline');
   const text = is ? '' : (note?.dataset.text ?? '');
   if (note && note.textContent !== text) note.textContent = text;
@@ -127,14 +127,14 @@ function listen() {
   } else if (!stream) {
     stream = new EventSource(address);
     stream.addEventListener('invoice', refresh);
-    stream.addEventListener('open', () => connected(true));
+    stream.addEventListener('open', () => showConnection(true));
     // The stream reconnects by itself and replays missed events. A request tells whether there is a connection.
     stream.addEventListener('error', () => schedule(RETRY_MS * Math.random()));
   }
 }
 
 /** Returns the text that is read to the customer when it changes. @param {HTMLElement} content */
-function toldBy(content) {
+function announcement(content) {
   const told = [...content.querySelectorAll('h1, .message, .problem')].map((one) => one.textContent?.trim());
   return [content.dataset.state, ...told].join();
 }
@@ -143,15 +143,15 @@ function toldBy(content) {
 function show(page) {
   const [now, next] = [contentOf(document), contentOf(page)];
   if (!now || !next) return;
-  const isOther = toldBy(now) !== toldBy(next);
-  if (!isOther && essence(now) === essence(next)) {
+  const isOther = announcement(now) !== announcement(next);
+  if (!isOther && stableHtml(now) === stableHtml(next)) {
     const [left, fresh] = [now, next].map((content) => content.querySelector('[data-seconds-left]'));
     if (left instanceof HTMLElement && fresh instanceof HTMLElement)
       left.dataset.secondsLeft = fresh.dataset.secondsLeft;
     readClock();
     return;
   }
-  const kept = isOther ? null : keep(now);
+  const kept = isOther ? null : rememberChanges(now);
   const trial = document.querySelector('.trial');
   const freshTrial = page.querySelector('.trial');
   document.title = page.title;
@@ -163,17 +163,17 @@ function show(page) {
   now.replaceChildren(...next.childNodes);
   trial?.remove();
   if (freshTrial) byId('offline')?.after(freshTrial);
-  improve();
+  showScriptedControls();
   if (kept) {
     kept();
     const count = [...now.querySelectorAll('.count, .status .waits')].map((one) => one.textContent?.trim()).join(' ');
-    if (count) say(count);
+    if (count) announce(count);
   } else {
     const heading = now.querySelector('h1');
     // In an embedded page the focus stays in the shop's page.
     if (window.top === window || document.hasFocus()) focus(heading);
     const text = [heading, now.querySelector('.message, .problem')].map((one) => one?.textContent?.trim() ?? '');
-    say(text.filter(Boolean).join('. '));
+    announce(text.filter(Boolean).join('. '));
   }
   listen();
 }
@@ -185,7 +185,7 @@ function focus(element) {
 }
 
 /** Remembers the customer's changes to the page. The returned function restores them. @param {Element} content */
-function keep(content) {
+function rememberChanges(content) {
   const focused = document.activeElement;
   const path = focused && content.contains(focused) ? selector(focused) : null;
   const sought = content.querySelector('#find');
@@ -220,8 +220,8 @@ async function copy(button) {
   const field = byId(button.dataset.copy ?? '');
   const text = field?.dataset.exact;
   if (!field || !text) return;
-  if (!(await write(text, field))) {
-    say(button.dataset.failed ?? '');
+  if (!(await copyText(text, field))) {
+    announce(button.dataset.failed ?? '');
     return;
   }
   const before = button.textContent;
@@ -234,7 +234,7 @@ async function copy(button) {
       button.textContent = before;
     }, COPIED_MS);
   }
-  say(`${done}: ${text}`);
+  announce(`${done}: ${text}`);
 }
 
 /**
@@ -242,7 +242,7 @@ async function copy(button) {
  * @param {string} text
  * @param {HTMLElement} field
  */
-async function write(text, field) {
+async function copyText(text, field) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -267,12 +267,12 @@ function filter(find) {
   }
   const none = form?.querySelector('.none');
   if (!(none instanceof HTMLElement)) return;
-  if (found === 0 && none.hidden) say(none.textContent ?? '');
+  if (found === 0 && none.hidden) announce(none.textContent ?? '');
   none.hidden = found > 0;
 }
 
 /** Shows the controls that need this script. */
-function improve() {
+function showScriptedControls() {
   for (const hidden of document.querySelectorAll('.copy, .search')) hidden.removeAttribute('hidden');
   readClock();
 }
@@ -307,9 +307,9 @@ addEventListener('pageshow', (event) => {
   if (event.persisted) refresh();
 });
 addEventListener('online', () => refresh());
-addEventListener('offline', () => connected(false));
+addEventListener('offline', () => showConnection(false));
 
-improve();
+showScriptedControls();
 listen();
 schedule();
 setInterval(tick, 250);

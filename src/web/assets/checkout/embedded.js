@@ -11,30 +11,30 @@ const invoiceId = location.pathname.split('/').at(-1);
  * @param {string} type
  * @param {object} [more]
  */
-function tell(type, more) {
+function sendMessage(type, more) {
   if (window.parent !== window) window.parent.postMessage({ type, invoiceId, ...more }, parentOrigin);
 }
 
 /** Sends the status of the invoice. An underpaid invoice with time left has its own page, but the same status. */
-function tellStatus() {
+function sendStatus() {
   const state = content?.dataset.state;
   const status = state === 'more' ? 'underpaid' : state;
-  tell('coffer-status', { status, paid: status === 'confirmed' || status === 'overpaid' });
+  sendMessage('coffer-status', { status, paid: status === 'confirmed' || status === 'overpaid' });
 }
 
 /** Makes the exit link open in the embedding page instead of this frame. */
-function leadOut() {
+function openExitOutside() {
   for (const link of document.querySelectorAll('a.go, a.back')) link.setAttribute('target', '_top');
 }
 
 if (window.parent !== window && parentOrigin) {
-  tellStatus();
-  leadOut();
+  sendStatus();
+  openExitOutside();
   document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && !event.defaultPrevented) tell('coffer-close');
+    if (event.key === 'Escape' && !event.defaultPrevented) sendMessage('coffer-close');
   });
   if (content) {
-    new MutationObserver(leadOut).observe(content, { childList: true });
-    new MutationObserver(tellStatus).observe(content, { attributeFilter: ['data-state'] });
+    new MutationObserver(openExitOutside).observe(content, { childList: true });
+    new MutationObserver(sendStatus).observe(content, { attributeFilter: ['data-state'] });
   }
 }

@@ -1,9 +1,9 @@
 // Accounts: the merchants of this service.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, empty, h, table, to, toast, when } from '../shared/dom.js';
-import { act, head } from './list.js';
-import { confirmed } from './webhooks.js';
+import { ask, badge, empty, h, table, to, toast, localTime } from '../shared/dom.js';
+import { actionButton, head } from './list.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["AccountSettings"]} Account */
@@ -45,7 +45,7 @@ export async function show(context) {
             { name: 'Account', cell: (one) => h('a', { href: to('/settings', { account: one.id }) }, one.name) },
             { name: 'Status', cell: (one) => badge(one.status) },
             { name: 'Fee', end: true, cell: (one) => `${one.feeBps} bps` },
-            { name: 'Since', cell: (one) => when(one.createdAt) },
+            { name: 'Since', cell: (one) => localTime(one.createdAt) },
             {
               name: '',
               cell: (one) =>
@@ -53,7 +53,7 @@ export async function show(context) {
                   'div',
                   { class: 'row' },
                   (decisions[one.status] ?? []).map(([status, text, does]) =>
-                    act(
+                    actionButton(
                       context,
                       text,
                       'It is decided.',
@@ -71,7 +71,7 @@ export async function show(context) {
 
 /** @param {Context} context @param {Account} one @param {string} status @param {string} text @param {string} does */
 async function decide(context, one, status, text, does) {
-  if (!(await confirmed(`${text.replace('…', '')} ${one.name}?`, does, text.replace('…', '')))) return false;
+  if (!(await confirmAction(`${text.replace('…', '')} ${one.name}?`, does, text.replace('…', '')))) return false;
   await operator('POST', `accounts/${one.id}/status`, { status });
   await context.refresh();
   return true;

@@ -1,7 +1,7 @@
 // The approval of a payout or a refund: its terms, the fields of the form, and overriding a refusal.
 
 import { ApiError, field } from '../shared/api.js';
-import { h, money, when, words } from '../shared/dom.js';
+import { h, money, localTime, words } from '../shared/dom.js';
 
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["DashboardPayoutDetail"] | Schemas["DashboardRefundDetail"]} Detail */
@@ -55,7 +55,7 @@ export function basis(each) {
         'span',
         null,
         `${money(approval.networkFeeCrypto, each.assetSymbol)}, ${feeSources[approval.networkFeeFrom]} `,
-        approval.networkFeeAt ? when(approval.networkFeeAt) : null,
+        approval.networkFeeAt ? localTime(approval.networkFeeAt) : null,
       ),
     ],
     [

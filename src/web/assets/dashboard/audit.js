@@ -1,8 +1,8 @@
 // The audit log.
 
 import { operator } from '../shared/api.js';
-import { empty, h, when } from '../shared/dom.js';
-import { filters, head, pages, pretty } from './list.js';
+import { empty, h, localTime } from '../shared/dom.js';
+import { filters, head, pagedList, formattedJson } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["AuditLogPage"]["data"][number]} Entry */
@@ -10,7 +10,7 @@ import { filters, head, pages, pretty } from './list.js';
 /** @param {Context} context */
 export async function show(context) {
   const isAll = context.isOperator && context.query.get('whose') === 'all';
-  const found = await pages({
+  const found = await pagedList({
     label: 'Audit log',
     load: (before) =>
       operator('GET', 'audit-log', undefined, { before, limit: 100, account: isAll ? null : context.account?.id }),
@@ -19,7 +19,7 @@ export async function show(context) {
       'Whatever a person changes in these pages, or by the operator interface, is noted here.',
     ),
     columns: /** @type {import("../shared/dom.js").Column<Entry>[]} */ ([
-      { name: 'When', cell: (one) => when(one.at) },
+      { name: 'When', cell: (one) => localTime(one.at) },
       { name: 'Who', cell: (one) => one.actor },
       { name: 'What', cell: (one) => one.action },
       { name: 'On', cell: (one) => h('span', { class: 'mono' }, one.objectId ?? '–') },
@@ -28,7 +28,7 @@ export async function show(context) {
         cell: (one) =>
           Object.keys(one.detail ?? {}).length === 0
             ? '–'
-            : h('details', null, h('summary', null, 'Show'), pretty(one.detail)),
+            : h('details', null, h('summary', null, 'Show'), formattedJson(one.detail)),
       },
     ]),
   });

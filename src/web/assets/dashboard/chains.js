@@ -1,9 +1,9 @@
 // Chains: how far each has been read, its problems, and claims of payments that a node does not report.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, empty, facts, h, table, toast, when, words } from '../shared/dom.js';
-import { head, transaction } from './list.js';
-import { whole } from './values.js';
+import { ask, badge, empty, facts, h, table, toast, localTime, words } from '../shared/dom.js';
+import { head, txLink } from './list.js';
+import { wholeNumber } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -47,12 +47,12 @@ function card(context, one) {
             [
               {
                 name: 'Transaction',
-                cell: (/** @type {Schemas["Claim"]} */ claim) => transaction(claim.explorerUrl, claim.txid),
+                cell: (/** @type {Schemas["Claim"]} */ claim) => txLink(claim.explorerUrl, claim.txid),
               },
               { name: 'Amount', cell: (claim) => `${claim.amountCrypto} ${claim.asset}` },
               { name: 'Came of it', cell: (claim) => (claim.outcome ? badge(claim.outcome) : badge('pending')) },
               { name: 'Why', cell: (claim) => claim.reason ?? '–' },
-              { name: 'By', cell: (claim) => h('span', null, claim.askedBy, ', ', when(claim.askedAt)) },
+              { name: 'By', cell: (claim) => h('span', null, claim.askedBy, ', ', localTime(claim.askedAt)) },
             ],
             list,
           ).element,
@@ -135,7 +135,7 @@ async function claim(context, one) {
             txid: values.txid,
             address: values.address,
             amount: values.amount,
-            ordinal: whole(values, 'ordinal'),
+            ordinal: wholeNumber(values, 'ordinal'),
           }),
         ),
     }),

@@ -1,9 +1,9 @@
 // Coins: which are on offer, their rates, required confirmations and network fees.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, h, money, table, toast, when, words } from '../shared/dom.js';
-import { act, head } from './list.js';
-import { confirmed } from './webhooks.js';
+import { ask, badge, h, money, table, toast, localTime, words } from '../shared/dom.js';
+import { actionButton, head } from './list.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -22,7 +22,7 @@ export async function show(context) {
   const switched = async (/** @type {Coin} */ one) => {
     if (
       one.enabled &&
-      !(await confirmed(
+      !(await confirmAction(
         `Switch ${one.name} off?`,
         'Nobody is offered it any more. What was quoted stays payable.',
         'Switch it off',
@@ -46,7 +46,7 @@ export async function show(context) {
         {
           name: 'Is',
           cell: (one) =>
-            one.enabled ? badge('on', 'good') : h('span', null, badge('off'), ' since ', when(one.offSince)),
+            one.enabled ? badge('on', 'good') : h('span', null, badge('off'), ' since ', localTime(one.offSince)),
         },
         {
           name: 'Costs',
@@ -89,7 +89,7 @@ export async function show(context) {
                 },
                 'Network fee…',
               ),
-              act(
+              actionButton(
                 context,
                 one.enabled ? 'Switch off…' : 'Switch on',
                 one.enabled ? 'It is off.' : 'It is on.',
@@ -168,8 +168,8 @@ function sources(told) {
       'Sources of rates',
       [
         { name: 'Source', cell: (one) => words(one.source) },
-        { name: 'Asked', cell: (one) => when(one.triedAt) },
-        { name: 'Told', cell: (one) => when(one.toldAt) },
+        { name: 'Asked', cell: (one) => localTime(one.triedAt) },
+        { name: 'Told', cell: (one) => localTime(one.toldAt) },
         { name: 'Problem', cell: (one) => one.problem ?? 'None' },
       ],
       told.sources,

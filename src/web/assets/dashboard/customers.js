@@ -1,8 +1,8 @@
 // Customers with their own addresses, and the payments to these addresses.
 
 import { operator } from '../shared/api.js';
-import { badge, copyButton, empty, fill, h, money, table, to, when, words } from '../shared/dom.js';
-import { download, filters, head, pages, transaction } from './list.js';
+import { badge, copyButton, empty, fill, h, money, table, to, localTime, words } from '../shared/dom.js';
+import { download, filters, head, pagedList, txLink } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -11,7 +11,7 @@ import { download, filters, head, pages, transaction } from './list.js';
 export async function show(context) {
   const { mode, query } = context;
   const customer = query.get('customer');
-  const found = await pages({
+  const found = await pagedList({
     label: 'Deposits',
     load: () => operator('GET', context.path('deposits'), undefined, { mode, limit: 100, customer }),
     none: context.account?.customersEnabled
@@ -36,14 +36,14 @@ export async function show(context) {
         name: 'Confirmations',
         cell: (one) => (one.confirmations === null ? '–' : `${one.confirmations} of ${one.confirmationsNeeded}`),
       },
-      { name: 'Transaction', cell: (one) => transaction(one.explorerUrl, one.txid) },
-      { name: 'Seen', cell: (one) => when(one.createdAt) },
+      { name: 'Transaction', cell: (one) => txLink(one.explorerUrl, one.txid) },
+      { name: 'Seen', cell: (one) => localTime(one.createdAt) },
     ]),
   });
   const addresses = h('div', { role: 'status' });
   if (customer) {
     await operator('GET', context.path(`customers/${encodeURIComponent(customer)}`), undefined, { mode }).then(
-      (read) => fill(addresses, ofCustomer(read)),
+      (read) => fill(addresses, customerView(read)),
       () => fill(addresses, h('p', { class: 'quiet' }, 'There is no customer with this reference.')),
     );
   }
@@ -69,7 +69,7 @@ export async function show(context) {
 }
 
 /** @param {Schemas["CustomerAddresses"]} read */
-function ofCustomer(read) {
+function customerView(read) {
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'addresses' },

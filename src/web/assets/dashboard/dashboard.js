@@ -4,7 +4,7 @@
 // Invariant: the current mode, live or test, is always visible.
 
 import { hooks, operator, problemNote } from '../shared/api.js';
-import { fill, h, place, router, to } from '../shared/dom.js';
+import { fill, h, currentPlace, router, to } from '../shared/dom.js';
 import { signIn } from './sign_in.js';
 
 /**
@@ -74,7 +74,7 @@ const state = { user: null, accounts: [], shown: 0 };
  * Returns a choice made in this tab, or the latest choice of any tab in a new tab. Other tabs do not change it later.
  * @param {string} name @param {string} [value] new choice to store
  */
-function kept(name, value) {
+function storedChoice(name, value) {
   const key = `coffer.${name}`;
   try {
     if (value !== undefined) localStorage.setItem(key, value);
@@ -88,13 +88,13 @@ function kept(name, value) {
 
 /** Returns the current account. */
 function account() {
-  const wanted = place().query.get('account') ?? kept('account');
+  const wanted = currentPlace().query.get('account') ?? storedChoice('account');
   return state.accounts.find(({ id }) => id === wanted) ?? state.accounts[0] ?? null;
 }
 
 /** Returns the current mode: the user's choice, by default live, or test if the account is not active yet. */
 function mode() {
-  const wanted = place().query.get('mode') ?? kept('mode');
+  const wanted = currentPlace().query.get('mode') ?? storedChoice('mode');
   if (wanted === 'live' || wanted === 'test') return wanted;
   return account()?.status === 'active' ? 'live' : 'test';
 }
@@ -105,8 +105,8 @@ function mode() {
  * @param {string} value
  */
 function choose(name, value) {
-  kept(name, value);
-  const { path } = place();
+  storedChoice(name, value);
+  const { path } = currentPlace();
   const page = path.split('/')[1] ?? '';
   const next = to(`/${page}`);
   if (location.hash === next) show();
@@ -128,7 +128,7 @@ function signedOut() {
   state.shown += 1;
   document.querySelectorAll('dialog').forEach((dialog) => dialog.close());
   document.title = 'Sign in · Coffer';
-  fill(document.body, signIn(logo, begin));
+  fill(document.body, signIn(logo, start));
   document.querySelector('input')?.focus();
 }
 
@@ -144,7 +144,7 @@ async function read() {
 }
 
 /** Reads the session and builds the whole interface. If reading fails, the page shows the error. */
-async function begin() {
+async function start() {
   try {
     await read();
   } catch (error) {
@@ -222,20 +222,20 @@ function frame() {
 }
 
 /** Returns true if the user may open the page. @param {Page} page */
-function isOpen(page) {
+function isAllowed(page) {
   if (page.for === 'operators') return state.user?.role === 'operator';
   return page.for !== 'account' || account() !== null;
 }
 
 /** Fills the navigation and shows the current account and mode. @param {Page | undefined} now */
-function mark(now) {
+function updateNavigation(now) {
   const side = document.getElementById('side');
   if (!side) return;
   side.classList.remove('open');
   document.querySelector('.menu')?.setAttribute('aria-expanded', 'false');
   /** @type {Map<string, Page[]>} */
   const groups = new Map();
-  for (const page of pages.filter((one) => !one.hidden && isOpen(one))) {
+  for (const page of pages.filter((one) => !one.hidden && isAllowed(one))) {
     groups.set(page.group, [...(groups.get(page.group) ?? []), page]);
   }
   fill(
@@ -277,14 +277,14 @@ function mark(now) {
  */
 async function show({ again = false } = {}) {
   if (!state.user) return;
-  const { path, query } = place();
+  const { path, query } = currentPlace();
   for (const name of ['account', 'mode']) {
     const value = query.get(name);
-    if (value) kept(name, value);
+    if (value) storedChoice(name, value);
   }
   const [name = '', ...parts] = path.split('/').slice(1);
-  const page = pages.find((one) => one.name === name && isOpen(one));
-  mark(page);
+  const page = pages.find((one) => one.name === name && isAllowed(one));
+  updateNavigation(page);
   const content = document.getElementById('content');
   if (!content) return;
   state.shown += 1;
@@ -296,7 +296,7 @@ async function show({ again = false } = {}) {
   /** @type {Element} */
   let shown;
   try {
-    shown = page ? await (await page.load()).show(context(parts, query)) : missing();
+    shown = page ? await (await page.load()).show(context(parts, query)) : missingPage();
   } catch (error) {
     shown = h(
       'div',
@@ -321,7 +321,7 @@ async function show({ again = false } = {}) {
   }
 }
 
-function missing() {
+function missingPage() {
   return h(
     'div',
     { class: 'page' },
@@ -346,7 +346,7 @@ function context(parts, query) {
     query,
     path: (rest) => `accounts/${shown?.id}/${rest}`,
     reload: () => show({ again: true }),
-    refresh: begin,
+    refresh: start,
   };
 }
 
@@ -355,4 +355,4 @@ document.querySelector('noscript')?.remove();
 router(() => {
   if (state.user) show();
 });
-begin();
+start();

@@ -1,10 +1,10 @@
 // Webhook deliveries: their attempts with request and response, and sending them again.
 
 import { ApiError, form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, facts, h, to, toast, when } from '../shared/dom.js';
-import { inLines } from '../shared/json.js';
-import { act, filters, head, pages, tabs } from './list.js';
-import { toCheck } from './signature.js';
+import { ask, badge, copyButton, empty, facts, h, to, toast, localTime } from '../shared/dom.js';
+import { formatJson } from '../shared/json.js';
+import { actionButton, filters, head, pagedList, tabs } from './list.js';
+import { nextToVerify } from './signature.js';
 import { webhookTabs } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -22,7 +22,7 @@ async function list(context) {
   const { mode, query } = context;
   const wanted = Object.fromEntries(['endpoint', 'state', 'event'].map((name) => [name, query.get(name)]));
   const endpoints = (await operator('GET', context.path('endpoints'))).data;
-  const found = await pages({
+  const found = await pagedList({
     label: 'Deliveries',
     load: (before) => operator('GET', context.path('deliveries'), undefined, { mode, before, limit: 50, ...wanted }),
     none: empty(
@@ -34,10 +34,10 @@ async function list(context) {
       { name: 'Event', cell: (one) => h('a', { href: to(`/deliveries/${one.id}`) }, one.type) },
       { name: 'State', cell: (one) => badge(one.state) },
       { name: 'To', cell: (one) => h('span', { class: 'mono' }, one.url) },
-      { name: 'Last answer', cell: (one) => last(one) },
+      { name: 'Last answer', cell: (one) => lastAttempt(one) },
       { name: 'Attempts', end: true, cell: (one) => one.attempts.at(-1)?.number ?? 0 },
-      { name: 'Next', cell: (one) => when(one.nextAttemptAt) },
-      { name: 'Made', cell: (one) => when(one.createdAt) },
+      { name: 'Next', cell: (one) => localTime(one.nextAttemptAt) },
+      { name: 'Made', cell: (one) => localTime(one.createdAt) },
     ]),
   });
   return h(
@@ -79,7 +79,7 @@ async function list(context) {
 }
 
 /** @param {Delivery} one */
-function last(one) {
+function lastAttempt(one) {
   const attempt = one.attempts.at(-1);
   if (!attempt) return '–';
   return attempt.status === null ? (attempt.error ?? 'No answer') : String(attempt.status);
@@ -112,7 +112,7 @@ async function detail(context, id) {
       h(
         'div',
         { class: 'row' },
-        act(
+        actionButton(
           context,
           'Send it again',
           'It is sent again.',
@@ -128,9 +128,9 @@ async function detail(context, id) {
       facts(
         ['To', h('span', { class: 'mono' }, one.url)],
         ['Event', h('span', { class: 'mono' }, one.event)],
-        ['About', h('a', { href: place(one), class: 'mono' }, one.objectId)],
-        ['Made', when(one.createdAt)],
-        ['Next attempt', one.nextAttemptAt ? when(one.nextAttemptAt) : null],
+        ['About', h('a', { href: objectHref(one), class: 'mono' }, one.objectId)],
+        ['Made', localTime(one.createdAt)],
+        ['Next attempt', one.nextAttemptAt ? localTime(one.nextAttemptAt) : null],
       ),
     ),
     h(
@@ -155,11 +155,11 @@ async function detail(context, id) {
                   ),
                 ),
                 facts(
-                  ['When', when(attempt.at)],
+                  ['When', localTime(attempt.at)],
                   ['Took', `${attempt.latencyMs} ms`],
                   ['What went wrong', attempt.error],
                 ),
-                sent(one.body, attempt.headers),
+                attemptRequest(one.body, attempt.headers),
                 attempt.answer
                   ? h(
                       'div',
@@ -180,13 +180,13 @@ async function detail(context, id) {
       { class: 'stack', 'aria-labelledby': 'body' },
       h('div', { class: 'row between' }, h('h2', { id: 'body' }, 'The body'), copyButton(one.body, 'body')),
       h('p', { class: 'quiet' }, 'This was sent, as the copy has it; here it is written in lines.'),
-      h('pre', { tabindex: '0' }, inLines(one.body)),
+      h('pre', { tabindex: '0' }, formatJson(one.body)),
     ),
   );
 }
 
 /** Shows headers and body of an attempt. @param {string} body @param {Record<string, string> | undefined} headers */
-function sent(body, headers) {
+function attemptRequest(body, headers) {
   if (!headers)
     return h(
       'p',
@@ -213,8 +213,8 @@ function sent(body, headers) {
             class: 'button small',
             href: '#/signature',
             onclick: () => {
-              toCheck.body = body;
-              toCheck.headers = lines;
+              nextToVerify.body = body;
+              nextToVerify.headers = lines;
             },
           },
           'Check its signature',
@@ -226,7 +226,7 @@ function sent(body, headers) {
 }
 
 /** Returns the link to the object of a delivery. @param {Delivery} one */
-function place(one) {
+function objectHref(one) {
   const [kind] = one.type.split('.');
   const pages = /** @type {Record<string, string>} */ ({
     invoice: '/invoices/',

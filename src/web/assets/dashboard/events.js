@@ -1,8 +1,8 @@
 // Events, with the bodies of their webhooks.
 
 import { operator } from '../shared/api.js';
-import { empty, h, to, when } from '../shared/dom.js';
-import { filters, head, pages, pretty, tabs } from './list.js';
+import { empty, h, to, localTime } from '../shared/dom.js';
+import { filters, head, pagedList, formattedJson, tabs } from './list.js';
 import { eventTypes, webhookTabs } from './webhooks.js';
 
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -11,7 +11,7 @@ import { eventTypes, webhookTabs } from './webhooks.js';
 export async function show(context) {
   const { mode, query } = context;
   const wanted = Object.fromEntries(['type', 'object'].map((name) => [name, query.get(name)]));
-  const found = await pages({
+  const found = await pagedList({
     label: 'Events',
     load: (before) => operator('GET', context.path('events'), undefined, { mode, before, limit: 50, ...wanted }),
     none: empty(
@@ -21,9 +21,9 @@ export async function show(context) {
     ),
     columns: /** @type {import("../shared/dom.js").Column<Schemas["Event"]>[]} */ ([
       { name: 'Type', cell: (one) => one.type },
-      { name: 'When', cell: (one) => when(one.created) },
+      { name: 'When', cell: (one) => localTime(one.created) },
       { name: 'Event', cell: (one) => eventLink(one.id) },
-      { name: 'Body', cell: (one) => h('details', null, h('summary', null, 'Show'), pretty(one)) },
+      { name: 'Body', cell: (one) => h('details', null, h('summary', null, 'Show'), formattedJson(one)) },
     ]),
   });
   return h(

@@ -1,7 +1,7 @@
 // Home: tasks, sales and balances.
 
 import { operator } from '../shared/api.js';
-import { dayName, empty, facts, h, money, s, to, when, words } from '../shared/dom.js';
+import { dayName, empty, facts, h, money, s, to, localTime, words } from '../shared/dom.js';
 import { head } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -37,7 +37,7 @@ export async function show(context) {
           )
         : null,
     ),
-    needs(context, summary, all, chains.data, pools.data),
+    taskList(context, summary, all, chains.data, pools.data),
     account && summary
       ? [sales(summary), balances(summary), invoices(context, summary)]
       : empty(
@@ -208,7 +208,7 @@ function invoices(context, summary) {
  * @param {Schemas["ChainList"]["data"]} chains
  * @param {Schemas["PoolList"]["data"]} pools
  */
-function needs(context, summary, all, chains, pools) {
+function taskList(context, summary, all, chains, pools) {
   /** @type {[number, string, string][]} */
   const entries = [];
   if (all) {
@@ -278,7 +278,7 @@ function needs(context, summary, all, chains, pools) {
         'p',
         { class: 'quiet' },
         `${one.url}: ${one.failedAttempts} attempts failed since `,
-        when(one.failingSince),
+        localTime(one.failingSince),
         `; ${one.lastStatus ?? one.lastError ?? ''}`,
       ),
     ),

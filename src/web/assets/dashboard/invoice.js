@@ -1,8 +1,21 @@
 // One invoice with its payments, refunds, webhooks and events, and its actions.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, facts, h, money, table, timed, to, toast, when, words } from '../shared/dom.js';
-import { act, coinName, coins, idLink, once, pretty, transaction } from './list.js';
+import {
+  ask,
+  badge,
+  copyButton,
+  facts,
+  h,
+  money,
+  table,
+  withLocalTimes,
+  to,
+  toast,
+  localTime,
+  words,
+} from '../shared/dom.js';
+import { actionButton, coinName, readCoins, idLink, retryKey, formattedJson, txLink } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -53,23 +66,33 @@ export async function detail(context, id) {
           null,
           badge(invoice.status),
           ' ',
-          h('span', { class: 'quiet' }, meaning[invoice.status], invoice.status === 'underpaid' ? rest(invoice) : null),
+          h(
+            'span',
+            { class: 'quiet' },
+            meaning[invoice.status],
+            invoice.status === 'underpaid' ? partlyPaidText(invoice) : null,
+          ),
         ),
       ),
       h(
         'div',
         { class: 'row' },
         h('a', { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'Open its checkout'),
-        canRefund ? act(context, 'Refund…', '', () => askRefund(context, all)) : null,
+        canRefund ? actionButton(context, 'Refund…', '', () => askRefund(context, all)) : null,
         canCancel
-          ? act(context, 'Cancel it…', 'The invoice is cancelled.', () => cancel(context, invoice), 'danger')
+          ? actionButton(context, 'Cancel it…', 'The invoice is cancelled.', () => cancel(context, invoice), 'danger')
           : null,
       ),
     ),
     h(
       'div',
       { class: 'halves' },
-      h('section', { class: 'card', 'aria-labelledby': 'what' }, h('h2', { id: 'what' }, 'What it is'), about(all)),
+      h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'what' },
+        h('h2', { id: 'what' }, 'What it is'),
+        summaryCard(all),
+      ),
       h(
         'section',
         { class: 'card', 'aria-labelledby': 'happened' },
@@ -89,7 +112,7 @@ export async function detail(context, id) {
               { name: 'Status', cell: (one) => badge(one.status) },
               { name: 'Amount', end: true, cell: (one) => money(one.amount, one.currency) },
               { name: 'To', cell: (one) => h('span', { class: 'mono' }, one.toAddress) },
-              { name: 'Requested', cell: (one) => when(one.requestedAt) },
+              { name: 'Requested', cell: (one) => localTime(one.requestedAt) },
             ],
             refunds.data,
           ).element,
@@ -112,7 +135,8 @@ export async function detail(context, id) {
               { name: 'Attempts', end: true, cell: (one) => one.attempts.at(-1)?.number ?? 0 },
               {
                 name: 'Made',
-                cell: (one) => h('a', { href: to(`/deliveries/${one.id}`, { event: one.event }) }, when(one.createdAt)),
+                cell: (one) =>
+                  h('a', { href: to(`/deliveries/${one.id}`, { event: one.event }) }, localTime(one.createdAt)),
               },
             ],
             sent,
@@ -126,7 +150,7 @@ export async function detail(context, id) {
             'div',
             { class: 'card' },
             events.data.map((/** @type {Schemas["Event"]} */ one) =>
-              h('details', null, h('summary', null, `${one.type} · `, when(one.created)), pretty(one)),
+              h('details', null, h('summary', null, `${one.type} · `, localTime(one.created)), formattedJson(one)),
             ),
           ),
     ),
@@ -134,15 +158,15 @@ export async function detail(context, id) {
       'Metadata',
       Object.keys(invoice.metadata).length === 0
         ? h('p', { class: 'quiet' }, 'None was given.')
-        : pretty(invoice.metadata),
+        : formattedJson(invoice.metadata),
     ),
   );
 }
 
 /** Explains what happens to a partly paid invoice. @param {Schemas["Invoice"]} invoice */
-const rest = (invoice) => [
+const partlyPaidText = (invoice) => [
   ' Until ',
-  when(invoice.expiresAt),
+  localTime(invoice.expiresAt),
   ' the customer may send the rest. After that you may send back as a refund what came.',
 ];
 
@@ -153,16 +177,16 @@ function section(title, content) {
 }
 
 /** @param {Schemas["InvoiceDetail"]} all */
-function about(all) {
+function summaryCard(all) {
   const { invoice, sums } = all;
   const quote = all.quotes.find((one) => one.picked);
   return facts(
     ['Id', h('span', null, h('span', { class: 'mono' }, invoice.id), ' ', copyButton(invoice.id, 'invoice id'))],
     ['For', invoice.description],
     ['Customer', invoice.customerEmail],
-    ['Made', when(invoice.createdAt)],
-    ['To be paid by', when(invoice.expiresAt)],
-    ['Confirmed', invoice.confirmedAt ? when(invoice.confirmedAt) : null],
+    ['Made', localTime(invoice.createdAt)],
+    ['To be paid by', localTime(invoice.expiresAt)],
+    ['Confirmed', invoice.confirmedAt ? localTime(invoice.confirmedAt) : null],
     ['Coin', invoice.asset ? coinName(invoice.assetSymbol, invoice.asset) : 'Not picked yet'],
     ['To pay', invoice.amountExpected ? money(invoice.amountExpected, invoice.assetSymbol) : null],
     ['Received', invoice.amountReceived ? money(invoice.amountReceived, invoice.assetSymbol) : null],
@@ -211,8 +235,8 @@ function steps(entries) {
         { class: tone(entry) },
         h('p', null, entry.status ? [badge(entry.status), ' '] : null, sentence(entry)),
         entry.status && meaning[entry.status] ? h('p', { class: 'quiet' }, meaning[entry.status]) : null,
-        entry.payment ? h('p', { class: 'quiet' }, transaction(entry.payment.explorerUrl, entry.payment.txid)) : null,
-        h('p', { class: 'quiet' }, when(entry.at)),
+        entry.payment ? h('p', { class: 'quiet' }, txLink(entry.payment.explorerUrl, entry.payment.txid)) : null,
+        h('p', { class: 'quiet' }, localTime(entry.at)),
       ),
     ),
   );
@@ -225,7 +249,7 @@ function steps(entries) {
 function sentence(entry) {
   const start = `${entry.status}: `;
   const text = entry.text.startsWith(start) ? entry.text.slice(start.length) : entry.text;
-  return timed(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
+  return withLocalTimes(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
 }
 
 /** @param {Schemas["InvoiceDetail"]} all */
@@ -244,8 +268,8 @@ function payments(all) {
           name: 'Confirmations',
           cell: (one) => (one.confirmations === null ? '–' : `${one.confirmations} of ${one.confirmationsNeeded}`),
         },
-        { name: 'Transaction', cell: (one) => transaction(one.explorerUrl, one.txid) },
-        { name: 'Seen', cell: (one) => when(one.seenAt) },
+        { name: 'Transaction', cell: (one) => txLink(one.explorerUrl, one.txid) },
+        { name: 'Seen', cell: (one) => localTime(one.seenAt) },
       ],
       all.payments,
     ).element,
@@ -279,9 +303,9 @@ async function askRefund(context, all) {
   const quoted = [...new Set([invoice.asset, ...all.quotes.map((one) => one.asset)])].filter((one) => one !== null);
   /** @type {[string, string][]} */
   const options = context.isOperator
-    ? (await coins()).map((one) => [one.asset, `${one.name} (${one.asset})`])
+    ? (await readCoins()).map((one) => [one.asset, `${one.name} (${one.asset})`])
     : quoted.map((one) => [one, one]);
-  const key = once();
+  const key = retryKey();
   const made = await ask('Request a refund', (/** @type {(refund: Schemas["DashboardRefund"]) => void} */ close) => [
     h(
       'p',

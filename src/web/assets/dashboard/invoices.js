@@ -1,9 +1,9 @@
 // The search for invoices. Each invoice has its own page (`invoice`).
 
 import { operator } from '../shared/api.js';
-import { badge, empty, h, money, when, words } from '../shared/dom.js';
+import { badge, empty, h, money, localTime, words } from '../shared/dom.js';
 import { detail } from './invoice.js';
-import { download, filters, head, idLink, ofDays, pages } from './list.js';
+import { download, filters, head, idLink, utcRange, pagedList } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -31,9 +31,9 @@ export function show(context) {
 async function list(context) {
   const { query, mode } = context;
   const wanted = Object.fromEntries(['text', 'status', 'currency'].map((name) => [name, query.get(name)]));
-  const asked = { ...wanted, ...ofDays(query.get('from'), query.get('to')) };
+  const asked = { ...wanted, ...utcRange(query.get('from'), query.get('to')) };
   const isFiltered = Object.values(asked).some(Boolean);
-  const found = await pages({
+  const found = await pagedList({
     label: 'Invoices',
     load: (before) => operator('GET', context.path('invoices'), undefined, { mode, before, limit: 50, ...asked }),
     none: isFiltered
@@ -62,7 +62,7 @@ async function list(context) {
       },
       { name: 'Customer', cell: (one) => one.customerEmail ?? '–' },
       { name: 'For', cell: (one) => one.description ?? '–' },
-      { name: 'Made', cell: (one) => when(one.createdAt) },
+      { name: 'Made', cell: (one) => localTime(one.createdAt) },
     ]),
   });
   return h(

@@ -1,9 +1,9 @@
 // API keys: creating, rolling and revoking them.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, empty, h, secret, table, toast, when } from '../shared/dom.js';
-import { act, head } from './list.js';
-import { confirmed } from './webhooks.js';
+import { ask, badge, empty, h, secretWithCopy, table, toast, localTime } from '../shared/dom.js';
+import { actionButton, head } from './list.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -18,7 +18,7 @@ const classes = {
 /** @param {Context} context */
 export async function show(context) {
   const keys = (await operator('GET', context.path('keys'))).data;
-  const add = () => h('button', { type: 'button', class: 'primary', onclick: () => make(context) }, 'Make a key…');
+  const add = () => h('button', { type: 'button', class: 'primary', onclick: () => createKey(context) }, 'Make a key…');
   return h(
     'div',
     { class: 'page' },
@@ -37,11 +37,11 @@ export async function show(context) {
                 one.revokedAt
                   ? badge('revoked', 'bad')
                   : one.expiresAt
-                    ? h('span', null, 'Until ', when(one.expiresAt))
+                    ? h('span', null, 'Until ', localTime(one.expiresAt))
                     : badge('yes', 'good'),
             },
-            { name: 'Made', cell: (one) => when(one.createdAt) },
-            { name: 'Last used', cell: (one) => when(one.lastUsedAt) },
+            { name: 'Made', cell: (one) => localTime(one.createdAt) },
+            { name: 'Last used', cell: (one) => localTime(one.lastUsedAt) },
             { name: '', cell: (one) => (one.revokedAt ? null : buttons(context, one)) },
           ],
           keys,
@@ -81,7 +81,7 @@ function buttons(context, one) {
     ]);
   const revoke = async () => {
     if (
-      !(await confirmed(
+      !(await confirmAction(
         'Revoke this key?',
         `The ${one.mode} key that ends in ${one.last4} stops working at once, wherever it is used. It cannot be ` +
           'brought back.',
@@ -96,12 +96,12 @@ function buttons(context, one) {
     'div',
     { class: 'row' },
     h('button', { type: 'button', class: 'small', onclick: roll }, 'Roll…'),
-    act(context, 'Revoke…', 'The key is revoked.', revoke, 'small danger'),
+    actionButton(context, 'Revoke…', 'The key is revoked.', revoke, 'small danger'),
   );
 }
 
 /** @param {Context} context */
-async function make(context) {
+async function createKey(context) {
   await ask('Make a key', (/** @type {(answer: null) => void} */ close) =>
     form({
       fields: [
@@ -159,7 +159,7 @@ export async function showOnce(title, name, text, where) {
   const show = () =>
     ask(title, (/** @type {(isKept: boolean) => void} */ close) => [
       h('p', null, h('strong', null, 'Copy it now: it is never shown again. '), where),
-      secret(text, name),
+      secretWithCopy(text, name),
       h(
         'div',
         { class: 'ends' },

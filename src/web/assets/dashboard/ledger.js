@@ -1,8 +1,8 @@
 // The ledger: entries, corrections, and export files.
 
 import { form, operator, queryText } from '../shared/api.js';
-import { ask, empty, h, money, to, toast, when, words } from '../shared/dom.js';
-import { address, download, filters, head, ofDays, once, pages } from './list.js';
+import { ask, empty, h, money, to, toast, localTime, words } from '../shared/dom.js';
+import { operatorUrl, download, filters, head, utcRange, retryKey, pagedList } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -14,7 +14,7 @@ const places = { invoice: '/invoices/', payout: '/payouts/', refund: '/refunds/'
 export async function show(context) {
   const { mode, query } = context;
   const currency = query.get('currency');
-  const found = await pages({
+  const found = await pagedList({
     label: 'Ledger',
     load: (before) => operator('GET', context.path('ledger'), undefined, { mode, before, limit: 100, currency }),
     none: empty(
@@ -23,7 +23,7 @@ export async function show(context) {
       h('a', { class: 'button', href: '#/start' }, 'Make a test payment'),
     ),
     columns: /** @type {import("../shared/dom.js").Column<Schemas["LedgerEntry"]>[]} */ ([
-      { name: 'When', cell: (one) => when(one.createdAt) },
+      { name: 'When', cell: (one) => localTime(one.createdAt) },
       { name: 'What', cell: (one) => words(one.kind) },
       {
         name: 'Amount',
@@ -88,17 +88,17 @@ export async function show(context) {
 function files(context, chosen) {
   const path = (/** @type {string} */ file) => {
     const [from, until] = ['from', 'to'].map((name) => String(new FormData(chosen).get(name) ?? ''));
-    return `${context.path(`exports/${file}`)}${queryText({ mode: context.mode, ...ofDays(from ?? '', until ?? '') })}`;
+    return `${context.path(`exports/${file}`)}${queryText({ mode: context.mode, ...utcRange(from ?? '', until ?? '') })}`;
   };
   const names = ['ledger', 'invoices', 'payments', 'payouts', 'refunds', 'deposits'].map((one) => `${one}.csv`);
   const links = names.map((name) => download(path(name), name, name));
-  chosen.addEventListener('input', () => links.forEach((link, at) => (link.href = address(path(names[at] ?? '')))));
+  chosen.addEventListener('input', () => links.forEach((link, at) => (link.href = operatorUrl(path(names[at] ?? '')))));
   return links;
 }
 
 /** @param {Context} context */
 async function adjust(context) {
-  const key = once();
+  const key = retryKey();
   const made = await ask('Correct the ledger', (/** @type {(answer: any) => void} */ close) => [
     h(
       'p',

@@ -1,9 +1,9 @@
 // Payment links: pages on which anyone can create an invoice and pay it.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, h, money, toast, when } from '../shared/dom.js';
-import { act, head, pages } from './list.js';
-import { changed } from './values.js';
+import { ask, badge, copyButton, empty, h, money, toast, localTime } from '../shared/dom.js';
+import { actionButton, head, pagedList } from './list.js';
+import { changedFields } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -15,7 +15,7 @@ export async function show(context) {
   const [id] = context.parts;
   const add = () =>
     h('button', { type: 'button', class: 'primary', onclick: () => edit(context, null) }, 'Make a link…');
-  const found = await pages({
+  const found = await pagedList({
     label: 'Payment links',
     load: async (before) =>
       id
@@ -53,7 +53,7 @@ export async function show(context) {
             copyButton(one.url, 'link'),
           ),
       },
-      { name: 'Made', cell: (one) => when(one.createdAt) },
+      { name: 'Made', cell: (one) => localTime(one.createdAt) },
       {
         name: '',
         cell: (one) =>
@@ -61,7 +61,7 @@ export async function show(context) {
             'div',
             { class: 'row' },
             h('button', { type: 'button', class: 'small', onclick: () => edit(context, one) }, 'Change…'),
-            act(
+            actionButton(
               context,
               one.active ? 'Switch off' : 'Switch on',
               one.active ? 'It is off: its page makes no invoice.' : 'It is on.',
@@ -116,7 +116,7 @@ async function edit(context, link) {
         send: async (values) => {
           const body = { ...values, amount: values.amount || null, description: values.description || null };
           const path = context.path(link ? `payment-links/${link.id}` : 'payment-links');
-          const sent = link ? changed(link, body) : body;
+          const sent = link ? changedFields(link, body) : body;
           close(await operator(link ? 'PATCH' : 'POST', path, sent, { mode: context.mode }));
         },
       }),

@@ -1,8 +1,8 @@
 // Building blocks of the pages: paged lists, filters, headings, tabs, links and buttons.
 
-import { busy, field, operator, problemText } from '../shared/api.js';
-import { fill, h, place, root, table, to, toast } from '../shared/dom.js';
-import { inLines, source } from '../shared/json.js';
+import { runBusy, field, operator, problemText } from '../shared/api.js';
+import { fill, h, currentPlace, root, table, to, toast } from '../shared/dom.js';
+import { formatJson, source } from '../shared/json.js';
 
 /** @typedef {import("../shared/dom.js").Child} Child */
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -14,7 +14,7 @@ import { inLines, source } from '../shared/json.js';
  *   load: (before: string | null) => Promise<{ data: Row[], hasMore?: boolean, nextBefore?: string | null }> }} options
  * @returns {Promise<HTMLElement>}
  */
-export async function pages(options) {
+export async function pagedList(options) {
   const first = await options.load(null);
   const list = table(options.label, options.columns, first.data);
   let before = first.nextBefore ?? null;
@@ -24,7 +24,7 @@ export async function pages(options) {
   more.hidden = !first.hasMore;
   let count = first.data.length;
   async function next() {
-    await busy(more, async () => {
+    await runBusy(more, async () => {
       try {
         const page = await options.load(before);
         list.append(page.data);
@@ -57,7 +57,7 @@ export async function pages(options) {
  * @param {(import("../shared/api.js").Field & { wide?: boolean })[]} fields
  */
 export function filters(path, fields) {
-  const { query } = place();
+  const { query } = currentPlace();
   const parts = fields.map((one) => ({ ...field({ ...one, value: query.get(one.name) ?? '' }), wide: one.wide }));
   const go = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -104,7 +104,7 @@ export function head(title, text, ...actions) {
  * @param {[string, string][]} entries path and text of each tab
  */
 export function tabs(label, entries) {
-  const { path } = place();
+  const { path } = currentPlace();
   return h(
     'nav',
     { class: 'tabs', 'aria-label': label },
@@ -120,7 +120,7 @@ const DAY_MS = 24 * 3600 * 1000;
  * @param {string | null} from
  * @param {string | null} until
  */
-export function ofDays(from, until) {
+export function utcRange(from, until) {
   const begin = (/** @type {string} */ day) => `${day}T00:00:00Z`;
   const last = until ? Date.parse(begin(until)) : Number.NaN;
   const end = Number.isNaN(last) ? null : new Date(last + DAY_MS).toISOString();
@@ -138,7 +138,7 @@ export function download(path, text, name) {
     'a',
     {
       class: 'button small',
-      href: address(path),
+      href: operatorUrl(path),
       download: name ?? true,
       onclick: () => toast('The download has begun. Large files take a while; your browser shows how far it is.'),
     },
@@ -147,14 +147,14 @@ export function download(path, text, name) {
 }
 
 /** Returns the URL of an operation of the operator API. @param {string} path below /dashboard/api/ */
-export const address = (path) => new URL(`dashboard/api/${path}`, root).href;
+export const operatorUrl = (path) => new URL(`dashboard/api/${path}`, root).href;
 
 /**
  * Creates a link to a block explorer, or shows only the transaction id if there is no explorer.
  * @param {string | null} url
  * @param {string} txid
  */
-export function transaction(url, txid) {
+export function txLink(url, txid) {
   const text = h('span', { class: 'mono' }, txid);
   return url
     ? h(
@@ -188,10 +188,10 @@ export function coinName(symbol, asset) {
  * @param {() => Promise<unknown>} work
  * @param {string} [kind] a class of the button
  */
-export function act(context, text, done, work, kind = '') {
+export function actionButton(context, text, done, work, kind = '') {
   const button = h('button', { type: 'button', class: kind, onclick: run }, text);
   async function run() {
-    await busy(button, async () => {
+    await runBusy(button, async () => {
       try {
         const is = await work();
         if (is === false) return;
@@ -206,18 +206,18 @@ export function act(context, text, done, work, kind = '') {
   return button;
 }
 
-/** Creates an idempotency key. */
-export function once() {
+/** Returns a header with a new idempotency key. */
+export function retryKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return { 'Idempotency-Key': [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
 /** Formats received JSON in indented lines. @param {unknown} json */
-export function pretty(json) {
-  return h('pre', { tabindex: '0' }, inLines(source(json)));
+export function formattedJson(json) {
+  return h('pre', { tabindex: '0' }, formatJson(source(json)));
 }
 
 /** Reads all coins. @returns {Promise<import("openapi").components["schemas"]["Coin"][]>} */
-export async function coins() {
+export async function readCoins() {
   return (await operator('GET', 'coins')).data;
 }

@@ -1,5 +1,5 @@
 // Payouts.
 
-import { showOf } from './transfers.js';
+import { pageOf } from './transfers.js';
 
-export const show = showOf('payouts');
+export const show = pageOf('payouts');

@@ -1,5 +1,5 @@
 // Refunds.
 
-import { showOf } from './transfers.js';
+import { pageOf } from './transfers.js';
 
-export const show = showOf('refunds');
+export const show = pageOf('refunds');

@@ -3,8 +3,8 @@
 // Invariant: recovery codes are shown once, and stay visible until the user confirms that they are stored.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, h, qrCode, secret } from '../shared/dom.js';
-import { act } from './list.js';
+import { ask, badge, copyButton, h, qrCode, secretWithCopy } from '../shared/dom.js';
+import { actionButton } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -18,8 +18,8 @@ const FEW = 3;
 export function secondFactor(context, session) {
   const { enabled, recoveryCodesLeft: left } = session.secondFactor;
   const button = enabled
-    ? act(context, 'Turn it off…', 'The second factor is off.', turnOff, 'danger')
-    : act(
+    ? actionButton(context, 'Turn it off…', 'The second factor is off.', turnOff, 'danger')
+    : actionButton(
         context,
         'Turn it on…',
         'The second factor is on. You are signed out everywhere else.',
@@ -66,7 +66,7 @@ async function turnOn(context) {
       '.',
     ),
     begun.qr ? qrCode(begun.qr, 'QR code for an authenticator app') : null,
-    h('div', { class: 'stack' }, h('p', null, 'Or type this key into it:'), secret(begun.secret, 'key')),
+    h('div', { class: 'stack' }, h('p', null, 'Or type this key into it:'), secretWithCopy(begun.secret, 'key')),
     form({
       fields: [
         {

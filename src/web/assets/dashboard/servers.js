@@ -1,8 +1,8 @@
 // Servers of all accounts, and decisions about orders.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, empty, facts, h, toast, when, words } from '../shared/dom.js';
-import { filters, head, pages } from './list.js';
+import { ask, badge, empty, facts, h, toast, localTime, words } from '../shared/dom.js';
+import { filters, head, pagedList } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -11,7 +11,7 @@ import { filters, head, pages } from './list.js';
 /** @param {Context} context */
 export async function show(context) {
   const status = context.query.get('status');
-  const found = await pages({
+  const found = await pagedList({
     label: 'Servers',
     load: () => operator('GET', 'servers', undefined, { limit: 100, status }),
     none: empty(
@@ -34,7 +34,7 @@ export async function show(context) {
       { name: 'Account', cell: (one) => context.accounts.find(({ id }) => id === one.account)?.name ?? one.account },
       { name: 'Size', cell: (one) => `${one.cpu} CPU, ${one.ramMb} MB, ${one.diskGb} GB` },
       { name: 'Address', cell: (one) => one.address ?? '–' },
-      { name: 'Ordered', cell: (one) => when(one.createdAt) },
+      { name: 'Ordered', cell: (one) => localTime(one.createdAt) },
       {
         name: '',
         cell: (one) =>

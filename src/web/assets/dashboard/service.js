@@ -2,8 +2,8 @@
 
 import { operator } from '../shared/api.js';
 import { badge, h } from '../shared/dom.js';
-import { act, head } from './list.js';
-import { confirmed } from './webhooks.js';
+import { actionButton, head } from './list.js';
+import { confirmAction } from './webhooks.js';
 
 /** @param {import("./dashboard.js").Context} context */
 export async function show(context) {
@@ -13,7 +13,7 @@ export async function show(context) {
   const toggle = async () => {
     if (
       !settings.maintenance &&
-      !(await confirmed(
+      !(await confirmAction(
         'Begin maintenance?',
         'No live invoice and no live payout can be made, of any account. Payments of what is quoted are still seen ' +
           'and booked. Test mode goes on.',
@@ -34,7 +34,7 @@ export async function show(context) {
       h(
         'div',
         { class: 'row' },
-        act(
+        actionButton(
           context,
           settings.maintenance ? 'End maintenance' : 'Begin maintenance…',
           settings.maintenance ? 'Maintenance has ended.' : 'Maintenance has begun.',

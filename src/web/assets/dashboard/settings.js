@@ -1,10 +1,10 @@
 // The settings of an account: checkout with a preview, terms, and payout addresses.
 
 import { form, operator } from '../shared/api.js';
-import { ask, copyButton, empty, fill, h, table, toast, when, words } from '../shared/dom.js';
-import { act, head } from './list.js';
-import { changed, whole } from './values.js';
-import { confirmed } from './webhooks.js';
+import { ask, copyButton, empty, fill, h, table, toast, localTime, words } from '../shared/dom.js';
+import { actionButton, head } from './list.js';
+import { changedFields, wholeNumber } from './values.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["AccountSettings"]} Account */
@@ -58,7 +58,7 @@ export async function show(context) {
  * @param {Record<string, unknown>} body
  */
 async function save(context, account, body) {
-  await operator('PATCH', context.path('').replace(/\/$/, ''), changed(account, body));
+  await operator('PATCH', context.path('').replace(/\/$/, ''), changedFields(account, body));
   await context.refresh();
   toast('The settings are saved.');
 }
@@ -127,7 +127,7 @@ function checkoutForm(context, account, coins) {
     send: async (values) => {
       await save(context, account, {
         name: values.name,
-        ttlSeconds: whole(values, 'ttlSeconds'),
+        ttlSeconds: wholeNumber(values, 'ttlSeconds'),
         successUrl: values.successUrl || null,
         cancelUrl: values.cancelUrl || null,
         checkoutLang: values.checkoutLang,
@@ -168,7 +168,7 @@ async function preview(context, frame) {
 function addresses(context, account) {
   const remove = async (/** @type {string} */ chain) => {
     if (
-      !(await confirmed(
+      !(await confirmAction(
         `Forget the address on ${words(chain)}?`,
         'Payouts on this chain cannot be made until another is set.',
         'Forget it',
@@ -208,15 +208,15 @@ function addresses(context, account) {
                   copyButton(one.address, 'address'),
                 ),
             },
-            { name: 'Set', cell: (one) => when(one.changedAt) },
-            { name: 'Used from', cell: (one) => when(one.usableAt) },
+            { name: 'Set', cell: (one) => localTime(one.changedAt) },
+            { name: 'Used from', cell: (one) => localTime(one.usableAt) },
             {
               name: '',
               cell: (one) =>
                 h(
                   'div',
                   { class: 'row' },
-                  act(context, 'Forget…', 'It is forgotten.', () => remove(one.chain), 'small danger'),
+                  actionButton(context, 'Forget…', 'It is forgotten.', () => remove(one.chain), 'small danger'),
                 ),
             },
           ],
@@ -304,7 +304,7 @@ function terms(context, account) {
       ],
       submit: 'Save the terms',
       send: async (values) => {
-        for (const [name] of numbers) values[name] = whole(values, name);
+        for (const [name] of numbers) values[name] = wholeNumber(values, name);
         values.signerLimit ||= null;
         await save(context, account, values);
       },

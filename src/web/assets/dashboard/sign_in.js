@@ -1,6 +1,6 @@
 // The sign-in page.
 
-import { call, form } from '../shared/api.js';
+import { request, form } from '../shared/api.js';
 import { h } from '../shared/dom.js';
 
 /**
@@ -24,7 +24,7 @@ export function signIn(logo, done) {
         ],
         submit: 'Sign in',
         send: async (values) => {
-          await call('POST', 'dashboard/api/session', values);
+          await request('POST', 'dashboard/api/session', values);
           await done();
         },
       }),

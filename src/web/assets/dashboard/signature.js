@@ -11,11 +11,11 @@ import { webhookTabs } from './webhooks.js';
 const TOLERANCE_SECONDS = 300;
 
 /** Values to verify next, taken from a delivery attempt. */
-export const toCheck = { body: '', headers: '' };
+export const nextToVerify = { body: '', headers: '' };
 
 export async function show() {
-  const { body, headers } = toCheck;
-  Object.assign(toCheck, { body: '', headers: '' });
+  const { body, headers } = nextToVerify;
+  Object.assign(nextToVerify, { body: '', headers: '' });
   const result = h('div', { role: 'status' });
   return h(
     'div',
@@ -46,7 +46,7 @@ export async function show() {
         ],
         submit: 'Check it',
         send: async (values) => {
-          const checked = await check(values.body, values.headers, values.secret);
+          const checked = await verify(values.body, values.headers, values.secret);
           fill(
             result,
             h(
@@ -74,7 +74,7 @@ export async function show() {
  * @param {string} secret
  * @returns {Promise<{ fits: boolean, text: string }>}
  */
-export async function check(body, headers, secret) {
+export async function verify(body, headers, secret) {
   if (!globalThis.crypto?.subtle) {
     throw new Error(
       'This browser computes no signatures on a page that came over plain http. Open it by https, or at localhost.',
@@ -93,7 +93,7 @@ export async function check(body, headers, secret) {
     const time = parts.find((part) => part.startsWith('t='))?.slice(2) ?? '';
     const made = await sign(new TextEncoder().encode(secret), `${time}.${body}`);
     const hex = [...made].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-    return judged(parts.includes(`v1=${hex}`), time);
+    return verdict(parts.includes(`v1=${hex}`), time);
   }
   const [id, time, sent] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => named.get(name));
   if (!id || !time || !sent)
@@ -107,7 +107,7 @@ export async function check(body, headers, secret) {
     }
   }
   const made = btoa(String.fromCharCode(...(await sign(key, `${id}.${time}.${body}`))));
-  return judged(sent.split(' ').includes(`v1,${made}`), time);
+  return verdict(sent.split(' ').includes(`v1,${made}`), time);
 }
 
 /** @param {Uint8Array<ArrayBuffer>} key @param {string} text */
@@ -118,7 +118,7 @@ async function sign(key, text) {
 }
 
 /** @param {boolean} fits @param {string} time */
-function judged(fits, time) {
+function verdict(fits, time) {
   if (!fits) {
     return {
       fits,

@@ -2,12 +2,12 @@
 //
 // Invariant: the key created here is kept only in this page's memory.
 
-import { ApiError, busy, call, form, operator, problemText } from '../shared/api.js';
+import { ApiError, runBusy, request, form, operator, problemText } from '../shared/api.js';
 import { badge, copyButton, fill, h, money, to, toast, words } from '../shared/dom.js';
 import { source } from '../shared/json.js';
 import { addAccount } from './accounts.js';
 import { showKey } from './keys.js';
-import { head, pretty } from './list.js';
+import { head, formattedJson } from './list.js';
 import { addWallet } from './wallets.js';
 import { edit } from './webhooks.js';
 
@@ -18,48 +18,49 @@ import { edit } from './webhooks.js';
  * Objects created on this page, and their account.
  * @type {{ account: string | null, key: string | null, invoice: Schemas["Invoice"] | null }}
  */
-const made = { account: null, key: null, invoice: null };
+const created = { account: null, key: null, invoice: null };
 
 /** @param {Context} context */
 export async function show(context) {
   const { account } = context;
   const id = account?.id ?? null;
-  if (made.account !== id) Object.assign(made, { account: id, key: null, invoice: null });
+  if (created.account !== id) Object.assign(created, { account: id, key: null, invoice: null });
   const [wallets, endpoints] = await Promise.all([
     context.isOperator ? operator('GET', 'wallets') : { data: [] },
     account ? operator('GET', context.path('endpoints')) : { data: [] },
   ]);
-  const invoice = await madeInvoice();
+  const invoice = await readInvoice();
   const steps = [
-    anAccount(context),
-    context.isOperator ? aWallet(context, wallets.data.length > 0) : null,
-    anEndpoint(context, endpoints.data.length > 0),
-    aKey(context),
-    anInvoice(context, invoice),
-    aPayment(context, invoice),
+    accountStep(context),
+    context.isOperator ? walletStep(context, wallets.data.length > 0) : null,
+    endpointStep(context, endpoints.data.length > 0),
+    keyStep(context),
+    invoiceStep(context, invoice),
+    paymentStep(context, invoice),
   ];
   return h(
     'div',
     { class: 'page' },
     head('First steps', 'From nothing to a paid test invoice, in a few minutes.'),
     h('div', { class: 'card' }, h('ol', { class: 'steps' }, steps)),
-    invoice?.paid ? await done(context, invoice) : null,
+    invoice?.paid ? await result(context, invoice) : null,
   );
 }
 
 /** Returns the current invoice, or null if it is gone or its key no longer works. */
-async function madeInvoice() {
+async function readInvoice() {
   try {
-    made.invoice = made.invoice && made.key ? await shop('GET', `v1/invoices/${made.invoice.id}`) : null;
+    created.invoice =
+      created.invoice && created.key ? await requestAsShop('GET', `v1/invoices/${created.invoice.id}`) : null;
   } catch (error) {
     if (!(error instanceof ApiError) || ![401, 404].includes(error.status)) throw error;
-    made.invoice = null;
+    created.invoice = null;
   }
-  return made.invoice;
+  return created.invoice;
 }
 
 /** @param {Context} context */
-function anAccount(context) {
+function accountStep(context) {
   const { account, isOperator } = context;
   const title = 'An account';
   if (!account) {
@@ -76,7 +77,7 @@ function anAccount(context) {
 }
 
 /** @param {Context} context @param {boolean} isThere */
-function aWallet(context, isThere) {
+function walletStep(context, isThere) {
   const text = isThere
     ? 'There is one.'
     : 'Not needed for a test. Coffer is given a public key only; it can never spend.';
@@ -85,7 +86,7 @@ function aWallet(context, isThere) {
 }
 
 /** @param {Context} context @param {boolean} isThere */
-function anEndpoint(context, isThere) {
+function endpointStep(context, isThere) {
   const text = isThere
     ? 'Your shop is told what happens.'
     : 'Not needed for a test. It is where your shop is told that an invoice is paid.';
@@ -94,24 +95,24 @@ function anEndpoint(context, isThere) {
 }
 
 /** @param {Context} context */
-function aKey(context) {
-  const text = made.key
+function keyStep(context) {
+  const text = created.key
     ? 'This page uses it for the next steps, until you leave it.'
     : 'Your shop calls Coffer with a key. A test key moves no real money.';
-  return step('A test key', made.key !== null, text, context.account && !made.key ? makeKey(context) : null);
+  return step('A test key', created.key !== null, text, context.account && !created.key ? keyButton(context) : null);
 }
 
 /** @param {Context} context @param {Schemas["Invoice"] | null} invoice */
-function anInvoice(context, invoice) {
+function invoiceStep(context, invoice) {
   const title = 'A test invoice';
-  if (!invoice) return step(title, false, 'As your shop would make one.', made.key ? makeInvoice(context) : null);
+  if (!invoice) return step(title, false, 'As your shop would make one.', created.key ? invoiceForm(context) : null);
   const opened = { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' };
   const text = h('span', null, money(invoice.amount, invoice.currency), ' ', badge(invoice.status));
   return step(title, true, text, h('a', opened, 'See its checkout'));
 }
 
 /** @param {Context} context @param {Schemas["Invoice"] | null} invoice */
-function aPayment(context, invoice) {
+function paymentStep(context, invoice) {
   if (invoice?.paid) return step('Paid', true, 'It is paid, booked, and told.', null);
   const text = 'A test invoice is paid by a press of a button.';
   return step('Paid', false, text, invoice ? pay(context, invoice) : null);
@@ -150,11 +151,11 @@ function step(title, isDone, text, action, isOptional = false) {
  * @param {string} path
  * @param {unknown} [body]
  */
-async function shop(method, path, body) {
+async function requestAsShop(method, path, body) {
   try {
-    return await call(method, path, body, { 'X-API-Key': made.key ?? '' });
+    return await request(method, path, body, { 'X-API-Key': created.key ?? '' });
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) Object.assign(made, { key: null, invoice: null });
+    if (error instanceof ApiError && error.status === 401) Object.assign(created, { key: null, invoice: null });
     throw error;
   }
 }
@@ -165,7 +166,7 @@ async function shop(method, path, body) {
  * @param {string} text
  * @param {() => Promise<unknown>} work
  */
-function does(context, text, work) {
+function stepButton(context, text, work) {
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
   const button = h(
     'button',
@@ -173,7 +174,7 @@ function does(context, text, work) {
       type: 'button',
       class: 'primary',
       onclick: () =>
-        busy(button, async () => {
+        runBusy(button, async () => {
           try {
             await work();
             await context.reload();
@@ -190,25 +191,25 @@ function does(context, text, work) {
 
 /** @param {Context} context @param {string} id */
 function approve(context, id) {
-  return does(context, 'Approve it', async () => {
+  return stepButton(context, 'Approve it', async () => {
     await operator('POST', `accounts/${id}/status`, { status: 'active' });
     await context.refresh();
   });
 }
 
 /** @param {Context} context */
-function makeKey(context) {
-  return does(context, 'Make a test key', async () => {
+function keyButton(context) {
+  return stepButton(context, 'Make a test key', async () => {
     const key = /** @type {Schemas["CreatedKey"]} */ (
       await operator('POST', context.path('keys'), { class: 'secret', mode: 'test' })
     );
-    made.key = key.key ?? null;
+    created.key = key.key ?? null;
     await showKey(key);
   });
 }
 
 /** @param {Context} context */
-function makeInvoice(context) {
+function invoiceForm(context) {
   return form({
     label: 'A test invoice',
     fields: [
@@ -225,7 +226,7 @@ function makeInvoice(context) {
     ],
     submit: 'Make the invoice',
     send: async (values) => {
-      made.invoice = await shop('POST', 'v1/invoices', { ...values, description: 'First steps' });
+      created.invoice = await requestAsShop('POST', 'v1/invoices', { ...values, description: 'First steps' });
       toast('The invoice is made.');
       await context.reload();
     },
@@ -234,14 +235,14 @@ function makeInvoice(context) {
 
 /** @param {Context} context @param {Schemas["Invoice"]} invoice */
 function pay(context, invoice) {
-  return does(context, 'Pay it', async () => {
+  return stepButton(context, 'Pay it', async () => {
     const body = invoice.asset ? {} : { asset: 'LTC' };
-    await shop('POST', `v1/invoices/${invoice.id}/simulate`, body);
+    await requestAsShop('POST', `v1/invoices/${invoice.id}/simulate`, body);
   });
 }
 
 /** Shows the result of the payment. @param {Context} context @param {Schemas["Invoice"]} invoice */
-async function done(context, invoice) {
+async function result(context, invoice) {
   const events = (
     await operator('GET', context.path('events'), undefined, { mode: 'test', object: invoice.id, limit: 20 })
   ).data;
@@ -268,7 +269,7 @@ async function done(context, invoice) {
             h('strong', null, words(paid.type)),
             copyButton(source(paid), 'webhook'),
           ),
-          pretty(paid),
+          formattedJson(paid),
         )
       : null,
     h(

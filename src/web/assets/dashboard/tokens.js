@@ -1,10 +1,10 @@
 // Reseller tokens of an account, and the servers ordered with them.
 
 import { operator } from '../shared/api.js';
-import { badge, empty, h, table, when } from '../shared/dom.js';
+import { badge, empty, h, table, localTime } from '../shared/dom.js';
 import { showOnce } from './keys.js';
-import { act, head } from './list.js';
-import { confirmed } from './webhooks.js';
+import { actionButton, head } from './list.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -22,7 +22,7 @@ export async function show(context) {
   };
   const revoke = async (/** @type {Schemas["ResellerToken"]} */ one) => {
     if (
-      !(await confirmed(
+      !(await confirmAction(
         'Revoke this token?',
         `The token that ends in ${one.last4} stops working at once. Servers that were ordered with it stay.`,
         'Revoke it',
@@ -39,7 +39,7 @@ export async function show(context) {
       'Reseller',
       `Servers that this account orders by the reseller interface; it may have ${context.account?.serverQuota ?? 0} ` +
         'at once.',
-      h('div', { class: 'row' }, act(context, 'Make a token', 'The token is made.', make, 'primary')),
+      h('div', { class: 'row' }, actionButton(context, 'Make a token', 'The token is made.', make, 'primary')),
     ),
     h(
       'section',
@@ -55,8 +55,8 @@ export async function show(context) {
                 cell: (/** @type {Schemas["ResellerToken"]} */ one) => h('span', { class: 'mono' }, `…${one.last4}`),
               },
               { name: 'Works', cell: (one) => (one.revokedAt ? badge('revoked', 'bad') : badge('yes', 'good')) },
-              { name: 'Made', cell: (one) => when(one.createdAt) },
-              { name: 'Last used', cell: (one) => when(one.lastUsedAt) },
+              { name: 'Made', cell: (one) => localTime(one.createdAt) },
+              { name: 'Last used', cell: (one) => localTime(one.lastUsedAt) },
               {
                 name: '',
                 cell: (one) =>
@@ -65,7 +65,7 @@ export async function show(context) {
                     : h(
                         'div',
                         { class: 'row' },
-                        act(context, 'Revoke…', 'The token is revoked.', () => revoke(one), 'small danger'),
+                        actionButton(context, 'Revoke…', 'The token is revoked.', () => revoke(one), 'small danger'),
                       ),
               },
             ],
@@ -85,7 +85,7 @@ export async function show(context) {
               { name: 'Status', cell: (one) => badge(one.status) },
               { name: 'Size', cell: (one) => `${one.cpu} CPU, ${one.ramMb} MB, ${one.diskGb} GB` },
               { name: 'Address', cell: (one) => one.address ?? '–' },
-              { name: 'Ordered', cell: (one) => when(one.createdAt) },
+              { name: 'Ordered', cell: (one) => localTime(one.createdAt) },
             ],
             servers.data,
           ).element,

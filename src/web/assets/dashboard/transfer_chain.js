@@ -1,10 +1,10 @@
 // The sending of a payout or a refund: signer, hold after a restore, chain state, proposals and reviews.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, facts, h, money, table, when, words } from '../shared/dom.js';
-import { act } from './list.js';
-import { one } from './transfer_steps.js';
-import { confirmed } from './webhooks.js';
+import { ask, badge, copyButton, facts, h, money, table, localTime, words } from '../shared/dom.js';
+import { actionButton } from './list.js';
+import { singular } from './transfer_steps.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -28,7 +28,7 @@ export function sendingBadge(each) {
 }
 
 /** Explains how to continue a held transfer that was sent. @param {Transfer} each */
-function wasSent(each) {
+function heldAdvice(each) {
   if (each.status === 'requested')
     return 'If it was sent, release it, approve it as sent by hand, begin to send it, and enter its transaction.';
   return each.sentBy === 'signer'
@@ -57,7 +57,7 @@ function advice(each) {
         [
           'The file was restored from an older copy; it may have been sent after that copy was made.',
           'If it was not sent, release it. Then it goes on as before the restore.',
-          `${wasSent(each)} Send nothing more.`,
+          `${heldAdvice(each)} Send nothing more.`,
         ],
       ];
   }
@@ -148,26 +148,26 @@ function proposalTable(context, kind, each) {
   const buttons = (found) => {
     const amount = `${money(found.amountCrypto, each.assetSymbol)} in ${found.txid}`;
     const move = async (/** @type {string} */ action, /** @type {[string, string, string]} */ texts) =>
-      (await confirmed(...texts)) && operator('POST', `${kind}/${each.id}`, { action, txid: found.txid });
+      (await confirmAction(...texts)) && operator('POST', `${kind}/${each.id}`, { action, txid: found.txid });
     const attach = () =>
       move('pay', [
         'Attach this transaction?',
-        `${amount}. The ${one(kind)} is paid once its chain has confirmed enough of it.`,
+        `${amount}. The ${singular(kind)} is paid once its chain has confirmed enough of it.`,
         'Attach transaction',
       ]);
     const dismiss = () =>
       move('dismiss', [
         'Dismiss this transaction?',
-        `${amount} did not send this ${one(kind)}.`,
+        `${amount} did not send this ${singular(kind)}.`,
         'Dismiss transaction',
       ]);
     return h(
       'div',
       { class: 'row' },
       each.status === 'processing'
-        ? act(context, 'Attach transaction…', 'The transaction is attached.', attach, 'small')
+        ? actionButton(context, 'Attach transaction…', 'The transaction is attached.', attach, 'small')
         : null,
-      act(context, 'Dismiss transaction…', 'The transaction is dismissed.', dismiss, 'small'),
+      actionButton(context, 'Dismiss transaction…', 'The transaction is dismissed.', dismiss, 'small'),
     );
   };
   return h(
@@ -183,7 +183,7 @@ function proposalTable(context, kind, each) {
           cell: (found) =>
             h('span', null, h('span', { class: 'mono' }, found.txid), ' ', copyButton(found.txid, 'transaction')),
         },
-        { name: 'Seen', cell: (found) => when(found.seenAt) },
+        { name: 'Seen', cell: (found) => localTime(found.seenAt) },
         { name: 'Block', cell: (found) => found.blockHeight ?? 'None yet' },
         { name: '', cell: (found) => (context.isOperator && !isRunning ? buttons(found) : null) },
       ]),
@@ -202,9 +202,9 @@ function reviewTable(context, kind, each) {
       { class: 'row' },
       review.kind === 'gone'
         ? null
-        : act(context, 'Resolve review…', 'The review has ended.', () => end('resolve'), 'small'),
+        : actionButton(context, 'Resolve review…', 'The review has ended.', () => end('resolve'), 'small'),
       ['gone', 'arrived'].includes(review.kind)
-        ? act(context, 'Adjust balance…', 'The balance is adjusted.', () => end('adjust'), 'small')
+        ? actionButton(context, 'Adjust balance…', 'The balance is adjusted.', () => end('adjust'), 'small')
         : null,
     );
   };
@@ -217,11 +217,13 @@ function reviewTable(context, kind, each) {
       /** @type {import("../shared/dom.js").Column<Schemas["TransferReview"]>[]} */ ([
         { name: 'About', cell: (review) => words(review.kind) },
         { name: 'Found', cell: (review) => review.problem },
-        { name: 'Since', cell: (review) => when(review.openedAt) },
+        { name: 'Since', cell: (review) => localTime(review.openedAt) },
         {
           name: 'Ended',
           cell: (review) =>
-            review.endedAt ? h('div', null, when(review.endedAt), h('p', { class: 'quiet' }, review.reason)) : null,
+            review.endedAt
+              ? h('div', null, localTime(review.endedAt), h('p', { class: 'quiet' }, review.reason))
+              : null,
         },
         {
           name: '',

@@ -3,7 +3,7 @@
 import { ApiError, field, form, operator } from '../shared/api.js';
 import { ask, facts, h, money, toast, words } from '../shared/dom.js';
 import { approvalForm, basis, proposal, senders } from './approve.js';
-import { act } from './list.js';
+import { actionButton } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -12,13 +12,13 @@ import { act } from './list.js';
 /** @typedef {"payouts" | "refunds"} Kind */
 
 /** Returns the singular of a kind. @param {Kind} kind */
-export const one = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
+export const singular = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
 
 /** Creates the buttons of the possible steps. @param {Context} context @param {Kind} kind @param {Transfer} each */
 export function actions(context, kind, each) {
   // While the signer runs, the server refuses every step.
   if (each.sending === 'running') return [];
-  const thing = one(kind);
+  const thing = singular(kind);
   const isSigners = each.sentBy === 'signer';
   const isGone = each.reviews.some((review) => review.kind === 'gone' && review.endedAt === null);
   const beforeSending = each.sending === 'restored' ? ['release'] : null;
@@ -44,7 +44,7 @@ export function actions(context, kind, each) {
   };
   return (open[each.status] ?? []).map((action) => {
     const [text, kindOf] = texts[action] ?? [action, ''];
-    return act(context, text, '', () => step(context, kind, each, action), kindOf);
+    return actionButton(context, text, '', () => step(context, kind, each, action), kindOf);
   });
 }
 
@@ -64,7 +64,7 @@ function consequence(action, kind, each) {
       return 'From now on it counts as being sent: it cannot be cancelled any more.';
     case 'pay':
       return (
-        `The ${one(kind)} is paid once its chain has confirmed this transaction. The webhook then tells the shop. ` +
+        `The ${singular(kind)} is paid once its chain has confirmed this transaction. The webhook then tells the shop. ` +
         'Where chains are simulated, it is paid at once.'
       );
     case 'settle':
@@ -73,7 +73,7 @@ function consequence(action, kind, each) {
         'The audit log keeps your name and the reason.'
       );
     case 'detach':
-      return `Removes the transaction. The ${one(kind)} then waits for another one. The amount is not put back.`;
+      return `Removes the transaction. The ${singular(kind)} then waits for another one. The amount is not put back.`;
     case 'fail':
       return (
         `It was not sent, and never will be: ${what} goes back to the balance. Make sure that no transaction is ` +
@@ -96,7 +96,7 @@ const ends = ['fail', 'reject', 'cancel'];
  * @param {boolean} isTest
  * @returns {import("../shared/api.js").Field[]}
  */
-function asked(action, each, isTest) {
+function stepFields(action, each, isTest) {
   const hint = 'As your wallet or the explorer shows it.';
   if (action === 'pay') {
     const required = !isTest;
@@ -123,7 +123,7 @@ function asked(action, each, isTest) {
  * Creates checkboxes that override a refusal. Each appears when a refusal names its parameter.
  * @param {string} action
  */
-function insistence(action) {
+function overrideBoxes(action) {
   const labels = /** @type {Record<string, Record<string, string>>} */ ({
     pay: { unverified: 'Count it as paid, not checked on a chain' },
     fail: { force: 'Put the amount back although it may have been sent' },
@@ -148,7 +148,7 @@ function insistence(action) {
  * @param {Transfer} each
  */
 function wording(action, kind, each) {
-  const thing = one(kind);
+  const thing = singular(kind);
   const isSigners = each.sentBy === 'signer';
   const texts = /** @type {Record<string, [string, string]>} */ ({
     release: [`Release this ${thing}?`, `Release ${thing}`],
@@ -183,7 +183,7 @@ async function step(context, kind, each, action) {
     action === 'approve' ? await operator('GET', path, undefined, { mode: context.mode }) : null
   );
   const approval = detail ? approvalForm(detail) : null;
-  const boxes = insistence(action);
+  const boxes = overrideBoxes(action);
   const [title, submit] = wording(action, kind, each);
   // Becomes true if somebody else has changed the transfer. The page then reloads.
   let isOther = false;
@@ -201,7 +201,7 @@ async function step(context, kind, each, action) {
       ['Address', h('span', { class: 'mono' }, each.toAddress)],
     ),
     form({
-      fields: approval ? approval.fields : [...asked(action, each, context.mode === 'test'), ...boxes.fields],
+      fields: approval ? approval.fields : [...stepFields(action, each, context.mode === 'test'), ...boxes.fields],
       danger: ends.includes(action),
       submit,
       cancel: () => close(null),
@@ -226,7 +226,7 @@ async function step(context, kind, each, action) {
   const becomes = /** @type {Record<string, string>} */ ({ release: 'released', reassign: 'reassigned' });
   if (isAttached) toast('The transaction is entered. Its chain has to confirm it.');
   else if (done && action === 'detach') toast('The transaction is detached.');
-  else if (done) toast(`The ${one(kind)} is ${becomes[action] ?? words(done).toLowerCase()}.`);
+  else if (done) toast(`The ${singular(kind)} is ${becomes[action] ?? words(done).toLowerCase()}.`);
   if (done || isOther) await context.reload();
   return false;
 }

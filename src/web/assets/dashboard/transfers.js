@@ -1,11 +1,11 @@
 // Payouts and refunds: lists, requests and details.
 
 import { ApiError, form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
+import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, localTime, words } from '../shared/dom.js';
 import { feeSources, senders } from './approve.js';
-import { act, coinName, download, filters, head, idLink, once, pages } from './list.js';
+import { actionButton, coinName, download, filters, head, idLink, retryKey, pagedList } from './list.js';
 import { chainBadge, chainCard, sendingBadge, sendingNote } from './transfer_chain.js';
-import { actions, one } from './transfer_steps.js';
+import { actions, singular } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -27,7 +27,7 @@ const meaning = {
 };
 
 /** @param {Kind} kind @returns {import("./dashboard.js").Show} */
-export function showOf(kind) {
+export function pageOf(kind) {
   return (context) => (context.parts[0] ? detail(context, kind, context.parts[0]) : list(context, kind));
 }
 
@@ -38,7 +38,7 @@ async function list(context, kind) {
   const status = query.get('status');
   const onChain = query.get('onChain');
   const path = isAll ? kind : context.path(kind);
-  const found = await pages({
+  const found = await pagedList({
     label: words(kind),
     load: (before) => operator('GET', path, undefined, { mode, before, limit: 50, status, onChain }),
     none:
@@ -57,8 +57,9 @@ async function list(context, kind) {
     columns: /** @type {import("../shared/dom.js").Column<Transfer>[]} */ (
       /** @type {(import("../shared/dom.js").Column<Transfer> | null)[]} */ ([
         {
-          name: words(one(kind)),
-          cell: (each) => h('a', { href: place(kind, each), class: 'mono', title: each.id }, `${each.id.slice(0, 8)}…`),
+          name: words(singular(kind)),
+          cell: (each) =>
+            h('a', { href: transferHref(kind, each), class: 'mono', title: each.id }, `${each.id.slice(0, 8)}…`),
         },
         {
           name: 'Status',
@@ -77,7 +78,7 @@ async function list(context, kind) {
               cell: (each) => context.accounts.find(({ id }) => id === each.account)?.name ?? each.account,
             }
           : null,
-        { name: 'Requested', cell: (each) => when(each.requestedAt) },
+        { name: 'Requested', cell: (each) => localTime(each.requestedAt) },
       ]).filter(Boolean)
     ),
   });
@@ -93,7 +94,7 @@ async function list(context, kind) {
         ? download(`${context.path(`exports/${kind}.csv`)}?mode=${mode}`, 'Download', `${kind}.csv`)
         : null,
       kind === 'payouts' && context.account
-        ? act(context, 'Request a payout…', '', () => request(context), 'primary')
+        ? actionButton(context, 'Request a payout…', '', () => request(context), 'primary')
         : null,
     ),
     filters(`/${kind}`, [
@@ -131,11 +132,11 @@ async function list(context, kind) {
 }
 
 /** Returns the link to a transfer in its account. @param {Kind} kind @param {Transfer} each */
-const place = (kind, each) => to(`/${kind}/${each.id}`, { account: each.account });
+const transferHref = (kind, each) => to(`/${kind}/${each.id}`, { account: each.account });
 
 /** @param {Context} context */
 async function request(context) {
-  const key = once();
+  const key = retryKey();
   const { account, mode } = context;
   const balances = (await operator('GET', context.path('balances'), undefined, { mode })).data;
   const made = await ask('Request a payout', (/** @type {(payout: Schemas["DashboardPayout"]) => void} */ close) => [
@@ -197,7 +198,7 @@ async function detail(context, kind, id) {
       'div',
       { class: 'page' },
       h('p', { class: 'crumb' }, h('a', { href: to(`/${kind}`) }, words(kind))),
-      h('h1', null, `No such ${one(kind)}`),
+      h('h1', null, `No such ${singular(kind)}`),
       h(
         'p',
         null,
@@ -216,7 +217,7 @@ async function detail(context, kind, id) {
       h(
         'div',
         { class: 'stack' },
-        h('h1', null, `${words(one(kind))} of ${money(each.amount, each.currency)}`),
+        h('h1', null, `${words(singular(kind))} of ${money(each.amount, each.currency)}`),
         h('p', null, badge(each.status), ' ', h('span', { class: 'quiet' }, meaning[each.status] ?? '')),
       ),
       h('div', { class: 'row' }, context.isOperator ? actions(context, kind, each) : null),
@@ -254,7 +255,12 @@ async function detail(context, kind, id) {
           ['Id', h('span', { class: 'mono' }, each.id)],
         ),
       ),
-      h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each)),
+      h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'life' },
+        h('h2', { id: 'life' }, 'Its life'),
+        historyList(each),
+      ),
     ),
     chainCard(context, kind, each),
     isToSend(context, each) ? toSend(context, each) : null,
@@ -292,7 +298,7 @@ function toSend(context, each) {
       : h(
           'p',
           { class: 'note warn' },
-          h('strong', null, `${isOthers ? begun.by : 'You'} began to send it, `, when(begun.at), '.'),
+          h('strong', null, `${isOthers ? begun.by : 'You'} began to send it, `, localTime(begun.at), '.'),
           isOthers
             ? ' Do not send it too: ask them. Once it is out, press “Enter transaction…”.'
             : ' Send it once only: if your wallet has sent it already, press “Enter transaction…”.',
@@ -339,7 +345,7 @@ function toWallet(each) {
 }
 
 /** @param {Transfer} each */
-function life(each) {
+function historyList(each) {
   const isOver = each.finalizedAt !== null;
   const steps = /** @type {[string, string | null, string][]} */ ([
     ['Requested', each.requestedAt, 'good'],
@@ -355,7 +361,7 @@ function life(each) {
         'li',
         { class: tone },
         h('p', null, text),
-        h('p', { class: 'quiet' }, at ? when(at) : tone === 'good' || tone === 'now' ? null : 'Not yet'),
+        h('p', { class: 'quiet' }, at ? localTime(at) : tone === 'good' || tone === 'now' ? null : 'Not yet'),
       ),
     ),
   );

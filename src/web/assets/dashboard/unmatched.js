@@ -1,9 +1,9 @@
 // Unmatched payments: assigning, returning and dismissing them, and undoing that.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, facts, h, money, toast, when, words } from '../shared/dom.js';
-import { act, filters, head, pages, transaction } from './list.js';
-import { confirmed } from './webhooks.js';
+import { ask, badge, copyButton, empty, facts, h, money, toast, localTime, words } from '../shared/dom.js';
+import { actionButton, filters, head, pagedList, txLink } from './list.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -23,7 +23,7 @@ const reasons = {
 /** @param {Context} context */
 export async function show(context) {
   const status = context.query.get('status');
-  const found = await pages({
+  const found = await pagedList({
     label: 'Unmatched payments',
     load: (before) => operator('GET', 'unmatched-payments', undefined, { before, limit: 50, status: status || 'open' }),
     none: empty(
@@ -44,8 +44,8 @@ export async function show(context) {
         cell: (one) =>
           h('div', null, h('span', { class: 'mono' }, one.address), h('div', { class: 'quiet' }, words(one.chain))),
       },
-      { name: 'Transaction', cell: (one) => transaction(one.explorerUrl, one.txid) },
-      { name: 'Seen', cell: (one) => when(one.seenAt) },
+      { name: 'Transaction', cell: (one) => txLink(one.explorerUrl, one.txid) },
+      { name: 'Seen', cell: (one) => localTime(one.seenAt) },
       { name: '', cell: (one) => buttons(context, one) },
     ]),
   });
@@ -75,7 +75,7 @@ function buttons(context, one) {
     const note = one.note ?? one.returnTxid;
     const undo = async () => {
       if (
-        !(await confirmed(
+        !(await confirmAction(
           'Undo this?',
           `${money(one.amountCrypto, one.assetSymbol)} waits for a decision again.`,
           'Undo it',
@@ -88,7 +88,7 @@ function buttons(context, one) {
       'div',
       { class: 'stack' },
       note ? h('p', { class: 'quiet' }, note) : null,
-      one.canBeUndone ? act(context, 'Undo…', 'It is undone.', undo, 'small') : null,
+      one.canBeUndone ? actionButton(context, 'Undo…', 'It is undone.', undo, 'small') : null,
     );
   }
   return h(
@@ -101,7 +101,7 @@ function buttons(context, one) {
 }
 
 /** Describes a payment. @param {Unmatched} one */
-const about = (one) =>
+const description = (one) =>
   facts(
     ['Amount', money(one.amountCrypto, one.assetSymbol)],
     ['Worth now', one.worthEur ? money(one.worthEur, 'EUR') : null],
@@ -113,7 +113,7 @@ const about = (one) =>
 async function assign(context, one) {
   const candidate = one.candidate;
   const done = await ask('Whom is it for?', (/** @type {(answer: boolean) => void} */ close) => [
-    about(one),
+    description(one),
     h('p', null, 'It counts as paid when it was seen, and is booked as if it had come to the right place.'),
     form({
       fields: [
@@ -158,7 +158,7 @@ async function resolve(context, one, how) {
   const done = await ask(
     isReturn ? 'You paid it back' : 'Nothing is to be done',
     (/** @type {(answer: boolean) => void} */ close) => [
-      about(one),
+      description(one),
       h(
         'p',
         null,

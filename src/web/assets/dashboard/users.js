@@ -1,9 +1,9 @@
 // Users and their roles.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, h, table, toast, when } from '../shared/dom.js';
-import { act, head } from './list.js';
-import { confirmed } from './webhooks.js';
+import { ask, badge, h, table, toast, localTime } from '../shared/dom.js';
+import { actionButton, head } from './list.js';
+import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["User"]} User */
@@ -34,9 +34,9 @@ export async function show(context) {
         {
           name: 'Second factor',
           cell: (one) =>
-            one.secondFactorAt ? h('div', null, badge('on', 'good'), ' ', when(one.secondFactorAt)) : badge('off'),
+            one.secondFactorAt ? h('div', null, badge('on', 'good'), ' ', localTime(one.secondFactorAt)) : badge('off'),
         },
-        { name: 'Since', cell: (one) => when(one.createdAt) },
+        { name: 'Since', cell: (one) => localTime(one.createdAt) },
         { name: '', cell: (one) => buttons(context, one) },
       ],
       users,
@@ -50,7 +50,7 @@ function buttons(context, one) {
   const toggle = async () => {
     if (
       !one.disabledAt &&
-      !(await confirmed(
+      !(await confirmAction(
         `Disable ${one.email}?`,
         'They are signed out at once and cannot sign in. You can enable them again.',
         'Disable',
@@ -61,7 +61,7 @@ function buttons(context, one) {
   };
   const unlock = async () => {
     if (
-      !(await confirmed(
+      !(await confirmAction(
         `Turn off the second factor of ${one.email}?`,
         'For somebody who lost the app and the recovery codes. They are ' +
           'signed out, and from then on the password alone signs in. First make sure that it is they who ask.',
@@ -93,8 +93,10 @@ function buttons(context, one) {
     'div',
     { class: 'row' },
     h('button', { type: 'button', class: 'small', onclick: password }, 'New password…'),
-    one.secondFactorAt ? act(context, 'Second factor off…', 'The second factor is off.', unlock, 'small danger') : null,
-    act(
+    one.secondFactorAt
+      ? actionButton(context, 'Second factor off…', 'The second factor is off.', unlock, 'small danger')
+      : null,
+    actionButton(
       context,
       one.disabledAt ? 'Enable' : 'Disable…',
       one.disabledAt ? 'They may sign in.' : 'They may not sign in.',

@@ -9,11 +9,11 @@ import { ApiError } from '../shared/api.js';
  * @param {Record<string, string>} values
  * @param {string} name
  */
-export function whole(values, name) {
-  const text = values[name] ?? '';
-  if (text === '') return null;
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number))
+export function wholeNumber(values, name) {
+  const toComparable = values[name] ?? '';
+  if (toComparable === '') return null;
+  const number = Number(toComparable);
+  if (!/^\d+$/.test(toComparable) || !Number.isSafeInteger(number))
     throw new ApiError(400, { message: 'Write a whole number in digits alone, like 1000.', param: name });
   return number;
 }
@@ -23,14 +23,14 @@ export function whole(values, name) {
  * @param {Record<string, any>} before
  * @param {Record<string, any>} after
  */
-export function changed(before, after) {
+export function changedFields(before, after) {
   /** @type {Record<string, unknown>} */
   const different = {};
   for (const [name, value] of Object.entries(after)) {
     const was = before[name] ?? null;
     const isObject = value !== null && typeof value === 'object' && !Array.isArray(value);
     if (isObject && was !== null) {
-      const parts = changed(was, value);
+      const parts = changedFields(was, value);
       if (Object.keys(parts).length > 0) different[name] = parts;
     } else if (text(value) !== text(was)) {
       different[name] = value;

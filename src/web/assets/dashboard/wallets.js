@@ -1,10 +1,10 @@
 // Wallets that live addresses are derived from, pools of imported addresses, and the operator's own addresses.
 
-import { busy, form, operator, problemText } from '../shared/api.js';
-import { ask, badge, empty, facts, fill, h, table, toast, when, words } from '../shared/dom.js';
-import { act, download, head } from './list.js';
-import { whole } from './values.js';
-import { confirmed } from './webhooks.js';
+import { runBusy, form, operator, problemText } from '../shared/api.js';
+import { ask, badge, empty, facts, fill, h, table, toast, localTime, words } from '../shared/dom.js';
+import { actionButton, download, head } from './list.js';
+import { wholeNumber } from './values.js';
+import { confirmAction } from './webhooks.js';
 import { POOL_LOW } from './home.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -85,7 +85,7 @@ export async function show(context) {
             [
               { name: 'Chain', cell: (/** @type {Schemas["OwnAddress"]} */ one) => words(one.chain) },
               { name: 'Address', cell: (one) => h('span', { class: 'mono' }, one.address) },
-              { name: 'Declared', cell: (one) => when(one.createdAt) },
+              { name: 'Declared', cell: (one) => localTime(one.createdAt) },
             ],
             own.data,
           ).element,
@@ -97,7 +97,7 @@ export async function show(context) {
 function card(context, one) {
   const retire = async () => {
     if (
-      !(await confirmed(
+      !(await confirmAction(
         'Retire this wallet?',
         'It hands out no more addresses. It stays watched: what comes to its addresses is booked. Adding it again ' +
           'lets it go on.',
@@ -126,8 +126,8 @@ function card(context, one) {
         'Gap limit',
         h('span', null, h('strong', null, one.gapLimit), ' – set this in your wallet, so that it sees all payments'),
       ],
-      ['Added', when(one.addedAt)],
-      ['Retired', one.retiredAt ? when(one.retiredAt) : null],
+      ['Added', localTime(one.addedAt)],
+      ['Retired', one.retiredAt ? localTime(one.retiredAt) : null],
     ),
     h(
       'div',
@@ -145,7 +145,7 @@ function card(context, one) {
       { class: 'row' },
       download(`wallets/${one.id}/addresses.csv`, 'Addresses'),
       download(`wallets/${one.id}/addresses.csv?funded=true`, 'Funded addresses'),
-      one.retiredAt ? null : act(context, 'Retire…', 'The wallet is retired.', retire, 'small danger'),
+      one.retiredAt ? null : actionButton(context, 'Retire…', 'The wallet is retired.', retire, 'small danger'),
     ),
   );
 }
@@ -197,13 +197,13 @@ export async function addWallet(context) {
           chain: values.chain,
           key: values.key.trim(),
           script: values.script || null,
-          next: whole(values, 'next'),
+          next: wholeNumber(values, 'next'),
           name: values.name || null,
         };
         const checked = await operator('POST', 'wallets/check', body);
         fill(
           place,
-          compare(
+          compareAddresses(
             checked,
             () => operator('POST', 'wallets', body).then(close),
             () => fill(place, first),
@@ -221,11 +221,11 @@ export async function addWallet(context) {
 }
 
 /** @param {Schemas["WalletCheck"]} checked @param {() => Promise<unknown>} add @param {() => void} back */
-function compare(checked, add, back) {
+function compareAddresses(checked, add, back) {
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
   const button = h('button', { type: 'button', class: 'primary', onclick: run }, 'They are the same: add it');
   async function run() {
-    await busy(button, () =>
+    await runBusy(button, () =>
       add().catch((error) => {
         fill(problem, problemText(error));
         problem.hidden = false;

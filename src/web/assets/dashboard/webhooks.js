@@ -1,9 +1,9 @@
 // Webhook endpoints: creating and changing them, their secrets and latest deliveries.
 
 import { field, form, operator } from '../shared/api.js';
-import { ask, badge, empty, facts, h, secret, table, to, toast, when, words } from '../shared/dom.js';
-import { act, head, tabs } from './list.js';
-import { changed } from './values.js';
+import { ask, badge, empty, facts, h, secretWithCopy, table, to, toast, localTime, words } from '../shared/dom.js';
+import { actionButton, head, tabs } from './list.js';
+import { changedFields } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -68,7 +68,7 @@ export async function show(context) {
             {
               name: 'Address',
               cell: (/** @type {Endpoint} */ one) =>
-                h('div', { class: 'stack' }, h('span', { class: 'mono' }, one.url), trouble(failing, one)),
+                h('div', { class: 'stack' }, h('span', { class: 'mono' }, one.url), failureNote(failing, one)),
             },
             { name: 'Is', cell: (one) => (one.enabled ? badge('on', 'good') : badge('off')) },
             { name: 'Mode', cell: (one) => words(one.mode ?? 'both') },
@@ -83,14 +83,14 @@ export async function show(context) {
 }
 
 /** @param {Schemas["FailingEndpoint"][]} failing @param {Endpoint} endpoint */
-function trouble(failing, endpoint) {
+function failureNote(failing, endpoint) {
   const found = failing.find((one) => one.id === endpoint.id);
   if (!found) return null;
   return h(
     'p',
     { class: 'bad' },
     `Fails: ${found.failedAttempts} attempts since `,
-    when(found.failingSince),
+    localTime(found.failingSince),
     `. Last: ${found.lastStatus ?? found.lastError ?? 'no answer'}.`,
   );
 }
@@ -103,7 +103,7 @@ function buttons(context, one) {
     return false;
   };
   const roll = async () => {
-    const sure = await confirmed(
+    const sure = await confirmAction(
       'Make a new secret?',
       `From now on ${one.url} is sent signatures by a new secret. For 24 hours the old one signs too.`,
       'Make a new secret',
@@ -113,7 +113,7 @@ function buttons(context, one) {
   };
   const remove = async () => {
     if (
-      !(await confirmed(
+      !(await confirmAction(
         'Remove this endpoint?',
         `${one.url} is sent nothing more. What was still to be sent to it is given up.`,
         'Remove it',
@@ -127,10 +127,10 @@ function buttons(context, one) {
     'div',
     { class: 'row' },
     h('button', { type: 'button', class: 'small', onclick: () => edit(context, one) }, 'Change…'),
-    act(context, 'Secret', '', reveal, 'small'),
-    act(context, 'New secret…', '', roll, 'small'),
+    actionButton(context, 'Secret', '', reveal, 'small'),
+    actionButton(context, 'New secret…', '', roll, 'small'),
     h('a', { class: 'button small', href: to('/deliveries', { endpoint: one.id }) }, 'Deliveries'),
-    act(context, 'Remove…', 'The endpoint is removed.', remove, 'small danger'),
+    actionButton(context, 'Remove…', 'The endpoint is removed.', remove, 'small danger'),
   );
 }
 
@@ -141,7 +141,7 @@ function buttons(context, one) {
  * @param {string} verb
  * @returns {Promise<boolean>}
  */
-export async function confirmed(title, text, verb) {
+export async function confirmAction(title, text, verb) {
   const sure = await ask(title, (/** @type {(answer: boolean) => void} */ close) => [
     h('p', null, text),
     h(
@@ -158,9 +158,9 @@ export async function confirmed(title, text, verb) {
 export function showSecret(found) {
   return ask('The signing secret', (close) => [
     h('p', null, 'Keep it on your server only. The audit log notes that you saw it.'),
-    secret(found.secret, 'secret'),
+    secretWithCopy(found.secret, 'secret'),
     found.previousUntil
-      ? h('p', { class: 'quiet' }, 'The one before signs too, until ', when(found.previousUntil), '.')
+      ? h('p', { class: 'quiet' }, 'The one before signs too, until ', localTime(found.previousUntil), '.')
       : null,
     h('div', { class: 'ends' }, h('button', { type: 'button', class: 'primary', onclick: () => close(null) }, 'Done')),
   ]);
@@ -231,7 +231,7 @@ export async function edit(context, endpoint) {
             types: chosen.length === types.length ? null : chosen,
           };
           const path = endpoint ? `endpoints/${endpoint.id}` : 'endpoints';
-          const sent = endpoint ? changed(endpoint, body) : body;
+          const sent = endpoint ? changedFields(endpoint, body) : body;
           close(await operator(endpoint ? 'PATCH' : 'POST', context.path(path), sent));
         },
       }),
@@ -256,13 +256,13 @@ function legacy(context) {
       h(
         'div',
         { class: 'row' },
-        act(context, 'Show the legacy secret', '', async () => {
+        actionButton(context, 'Show the legacy secret', '', async () => {
           showSecret(await operator('GET', context.path('legacy-secret')));
           return false;
         }),
-        act(context, 'New legacy secret…', '', async () => {
+        actionButton(context, 'New legacy secret…', '', async () => {
           if (
-            await confirmed('Make a new legacy secret?', 'For 24 hours the old one signs too.', 'Make a new secret')
+            await confirmAction('Make a new legacy secret?', 'For 24 hours the old one signs too.', 'Make a new secret')
           ) {
             showSecret(await operator('POST', context.path('legacy-secret/roll')));
           }

@@ -8,16 +8,16 @@ const field = /** @type {HTMLInputElement} */ (document.getElementById('find'));
 const found = /** @type {HTMLElement} */ (document.getElementById('found'));
 const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.operation')]);
 /** Searchable text of each article without its examples, read at the first search. @type {Map<HTMLElement, string>} */
-const said = new Map();
+const searchTexts = new Map();
 
 /** @param {HTMLElement} article */
 function text(article) {
-  const known = said.get(article);
+  const known = searchTexts.get(article);
   if (known !== undefined) return known;
   const copy = /** @type {HTMLElement} */ (article.cloneNode(true));
   for (const example of copy.querySelectorAll('pre, .try')) example.remove();
   const read = (copy.textContent ?? '').toLowerCase();
-  said.set(article, read);
+  searchTexts.set(article, read);
   return read;
 }
 

@@ -3,7 +3,7 @@
 // Invariant: requests go only to this sandbox, with its own keys, and responses are shown as text.
 
 import { fill, h, root } from '../shared/dom.js';
-import { inLines } from '../shared/json.js';
+import { formatJson } from '../shared/json.js';
 
 /** Headers with the sandbox's credentials, by kind of credential. */
 const headers = /** @type {Record<string, Record<string, string>>} */ ({
@@ -96,7 +96,7 @@ function form(article, method, path, key) {
       const began = performance.now();
       const response = await fetch(url, { method, headers: sent, body: area ? area.value : undefined });
       const type = response.headers.get('content-type') ?? '';
-      const text = await start(response);
+      const text = await readStart(response);
       const ms = Math.round(performance.now() - began);
       fill(
         answer,
@@ -109,7 +109,7 @@ function form(article, method, path, key) {
         ),
         text === ''
           ? h('p', { class: 'quiet' }, 'The answer has no body.')
-          : h('pre', { tabindex: '0' }, type.startsWith('application/json') ? inLines(text) : text),
+          : h('pre', { tabindex: '0' }, type.startsWith('application/json') ? formatJson(text) : text),
       );
     } catch (error) {
       fill(
@@ -126,7 +126,7 @@ const CHARACTERS_MAX = 100_000;
 const WAIT_MS = 3000;
 
 /** Returns a response, or its start if the response is long or streamed. @param {Response} response */
-async function start(response) {
+async function readStart(response) {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (!reader) return '';
   const goesOn = response.headers.get('content-type')?.startsWith('text/event-stream') === true;

@@ -5,7 +5,7 @@
 import { root, toast } from '../shared/dom.js';
 
 /** Header of requests that do not appear in the activity list. */
-const UNTOLD = { 'X-Coffer-Untold': '1' };
+const UNLISTED = { 'X-Coffer-Untold': '1' };
 
 export const keys = /** @type {const} */ ({ test: 'sk_test_sandbox', live: 'sk_live_sandbox' });
 
@@ -16,10 +16,10 @@ export const keys = /** @type {const} */ ({ test: 'sk_test_sandbox', live: 'sk_l
  * @param {{ body?: unknown, key?: string, isOwn?: boolean }} [options]
  * @returns {Promise<T>}
  */
-export async function ask(method, path, { body, key, isOwn = false } = {}) {
+export async function request(method, path, { body, key, isOwn = false } = {}) {
   const response = await fetch(new URL(path, root), {
     method,
-    headers: { ...(isOwn ? UNTOLD : {}), ...(key ? { 'X-API-Key': key } : {}) },
+    headers: { ...(isOwn ? UNLISTED : {}), ...(key ? { 'X-API-Key': key } : {}) },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   const text = await response.text();
@@ -33,7 +33,7 @@ export async function ask(method, path, { body, key, isOwn = false } = {}) {
  * @param {HTMLButtonElement} button
  * @param {() => Promise<unknown>} work
  */
-export async function doing(button, work) {
+export async function runDisabled(button, work) {
   if (button.getAttribute('aria-busy') === 'true') return;
   button.setAttribute('aria-busy', 'true');
   try {

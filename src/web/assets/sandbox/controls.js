@@ -1,7 +1,7 @@
 // The sandbox's controls: clock, webhook target, faults and reset.
 
-import { ask as dialog, copyButton, fill, h, root, toast, when } from '../shared/dom.js';
-import { ask, doing } from './ask.js';
+import { ask as dialog, copyButton, fill, h, root, toast, localTime } from '../shared/dom.js';
+import { request, runDisabled } from './ask.js';
 
 /** @typedef {import("controls").components["schemas"]["SandboxState"]} State */
 
@@ -12,7 +12,7 @@ const listeners = [];
 export const state = {
   /** @returns {Promise<State>} */
   async get() {
-    const now = await /** @type {Promise<State>} */ (ask('GET', 'sandbox', { isOwn: true }));
+    const now = await /** @type {Promise<State>} */ (request('GET', 'sandbox', { isOwn: true }));
     state.is(now);
     return now;
   },
@@ -46,12 +46,12 @@ export function clock() {
   );
   /** @param {object} body */
   const set = (body) =>
-    doing(freeze, async () => {
-      state.is(await ask('POST', 'sandbox/clock', { body }).then(() => ask('GET', 'sandbox', { isOwn: true })));
+    runDisabled(freeze, async () => {
+      state.is(await request('POST', 'sandbox/clock', { body }).then(() => request('GET', 'sandbox', { isOwn: true })));
       toast('The clock is moved, and all that fell due is done.');
     });
   listeners.push(({ time, frozen }) => {
-    fill(shown, 'It is ', when(time), frozen ? ', and it stands still.' : ' here.');
+    fill(shown, 'It is ', localTime(time), frozen ? ', and it stands still.' : ' here.');
     freeze.dataset.frozen = String(frozen);
     freeze.textContent = frozen ? 'Let it run' : 'Stop the clock';
     const now = document.getElementById('now');
@@ -95,13 +95,13 @@ export function webhooks() {
   });
   const here = h(
     'button',
-    { type: 'button', class: 'small', onclick: () => doing(here, () => to(inbox)) },
+    { type: 'button', class: 'small', onclick: () => runDisabled(here, () => to(inbox)) },
     'Receive them here',
   );
   const send = h('button', { class: 'small' }, 'Send them there');
   /** @param {string} url */
   const to = async (url) => {
-    state.is(await ask('PATCH', 'sandbox/account', { body: { endpoints: [{ url }] } }));
+    state.is(await request('PATCH', 'sandbox/account', { body: { endpoints: [{ url }] } }));
     toast('Webhooks are sent there from now on.');
   };
   listeners.push(({ account }) => {
@@ -130,7 +130,7 @@ export function webhooks() {
         class: 'stack',
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          void doing(send, () => to(field.value));
+          void runDisabled(send, () => to(field.value));
         },
       },
       h('div', { class: 'field' }, h('label', { for: 'endpoint' }, 'Or a receiver of your own'), field),
@@ -180,12 +180,12 @@ export function faults() {
       type: 'button',
       class: 'small',
       onclick: () =>
-        doing(add, async () => {
+        runDisabled(add, async () => {
           const what = { drop: { dropAnswer: true }, slow: { delayMs: 3000 } }[kind.value] ?? {
             status: Number(kind.value),
           };
           const where = route.value === 'any call' ? {} : { route: route.value };
-          await ask('POST', 'sandbox/faults', { body: { ...where, ...what, times: 1 } });
+          await request('POST', 'sandbox/faults', { body: { ...where, ...what, times: 1 } });
           state.refresh();
         }),
     },
@@ -197,8 +197,8 @@ export function faults() {
       type: 'button',
       class: 'small',
       onclick: () =>
-        doing(end, async () => {
-          await ask('DELETE', 'sandbox/faults');
+        runDisabled(end, async () => {
+          await request('DELETE', 'sandbox/faults');
           state.refresh();
         }),
     },
@@ -226,7 +226,7 @@ export function reset() {
       type: 'button',
       class: 'small danger',
       onclick: () =>
-        doing(button, async () => {
+        runDisabled(button, async () => {
           const is = await dialog('Reset the sandbox?', (/** @type {(answer: boolean) => void} */ close) => [
             h(
               'p',
@@ -242,7 +242,7 @@ export function reset() {
             ),
           ]);
           if (!is) return;
-          state.is(await ask('POST', 'sandbox/reset'));
+          state.is(await request('POST', 'sandbox/reset'));
           dispatchEvent(new Event('sandbox-reset'));
           toast('The sandbox is as it was at its start.');
         }),

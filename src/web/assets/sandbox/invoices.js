@@ -3,7 +3,7 @@
 // Invariant: amounts are computed exactly, on their digits.
 
 import { badge, fill, h, money, toast } from '../shared/dom.js';
-import { ask, doing, keys } from './ask.js';
+import { request, runDisabled, keys } from './ask.js';
 import { state } from './controls.js';
 
 /** @typedef {import("openapi").components["schemas"]["Invoice"]} Invoice */
@@ -44,10 +44,10 @@ export function invoices() {
       class: 'stack',
       onsubmit: (/** @type {Event} */ event) => {
         event.preventDefault();
-        void doing(make, async () => {
+        void runDisabled(make, async () => {
           const asset = coin.value === 'none yet' ? {} : { asset: coin.value };
-          await ask('POST', 'v1/invoices', {
-            key: keyOf(mode.value === 'live'),
+          await request('POST', 'v1/invoices', {
+            key: secretKey(mode.value === 'live'),
             body: { amount: amount.value, currency: currency.value, ...asset },
           });
           await refresh();
@@ -80,7 +80,7 @@ export function invoices() {
       [false, true].map(
         (isLive) =>
           /** @type {Promise<{ data: Invoice[] }>} */ (
-            ask('GET', `v1/invoices?limit=${SHOWN_MAX}`, { key: keyOf(isLive), isOwn: true })
+            request('GET', `v1/invoices?limit=${SHOWN_MAX}`, { key: secretKey(isLive), isOwn: true })
           ),
       ),
     );
@@ -91,7 +91,7 @@ export function invoices() {
       list,
       found.length === 0
         ? h('li', { class: 'quiet' }, 'There is none yet.')
-        : found.slice(0, SHOWN_MAX).map((invoice) => item(invoice, refresh)),
+        : found.slice(0, SHOWN_MAX).map((invoice) => invoiceEntry(invoice, refresh)),
     );
     if (focused)
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-focus="${CSS.escape(focused)}"]`))?.focus();
@@ -122,7 +122,7 @@ export function invoices() {
 }
 
 /** @param {boolean} isLive */
-function keyOf(isLive) {
+function secretKey(isLive) {
   return isLive ? keys.live : keys.test;
 }
 
@@ -131,7 +131,7 @@ function keyOf(isLive) {
  * @param {Invoice} invoice
  * @param {() => Promise<void>} refresh
  */
-function item(invoice, refresh) {
+function invoiceEntry(invoice, refresh) {
   const { id, status } = invoice;
   const made = payments.get(id) ?? [];
   const isOpen = status === 'created' || status === 'awaiting_payment';
@@ -147,8 +147,11 @@ function item(invoice, refresh) {
   } else if (status === 'underpaid') acts.push(['Pay the rest', () => pay(invoice, 1n, 1n)]);
   else if (status === 'expired' && invoice.asset) acts.push(['Pay late', () => pay(invoice, 1n, 1n)]);
   if (made.length > 0)
-    acts.push(['Drop the payment', () => step(invoice, 'dropped')], ['Reorganise', () => step(invoice, 'orphaned')]);
-  if (made.length > 0 && status === 'detected') acts.push(['Confirm', () => step(invoice, 'confirmed')]);
+    acts.push(
+      ['Drop the payment', () => changePayment(invoice, 'dropped')],
+      ['Reorganise', () => changePayment(invoice, 'orphaned')],
+    );
+  if (made.length > 0 && status === 'detected') acts.push(['Confirm', () => changePayment(invoice, 'confirmed')]);
   return h(
     'li',
     null,
@@ -182,7 +185,7 @@ function item(invoice, refresh) {
               class: 'small',
               'data-focus': `${id} ${name}`,
               onclick: () =>
-                doing(button, async () => {
+                runDisabled(button, async () => {
                   await act();
                   await refresh();
                 }),
@@ -204,32 +207,38 @@ function item(invoice, refresh) {
 async function pay(invoice, times, parts) {
   let due = invoice;
   if (!due.asset)
-    due = await ask('POST', `v1/invoices/${due.id}/select`, { key: keyOf(due.livemode), body: { asset: 'LTC' } });
+    due = await request('POST', `v1/invoices/${due.id}/select`, {
+      key: secretKey(due.livemode),
+      body: { asset: 'LTC' },
+    });
   const amount = times === parts ? {} : { amount: scaled(due.amountExpected ?? '0', times, parts) };
   const seen = /** @type {{ id: string }} */ (
-    await ask('POST', 'sandbox/payments', { body: { invoice: due.id, ...amount } })
+    await request('POST', 'sandbox/payments', { body: { invoice: due.id, ...amount } })
   );
   payments.set(due.id, [...(payments.get(due.id) ?? []), seen.id]);
-  await ask('POST', `sandbox/payments/${seen.id}`, { body: { state: 'confirmed' } });
+  await request('POST', `sandbox/payments/${seen.id}`, { body: { state: 'confirmed' } });
 }
 
 /** Pays after the deadline. @param {Invoice} invoice */
 async function payLate(invoice) {
   let due = invoice;
   if (!due.asset)
-    due = await ask('POST', `v1/invoices/${due.id}/select`, { key: keyOf(due.livemode), body: { asset: 'LTC' } });
+    due = await request('POST', `v1/invoices/${due.id}/select`, {
+      key: secretKey(due.livemode),
+      body: { asset: 'LTC' },
+    });
   const now = Date.parse((await state.get()).time);
   const after = new Date(Math.max(now, Date.parse(due.expiresAt)) + 1000);
-  await ask('POST', 'sandbox/clock', { body: { set: after.toISOString() } });
+  await request('POST', 'sandbox/clock', { body: { set: after.toISOString() } });
   state.refresh();
   toast('The clock was moved past the deadline first.');
   await pay(due, 1n, 1n);
 }
 
 /** Changes the newest payment made on this page. @param {Invoice} invoice @param {string} next */
-async function step(invoice, next) {
+async function changePayment(invoice, next) {
   const newest = payments.get(invoice.id)?.at(-1);
-  if (newest) await ask('POST', `sandbox/payments/${newest}`, { body: { state: next } });
+  if (newest) await request('POST', `sandbox/payments/${newest}`, { body: { state: next } });
 }
 
 /**

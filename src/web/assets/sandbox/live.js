@@ -3,8 +3,8 @@
 // Invariant: the list has a maximum length, and received data is shown as text.
 
 import { badge, fill, h, root } from '../shared/dom.js';
-import { inLines, parse, source } from '../shared/json.js';
-import { check } from './signature.js';
+import { formatJson, parse, source } from '../shared/json.js';
+import { verify } from './signature.js';
 
 /** @typedef {import("controls").components["schemas"]["SandboxActivity"]} Activity */
 
@@ -16,7 +16,7 @@ const kinds = /** @type {const} */ ({ all: 'All', call: 'Calls', event: 'Events'
  * @param {HTMLElement} place
  * @param {(kind: Activity['kind']) => void} happened called for each entry
  */
-export function live(place, happened) {
+export function showActivity(place, happened) {
   const list = h('ol', { class: 'list', tabindex: '0', 'aria-labelledby': 'live-name' });
   const connected = h('span', { class: 'quiet', role: 'status' }, 'Connecting…');
   const empty = h(
@@ -99,7 +99,7 @@ export function live(place, happened) {
 
   /** @param {Activity} activity */
   function add(activity) {
-    const entry = entryOf(activity);
+    const entry = activityEntry(activity);
     show(entry);
     list.prepend(entry);
     while (list.children.length > ENTRIES_MAX) list.lastElementChild?.remove();
@@ -125,7 +125,7 @@ export function live(place, happened) {
 }
 
 /** Creates an entry. @param {Activity} activity */
-function entryOf(activity) {
+function activityEntry(activity) {
   if (activity.kind === 'missed') {
     return h(
       'li',
@@ -179,7 +179,7 @@ function parts(activity) {
           h('span', { class: 'what' }, event.type ?? ''),
           h('span', { class: 'number' }, time(event.created ?? '')),
         ],
-        () => [h('p', { class: 'quiet' }, event.id ?? ''), h('pre', { tabindex: '0' }, inLines(source(event)))],
+        () => [h('p', { class: 'quiet' }, event.id ?? ''), h('pre', { tabindex: '0' }, formatJson(source(event)))],
       ];
     }
     case 'delivery': {
@@ -192,7 +192,7 @@ function parts(activity) {
           h('span', { class: 'number' }, `attempt ${activity.number}, ${activity.ms} ms, ${time(activity.at)}`),
         ],
         () => {
-          void check(activity).then(([isGood, text]) => {
+          void verify(activity).then(([isGood, text]) => {
             verdict.className = `verdict note ${isGood ? 'good' : 'warn'}`;
             verdict.textContent = text;
           });
@@ -214,7 +214,7 @@ function parts(activity) {
 /** @param {string} name @param {{ text: string, cut: boolean }} part */
 function body(name, { text, cut }) {
   if (text === '') return null;
-  return [h('h3', null, cut ? `${name}, the start of it` : name), h('pre', { tabindex: '0' }, inLines(text))];
+  return [h('h3', null, cut ? `${name}, the start of it` : name), h('pre', { tabindex: '0' }, formatJson(text))];
 }
 
 /** Returns the type of the event in a body. @param {string} text */

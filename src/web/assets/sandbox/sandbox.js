@@ -2,7 +2,7 @@
 // a first payment.
 
 import { copyButton } from '../shared/dom.js';
-import { live } from './live.js';
+import { showActivity } from './live.js';
 import { invoices } from './invoices.js';
 import { clock, faults, reset, state, webhooks } from './controls.js';
 
@@ -17,7 +17,7 @@ for (const code of document.querySelectorAll('.keys dd > code:first-child')) {
 
 const made = invoices();
 tools.append(made.element, clock(), webhooks(), faults(), reset());
-live(/** @type {HTMLElement} */ (document.getElementById('live')), (kind) => {
+showActivity(/** @type {HTMLElement} */ (document.getElementById('live')), (kind) => {
   if (kind === 'event') made.refresh();
 });
 made.refresh();

@@ -10,7 +10,7 @@ const LEGACY_SECRET = 'legacy_sandbox';
  * @param {Extract<import("controls").components["schemas"]["SandboxActivity"], { kind: 'delivery' }>} delivery
  * @returns {Promise<[boolean, string]>}
  */
-export async function check({ url, headers, sent }) {
+export async function verify({ url, headers, sent }) {
   if (sent.cut) return [false, 'The body is longer than what is kept of it, so its signature is not checked here.'];
   if (!crypto.subtle) return [false, 'This browser checks signatures on https and localhost only.'];
   const header = headers['X-Service-Signature'] ?? '';

@@ -3,7 +3,7 @@
 // Invariant: an error appears beside the field that it names, with its request id. If the session has ended or a recent
 // password is required, a dialog asks for the password, keeps the form's input, and repeats the request.
 
-import { ask, h, root, timed } from './dom.js';
+import { ask, h, root, withLocalTimes } from './dom.js';
 import { parse } from './json.js';
 
 /** @typedef {import("./dom.js").Child} Child */
@@ -39,7 +39,7 @@ export const hooks = { email: /** @type {string | null} */ (null), signedOut: ()
  * @param {Record<string, string>} [headers]
  * @returns {Promise<any>} the JSON response, or null if the response is empty
  */
-export async function call(method, path, body, headers = {}) {
+export async function request(method, path, body, headers = {}) {
   let answer;
   try {
     answer = await fetch(new URL(path, root), {
@@ -61,11 +61,11 @@ export async function call(method, path, body, headers = {}) {
   if (answer.ok) return json;
   const refusal = new ApiError(answer.status, json ?? {});
   if (refusal.code === 'reauthentication_required' && (await confirmPassword()))
-    return call(method, path, body, headers);
+    return request(method, path, body, headers);
   if (refusal.code === 'second_factor_required') return withCode(refusal, method, path, body, headers);
   if (refusal.status === 401 && refusal.code === 'unauthorized' && path.startsWith('dashboard/')) {
     const isBack = hooks.email === null ? false : await signInAgain(hooks.email);
-    if (isBack) return call(method, path, body, headers);
+    if (isBack) return request(method, path, body, headers);
     if (isBack === false) hooks.signedOut();
   }
   throw refusal;
@@ -91,7 +91,7 @@ function signInAgain(email) {
       cancel: () => close(false),
       cancelText: 'Leave',
       send: async ({ password }) => {
-        await call('POST', 'dashboard/api/session', { email, password });
+        await request('POST', 'dashboard/api/session', { email, password });
         close(true);
       },
     }),
@@ -108,7 +108,7 @@ function signInAgain(email) {
  * @param {Record<string, string>} [headers]
  */
 export function operator(method, path, body, query = {}, headers = {}) {
-  return call(method, `dashboard/api/${path}${queryText(query)}`, body, headers);
+  return request(method, `dashboard/api/${path}${queryText(query)}`, body, headers);
 }
 
 /**
@@ -134,7 +134,7 @@ async function confirmPassword() {
       submit: 'Confirm',
       cancel: () => close(false),
       send: async (values) => {
-        await call('POST', 'dashboard/api/session/confirm', values);
+        await request('POST', 'dashboard/api/session/confirm', values);
         close(true);
       },
     }),
@@ -164,7 +164,7 @@ async function withCode(refusal, method, path, body, headers) {
       submit: 'Continue',
       cancel: () => close(false),
       send: async ({ code }) => {
-        answer = await call(method, path, { ...Object(body), code }, headers);
+        answer = await request(method, path, { ...Object(body), code }, headers);
         close(true);
       },
     }),
@@ -285,7 +285,7 @@ export function form(options) {
       return;
     }
     const values = Object.fromEntries(fields.map((one) => [one.name, isExact(one.input) ? one.exact() : one.value()]));
-    await busy(button, async () => {
+    await runBusy(button, async () => {
       try {
         await options.send(values);
       } catch (error) {
@@ -299,7 +299,7 @@ export function form(options) {
               )
             : undefined;
         if (named) {
-          named.say(told(error));
+          named.say(errorSentence(error));
           named.input.focus();
         } else {
           problem.replaceChildren(problemText(error));
@@ -322,7 +322,7 @@ export function form(options) {
  * @param {HTMLButtonElement} button
  * @param {() => Promise<unknown>} work
  */
-export async function busy(button, work) {
+export async function runBusy(button, work) {
   if (button.getAttribute('aria-busy') === 'true') return;
   button.setAttribute('aria-busy', 'true');
   button.setAttribute('aria-disabled', 'true');
@@ -335,7 +335,7 @@ export async function busy(button, work) {
 }
 
 /** Returns an error's message as a sentence. @param {unknown} error */
-export function told(error) {
+export function errorSentence(error) {
   const text = error instanceof Error ? error.message : String(error);
   const sentence = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
@@ -344,7 +344,12 @@ export function told(error) {
 /** Returns an error's message with its request id. @param {unknown} error */
 export function problemText(error) {
   const id = error instanceof ApiError ? error.requestId : null;
-  return h('div', null, h('p', null, timed(told(error))), id ? h('p', { class: 'quiet' }, `Request ${id}`) : null);
+  return h(
+    'div',
+    null,
+    h('p', null, withLocalTimes(errorSentence(error))),
+    id ? h('p', { class: 'quiet' }, `Request ${id}`) : null,
+  );
 }
 
 /** Creates a note that shows an error. @param {unknown} error */

@@ -109,7 +109,7 @@ const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: '
  * @param {string | null | undefined} moment
  * @returns {Node}
  */
-export function when(moment) {
+export function localTime(moment) {
   if (!moment) return document.createTextNode('–');
   return h('time', { datetime: moment, title: moment, class: 'number' }, moments.format(new Date(moment)));
 }
@@ -119,9 +119,9 @@ export function when(moment) {
  * @param {string} text
  * @returns {Child[]}
  */
-export function timed(text) {
+export function withLocalTimes(text) {
   const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
-  return parts.map((part, at) => (at % 2 === 1 ? when(part) : part));
+  return parts.map((part, at) => (at % 2 === 1 ? localTime(part) : part));
 }
 
 /**
@@ -195,7 +195,7 @@ export function copyButton(text, name = 'text') {
  * @param {string} text
  * @param {string} [name]
  */
-export function secret(text, name) {
+export function secretWithCopy(text, name) {
   return h('div', { class: 'secret' }, h('code', null, text), copyButton(text, name));
 }
 
@@ -313,7 +313,7 @@ export function table(label, columns, rows) {
  * Returns the current place: `#/invoices/ID?text=x` is the path `/invoices/ID` and its query.
  * @returns {{ path: string, query: URLSearchParams }}
  */
-export function place() {
+export function currentPlace() {
   const [path = '', query = ''] = location.hash.replace(/^#/, '').split('?', 2);
   return { path: path || '/', query: new URLSearchParams(query) };
 }

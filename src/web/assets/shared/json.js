@@ -14,7 +14,7 @@ const written = new WeakMap();
 /** Parses JSON and keeps its source text. @param {string} text @returns {any} */
 export function parse(text) {
   const json = JSON.parse(text);
-  if (JSON.stringify(json) !== text) keep(text, json);
+  if (JSON.stringify(json) !== text) storeSources(text, json);
   return json;
 }
 
@@ -29,7 +29,7 @@ export function source(json) {
  * @param {string} text
  * @param {any} json
  */
-function keep(text, json) {
+function storeSources(text, json) {
   /** @typedef {{ value: any, start: number, key: string | number, isList: boolean }} Open */
   /** @type {Open[]} */
   const open = [];
@@ -55,7 +55,7 @@ function keep(text, json) {
 }
 
 /** Formats JSON in indented lines. Other text stays unchanged. @param {string} text */
-export function inLines(text) {
+export function formatJson(text) {
   try {
     JSON.parse(text);
   } catch {
