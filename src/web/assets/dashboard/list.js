@@ -2,6 +2,7 @@
 
 import { runBusy, field, operator, problemText } from '../shared/api.js';
 import { fill, h, currentPlace, root, table, to, toast } from '../shared/dom.js';
+import { toHex } from '../shared/hmac.js';
 import { formatJson, source } from '../shared/json.js';
 
 /** @typedef {import("../shared/dom.js").Child} Child */
@@ -209,7 +210,7 @@ export function actionButton(context, text, done, work, kind = '') {
 /** Returns a header with a new idempotency key. */
 export function retryKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return { 'Idempotency-Key': [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('') };
+  return { 'Idempotency-Key': toHex(bytes) };
 }
 
 /** Formats received JSON in indented lines. @param {unknown} json */

@@ -4,6 +4,7 @@
 
 import { form } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
+import { hmac, toHex } from '../shared/hmac.js';
 import { head, tabs } from './list.js';
 import { webhookTabs } from './webhooks.js';
 
@@ -91,9 +92,8 @@ export async function verify(body, headers, secret) {
   if (own) {
     const parts = own.split(',').map((part) => part.trim());
     const time = parts.find((part) => part.startsWith('t='))?.slice(2) ?? '';
-    const made = await sign(new TextEncoder().encode(secret), `${time}.${body}`);
-    const hex = [...made].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-    return verdict(parts.includes(`v1=${hex}`), time);
+    const made = await hmac(new TextEncoder().encode(secret), `${time}.${body}`);
+    return verdict(parts.includes(`v1=${toHex(made)}`), time);
   }
   const [id, time, sent] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => named.get(name));
   if (!id || !time || !sent)
@@ -106,15 +106,8 @@ export async function verify(body, headers, secret) {
       throw new Error('What follows whsec_ in the secret is not base64.');
     }
   }
-  const made = btoa(String.fromCharCode(...(await sign(key, `${id}.${time}.${body}`))));
+  const made = btoa(String.fromCharCode(...(await hmac(key, `${id}.${time}.${body}`))));
   return verdict(sent.split(' ').includes(`v1,${made}`), time);
-}
-
-/** @param {Uint8Array<ArrayBuffer>} key @param {string} text */
-async function sign(key, text) {
-  const hmac = { name: 'HMAC', hash: 'SHA-256' };
-  const imported = await crypto.subtle.importKey('raw', key, hmac, false, ['sign']);
-  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, new TextEncoder().encode(text)));
 }
 
 /** @param {boolean} fits @param {string} time */

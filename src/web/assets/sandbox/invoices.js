@@ -198,6 +198,13 @@ function invoiceEntry(invoice, refresh) {
   );
 }
 
+/** Chooses a coin for an invoice without one. @param {Invoice} invoice @returns {Promise<Invoice>} */
+async function withCoin(invoice) {
+  if (invoice.asset) return invoice;
+  const path = `v1/invoices/${invoice.id}/select`;
+  return request('POST', path, { key: secretKey(invoice.livemode), body: { asset: 'LTC' } });
+}
+
 /**
  * Pays a fraction of the amount due and confirms it. Chooses a coin first if the invoice has none.
  * @param {Invoice} invoice
@@ -205,12 +212,7 @@ function invoiceEntry(invoice, refresh) {
  * @param {bigint} parts
  */
 async function pay(invoice, times, parts) {
-  let due = invoice;
-  if (!due.asset)
-    due = await request('POST', `v1/invoices/${due.id}/select`, {
-      key: secretKey(due.livemode),
-      body: { asset: 'LTC' },
-    });
+  const due = await withCoin(invoice);
   const amount = times === parts ? {} : { amount: scaled(due.amountExpected ?? '0', times, parts) };
   const seen = /** @type {{ id: string }} */ (
     await request('POST', 'sandbox/payments', { body: { invoice: due.id, ...amount } })
@@ -221,12 +223,7 @@ async function pay(invoice, times, parts) {
 
 /** Pays after the deadline. @param {Invoice} invoice */
 async function payLate(invoice) {
-  let due = invoice;
-  if (!due.asset)
-    due = await request('POST', `v1/invoices/${due.id}/select`, {
-      key: secretKey(due.livemode),
-      body: { asset: 'LTC' },
-    });
+  const due = await withCoin(invoice);
   const now = Date.parse((await state.get()).time);
   const after = new Date(Math.max(now, Date.parse(due.expiresAt)) + 1000);
   await request('POST', 'sandbox/clock', { body: { set: after.toISOString() } });

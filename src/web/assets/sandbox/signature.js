@@ -1,5 +1,6 @@
 // Verifies a webhook signature as its receiver would, with the endpoint's secret and the sent bytes.
 
+import { hmac, toHex } from '../shared/hmac.js';
 import { state } from './controls.js';
 
 /** Secret that signs webhooks to an invoice's own webhookUrl in a sandbox. */
@@ -21,18 +22,8 @@ export async function verify({ url, headers, sent }) {
   const known = (await state.get()).account.endpoints.filter((endpoint) => endpoint.url === url);
   const secrets = [...known.map((endpoint) => endpoint.secret), LEGACY_SECRET];
   for (const secret of secrets) {
-    const signed = await sign(secret, `${at}.${sent.text}`);
+    const signed = toHex(await hmac(new TextEncoder().encode(secret), `${at}.${sent.text}`));
     if (signatures.includes(signed)) return [true, `The signature verifies with ${secret}.`];
   }
   return [false, 'The signature is of no secret that this sandbox has now; the endpoint may have been replaced.'];
-}
-
-/** @param {string} secret @param {string} text */
-async function sign(secret, text) {
-  const bytes = new TextEncoder();
-  const key = await crypto.subtle.importKey('raw', bytes.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
-    'sign',
-  ]);
-  const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(text)));
-  return [...signature].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
