@@ -9,7 +9,7 @@ use coffer::chain::{Node, NodeError};
 use coffer::domain::chain::Chain;
 use serde_json::{Value, json};
 
-const UNTESTED: &str = "what is different about the newest of bitcoin's nodes";
+const UNTESTED: &str = "the newest bitcoind";
 
 /// JSON-RPC 2.0 errors have the HTTP status 200, and an output has one address instead of a list.
 #[test]

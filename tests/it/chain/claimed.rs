@@ -10,7 +10,7 @@ use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 use std::process::Command;
 
-const NOBODY: &str = "0x1111111111111111111111111111111111111111";
+const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 /// 0.01 ether, in wei.
 const TEN: u128 = 10_000_000_000_000_000;
 const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
@@ -25,7 +25,7 @@ struct Shop {
 
 impl Shop {
     fn open() -> Option<Shop> {
-        let anvil = Node::start(11_155_111, "claiming what a contract sent")?;
+        let anvil = Node::start(11_155_111, "claims of contract payments")?;
         let blind = proxy_node(&anvil, |method, _, answer| match method {
             "trace_block" => refusal(-32601, "Method not found"),
             _ => answer,
@@ -129,7 +129,7 @@ fn send_unseen_payments(shop: &Shop) -> ([Value; 2], [Value; 3]) {
     let failed = anvil.ask("eth_sendTransaction", json!([failed]));
     assert_eq!(anvil.wait_receipt(&failed)["status"], "0x0");
     anvil.mine(20);
-    let young = anvil.pay(NOBODY, 1);
+    let young = anvil.pay(FOREIGN, 1);
     let mut running = shop.start(&blind);
     running.process.kill();
     drop(running);

@@ -149,7 +149,7 @@ impl<'t> ConfirmationShop<'t> {
 
 #[test]
 fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
-    let Some(node) = Litecoind::start(&[], "counting confirmations in litecoin") else {
+    let Some(node) = Litecoind::start(&[], "confirmations in litecoin") else {
         return;
     };
     node.mine(101);
@@ -173,7 +173,7 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
     assert_eq!(
         payment["explorerUrl"], NULL,
-        "it is not on the explorers of the main network"
+        "explorers of the main network are not linked"
     );
     node.mine(1);
     counter.restart_and_read(103);
@@ -219,7 +219,10 @@ fn follows_what_the_operator_sets(
     counter.till.wait_for_event("invoice.detected", &invoice);
     counter.assert_confirmations(&invoice, 4, json!(200));
     let payment = counter.read_as_operator(paid, "")["payments"][0].clone();
-    assert_eq!(payment["state"], "confirmed", "nothing is taken back");
+    assert_eq!(
+        payment["state"], "confirmed",
+        "the confirmed payment stays confirmed"
+    );
     set(counter, 5);
     counter.assert_confirmations(&invoice, 4, json!(5));
     set(counter, 4);
@@ -230,7 +233,7 @@ fn follows_what_the_operator_sets(
 
 #[test]
 fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
-    let Some(node) = Node::start(1, "counting confirmations on ethereum") else {
+    let Some(node) = Node::start(1, "confirmations on ethereum") else {
         return;
     };
     let till = Till::new(&["--node", &format!("ethereum={}", node.url)]);

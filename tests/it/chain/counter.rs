@@ -288,7 +288,7 @@ impl<'a> UtxoShop<'a> {
         let expected = ["payment", "deposit", "own", "unmatched"];
         assert!(
             owners.is_subset(&expected.into()),
-            "each has one owner: {sums:?}"
+            "each output has one owner: {sums:?}"
         );
         let total: u64 = on_chain.values().map(|(_, amount)| amount).sum();
         assert_eq!(sums.values().sum::<u64>(), total);
@@ -296,7 +296,7 @@ impl<'a> UtxoShop<'a> {
         self.print_totals(&sums, total);
     }
 
-    #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+    #[expect(clippy::print_stderr, reason = "printed for manual runs")]
     fn print_totals(&self, sums: &BTreeMap<String, u64>, total: u64) {
         let chain = self.node.chain;
         eprintln!("{chain}: the chain says {total}, the books {sums:?}");
@@ -311,7 +311,7 @@ impl<'a> UtxoShop<'a> {
         spent: &BTreeSet<OutputId>,
     ) {
         let waiting = self.node.call("getrawmempool", json!([]));
-        assert_eq!(waiting, json!([]), "at the end all is in blocks");
+        assert_eq!(waiting, json!([]), "all outputs are confirmed");
         let wanted: Vec<String> = scripts
             .keys()
             .map(|script| format!("raw({script})"))

@@ -135,10 +135,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
 }
 
 #[test]
-#[expect(
-    clippy::print_stderr,
-    reason = "how long it takes is told to whoever runs it"
-)]
+#[expect(clippy::print_stderr, reason = "prints the time to see a payment")]
 fn payment_is_seen_with_the_notice_of_an_electrum_server() {
     let Some((node, server)) = server(&[]) else {
         return;
@@ -165,10 +162,7 @@ fn doctor(till: &Till) -> Vec<&str> {
 }
 
 #[test]
-#[expect(
-    clippy::print_stderr,
-    reason = "what it costs is told to whoever runs it"
-)]
+#[expect(clippy::print_stderr, reason = "prints the number of requests")]
 fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     let Some((node, server)) = server(&[]) else {
         return;

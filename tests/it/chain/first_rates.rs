@@ -57,7 +57,7 @@ impl Shop {
 
 #[test]
 fn first_payments_wait_for_the_first_rates() {
-    let Some(node) = Node::start(11_155_111, "the rates of what is read first") else {
+    let Some(node) = Node::start(11_155_111, "rates of the first payments") else {
         return;
     };
     let exchanges = Exchanges::open([1_500; 4].map(SourceReply::Ether));
@@ -103,7 +103,7 @@ fn serve_rates_once_waiting(shop: &Shop, log: &Path, exchanges: &Exchanges) {
         .served
         .open_file()
         .query_row(seen, [], |row| row.get(0));
-    assert_eq!(seen, Ok(0), "nothing is taken in before the first rates");
+    assert_eq!(seen, Ok(0), "no payment is booked before the first rates");
     for source in ["binance", "coingecko"] {
         exchanges.set_reply(source, SourceReply::Ether(2_000));
     }

@@ -221,7 +221,7 @@ fn query_number(file: &Connection, query: &str) -> u32 {
 
 /// Plays until the server was killed often enough within a block.
 #[track_caller]
-#[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+#[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
     let said = std::env::var("COFFER_KILLS").ok();
     let kills = said.map_or(KILLS, |said| said.parse().unwrap());
@@ -240,10 +240,7 @@ fn play(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
     let (mut in_the_middle, mut rounds, mut reorganised) = (0, 0, 0);
     while in_the_middle < kills {
         rounds += 1;
-        assert!(
-            rounds < 3 * kills + 10,
-            "it was never in the middle of a block"
-        );
+        assert!(rounds < 3 * kills + 10, "no kill was within a block");
         if dice.roll(3) == 0 {
             payer.reorganise(&mut dice, 1 + u32::from(usize::is_multiple_of(rounds, 2)));
             reorganised += 1;
@@ -302,12 +299,15 @@ fn assert_agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize
         .iter()
         .filter(|(place, value)| booked.get(*place) != Some(*value))
         .collect();
-    assert!(wrong.is_empty(), "not in the file as it came: {wrong:?}");
+    assert!(
+        wrong.is_empty(),
+        "missing or different in the file: {wrong:?}"
+    );
     let wrong: Vec<_> = booked
         .keys()
         .filter(|place| !came.contains_key(*place))
         .collect();
-    assert!(wrong.is_empty(), "in the file, and never came: {wrong:?}");
+    assert!(wrong.is_empty(), "only in the file: {wrong:?}");
     came.len()
 }
 
@@ -317,7 +317,7 @@ fn on_outputs(
     asset: &'static str,
     url: impl Fn(&Litecoind) -> (Option<RpcProxy>, String),
 ) {
-    let untested = format!("kills in the middle of a block of {chain}");
+    let untested = format!("kills within a block of {chain}");
     let Some(node) = Litecoind::start(&["-txindex=1"], &untested) else {
         return;
     };
@@ -335,7 +335,7 @@ fn on_outputs(
 
 #[track_caller]
 fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
-    let Some(node) = Node::start(id, &format!("kills in the middle of a block of {chain}")) else {
+    let Some(node) = Node::start(id, &format!("kills within a block of {chain}")) else {
         return;
     };
     let token = node.deploy_token();
@@ -369,7 +369,7 @@ fn kill_within_a_block_neither_loses_nor_doubles_dogecoin() {
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
-    let untested = "kills in the middle of a block of bitcoin";
+    let untested = "kills within a block of bitcoin";
     let Some(node) = Regtest::bitcoind(&[], untested) else {
         return;
     };

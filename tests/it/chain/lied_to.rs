@@ -137,7 +137,7 @@ fn doctor_output(till: &Till) -> String {
 
 /// Plays each lie, and the truth in the end.
 #[track_caller]
-#[expect(clippy::print_stderr, reason = "how much memory it takes is told")]
+#[expect(clippy::print_stderr, reason = "prints the memory of the server")]
 fn play_lies(
     till: &Till,
     (liar, chain): (&RpcProxy, &str),
@@ -251,7 +251,7 @@ fn lies_of_an_ethereum_node_are_not_booked() {
 /// Only `doctor` waits for a node that sends one byte at a time, and not for long.
 #[test]
 fn slow_node_delays_no_other_chain() {
-    let untested = "nodes that answer a byte at a time";
+    let untested = "nodes that send one byte at a time";
     let (Some(outputs), Some(accounts)) = (
         Litecoind::start(&[], untested),
         Node::start(84_532, untested),

@@ -47,7 +47,7 @@ fn stop_and_read_log(till: &Till, running: RunningServer) -> Vec<String> {
 
 #[test]
 fn chain_state_change_is_logged_once() {
-    let Some(node) = Litecoind::start(&[], "what the log says of a chain") else {
+    let Some(node) = Litecoind::start(&[], "log lines of a chain") else {
         return;
     };
     node.mine(101);

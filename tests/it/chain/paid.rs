@@ -220,7 +220,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
 
 #[test]
 fn next_url_takes_over_from_a_failing_one() {
-    let Some(node) = Node::start(84_532, "a node that fails") else {
+    let Some(node) = Node::start(84_532, "fallback from a failing node") else {
         return;
     };
     let urls = format!("base=http://{},{}", Receiver::unused_address(), node.url);

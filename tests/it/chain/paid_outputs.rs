@@ -8,7 +8,7 @@ use crate::support::payer::{FEE, Payer, SignedTransaction};
 use crate::support::regtest::Regtest;
 use serde_json::{Value, json};
 
-const UNTESTED: &str = "what becomes of payments on chains whose money lies in outputs";
+const UNTESTED: &str = "payments on chains with outputs";
 
 #[test]
 fn ledger_agrees_with_a_random_litecoin_history() {

@@ -164,7 +164,7 @@ fn batch_responses_are_matched_to_calls_in_any_order() {
     let expected: Vec<_> = (0..10).map(Ok).collect();
     assert_eq!(outcomes, expected);
     assert_eq!(rpc.requests(), 10);
-    assert_eq!(node.messages().len(), 3, "four in a request");
+    assert_eq!(node.messages().len(), 3, "four calls in one request");
     assert_eq!(rpc.batch::<u64>(&calls(0)), Ok(Vec::new()));
     assert_eq!(rpc.batch::<u64>(&calls(1)), Ok(vec![Ok(0)]));
 }
@@ -207,7 +207,7 @@ fn rejected_batch_is_halved_until_the_node_accepts() {
     let (node, mut rpc) = echo(refuse);
     assert!(
         rpc.batch::<u64>(&calls(4)).is_ok(),
-        "four, then two, then one at a time, and no failure"
+        "batches of four, two and one, and no failure"
     );
     assert_eq!((node.messages().len(), rpc.epoch()), (2 + 4, 0));
     // After 32 single calls the client tries a batch of two again, which costs one request.

@@ -240,7 +240,7 @@ fn ticks(running: &RunningServer) -> BTreeMap<String, u64> {
 
 /// Asserts that no thread of an idle server takes more than its share.
 #[track_caller]
-#[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+#[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn assert_no_thread_spins(running: &RunningServer) {
     let (before, begun) = (ticks(running), Instant::now());
     assert!(polling::until(|| begun.elapsed() >= IDLE));
@@ -266,7 +266,7 @@ fn play_random_event(side: &mut ChainSide, dice: &mut Dice) {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+#[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn all_chains_with_faults_and_kills_are_booked_exactly() {
     let Some((mut sides, tokens)) = sides() else {
         return;

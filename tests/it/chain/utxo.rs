@@ -11,7 +11,7 @@ use coffer::domain::observation::Spent;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const UNTESTED: &str = "the watching of chains whose money lies in outputs";
+const UNTESTED: &str = "chains with outputs";
 
 #[track_caller]
 fn node(options: &[&str]) -> Option<Litecoind> {
@@ -205,7 +205,11 @@ fn reorg_unconfirms_an_indexed_transaction() {
 
     node.call("invalidateblock", json!([lost]));
     assert_eq!(seen.hash_at(102), Ok(None));
-    assert_eq!(seen.block_of(&paid), Ok(None), "it is in the mempool again");
+    assert_eq!(
+        seen.block_of(&paid),
+        Ok(None),
+        "the transaction is in the mempool again"
+    );
     assert_eq!(seen.head().unwrap().block.height, 101);
     assert_eq!(seen.mempool(&[], &watch).unwrap().received.len(), 1);
 
@@ -315,7 +319,7 @@ fn dogecoin_rpc_subset_suffices() {
     assert_eq!(
         proxy.call_count("getblock"),
         8 + 1,
-        "the number is tried once"
+        "the numeric verbosity is tried once"
     );
 }
 

@@ -9,7 +9,7 @@ use coffer::chain::{BlockRead, Head, Node, NodeError};
 use coffer::domain::chain::Chain;
 use serde_json::{Value, json};
 
-const UNTESTED: &str = "what is believed of a node that lies";
+const UNTESTED: &str = "rejected responses of a node with outputs";
 
 /// A node with one confirmed and one unconfirmed payment, a lying proxy, and a client.
 struct Scene {
@@ -241,12 +241,12 @@ fn each_head_request_checks_the_network_again() {
         };
         scene.liar.inject("getblockhash", Fault::change(first));
         let refused = Err(NodeError::Wrong(text.to_owned()));
+        assert_eq!(scene.seen.head().map(drop), refused, "at each head request");
         assert_eq!(
-            scene.seen.head().map(drop),
+            scene.blocks().map(drop),
             refused,
-            "each time that the head is asked"
+            "after the first rejection"
         );
-        assert_eq!(scene.blocks().map(drop), refused, "after it was found out");
         assert_eq!(scene.seen.network().map(drop), refused);
         scene.assert_ok();
     }
@@ -296,7 +296,7 @@ fn inconsistent_mempool_is_rejected() {
     assert_eq!(
         scene.liar.call_count("getrawtransaction"),
         asked,
-        "only what is new is fetched"
+        "only new transactions are fetched"
     );
     // The mempool is empty for a moment: the payment is dropped and returns.
     let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0]

@@ -1,5 +1,6 @@
 //! Watched addresses and outputs of the chain tests.
 
+use coffer::chain::NodeError;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::utxo::Utxo;
 use coffer::chain::{BlockRead, Received, Watched};
@@ -101,4 +102,15 @@ pub fn paid_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
         .iter()
         .flat_map(|block| payments(&block.received))
         .collect()
+}
+
+/// Name of the error variant.
+pub fn error_kind(error: &NodeError) -> &'static str {
+    match error {
+        NodeError::Unreachable(_) => "unreachable",
+        NodeError::Limited(_) => "limited",
+        NodeError::Behind => "behind",
+        NodeError::Lied(_) => "lied",
+        NodeError::Wrong(_) => "wrong",
+    }
 }

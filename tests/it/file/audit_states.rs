@@ -207,7 +207,7 @@ fn upgrade_notes_each_value_once() {
     assert_eq!(
         findings(&file),
         Vec::<String>::new(),
-        "read by way of a copy"
+        "the file is read through a copy"
     );
     let (mut process, _url) = start_on_file(&file);
     assert!(process.close());

@@ -124,7 +124,11 @@ fn kill_repeatedly(
     let mut kills = 0;
     while acknowledged.len() < INVOICES {
         let (key, id) = answers.recv().unwrap();
-        assert_eq!(acknowledged.insert(key, id), None, "each is answered once");
+        assert_eq!(
+            acknowledged.insert(key, id),
+            None,
+            "each request gets one response"
+        );
         if kills < KILLS && acknowledged.len().is_multiple_of(SHARE) {
             process.kill();
             kills = kills.saturating_add(1);
@@ -133,7 +137,7 @@ fn kill_repeatedly(
         }
     }
     assert_eq!(kills, KILLS);
-    assert!(process.close(), "it ends well when it is asked to");
+    assert!(process.close(), "the process stops cleanly");
     acknowledged
 }
 
@@ -153,7 +157,7 @@ fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
         .unwrap();
     assert_eq!(verdict, "ok");
     let orphans = db.prepare("pragma foreign_key_check").unwrap().exists([]);
-    assert!(!orphans.unwrap(), "a row refers to none");
+    assert!(!orphans.unwrap(), "every reference exists");
 
     let mut found = BTreeMap::new();
     let mut rows = db
@@ -170,7 +174,7 @@ fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
     while let Some(row) = rows.next().unwrap() {
         let text = |column: usize| row.get::<_, String>(column).unwrap();
         let (key, id) = (text(0), text(2));
-        assert_eq!(text(1), id, "the kept answer is about another invoice");
+        assert_eq!(text(1), id, "the stored response belongs to the invoice");
         assert_eq!(text(3).replace("order", "invoice"), key);
         assert_eq!(row.get(4), Ok(1), "events of {id}");
         assert_eq!(row.get(5), Ok(1), "deliveries of {id}");

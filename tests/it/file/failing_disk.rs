@@ -201,7 +201,7 @@ fn failed_sync_during_a_checkpoint_stops_writes() {
     let mut made = 0;
     while shop.create(&format!("order {made}")).status == 201 {
         made += 1;
-        assert!(made < 2_000, "the log is moved every 1000 pages");
+        assert!(made < 2_000, "a checkpoint runs every 1000 pages");
     }
     shop.repair("broken");
     assert_write_rejected(&shop.create("during"));

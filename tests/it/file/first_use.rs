@@ -36,7 +36,7 @@ fn command_names_a_new_file_once() {
         String::from_utf8(output.stderr).unwrap()
     };
     let file = scratch.path("coffer.db").canonicalize();
-    assert!(file.is_err(), "nothing is there before");
+    assert!(file.is_err(), "the file does not exist before");
     let told = create();
     let file = scratch.path("coffer.db").canonicalize().unwrap();
     assert_eq!(

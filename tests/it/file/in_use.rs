@@ -1,7 +1,7 @@
 //! A file that a server has open: it is locked under each name, and the server notices when the file is removed.
 
 use crate::support::process::{Process, start_sandbox};
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::{Response, TEST, agent, send, tools};
 use coffer::{Config, Server};
 use rusqlite::Connection;
@@ -14,10 +14,6 @@ use std::time::{Duration, Instant};
 
 /// Maximum time until the server notices, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 /// Runs a command of the binary, and returns its exit code and output.
 fn coffer(args: &[&str]) -> (Option<i32>, String) {
@@ -61,8 +57,8 @@ struct Running {
 fn running() -> Running {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
-    let (code, said) = coffer(&["backup", "--file", text(&file), text(&copy)]);
+    let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
+    let (code, said) = coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     assert_eq!(code, Some(0), "{said}");
     for _ in 0..3 {
         invoice(&url).expect(201);
@@ -95,13 +91,13 @@ fn file_in_use_is_not_replaced_under_any_name() {
             std::fs::remove_file(&lock).unwrap();
         }
         for name in [&shop.file, &soft, &hard, &chain] {
-            let name = text(name);
+            let name = path_text(name);
             refused(
-                &["restore", "--file", name, text(&shop.copy), "--force"],
+                &["restore", "--file", name, path_text(&shop.copy), "--force"],
                 "in use by another coffer",
             );
             refused(
-                &["backup", "--file", text(&shop.copy), name, "--force"],
+                &["backup", "--file", path_text(&shop.copy), name, "--force"],
                 "in use by another coffer",
             );
             refused(
@@ -112,13 +108,13 @@ fn file_in_use_is_not_replaced_under_any_name() {
     }
     invoice(&shop.url).expect(201);
     assert!(shop.process.close());
-    assert_eq!(invoices(&shop.file), 4, "what was acknowledged is there");
+    assert_eq!(invoices(&shop.file), 4, "acknowledged writes are stored");
     // After the server has stopped, the target of the symlink is replaced, and the symlink stays.
     let (code, said) = coffer(&[
         "restore",
         "--file",
-        text(&soft),
-        text(&shop.copy),
+        path_text(&soft),
+        path_text(&shop.copy),
         "--force",
     ]);
     assert_eq!(code, Some(0), "{said}");
@@ -133,15 +129,15 @@ fn hard_link_is_rejected_beside_a_server() {
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let copy = shop.scratch.path("another.db");
     for args in [
-        &["audit", "--file", text(&hard)][..],
-        &["backup", "--file", text(&hard), text(&copy)],
-        &["account", "list", "--file", text(&hard)],
+        &["audit", "--file", path_text(&hard)][..],
+        &["backup", "--file", path_text(&hard), path_text(&copy)],
+        &["account", "list", "--file", path_text(&hard)],
         &[
             "account",
             "create",
             "--sandbox",
             "--file",
-            text(&hard),
+            path_text(&hard),
             "Second",
         ],
     ] {
@@ -151,7 +147,7 @@ fn hard_link_is_rejected_beside_a_server() {
     assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
     let soft = shop.scratch.path("soft.db");
     symlink(&shop.file, &soft).unwrap();
-    let (code, said) = coffer(&["audit", "--file", text(&soft)]);
+    let (code, said) = coffer(&["audit", "--file", path_text(&soft)]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("nothing found in 3 invoices"), "{said}");
 }
@@ -193,7 +189,7 @@ fn assert_noticed(harm: impl FnOnce(&Scratch, &Path)) {
         }
     });
     send(&agent(), "GET", &format!("{url}/livez"), &[], "").expect(200);
-    assert!(process.close(), "it ends well all the same");
+    assert!(process.close(), "the process stops cleanly");
     let mut said = String::new();
     let mut log = std::fs::File::open(&log).unwrap();
     log.read_to_string(&mut said).unwrap();
@@ -227,7 +223,10 @@ fn removed_file_is_noticed_without_requests() {
     let begun = Instant::now();
     let ready = format!("{}/readyz", shop.url);
     while send(&agent(), "GET", &ready, &[], "").status == 200 {
-        assert!(begun.elapsed() < PATIENCE, "it was not noticed");
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "the server did not notice in time"
+        );
     }
     invoice(&shop.url).assert_error(503, "overloaded", None);
     // A read may notice before the writer does. The writer has closed the file when the process ends.
@@ -252,7 +251,7 @@ fn file_that_took_the_name_is_not_changed() {
     std::fs::rename(&copy, &file).unwrap();
     let (mut second, second_url) = {
         std::fs::remove_file(scratch.path("shop.db-lock")).unwrap();
-        start_sandbox("127.0.0.1:0", &["--file", text(&file)])
+        start_sandbox("127.0.0.1:0", &["--file", path_text(&file)])
     };
     invoice(&second_url).expect(201);
     invoice(&url).assert_error(503, "overloaded", None);
@@ -269,12 +268,12 @@ fn file_that_took_the_name_is_not_changed() {
 fn redirected_symlink_is_noticed() {
     let scratch = Scratch::new();
     let (soft, other) = (scratch.path("soft.db"), scratch.path("other.db"));
-    let (mut first, _) = start_sandbox("127.0.0.1:0", &["--file", text(&other)]);
+    let (mut first, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&other)]);
     assert!(first.close());
     let file = scratch.path("shop.db");
     std::fs::copy(&other, &file).unwrap();
     symlink(&file, &soft).unwrap();
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&soft)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&soft)]);
     invoice(&url).expect(201);
     std::fs::remove_file(&soft).unwrap();
     symlink(&other, &soft).unwrap();
@@ -287,10 +286,15 @@ fn wal_of_a_killed_server_is_not_read_into_another_file() {
     shop.process.kill();
     std::fs::remove_file(&shop.file).unwrap();
     assert!(shop.scratch.path("shop.db-wal").exists());
-    let (code, said) = coffer(&["restore", "--file", text(&shop.file), text(&shop.copy)]);
+    let (code, said) = coffer(&[
+        "restore",
+        "--file",
+        path_text(&shop.file),
+        path_text(&shop.copy),
+    ]);
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(invoices(&shop.file), 0);
-    let (code, said) = coffer(&["audit", "--file", text(&shop.file)]);
+    let (code, said) = coffer(&["audit", "--file", path_text(&shop.file)]);
     assert_eq!(code, Some(0), "{said}");
 }
 
@@ -310,7 +314,13 @@ fn file_open_in_another_program_is_not_replaced() {
     assert_eq!(count(&conn), 3);
     for name in [&shop.file, &hard] {
         refused(
-            &["restore", "--file", text(name), text(&shop.copy), "--force"],
+            &[
+                "restore",
+                "--file",
+                path_text(name),
+                path_text(&shop.copy),
+                "--force",
+            ],
             "in use by another program",
         );
     }
@@ -319,8 +329,8 @@ fn file_open_in_another_program_is_not_replaced() {
     let (code, said) = coffer(&[
         "restore",
         "--file",
-        text(&shop.file),
-        text(&shop.copy),
+        path_text(&shop.file),
+        path_text(&shop.copy),
         "--force",
     ]);
     assert_eq!(code, Some(0), "{said}");
@@ -339,7 +349,7 @@ fn file_of_a_running_older_server_is_not_upgraded() {
         &["account", "list"][..],
         &["account", "create", "Shop", "--sandbox"],
     ] {
-        let args = [args, &["--file", text(&file)]].concat();
+        let args = [args, &["--file", path_text(&file)]].concat();
         refused(&args, "in use by another coffer");
     }
     let version = || -> i64 {
@@ -349,7 +359,7 @@ fn file_of_a_running_older_server_is_not_upgraded() {
     };
     assert_eq!(version(), 2);
     drop(lock);
-    let (code, said) = coffer(&["account", "list", "--file", text(&file)]);
+    let (code, said) = coffer(&["account", "list", "--file", path_text(&file)]);
     assert_eq!(code, Some(0), "{said}");
     assert!(version() > 2);
 }
@@ -370,7 +380,7 @@ fn second_server_in_one_process_keeps_the_first_locks() {
     }
     // SQLite's locks are held: another program gets no exclusive access.
     let copy = scratch.path("copy.db");
-    let (code, said) = coffer(&["backup", "--file", text(&file), text(&copy)]);
+    let (code, said) = coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     assert_eq!(code, Some(0), "{said}");
     let alone = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0); \
                  c.execute('pragma locking_mode=exclusive'); c.execute('select * from file')";

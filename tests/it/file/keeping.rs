@@ -2,7 +2,7 @@
 
 use crate::support::audit_log::record_direct_writes;
 use crate::support::process::start_sandbox;
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::{LIVE, TEST, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -23,10 +23,6 @@ fn coffer(command: &str, file: &Path, more: &[&str]) -> Command {
     coffer.args([command, "--log", "warn", "--file"]);
     coffer.arg(file).args(more);
     coffer
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
 }
 
 /// Runs a command that must succeed, and returns its output.
@@ -76,7 +72,7 @@ fn address(url: &str, key: &str) -> String {
 fn backup_under_load_has_all_acknowledged_writes() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let (made, stop) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
     std::thread::scope(|scope| {
         for _ in 0..WRITERS {
@@ -94,7 +90,7 @@ fn backup_under_load_has_all_acknowledged_writes() {
         for number in 0..COPIES {
             let copy = scratch.path(&format!("copy{number}.db"));
             let acknowledged = made.lock().unwrap().clone();
-            let printed = run("backup", &file, &[text(&copy)]);
+            let printed = run("backup", &file, &[path_text(&copy)]);
             assert!(printed.contains("is whole"), "{printed}");
             assert!(run("audit", &copy, &[]).starts_with("nothing found"));
             let conn = Connection::open(&copy).unwrap();
@@ -107,23 +103,23 @@ fn backup_under_load_has_all_acknowledged_writes() {
     });
     assert!(run("audit", &file, &[]).starts_with("nothing found"));
     let copy = scratch.path("copy0.db");
-    assert!(refused("backup", &file, &[text(&copy)]).contains("--force"));
-    run("backup", &file, &[text(&copy), "--force"]);
+    assert!(refused("backup", &file, &[path_text(&copy)]).contains("--force"));
+    run("backup", &file, &[path_text(&copy), "--force"]);
     let missing = scratch.path("missing.db");
-    assert!(refused("backup", &missing, &[text(&copy), "--force"]).contains("does not exist"));
+    assert!(refused("backup", &missing, &[path_text(&copy), "--force"]).contains("does not exist"));
 }
 
 #[test]
 fn killed_backup_leaves_no_copy() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..50 {
         address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
     for _ in 0..10 {
-        let mut child = coffer("backup", &file, &[text(&copy), "--force"])
+        let mut child = coffer("backup", &file, &[path_text(&copy), "--force"])
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -137,7 +133,7 @@ fn killed_backup_leaves_no_copy() {
             assert!(run("audit", &copy, &[]).starts_with("nothing found"));
         }
     }
-    run("backup", &file, &[text(&copy), "--force"]);
+    run("backup", &file, &[path_text(&copy), "--force"]);
     assert!(!scratch.path("copy.db-copying").exists());
 }
 
@@ -145,7 +141,7 @@ fn killed_backup_leaves_no_copy() {
 fn concurrent_backups_to_one_name_do_not_mix() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..20 {
         address(&url, TEST);
     }
@@ -155,7 +151,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
     lock.try_lock().unwrap();
-    let said = refused("backup", &file, &[text(&copy), "--force"]);
+    let said = refused("backup", &file, &[path_text(&copy), "--force"]);
     assert!(said.contains("in use by another coffer"), "{said}");
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "half a copy");
     drop(lock);
@@ -163,7 +159,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     for _ in 0..5 {
         let all: Vec<_> = (0..4)
             .map(|_| {
-                let mut backup = coffer("backup", &file, &[text(&copy), "--force"]);
+                let mut backup = coffer("backup", &file, &[path_text(&copy), "--force"]);
                 let quiet = backup.stdout(Stdio::null()).stderr(Stdio::null());
                 quiet.spawn().unwrap()
             })
@@ -212,9 +208,9 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let mut handed_out = BTreeSet::new();
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let payout = create_history(&url, &file, &mut handed_out);
-    run("backup", &file, &[text(&copy)]);
+    run("backup", &file, &[path_text(&copy)]);
     // Changes after the copy.
     call(&url, &payout, None, &json!({ "action": "process" }));
     call(&url, &payout, None, &json!({ "action": "pay" }));
@@ -223,12 +219,12 @@ fn restore_of_an_older_copy_repeats_nothing() {
             handed_out.insert(address(&url, key));
         }
     }
-    let in_use = refused("restore", &file, &[text(&copy), "--force"]);
+    let in_use = refused("restore", &file, &[path_text(&copy), "--force"]);
     assert!(in_use.contains("in use"), "{in_use}");
     assert!(process.close());
     let before = std::fs::read(&file).unwrap();
-    assert!(refused("restore", &file, &[text(&copy)]).contains("--force"));
-    let planned = run("restore", &file, &[text(&copy), "--dry-run"]);
+    assert!(refused("restore", &file, &[path_text(&copy)]).contains("--force"));
+    let planned = run("restore", &file, &[path_text(&copy), "--dry-run"]);
     assert!(
         planned.contains("1 payouts and refunds would be held"),
         "{planned}"
@@ -238,7 +234,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
         before,
         "a dry run changes nothing"
     );
-    let done = run("restore", &file, &[text(&copy), "--force"]);
+    let done = run("restore", &file, &[path_text(&copy), "--force"]);
     for line in [
         "test bitcoin addresses go on from index 1021 (1 in the copy, 21 in the replaced file)\n",
         "1 pool addresses retired",
@@ -248,7 +244,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
         assert!(done.contains(line), "{line}: {done}");
     }
     assert!(run("audit", &file, &[]).starts_with("nothing found"));
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..40 {
         for key in [TEST, LIVE] {
             assert!(handed_out.insert(address(&url, key)), "handed out twice");
@@ -283,23 +279,23 @@ fn restore_rejects_a_wrong_copy() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     {
-        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+        let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
         address(&url, TEST);
         assert!(process.close());
     }
-    run("backup", &file, &[text(&copy)]);
+    run("backup", &file, &[path_text(&copy)]);
     let conn = Connection::open(&copy).unwrap();
     conn.execute_batch("update invoices set amount_received = '7'")
         .unwrap();
     drop(conn);
     let other = scratch.path("other.db");
-    let wrong = refused("restore", &other, &[text(&copy)]);
+    let wrong = refused("restore", &other, &[path_text(&copy)]);
     assert!(
         wrong.contains("rule 3: invoice") && !other.exists(),
         "{wrong}"
     );
     std::fs::write(&copy, b"SQLite format 3\0 and then nothing of the kind").unwrap();
-    refused("restore", &other, &[text(&copy), "--force"]);
+    refused("restore", &other, &[path_text(&copy), "--force"]);
     assert!(!other.exists());
 }
 
@@ -343,7 +339,7 @@ fn doctor_reports_what_needs_attention() {
     run("key", &file, &["create", &account, "--mode", "live"]);
     let rates = scratch.path("rates.json");
     std::fs::write(&rates, r#"{"BTC": {"EUR": "60000", "USD": "65000"}}"#).unwrap();
-    let rates = format!("fixed:{}", text(&rates));
+    let rates = format!("fixed:{}", path_text(&rates));
     let said = refused("doctor", &file, &[site[0], site[1], "--rates", &rates]);
     assert_eq!(said.matches("wrong:").count(), 1, "{said}");
     let why = "wrong: a live key is there, and no coin is on offer: no chain has a node; mend: ";
@@ -351,7 +347,10 @@ fn doctor_reports_what_needs_attention() {
     let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
     assert!(said.contains(rate), "{said}");
     let simulated = scratch.path("sandbox.db");
-    drop(start_sandbox("127.0.0.1:0", &["--file", text(&simulated)]));
+    drop(start_sandbox(
+        "127.0.0.1:0",
+        &["--file", path_text(&simulated)],
+    ));
     let said = refused("doctor", &simulated, &[]);
     assert!(said.contains("is a sandbox's"), "{said}");
 }
@@ -360,7 +359,7 @@ fn doctor_reports_what_needs_attention() {
 fn backup_does_not_overwrite_a_wal() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
-    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let make = || {
         call(
             &url,
@@ -370,18 +369,18 @@ fn backup_does_not_overwrite_a_wal() {
         )
     };
     make();
-    run("backup", &file, &[text(&copy)]);
+    run("backup", &file, &[path_text(&copy)]);
     for suffix in ["-wal", "-shm", "-lock"] {
         let beside = scratch.path(&format!("shop.db{suffix}"));
         let link = scratch.path(&format!("link{suffix}.db"));
         std::os::unix::fs::symlink(&beside, &link).unwrap();
         for to in [&beside, &link] {
-            let why = refused("backup", &copy, &[text(to), "--force"]);
+            let why = refused("backup", &copy, &[path_text(to), "--force"]);
             assert!(
                 why.contains("has a name that is kept for files beside a database"),
                 "{why}"
             );
-            refused("restore", to, &[text(&copy), "--force"]);
+            refused("restore", to, &[path_text(&copy), "--force"]);
         }
         make();
     }

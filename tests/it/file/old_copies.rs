@@ -3,7 +3,7 @@
 
 use crate::process::serve::serve;
 use crate::support::process::start_sandbox;
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
 use serde_json::json;
@@ -12,10 +12,6 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 /// A folder of a test with its own folder for temporary files.
 struct TestFolders {
@@ -54,7 +50,7 @@ impl TestFolders {
             "{args:?}: {printed}{said}"
         );
         let left = std::fs::read_dir(&self.temporary).unwrap().count();
-        assert_eq!(left, 0, "{args:?} left something: {said}");
+        assert_eq!(left, 0, "{args:?} left a temporary file: {said}");
         (printed, said)
     }
 }
@@ -80,16 +76,16 @@ fn old_file_is_audited_checked_and_copied_without_upgrade() {
             printed.contains("is a sandbox's") && said.contains(&told),
             "{printed}{said}"
         );
-        let (printed, _) = place.run(0, &["backup", text(&copy)], &file);
+        let (printed, _) = place.run(0, &["backup", path_text(&copy)], &file);
         assert!(printed.contains("is whole"), "{printed}");
         assert!(
             std::fs::read(&file).unwrap() == before,
-            "nothing was changed"
+            "the file is unchanged"
         );
         assert_eq!(
             version(&copy),
             number,
-            "what an older coffer can go on from"
+            "an older version can continue with the file"
         );
     }
 }
@@ -100,10 +96,10 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
         let place = TestFolders::new();
         let (copy, file) = (place.old(old), place.scratch.path("shop.db"));
         let before = std::fs::read(&copy).unwrap();
-        let (printed, _) = place.run(0, &["restore", text(&copy), "--dry-run"], &file);
+        let (printed, _) = place.run(0, &["restore", path_text(&copy), "--dry-run"], &file);
         assert!(printed.contains("would go on from index 10"), "{printed}");
         assert!(!file.exists());
-        let (printed, _) = place.run(0, &["restore", text(&copy)], &file);
+        let (printed, _) = place.run(0, &["restore", path_text(&copy)], &file);
         assert!(
             printed.contains("addresses go on from index 10"),
             "{printed}"
@@ -115,7 +111,7 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
         );
         assert!(
             std::fs::read(&copy).unwrap() == before,
-            "the copy stays as it was"
+            "the copy is unchanged"
         );
         assert!(version(&file) > version(&copy));
         assert!(
@@ -131,7 +127,7 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
 fn approved_payout_of_an_old_copy_is_not_sent() {
     let place = TestFolders::new();
     let (copy, file) = (place.old("v2"), place.scratch.path("shop.db"));
-    place.run(0, &["restore", text(&copy)], &file);
+    place.run(0, &["restore", path_text(&copy)], &file);
     // The kind changes only now, because the audit reports real sales priced by the fixed rates of the sandbox.
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("update file set kind = 'production'")
@@ -140,24 +136,24 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
     let (found, _) = place.run(1, &["audit"], &file);
     assert!(found.contains("priced by fixed"), "{found}");
     let (signer, sent) = (place.scratch.path("signer"), place.scratch.path("sent"));
-    let script = format!("#!/bin/sh\ncat > {}\n", text(&sent));
+    let script = format!("#!/bin/sh\ncat > {}\n", path_text(&sent));
     std::fs::write(&signer, script).unwrap();
     std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (mut process, url) = serve(&file, &["--signer", text(&signer)]);
+    let (mut process, url) = serve(&file, &["--signer", path_text(&signer)]);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     assert!(process.close());
-    assert!(!sent.exists(), "the signer was asked");
+    assert!(!sent.exists(), "the signer was started");
     let conn = Connection::open(&file).unwrap();
     let open = "select count(*) from transfers where status = 'approved' and sending = 'restored'";
     let held: i64 = conn.query_row(open, [], |row| row.get(0)).unwrap();
-    assert_eq!(held, 1, "a person looks at it");
+    assert_eq!(held, 1, "an operator decides");
 }
 
 #[test]
 fn read_only_folder_is_read_with_its_wal() {
     let place = TestFolders::new();
     let running = place.scratch.path("running.db");
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&running)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&running)]);
     for _ in 0..3 {
         let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
         let path = format!("{url}/v1/invoices");
@@ -188,9 +184,9 @@ fn read_only_folder_is_read_with_its_wal() {
         place.scratch.path("copy.db"),
         place.scratch.path("restored.db"),
     );
-    let (_, said) = place.run(0, &["backup", text(&copy)], &media);
+    let (_, said) = place.run(0, &["backup", path_text(&copy)], &media);
     assert!(said.contains(told), "{said}");
-    let (_, said) = place.run(0, &["restore", text(&media)], &restored);
+    let (_, said) = place.run(0, &["restore", path_text(&media)], &restored);
     assert!(said.contains(told), "{said}");
     for file in [&copy, &restored] {
         let (printed, _) = place.run(0, &["audit"], file);

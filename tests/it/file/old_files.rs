@@ -9,6 +9,7 @@
 //! `v3.db` is of the third version. It also has deposits in every state, transactions with several outputs, unmatched
 //! payments, and a server order.
 
+use super::audit::audit;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Response, TEST, agent, send};
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 const OLD: [&str; 3] = ["v1", "v2", "v3"];
 
@@ -94,12 +94,6 @@ pub fn downgraded_copy(file: &Path, older: &Path, version: u8) -> Connection {
     conn
 }
 
-fn audit(file: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["audit", "--file"]).arg(file);
-    command.output().unwrap()
-}
-
 #[track_caller]
 pub fn assert_audit_clean(file: &Path) {
     let output = audit(file);
@@ -159,7 +153,7 @@ fn assert_upgraded(version: &str) {
         for (id, body) in events.zip(column(&old, &kept)) {
             let path = format!("/v1/events/{id}");
             let event = call(&url, "GET", &path, key, &Value::Null).expect(200);
-            assert_eq!(event.text, body, "byte for byte");
+            assert_eq!(event.text, body, "the text is unchanged");
         }
     }
     assert!(process.close());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Reason that is printed where the machine has no `sqlite3`.
-const UNTESTED: &str = "what an older SQLite makes of the file";
+const UNTESTED: &str = "the file in an older SQLite";
 
 /// Runs statements in the distribution's `sqlite3`; `None` where the machine has none.
 #[track_caller]

@@ -178,7 +178,11 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
         let output = command.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         let done = output.status.code() == Some(0);
-        assert_eq!(output.stdout.is_empty(), !done, "who ends is never ready");
+        assert_eq!(
+            output.stdout.is_empty(),
+            !done,
+            "a failed start prints no ready line"
+        );
         (done, said)
     };
     std::fs::write(&notes, "precious").unwrap();
@@ -194,7 +198,7 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
         let (done, said) = sandbox(file, ready);
         assert!(!done && said.contains(why), "{said}");
     }
-    assert!(!log.exists(), "it was closed well");
+    assert!(!log.exists(), "the database was closed cleanly");
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious");
     for file in [&old, &new] {
         let bytes = std::fs::read(file).unwrap();

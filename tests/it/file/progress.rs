@@ -97,7 +97,11 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
     };
     backup::backup(shop.file(), &copy, false, &mut tell).unwrap();
     let (pages, of) = told.assert_complete("pages copied");
-    assert_eq!(pages.len() as u64, of.div_ceil(256), "it never began anew");
+    assert_eq!(
+        pages.len() as u64,
+        of.div_ceil(256),
+        "the count never restarted"
+    );
     assert!(written >= 8, "{written}");
     assert_eq!(told.assert_complete("checks made").1, 2);
     let conn = Connection::open(&copy).unwrap();

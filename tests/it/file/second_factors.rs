@@ -5,7 +5,7 @@
 use crate::file::failing_disk;
 use crate::file::old_files::{assert_audit_clean, call, downgraded_copy, start_on_file};
 use crate::support::process::Process;
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::second_factor::{FACTOR, SESSION, code_at, session_cookie};
 use crate::support::{Response, agent, send};
 use rusqlite::Connection;
@@ -102,10 +102,6 @@ fn coffer(args: &[&str]) {
     assert!(output.status.success(), "{args:?} {output:?}");
 }
 
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
 #[test]
 fn upgraded_file_and_its_copies_support_second_factors() {
     let scratch = Scratch::new();
@@ -121,7 +117,7 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     let secret = owner.begin();
     let codes = recovery_codes(owner.confirm(&code_at(&secret, now)));
     Owner::signed_in(&url, &codes[0]);
-    coffer(&["backup", "--file", text(&file), text(&copy)]);
+    coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     // A code used after the copy is unused in the copy, as the guide says.
     Owner::signed_in(&url, &codes[1]);
     assert_eq!(owner.factor_state(), (true, 8));
@@ -129,7 +125,7 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     for file in [&file, &copy] {
         assert_audit_clean(file);
     }
-    coffer(&["restore", "--file", text(&other), text(&copy)]);
+    coffer(&["restore", "--file", path_text(&other), path_text(&copy)]);
     assert_audit_clean(&other);
     let (_server, url) = start_on_file(&other);
     let refused = |code: &Value| {

@@ -1,16 +1,12 @@
 //! Kind and owner of a file: every command checks it before writing. A copy with a foreign schema is not restored.
 
 use crate::support::process::start_sandbox;
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, path_text};
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 /// Runs a command of the binary on a file, and returns its exit code and output.
 fn coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
@@ -48,7 +44,7 @@ const SANDBOX: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
 /// Creates a sandbox file and a production file.
 fn sandbox_and_production_files(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
-    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", text(&ours)]);
+    let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&ours)]);
     assert!(process.close());
     run_ok(&["account", "create", "Shop"], &theirs);
     (ours, theirs)
@@ -59,29 +55,29 @@ fn copy_does_not_replace_a_file_of_the_other_kind() {
     let scratch = Scratch::new();
     let (ours, theirs) = sandbox_and_production_files(&scratch);
     let (copy, shop_copy) = (scratch.path("copy.db"), scratch.path("shop-copy.db"));
-    run_ok(&["backup", text(&copy)], &ours);
-    run_ok(&["backup", text(&shop_copy)], &theirs);
+    run_ok(&["backup", path_text(&copy)], &ours);
+    run_ok(&["backup", path_text(&shop_copy)], &theirs);
     for more in ["--force", "--dry-run"] {
         assert_refused(
-            &["restore", text(&copy), more],
+            &["restore", path_text(&copy), more],
             &theirs,
             "is a production server's",
         );
         assert_refused(
-            &["restore", text(&shop_copy), more],
+            &["restore", path_text(&shop_copy), more],
             &ours,
             "is a sandbox server's",
         );
     }
     let before = std::fs::read(&theirs).unwrap();
-    let (code, said) = coffer(&["backup", text(&theirs), "--force"], &ours);
+    let (code, said) = coffer(&["backup", path_text(&theirs), "--force"], &ours);
     assert!(
         code == Some(1) && said.contains("is a production server's"),
         "{said}"
     );
     assert!(std::fs::read(&theirs).unwrap() == before);
-    run_ok(&["restore", text(&copy), "--force"], &ours);
-    run_ok(&["restore", text(&shop_copy), "--force"], &theirs);
+    run_ok(&["restore", path_text(&copy), "--force"], &ours);
+    run_ok(&["restore", path_text(&shop_copy), "--force"], &theirs);
 }
 
 #[test]
@@ -89,7 +85,7 @@ fn database_of_another_program_is_not_changed() {
     let scratch = Scratch::new();
     let (ours, _) = sandbox_and_production_files(&scratch);
     let copy = scratch.path("copy.db");
-    run_ok(&["backup", text(&copy)], &ours);
+    run_ok(&["backup", path_text(&copy)], &ours);
     for (number, script) in [
         "create table notes (text); insert into notes values ('mine')",
         "create table file (name, bytes)",
@@ -111,8 +107,8 @@ fn database_of_another_program_is_not_changed() {
             &["account", "create", "Shop"],
             &["account", "list"],
             &["audit"],
-            &["restore", text(&copy), "--force"],
-            &["backup", text(&scratch.path("of-foreign.db"))],
+            &["restore", path_text(&copy), "--force"],
+            &["backup", path_text(&scratch.path("of-foreign.db"))],
         ] {
             assert_refused(args, &file, "is a database of another program");
         }
@@ -136,14 +132,11 @@ fn only_a_sandbox_opens_an_empty_file() {
     for args in [&SERVE[..], &["account", "create", "Shop"], &["audit"]] {
         assert_refused(args, &file, "is empty");
     }
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
-    assert!(
-        scratch.path("empty.db-wal").exists(),
-        "as every file of ours"
-    );
+    assert!(scratch.path("empty.db-wal").exists(), "the file uses a WAL");
     assert!(process.close());
     assert!(run_ok(&["audit"], &file).contains("nothing found in 1 invoices"));
 }
@@ -233,7 +226,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     let mut before = None;
     for (number, (script, about)) in PLANTED.iter().enumerate() {
         let copy = scratch.path(&format!("copy{number}.db"));
-        run_ok(&["backup", text(&copy)], &file);
+        run_ok(&["backup", path_text(&copy)], &file);
         let (script, about) = (
             script.replace("sessions_expiry", &index),
             about.replace("sessions_expiry", &index),
@@ -242,10 +235,10 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         conn.execute_batch(&script).unwrap();
         drop(conn);
         for more in ["--force", "--dry-run"] {
-            assert_refused(&["restore", text(&copy), more], &file, &about);
+            assert_refused(&["restore", path_text(&copy), more], &file, &about);
         }
         let other = scratch.path("other.db");
-        let (code, said) = coffer(&["restore", text(&copy)], &other);
+        let (code, said) = coffer(&["restore", path_text(&copy)], &other);
         assert!(code == Some(1) && !other.exists(), "{said}");
         for command in ["audit", "doctor"] {
             let (code, said) = coffer(&[command], &copy);
@@ -259,7 +252,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     assert!(before.is_some());
     // Tables of SQLite and Litestream are accepted.
     let copy = scratch.path("replicated.db");
-    run_ok(&["backup", text(&copy)], &file);
+    run_ok(&["backup", path_text(&copy)], &file);
     Connection::open(&copy)
         .unwrap()
         .execute_batch(
@@ -268,7 +261,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         )
         .unwrap();
     assert!(run_ok(&["audit"], &copy).contains("nothing found"));
-    run_ok(&["restore", text(&copy), "--force"], &file);
+    run_ok(&["restore", path_text(&copy), "--force"], &file);
 }
 
 #[test]
@@ -282,7 +275,7 @@ fn foreign_trigger_in_a_served_file_has_no_effect() {
              create view more as select * from users",
         )
         .unwrap();
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&ours)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&ours)]);
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
@@ -299,11 +292,11 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let [log, journal] = ["-wal", "-journal"].map(|end| scratch.path(&format!("shop.db{end}")));
-    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
     let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
     send(&agent(), "POST", &path, &key, &invoice).expect(201);
-    run_ok(&["backup", text(&copy)], &file);
+    run_ok(&["backup", path_text(&copy)], &file);
     process.kill();
     std::fs::remove_file(&file).unwrap();
     let left = std::fs::read(&log).unwrap();
@@ -319,11 +312,14 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
         }
     };
     not_made(&log);
-    assert!(std::fs::read(&log).unwrap() == left, "it is as it was");
+    assert!(
+        std::fs::read(&log).unwrap() == left,
+        "the file is unchanged"
+    );
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
     // A restore removes the remaining journal.
-    run_ok(&["restore", text(&copy)], &file);
+    run_ok(&["restore", path_text(&copy)], &file);
     assert!(!journal.exists());
     run_ok(&["audit"], &file);
 }

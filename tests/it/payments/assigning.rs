@@ -1,6 +1,6 @@
 //! Assignment of unmatched payments to invoices and customers by an operator.
 
-use super::operator::{NOBODY, Operator, id};
+use super::operator::{FOREIGN, Operator, id};
 use crate::file::audit::findings;
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn assigned_confirmed_payment_is_booked() {
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "detected");
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.get_invoice(id(&invoice))["status"], "confirmed");
-    let again = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.001", "txid": txid });
+    let again = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.001", "txid": txid });
     let again = shop.post("/sandbox/payments", None, again).expect(200);
     assert_eq!(again.json()["id"], json!(payment));
     operator
@@ -88,7 +88,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&json!("created"), &Value::Null, &Value::Null]
     );
     shop.move_payment(&payment, "seen");
-    assert_eq!(shop.get_invoice(id(&open))["depositAddress"], NOBODY);
+    assert_eq!(shop.get_invoice(id(&open))["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
     // A late payment counts as late, at the rate of the day.
     shop.advance("1h");
@@ -131,7 +131,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
                 &deposit["customer"],
                 &deposit["address"]
             ],
-            [&json!("confirmed"), &json!("ada"), &json!(NOBODY)]
+            [&json!("confirmed"), &json!("ada"), &json!(FOREIGN)]
         );
         operator.assert_audit_clean();
     }
@@ -250,7 +250,7 @@ fn assignment_takes_no_address() {
         let page = shop.get(&path_of(&invoice["checkoutUrl"]), None);
         page.expect(200).text
     };
-    assert!(!page(&open).contains(NOBODY), "{}", page(&open));
+    assert!(!page(&open).contains(FOREIGN), "{}", page(&open));
     // Selecting that coin after the payment was dropped does not show that address either.
     shop.move_payment(&first, "dropped");
     let shown = shop.get_invoice(id(&elsewhere));
@@ -258,13 +258,13 @@ fn assignment_takes_no_address() {
         [&shown["status"], &shown["asset"]],
         ["awaiting_payment", "LTC"]
     );
-    assert!(!page(&elsewhere).contains(NOBODY));
+    assert!(!page(&elsewhere).contains(FOREIGN));
     let path = format!("/v1/invoices/{}/select", id(&elsewhere));
     let picked = shop
         .post(&path, Some(TEST), json!({ "asset": "BTC" }))
         .expect(200)
         .json();
-    assert_ne!(picked["depositAddress"], NOBODY);
+    assert_ne!(picked["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
     shop.move_payment(&first, "seen");
     operator.assert_audit_clean();

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a kill follows a number of responses, not a time.
 
+use super::operator::FOREIGN;
 use crate::file::audit::findings;
 use crate::file::old_files::column;
 use crate::support::process::start_sandbox;
@@ -11,7 +12,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 
-const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Number of kills.
 const KILLS: usize = 5;
 /// Number of responses between two kills.
@@ -37,7 +37,7 @@ fn client(url: &str, round: usize, answered: &impl Fn(Option<(String, Value)>)) 
         let invoice = post(url, "/v1/invoices", &order)?;
         let txid = format!("t-{round}-{number}");
         let pays = json!({ "invoice": invoice["id"], "amount": "0.001" });
-        let lost = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.001" });
+        let lost = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.001" });
         let body = json!({ "txid": txid, "outputs": [pays, pays, pays, lost] });
         let put = post(url, "/sandbox/payments", &body)?["data"].clone();
         answered(Some((txid, body)));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A shop with an invoice that waits for 1.25 LTC.
 #[track_caller]
-fn waiting() -> (Shop, String) {
+pub fn waiting_invoice() -> (Shop, String) {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
     (shop, invoice["id"].as_str().unwrap().to_owned())
@@ -16,7 +16,7 @@ fn waiting() -> (Shop, String) {
 
 #[test]
 fn each_reversal_reverts_status_and_balance() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     let mut booked = String::new();
     let mut stands = |state: Option<&str>, more: &str, expected: &str| {
@@ -98,7 +98,7 @@ impl Shop {
 
 #[test]
 fn second_payment_tops_up_an_underpaid_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
     let rest = shop.pay(json!({ "invoice": id }));
     let booked = "sale 50.00, fee -0.50";
@@ -113,7 +113,7 @@ fn second_payment_tops_up_an_underpaid_invoice() {
 
 #[test]
 fn top_up_after_the_deadline_is_paid_late() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
     shop.advance("20m");
     let rest = shop.pay(json!({ "invoice": id }));
@@ -134,7 +134,7 @@ fn top_up_after_the_deadline_is_paid_late() {
 
 #[test]
 fn two_seen_halves_are_pending_together() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let first = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     let second = shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
@@ -155,7 +155,7 @@ fn two_seen_halves_are_pending_together() {
 
 #[test]
 fn further_confirmed_payment_repeats_the_status_event() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     shop.pay_in_full(json!({ "invoice": id, "amount": "1.5" }));
     shop.pay_in_full(json!({ "invoice": id, "amount": "0.0125" }));
     let booked = "sale 120.00, fee -1.20, sale 1.00, fee -0.01";
@@ -165,7 +165,7 @@ fn further_confirmed_payment_repeats_the_status_event() {
 
 #[test]
 fn dropped_payment_reverts_the_status_and_may_return() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
     shop.assert_invoice(
@@ -188,13 +188,13 @@ fn dropped_payment_reverts_the_status_and_may_return() {
     assert_eq!(
         shop.get_invoice(&id)["asset"],
         "LTC",
-        "the coin it is paid in"
+        "the coin of the payment"
     );
 }
 
 #[test]
 fn each_reorg_of_a_payment_books_an_adjustment() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let payment = shop.pay_in_full(json!({ "invoice": id }));
     let mut booked = "sale 100.00, fee -1.00".to_owned();
     let mut told = "created detected confirmed".to_owned();
@@ -219,7 +219,7 @@ fn each_reorg_of_a_payment_books_an_adjustment() {
 
 #[test]
 fn dropped_payment_reverts_only_itself() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let first = shop.pay_in_full(json!({ "invoice": id }));
     shop.pay_in_full(json!({ "invoice": id }));
     shop.move_payment(&first, "dropped");
@@ -260,7 +260,7 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     assert_eq!(
         shop.select(&id, "LTC"),
         litecoin,
-        "the quote from before, unchanged"
+        "the earlier quote is unchanged"
     );
     assert_eq!(shop.select(&id, "SOL"), solana);
     let older = shop.pay(json!({ "address": litecoin["depositAddress"], "amount": "0.625" }));
@@ -295,7 +295,7 @@ fn last_selected_coin_returns_when_all_payments_are_dropped() {
     assert_eq!(
         shop.get_invoice(&id)["amountReceived"],
         "0.2",
-        "both in the invoice's coin"
+        "both payments in the coin of the invoice"
     );
     shop.move_payment(&first, "dropped");
     shop.move_payment(&second, "dropped");
@@ -310,7 +310,7 @@ fn tolerance_includes_its_bound() {
         ("1.25625", "confirmed"),
         ("1.25638", "overpaid"),
     ] {
-        let (shop, id) = waiting();
+        let (shop, id) = waiting_invoice();
         shop.pay_in_full(json!({ "invoice": id, "amount": amount }));
         assert_eq!(shop.get_invoice(&id)["status"], status, "{amount}");
     }
@@ -318,7 +318,7 @@ fn tolerance_includes_its_bound() {
 
 #[test]
 fn zero_amount_is_rejected() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let path = "/sandbox/payments";
     shop.post(path, None, json!({ "invoice": id, "amount": "0" }))
         .assert_error(400, "invalid_request", Some("amount"));
@@ -341,7 +341,7 @@ fn zero_amount_is_rejected() {
 
 #[test]
 fn payment_below_one_cent_pays_no_invoice() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let put = |amount: &str| {
         let body = json!({ "invoice": id, "amount": amount });
         shop.post("/sandbox/payments", None, body)

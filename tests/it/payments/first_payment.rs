@@ -38,11 +38,7 @@ fn invoice_payment_is_booked_and_notified() {
         (&paid["status"], &paid["paid"]),
         (&json!("confirmed"), &json!(true))
     );
-    assert_eq!(
-        shop.get_invoice(id),
-        paid,
-        "the GET answers what the POST answered"
-    );
+    assert_eq!(shop.get_invoice(id), paid, "GET and POST return the same");
 
     let ledger = shop.get("/v1/ledger", Some(TEST)).expect(200).json();
     assert_eq!(column(&ledger, "kind"), ["fee", "sale"]);

@@ -5,7 +5,7 @@ use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 
 /// A bitcoin address that does not belong to the shop.
-pub const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+pub const FOREIGN: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 /// A shop, and the session cookie of its operator.
 pub struct Operator {
@@ -23,7 +23,7 @@ impl Operator {
     /// Pays to a foreign address and returns the id.
     #[track_caller]
     pub fn pay_foreign_address(&self, amount: &str) -> String {
-        let body = json!({ "address": NOBODY, "asset": "BTC", "amount": amount });
+        let body = json!({ "address": FOREIGN, "asset": "BTC", "amount": amount });
         self.shop.pay(body)
     }
 

@@ -316,12 +316,12 @@ fn account_cannot_empty_a_shared_pool() {
     assert_eq!(
         served.request_addresses(live, "a", 20),
         6,
-        "half of what was left"
+        "half of the remaining addresses"
     );
     assert_eq!(
         served.request_addresses(&other, "b", 20),
         3,
-        "half of the rest"
+        "half of the remaining addresses"
     );
     assert_eq!(served.request_addresses(live, "a-more", 20), 0);
     assert_eq!(served.pools(), pool(3, 9));

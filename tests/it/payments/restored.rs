@@ -101,7 +101,7 @@ impl Shop {
                 let address = address["address"].as_str().unwrap().to_owned();
                 assert!(
                     self.handed_out.insert(address.clone()),
-                    "{address} given out twice"
+                    "{address} was handed out twice"
                 );
             }
         }
@@ -229,7 +229,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
     assert_eq!(
         sent.iter().collect::<BTreeSet<_>>().len(),
         RESTORES,
-        "sent twice"
+        "an order was sent twice"
     );
     let mut found = findings(&shop.served.file);
     // These rows were written beside the server, so the audit reports them.

@@ -2,16 +2,9 @@
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
+use super::effects::waiting_invoice;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
-
-/// A shop with an invoice that waits for 1.25 LTC.
-#[track_caller]
-fn waiting() -> (Shop, String) {
-    let shop = Shop::open();
-    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
-    (shop, invoice["id"].as_str().unwrap().to_owned())
-}
 
 impl Shop {
     #[track_caller]
@@ -24,7 +17,7 @@ impl Shop {
 
 #[test]
 fn replacement_keeps_the_seen_time() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let path = "/sandbox/payments";
     let seen = shop.post(path, None, json!({ "invoice": id, "amount": "1.25" }));
     let seen = seen.expect(201).json();
@@ -50,7 +43,7 @@ fn replacement_keeps_the_seen_time() {
 
 #[test]
 fn replacement_of_larger_value_gets_a_new_seen_time() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let seen = shop.pay(json!({ "invoice": id, "amount": "0.5" }));
     shop.advance("1h");
     let path = format!("/sandbox/payments/{seen}");
@@ -70,7 +63,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
         ["99.00", "0.00"],
     );
     // A replacement may be too small for a payment.
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let seen = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{seen}");
     let dust = json!({ "state": "replaced", "amount": "0.00000001" });
@@ -96,7 +89,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
 
 #[test]
 fn rescan_books_nothing_twice() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let body = json!({ "invoice": id, "txid": "the-same" });
     let put = || shop.post("/sandbox/payments", None, body.clone());
     let first = put().expect(201).json();
@@ -130,7 +123,7 @@ fn rescan_books_nothing_twice() {
 
 #[test]
 fn unknown_transition_is_rejected() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{payment}");
     let refused = |state: &str| {
@@ -165,7 +158,7 @@ fn unknown_transition_is_rejected() {
 
 #[test]
 fn simulation_pays_closed_invoices() {
-    let (shop, id) = waiting();
+    let (shop, id) = waiting_invoice();
     assert_eq!(shop.simulate(&id, "under")["status"], "underpaid");
     assert_eq!(shop.simulate(&id, "exact")["status"], "confirmed");
     assert_eq!(shop.simulate(&id, "over")["status"], "overpaid");
@@ -216,6 +209,6 @@ fn live_invoice_rejects_simulate_but_accepts_sandbox_payments() {
     let test = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(
         test["data"][0]["available"], "0.00",
-        "test mode has its own"
+        "the test balance is separate"
     );
 }

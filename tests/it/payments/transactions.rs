@@ -1,12 +1,11 @@
 //! Transactions with several outputs on the simulated chain: each output has one row through all steps.
 
+use super::operator::FOREIGN;
 use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
-
-const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 /// Five outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, and
 /// one to a foreign address.
@@ -34,7 +33,7 @@ impl FiveOutputs {
             { "invoice": invoices[0] },
             { "address": of_second, "asset": "BTC", "amount": "0.001" },
             { "address": customer, "amount": "0.001" },
-            { "address": NOBODY, "asset": "BTC", "amount": "0.001" },
+            { "address": FOREIGN, "asset": "BTC", "amount": "0.001" },
         ]);
         let mut five = FiveOutputs {
             shop,
@@ -207,7 +206,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
     let pays = json!({ "invoice": invoice["id"], "amount": "0.1" });
-    let on_bitcoin = json!({ "address": NOBODY, "asset": "BTC", "amount": "1" });
+    let on_bitcoin = json!({ "address": FOREIGN, "asset": "BTC", "amount": "1" });
     let at = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
     for (outputs, param) in [
         (json!([]), "outputs"),
@@ -224,7 +223,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
             "txid",
         ),
         (json!([pays, { "amount": "1" }]), "invoice"),
-        (json!([pays, { "address": NOBODY }]), "address"),
+        (json!([pays, { "address": FOREIGN }]), "address"),
     ] {
         let answer = shop.post(PATH, None, json!({ "outputs": outputs }));
         answer.assert_error(400, "invalid_request", Some(param));
@@ -256,7 +255,7 @@ fn own_transfers_book_nothing() {
     let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
     let outputs = json!([
         { "invoice": other["id"] },
-        { "address": NOBODY, "asset": "BTC", "amount": "0.5" },
+        { "address": FOREIGN, "asset": "BTC", "amount": "0.5" },
     ]);
     let swept = |spends: &[&String]| {
         let body = json!({ "outputs": outputs, "spends": spends });
@@ -271,7 +270,10 @@ fn own_transfers_book_nothing() {
         );
     }
     let instead = shop.move_payment(own[0]["id"].as_str().unwrap(), "replaced");
-    assert_eq!(instead["state"], "own", "it spends the same");
+    assert_eq!(
+        instead["state"], "own",
+        "the transaction spends the same outputs"
+    );
     assert_eq!(
         shop.get_invoice(other["id"].as_str().unwrap())["status"],
         "awaiting_payment"
@@ -284,7 +286,7 @@ fn own_transfers_book_nothing() {
         ["seen", "unmatched"]
     );
     let declared = format!(
-        "insert into own_addresses (mode, pool, address, created_at) values ('test', 'bitcoin', '{NOBODY}', 0)"
+        "insert into own_addresses (mode, pool, address, created_at) values ('test', 'bitcoin', '{FOREIGN}', 0)"
     );
     shop.execute_sql(&declared);
     let own = swept(&[&five.payments[4]]);

@@ -1,6 +1,6 @@
 //! Undoing the outcomes of unmatched payments.
 
-use super::operator::{NOBODY, Operator, id};
+use super::operator::{FOREIGN, Operator, id};
 use crate::support::TEST;
 use serde_json::{Value, json};
 
@@ -293,6 +293,6 @@ fn unmatched_payment_shows_value_and_address_owner() {
         json!({ "account": account, "customer": "ada" })
     );
     operator.assign_and_get_id(&newly_made, &shown["candidate"]);
-    assert_eq!(NOBODY, operator.read(&lost)["address"]);
+    assert_eq!(FOREIGN, operator.read(&lost)["address"]);
     operator.assert_audit_clean();
 }

@@ -1,12 +1,11 @@
 //! Unmatched payments, which wait for an operator.
 
+use super::operator::FOREIGN;
 use crate::file::audit::findings;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
 const PATH: &str = "/sandbox/payments";
-
-const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 /// A shop with the customer `ada` in both modes.
 fn shop() -> Shop {
@@ -25,7 +24,11 @@ fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
         let body = json!({ "address": address, "asset": "BTC", "amount": "0.001", "txid": "one" });
         shop.post(PATH, None, body)
     };
-    let addresses = [&invoice["depositAddress"], &json!(customer), &json!(NOBODY)];
+    let addresses = [
+        &invoice["depositAddress"],
+        &json!(customer),
+        &json!(FOREIGN),
+    ];
     let first = addresses.map(|address| pay(address).expect(201).json());
     let states = first
         .iter()
@@ -62,10 +65,10 @@ fn incomplete_payment_is_rejected() {
     )
     .assert_error(400, "coin_unavailable", Some("asset"));
     for body in [
-        json!({ "address": NOBODY }),
-        json!({ "address": NOBODY, "asset": "BTC" }),
-        json!({ "address": NOBODY, "amount": "1" }),
-        json!({ "address": NOBODY, "asset": "LTC", "amount": "1" }),
+        json!({ "address": FOREIGN }),
+        json!({ "address": FOREIGN, "asset": "BTC" }),
+        json!({ "address": FOREIGN, "amount": "1" }),
+        json!({ "address": FOREIGN, "asset": "LTC", "amount": "1" }),
         json!({ "address": "x", "asset": "BTC", "amount": "1" }),
     ] {
         shop.post(PATH, None, body)
@@ -87,7 +90,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
         (&strange["state"], &strange["txid"]),
         (&json!("unmatched"), &json!("0xa"))
     );
-    let lost = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.5" });
+    let lost = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.5" });
     let lost = shop.post(PATH, None, lost).expect(201).json();
     let main =
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
@@ -141,7 +144,7 @@ fn operator_resolves_an_unmatched_payment() {
     for number in 1..=3 {
         ids.insert(
             0,
-            shop.pay(json!({ "address": NOBODY, "asset": "BTC", "amount": number })),
+            shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": number })),
         );
     }
     let listed = |query: &str| {
@@ -192,7 +195,7 @@ fn operator_resolves_an_unmatched_payment() {
 fn resolution_requires_an_operator_and_a_valid_note() {
     let shop = shop();
     let cookie = shop.sign_in("operator@sandbox.test");
-    let id = shop.pay(json!({ "address": NOBODY, "asset": "BTC", "amount": "1" }));
+    let id = shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": "1" }));
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");
     let resolve = |id: &str, body: Value| shop.as_member(&cookie, "POST", &path(id), &body);
     for (body, param) in [

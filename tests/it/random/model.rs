@@ -365,7 +365,7 @@ fn random_histories_match_the_model() {
     assert_eq!(
         counts.len(),
         9 + 3,
-        "every event and entry comes: {counts:?}"
+        "every kind of event and entry occurs: {counts:?}"
     );
     assert!(counts.values().all(|count| *count > 20), "{counts:?}");
 }

@@ -1,7 +1,7 @@
 //! A temporary folder that is deleted after the test.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of folders created by this process.
@@ -48,4 +48,8 @@ impl Drop for Scratch {
         // The system cleans its temporary folder if this fails.
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+pub fn path_text(path: &Path) -> &str {
+    path.to_str().unwrap()
 }

@@ -137,16 +137,16 @@ fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
         assert_eq!(
             row.get(3),
             Ok(if is_back { 2 } else { 1 }),
-            "entries of {id}, {status}"
+            "ledger entries of {id} in {status}"
         );
         assert_eq!(
             row.get(4),
             Ok(if is_back { 0 } else { -amount }),
-            "booked for {id}, {status}"
+            "amount booked for {id} in {status}"
         );
         let told = ["paid", "failed"].contains(&status.as_str());
         let told = told.then(|| format!("{}.{status}", row.get::<_, String>(7).unwrap()));
-        assert_eq!(row.get(5), Ok(told), "told of {id}");
+        assert_eq!(row.get(5), Ok(told), "events of {id}");
         let steps: u32 = row.get(6).unwrap();
         assert!(
             steps > u32::from(rank(&status) > 0),

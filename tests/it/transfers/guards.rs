@@ -140,7 +140,11 @@ fn approval_without_fields_uses_market_rate_and_coin_fee() {
         ]
     );
     assert_eq!(shop.last_audit_detail()["insistedOn"], json!([]));
-    assert_eq!(shop.proposed_terms(&path), Value::Null, "it is approved");
+    assert_eq!(
+        shop.proposed_terms(&path),
+        Value::Null,
+        "the payout is approved"
+    );
 }
 
 #[test]

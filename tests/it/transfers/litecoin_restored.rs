@@ -15,7 +15,7 @@ struct LitecoinCopy {
 
 /// Returns the transactions proposed for a transfer, newest first.
 #[track_caller]
-fn proposed(now: &Value) -> Vec<&str> {
+pub fn proposed(now: &Value) -> Vec<&str> {
     let proposals = now["proposals"].as_array().unwrap().iter();
     proposals.map(|one| one["txid"].as_str().unwrap()).collect()
 }

@@ -30,7 +30,7 @@ fn payout_response_is_as_documented_and_debits_the_balance() {
     assert_eq!(
         payout.to_string(),
         expected.to_string(),
-        "the fields in their order"
+        "the order of the fields"
     );
     let read = shop.get(&format!("/v1/payouts/{id}"), Some(LIVE));
     assert_eq!(read.expect(200).json(), payout);

@@ -42,7 +42,7 @@ fn refund_response_is_as_documented_and_shown_on_its_invoice() {
     assert_eq!(
         refund.to_string(),
         expected.to_string(),
-        "the fields in their order"
+        "the order of the fields"
     );
     let read = shop.get(&format!("/v1/refunds/{id}"), Some(TEST));
     assert_eq!(read.expect(200).json(), refund);
@@ -232,7 +232,10 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
     let refund = to(Value::Null, &litecoin.to_ascii_uppercase())
         .expect(201)
         .json();
-    assert_eq!(refund["toAddress"], litecoin, "in its canonical form");
+    assert_eq!(
+        refund["toAddress"], litecoin,
+        "the address is in canonical form"
+    );
     // The default address is stable, and may also be given explicitly.
     let unnamed = || shop.read_refund(&shop.refund(&invoice, Some("1.00")))["toAddress"].clone();
     let fixed = unnamed();

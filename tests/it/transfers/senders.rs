@@ -192,7 +192,7 @@ fn operator_sets_signer_limit_to_amount_zero_or_null() {
 fn person_cannot_send_a_signer_transfer_until_reassigned() {
     let shop = Shop::open();
     let (_, first) = shop.approve_refund("1.00");
-    assert_eq!(first, "signer", "it is being sent, and holds up the rest");
+    assert_eq!(first, "signer", "the signer runs and holds later transfers");
     shop.served.poll(
         "select status from transfers order by seq limit 1",
         &["processing"],

@@ -116,7 +116,7 @@ fn approval_checks_the_destination_again() {
 
 #[test]
 fn wallet_skips_a_payout_destination() {
-    let Some(node) = Node::start(11_155_111, "passing over a destination") else {
+    let Some(node) = Node::start(11_155_111, "skipping a payout destination") else {
         return;
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");

@@ -1,6 +1,7 @@
 //! Payments by contracts: seen if the node returns traces, each transfer at its own position.
 
-use super::fixtures::{EvmScene, ONE, TWO, error_kind, proxy_node, received, refusal, summary};
+use super::fixtures::{EvmScene, ONE, TWO, proxy_node, received, refusal, summary};
+use crate::chain::watch::error_kind;
 use crate::support::anvil::address_word;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::{agent, send};

@@ -6,7 +6,7 @@ use crate::support::{agent, send};
 use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
-use coffer::chain::{BlockRead, Node, NodeError, Received, Watched};
+use coffer::chain::{BlockRead, Node, Received, Watched};
 use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use coffer::domain::observation::Spent;
@@ -81,7 +81,7 @@ impl EvmScene {
     #[track_caller]
     pub fn open(at: usize) -> Option<EvmScene> {
         let (chain, id, asset) = CHAINS[at];
-        let anvil = Anvil::start(id, "how an EVM chain is seen")?;
+        let anvil = Anvil::start(id, "payments on EVM chains")?;
         let token = anvil.deploy_token();
         Some(EvmScene {
             anvil,
@@ -188,15 +188,4 @@ pub fn proxy_node(
 /// An error response.
 pub fn refusal(code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } })
-}
-
-/// Name of the error variant.
-pub fn error_kind(error: &NodeError) -> &'static str {
-    match error {
-        NodeError::Unreachable(_) => "unreachable",
-        NodeError::Limited(_) => "limited",
-        NodeError::Behind => "behind",
-        NodeError::Lied(_) => "lied",
-        NodeError::Wrong(_) => "wrong",
-    }
 }

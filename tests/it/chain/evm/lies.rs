@@ -1,7 +1,8 @@
 //! Inconsistent responses: each is rejected, none is used, and none causes a panic.
 
-use super::fixtures::{ONE, error_kind};
+use super::fixtures::ONE;
 use super::recorded::{self, FIRST, LAST};
+use crate::chain::watch::error_kind;
 use coffer::chain::{BlockRead, Head, Node, NodeError};
 use serde_json::{Value, json};
 
@@ -303,7 +304,7 @@ fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
         }
         let came = super::fixtures::received(read().unwrap());
         let ids: Vec<_> = came.iter().map(|came| came.asset.id).collect();
-        assert_eq!(ids, ["ETH", "ETH", "ETH"], "all but the tokens");
+        assert_eq!(ids, ["ETH", "ETH", "ETH"], "all payments except tokens");
         // The next read fetches the receipt again.
         assert!(read().is_err());
     }

@@ -1,8 +1,9 @@
 //! Ranges of blocks: their cost in calls, and how they shrink when a node rejects them.
 
 use super::fixtures::{
-    EvmScene, ONE, TWO, WatchedAccounts, account_of, error_kind, proxy_node, received, refusal,
+    EvmScene, ONE, TWO, WatchedAccounts, account_of, proxy_node, received, refusal,
 };
+use crate::chain::watch::error_kind;
 use coffer::chain::cost::Cost;
 use coffer::chain::{Node, Watched};
 use coffer::domain::chain::Chain;
@@ -113,7 +114,7 @@ fn range_is_halved_until_the_node_accepts_it() {
         }
         let amounts: Vec<_> = came.iter().map(|came| came.amount.0).collect();
         assert_eq!(amounts, (1..=40).collect::<Vec<_>>(), "{message}");
-        assert_eq!(steps, 4, "ten blocks at once: {message}");
+        assert_eq!(steps, 4, "a range of ten blocks: {message}");
     }
 }
 

@@ -99,7 +99,7 @@ pub fn scripted(
 /// Plays the chain on a real node and records its responses.
 #[track_caller]
 fn record() {
-    let anvil = Anvil::start(CHAINS[0].1, "the recording").unwrap();
+    let anvil = Anvil::start(CHAINS[0].1, "recording of an EVM chain").unwrap();
     assert_eq!(anvil.deploy_token(), TOKEN.to_lowercase());
     assert_eq!(anvil.deploy_sender(), SENDER.to_lowercase());
     let number = |number: u128| format!("{number:064x}");

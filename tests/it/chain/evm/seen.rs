@@ -54,7 +54,7 @@ fn coin_and_token_are_seen_at_one_address() {
 
 #[test]
 fn main_network_accepts_only_the_issuers_token_contract() {
-    let Some(anvil) = Anvil::start(1, "the contracts of the main network") else {
+    let Some(anvil) = Anvil::start(1, "contracts of the main network") else {
         return;
     };
     let token = anvil.deploy_token();
@@ -173,7 +173,10 @@ fn position_is_the_log_index_within_its_transaction() {
     });
     assert_eq!(anvil.height(), before + 1);
     let logs = &anvil.wait_success(&second)["logs"];
-    assert_eq!(logs[1]["logIndex"], "0x2", "the block counts on: {logs}");
+    assert_eq!(
+        logs[1]["logIndex"], "0x2",
+        "log indexes count over the block: {logs}"
+    );
     let came = scene.received(before + 1);
     let came: Vec<_> = came.iter().map(summary).collect();
     let (asset, first, second) = (

@@ -10,7 +10,7 @@ use crate::support::rpc_proxy::RpcProxy;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-const NOBODY: &str = "0x1111111111111111111111111111111111111111";
+const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 
 /// A node with outputs, and the chain that it stands for.
 struct Outputs {
@@ -175,7 +175,7 @@ impl Payer for Accounts {
             for (_, raw) in &given_up {
                 self.node.ask("eth_sendRawTransaction", json!([raw]));
             }
-            let (to, units) = to.first().unwrap_or(&(NOBODY, 1));
+            let (to, units) = to.first().unwrap_or(&(FOREIGN, 1));
             let more = json!({
                 "nonce": known["nonce"], "to": self.token, "data": transfer_calldata(to, *units), "from": ADDRESS,
                 "gas": known["gas"], "gasPrice": format!("{:#x}", 1_000_000_000_000_u64),
@@ -183,7 +183,11 @@ impl Payer for Accounts {
             self.node.ask("eth_sendTransaction", json!([more]));
         });
         let receipt = self.node.ask("eth_getTransactionReceipt", json!([txid]));
-        assert_eq!(receipt, Value::Null, "it was replaced");
+        assert_eq!(
+            receipt,
+            Value::Null,
+            "the replaced transaction has no receipt"
+        );
     }
 
     fn reorganise(&self, gone: &str) {
@@ -210,7 +214,7 @@ impl Payer for Accounts {
         // A coin that was not requested, or that the shop does not accept.
         if self.names[0] == "ethereum" {
             let sender = self.node.deploy_sender();
-            let words = [address_word(to), address_word(NOBODY)];
+            let words = [address_word(to), address_word(FOREIGN)];
             self.node
                 .call(&sender, "split(address,address)", &words, 1 << 60);
         } else {

@@ -7,7 +7,7 @@ use crate::support::tron::{Act, Node, PAYER, SENDER, Step, TOKEN, UNLISTED, addr
 use std::collections::BTreeSet;
 
 /// An account that does not belong to the shop.
-const NOBODY: [u8; 20] = [0xbb; 20];
+const FOREIGN: [u8; 20] = [0xbb; 20];
 /// Token that is requested.
 const ASSET: &str = "USDT-TRC20";
 
@@ -58,7 +58,7 @@ impl Payer for Tron {
         chain.give_up(depth, &[txid]);
         drop(chain);
         let (to, units) = to.first().unwrap_or(&("", 1));
-        let to = if to.is_empty() { NOBODY } else { bytes(to) };
+        let to = if to.is_empty() { FOREIGN } else { bytes(to) };
         let units = u64::try_from(*units).unwrap();
         self.node.send(Act::token(TOKEN, PAYER, to, units));
         self.node.mine(u32::try_from(depth + 1).unwrap());

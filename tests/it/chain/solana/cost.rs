@@ -13,10 +13,7 @@ fn time_requests(liar: &RpcProxy) -> u64 {
 }
 
 #[test]
-#[expect(
-    clippy::print_stderr,
-    reason = "what it costs is told to whoever runs it"
-)]
+#[expect(clippy::print_stderr, reason = "prints the number of requests")]
 fn poll_makes_the_documented_number_of_requests() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;

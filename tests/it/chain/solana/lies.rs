@@ -1,10 +1,11 @@
 //! Rejected responses, which change nothing.
 
 use super::fixtures::{Follower, UNTESTED, client, client_with};
+use crate::chain::watch::error_kind;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
+use coffer::chain::Node;
 use coffer::chain::tokens::Tokens;
-use coffer::chain::{Node, NodeError};
 use coffer::domain::asset::Chain;
 use coffer::domain::following::Known;
 use coffer::domain::observation::Block;
@@ -12,17 +13,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const MAIN: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
-
-/// Name of the error variant.
-fn error_kind(error: &NodeError) -> &'static str {
-    match error {
-        NodeError::Unreachable(_) => "unreachable",
-        NodeError::Limited(_) => "limited",
-        NodeError::Behind => "behind",
-        NodeError::Lied(_) => "lied",
-        NodeError::Wrong(_) => "wrong",
-    }
-}
 
 /// A change of the result of a transaction.
 fn change_result(change: fn(&mut Value)) -> RpcFault {
@@ -305,7 +295,7 @@ fn range_ends_at_its_last_block_if_its_last_slot_is_skipped() {
         }),
     );
     let time = client.time_at(last).unwrap();
-    assert!(time.is_some(), "that of the next block");
+    assert!(time.is_some(), "the time of the next block");
     let blocks = client
         .blocks(
             last - 5,

@@ -162,7 +162,7 @@ fn money_spent_between_two_polls_is_seen() {
     // A node that has looked before requests it again only on the daily turn of the address.
     sweep(1);
     node.mine(FINAL + 2);
-    assert_eq!(follower.poll().len(), 2, "what is final, again");
+    assert_eq!(follower.poll().len(), 2, "the final payments again");
     follower.ours.0.push(named(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
     assert_agrees_with_node(&node, &follower, &ours);
@@ -232,7 +232,7 @@ fn more_addresses_than_one_step_reads_are_all_read() {
             Err(error) => unreachable!("{error}"),
         }
     }
-    assert!(steps > 2, "it took more than one step");
+    assert!(steps > 2, "more than one step is needed");
     assert!(follower.found.iter().any(|one| one.txid == last));
     assert_eq!(follower.received().len(), 2);
     follower.poll();

@@ -4,7 +4,7 @@ use crate::support::tron::{self, address, bytes};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::tron::Tron;
-use coffer::chain::{BlockRead, Node, NodeError, Received, Watched};
+use coffer::chain::{BlockRead, Node, Received, Watched};
 use coffer::domain::observation::Spent;
 
 /// Accounts of the shop.
@@ -92,15 +92,4 @@ pub fn short(received: &Received) -> PaymentSummary {
 #[track_caller]
 pub fn all_short(received: &[Received]) -> Vec<PaymentSummary> {
     received.iter().map(short).collect()
-}
-
-/// Name of the error variant.
-pub fn error_kind(error: &NodeError) -> &'static str {
-    match error {
-        NodeError::Unreachable(_) => "unreachable",
-        NodeError::Limited(_) => "limited",
-        NodeError::Behind => "behind",
-        NodeError::Lied(_) => "lied",
-        NodeError::Wrong(_) => "wrong",
-    }
 }

@@ -1,6 +1,7 @@
 //! Rejected responses, and limits.
 
-use super::fixtures::{ONE, client, error_kind, ours, received};
+use super::fixtures::{ONE, client, ours, received};
+use crate::chain::watch::error_kind;
 use crate::support::tron::{Act, Fault, Node as Standin, PAYER, TOKEN, address};
 use coffer::chain::tron::Tron;
 use coffer::chain::{Node, NodeError};

@@ -7,7 +7,7 @@ use crate::support::Response;
 use crate::support::dice::Dice;
 use serde_json::{Value, json};
 
-const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+const FOREIGN: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 pub(super) static OPERATIONS: [RandomOperation; 11] = [
     operation("pay an invoice", 100, pay),
@@ -57,7 +57,7 @@ fn transaction(caller: &mut Caller) -> Option<Response> {
         json!({ "invoice": first, "amount": amount() }),
         json!({ "invoice": first }),
         json!({ "invoice": second, "amount": amount() }),
-        json!({ "address": NOBODY, "asset": "BTC", "amount": "0.5" }),
+        json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.5" }),
     ];
     outputs.truncate(1 + dice.roll(4));
     if let Some((_, customer)) = customer
@@ -169,7 +169,7 @@ fn pay_customer(caller: &mut Caller) -> Option<Response> {
 
 fn pay_nobody(caller: &mut Caller) -> Option<Response> {
     let txid = format!("nobody-{}", caller.dice.roll(50));
-    let body = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.5", "txid": txid });
+    let body = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.5", "txid": txid });
     put(caller, 0, &body)
 }
 

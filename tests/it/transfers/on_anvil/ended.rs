@@ -4,7 +4,7 @@ use super::by_signer::with_answers;
 use super::{ETH, EthMerchant, FINAL, USDC, by_each};
 use serde_json::json;
 
-const UNTESTED: &str = "money that arrives too late or is too much on ethereum";
+const UNTESTED: &str = "late and excess payments on ethereum";
 
 #[test]
 fn arrival_after_the_end_is_reviewed_and_booked_once() {

@@ -3,7 +3,8 @@
 use super::by_signer::with_answers;
 use super::{ETH, EthMerchant, EthTransfer, FINAL, USDC};
 use crate::support::anvil::address_word;
-use serde_json::{Value, json};
+use crate::transfers::litecoin_restored::proposed;
+use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
 
@@ -177,13 +178,6 @@ fn assert_started_once(merchant: &EthMerchant, copied: &EthCopy) {
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
         assert_eq!(merchant.starts_for(of), starts, "{}", of.path);
     }
-}
-
-/// Returns the transactions proposed for a transfer, newest first.
-#[track_caller]
-fn proposed(now: &Value) -> Vec<&str> {
-    let proposals = now["proposals"].as_array().unwrap().iter();
-    proposals.map(|one| one["txid"].as_str().unwrap()).collect()
 }
 
 impl EthMerchant {
