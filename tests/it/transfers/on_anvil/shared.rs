@@ -16,7 +16,7 @@ fn send_batch(merchant: &EthMerchant, to: &[&EthTransfer]) -> String {
     words.extend(to.iter().map(|sent| address_word(&sent.to)));
     words.push(number(count));
     words.extend(to.iter().map(|sent| number(sent.units)));
-    let function = "send_batch(address[],uint256[])";
+    let function = "batch(address[],uint256[])";
     let txid = merchant.node.call(&merchant.token, function, &words, 0);
     txid.as_str().unwrap().to_owned()
 }
