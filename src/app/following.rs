@@ -24,7 +24,7 @@ const END_WAIT: Duration = Duration::from_millis(300);
 pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
-        node: node.shown(),
+        node: node.label(),
         tokens: node.tokens().collect(),
     });
     Live::of(chains.collect(), nodes.test_networks).with_signer(has_signer)
@@ -65,7 +65,7 @@ pub(super) fn start(
             network: None,
             unread: None,
         };
-        log::info!("{chain}: followed through {}", node.shown());
+        log::info!("{chain}: followed through {}", node.label());
         let connect = Box::new(Urls::new(node.clone()));
         let clock = Arc::clone(clock);
         let started = Follower::start(

@@ -37,7 +37,7 @@ const ADDRESSES: u64 = 20;
 
 impl Cost {
     /// Returns the cost of a chain. For EVM chains with one wallet, whose next thousand addresses are watched.
-    pub fn of(chain: Chain) -> Cost {
+    pub fn for_chain(chain: Chain) -> Cost {
         let (blocks_a_day, finals_a_day) = match chain {
             Chain::Bitcoin => (144, 0),
             Chain::Litecoin => (576, 0),
@@ -47,7 +47,7 @@ impl Cost {
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks(chain), u64::MAX),
         };
         if chain == Chain::Solana {
-            return Cost::by_names(ADDRESSES);
+            return Cost::for_addresses(ADDRESSES);
         }
         if chain == Chain::Tron {
             return Cost {
@@ -92,7 +92,7 @@ impl Cost {
     }
 
     /// Returns the cost of Solana with this number of payable addresses.
-    pub fn by_names(addresses: u64) -> Cost {
+    pub fn for_addresses(addresses: u64) -> Cost {
         // Each address has its own account and two token accounts. One request has a hundred accounts.
         let accounts = addresses.saturating_mul(3).div_ceil(100);
         Cost {
@@ -113,13 +113,13 @@ impl Cost {
     }
 
     /// Returns the cost of an Electrum server, which notifies of changes.
-    pub fn by_notices(chain: Chain) -> Cost {
+    pub fn with_notifications(chain: Chain) -> Cost {
         Cost {
             // Tip header before and after the histories, and a filler call for each. Each block: its header.
             a_poll: 4,
             a_block: 1,
             each_transaction: false,
-            ..Cost::of(chain)
+            ..Cost::for_chain(chain)
         }
     }
 
@@ -161,7 +161,11 @@ mod tests {
             (Chain::Ethereum, 1440, 1440 * 7 + 900 * 12 + 7200 * 4 + 144),
             (Chain::Solana, 1440, 1440 * 5 + 360 * 8 + 20 * 8),
         ] {
-            assert_eq!(Cost::of(chain).a_day(polls), a_day, "{chain} {polls}");
+            assert_eq!(
+                Cost::for_chain(chain).a_day(polls),
+                a_day,
+                "{chain} {polls}"
+            );
         }
     }
 }

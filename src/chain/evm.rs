@@ -101,7 +101,7 @@ impl Evm {
         let tokens = tokens_on(self.chain, &network, &self.overridden)?;
         Ok(EvmIdentity {
             epoch: self.rpc.epoch(),
-            endpoint: self.rpc.shown().to_owned(),
+            endpoint: self.rpc.label().to_owned(),
             network,
             tokens,
         })

@@ -12,7 +12,7 @@ use super::utxo::Utxo;
 use crate::domain::chain::Chain;
 
 /// Settings of a node before the first request.
-pub struct At {
+pub struct NodeSettings {
     /// Chain to follow.
     pub chain: Chain,
     /// Url of the node.
@@ -28,7 +28,7 @@ pub struct At {
 }
 
 /// A kind of node.
-pub struct Kind {
+pub struct NodeKind {
     /// Chains that this kind provides.
     pub chains: &'static [Chain],
     /// Schemes of the urls.
@@ -40,27 +40,27 @@ pub struct Kind {
     /// Parses a url.
     pub endpoint: fn(&str) -> Result<Endpoint, String>,
     /// Creates a node; `None` for a chain that this kind does not provide.
-    pub node: fn(At) -> Option<Box<dyn Node>>,
+    pub node: fn(NodeSettings) -> Option<Box<dyn Node>>,
 }
 
 const HTTP: &[&str] = &["http", "https"];
 
 /// All kinds. A url belongs to the first kind with its chain and scheme.
-pub static KINDS: &[Kind] = &[
-    Kind {
+pub static KINDS: &[NodeKind] = &[
+    NodeKind {
         chains: &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::of,
+        cost: Cost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Utxo::new(at.chain, at.rpc())?)),
     },
-    Kind {
+    NodeKind {
         chains: &[Chain::Bitcoin, Chain::Litecoin],
         schemes: &SCHEMES,
         takes_headers: false,
-        cost: Cost::by_notices,
-        endpoint: |url| Ok(Endpoint::of_other(url, ServerUrl::parse(url)?.shown())),
+        cost: Cost::with_notifications,
+        endpoint: |url| Ok(Endpoint::non_http(url, ServerUrl::parse(url)?.label())),
         node: |at| {
             let endpoints = std::iter::once(&at.endpoint).chain(&at.others);
             let urls = endpoints.filter_map(|one| ServerUrl::parse(one.url()).ok());
@@ -71,33 +71,33 @@ pub static KINDS: &[Kind] = &[
             )?))
         },
     },
-    Kind {
+    NodeKind {
         chains: &[Chain::Ethereum, Chain::Base, Chain::Polygon],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::of,
+        cost: Cost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Evm::new(at.chain, at.rpc(), at.tokens))),
     },
-    Kind {
+    NodeKind {
         chains: &[Chain::Tron],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::of,
+        cost: Cost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Tron::new(at.rpc(), at.tokens))),
     },
-    Kind {
+    NodeKind {
         chains: &[Chain::Solana],
         schemes: HTTP,
         takes_headers: true,
-        cost: Cost::of,
+        cost: Cost::for_chain,
         endpoint: Endpoint::parse,
         node: |at| Some(Box::new(Solana::new(at.rpc(), at.tokens)?)),
     },
 ];
 
-impl At {
+impl NodeSettings {
     /// Returns a JSON-RPC client.
     fn rpc(&self) -> Rpc {
         Rpc::new(
@@ -109,7 +109,7 @@ impl At {
 }
 
 /// Returns the kind of node for a chain and a url scheme.
-pub fn of(chain: Chain, scheme: &str) -> Option<&'static Kind> {
+pub fn of_chain(chain: Chain, scheme: &str) -> Option<&'static NodeKind> {
     let mut kinds = KINDS.iter().filter(|kind| kind.chains.contains(&chain));
     kinds.find(|kind| kind.schemes.contains(&scheme))
 }
@@ -120,7 +120,7 @@ pub fn of(chain: Chain, scheme: &str) -> Option<&'static Kind> {
 /// A message that says what would be valid, without any part of the url.
 pub fn endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    match of(chain, &scheme.to_ascii_lowercase()) {
+    match of_chain(chain, &scheme.to_ascii_lowercase()) {
         Some(kind) => (kind.endpoint)(url),
         None => Endpoint::parse(url),
     }

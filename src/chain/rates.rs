@@ -34,18 +34,18 @@ const RETRY_AFTER_S_MAX: u64 = 3_600;
 
 /// Reason why a source returned no rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct RatesError {
     /// Description, without the query.
     pub problem: String,
     /// Seconds to wait before the next request, if the source limits the rate.
     pub retry_after_s: Option<u64>,
 }
 
-impl Failure {
-    fn of(problem: impl Into<String>) -> Failure {
+impl RatesError {
+    fn new(problem: impl Into<String>) -> RatesError {
         let problem: String = problem.into();
         let plain = problem.chars().filter(|char| !char.is_control());
-        Failure {
+        RatesError {
             problem: plain.take(REASON_CHARS_MAX).collect(),
             retry_after_s: None,
         }
@@ -54,13 +54,13 @@ impl Failure {
 
 /// Client of the sources. Clones share the connections.
 #[derive(Clone, Debug)]
-pub struct Asker {
+pub struct RateClient {
     agent: Agent,
 }
 
-impl Asker {
+impl RateClient {
     /// Creates a client. A call takes at most `timeout_ms`, from name lookup to the last byte.
-    pub fn new(timeout_ms: u64) -> Asker {
+    pub fn new(timeout_ms: u64) -> RateClient {
         let config = Agent::config_builder()
             .timeout_global(Some(Duration::from_millis(timeout_ms)))
             .proxy(None) // the default would be the environment's
@@ -69,7 +69,7 @@ impl Asker {
             .user_agent(USER_AGENT)
             .max_response_header_size(ANSWER_HEADER_BYTES_MAX)
             .build();
-        Asker {
+        RateClient {
             agent: Agent::new_with_config(config),
         }
     }
@@ -79,7 +79,7 @@ impl Asker {
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, Failure> {
+    pub fn ask(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, RatesError> {
         let tickers = match upstream.source {
             FigureSource::Kraken => kraken::ask(self, &upstream.base, now)?,
             FigureSource::Coinbase => coinbase::ask(self, &upstream.base, now)?,
@@ -89,26 +89,26 @@ impl Asker {
         };
         let told = figures(upstream.source, &tickers);
         if told.is_empty() {
-            return Err(Failure::of("the answer has no price of any coin"));
+            return Err(RatesError::new("the answer has no price of any coin"));
         }
         Ok(told)
     }
 
     /// Returns the body of a successful response, and of an error response that `is_answer` accepts.
-    fn get(&self, url: &str) -> Result<(u16, Vec<u8>), Failure> {
+    fn get(&self, url: &str) -> Result<(u16, Vec<u8>), RatesError> {
         let response = self.agent.get(url).call();
-        let mut response = response.map_err(|error| Failure::of(reason(&error)))?;
+        let mut response = response.map_err(|error| RatesError::new(reason(&error)))?;
         let status = response.status().as_u16();
         if (300..400).contains(&status) {
-            return Err(Failure::of(format!(
+            return Err(RatesError::new(format!(
                 "answered {status}, a redirect, which is not followed"
             )));
         }
         // Binance sends 418 while it blocks an address.
         if [418, 429].contains(&status) {
-            return Err(Failure {
+            return Err(RatesError {
                 retry_after_s: Some(retry_after_s(&response)),
-                ..Failure::of(format!("answered {status}: it is asked too often"))
+                ..RatesError::new(format!("answered {status}: it is asked too often"))
             });
         }
         let mut body = Vec::new();
@@ -118,9 +118,9 @@ impl Asker {
             .as_reader()
             .take(most)
             .read_to_end(&mut body);
-        read.map_err(|error| Failure::of(format!("the answer broke off: {error}")))?;
+        read.map_err(|error| RatesError::new(format!("the answer broke off: {error}")))?;
         if u64::try_from(body.len()).unwrap_or(u64::MAX) > ANSWER_BYTES_MAX {
-            return Err(Failure::of("the answer is larger than 2 MiB"));
+            return Err(RatesError::new("the answer is larger than 2 MiB"));
         }
         Ok((status, body))
     }
@@ -142,12 +142,12 @@ fn reason(error: &ureq::Error) -> String {
 }
 
 /// Deserializes a response.
-fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, Failure> {
+fn read<'a, T: Deserialize<'a>>((status, body): (u16, &'a [u8])) -> Result<T, RatesError> {
     if status != 200 {
-        return Err(Failure::of(format!("answered {status}")));
+        return Err(RatesError::new(format!("answered {status}")));
     }
     let read = serde_json::from_slice(body);
-    read.map_err(|error| Failure::of(format!("the answer is not as documented: {error}")))
+    read.map_err(|error| RatesError::new(format!("the answer is not as documented: {error}")))
 }
 
 /// Adds the ticker of a pair.
@@ -159,7 +159,7 @@ fn add(
     (base, quote): (&'static str, &'static str),
     price: &str,
     at: Time,
-) -> Result<(), Failure> {
+) -> Result<(), RatesError> {
     let price = parse_number(price).ok_or_else(|| no_price("price", (base, quote), price))?;
     tickers.push(Ticker {
         base,
@@ -171,7 +171,7 @@ fn add(
 }
 
 /// Returns the failure for a price that is not a positive number.
-fn no_price(name: &str, (base, quote): (&str, &str), text: &str) -> Failure {
+fn no_price(name: &str, (base, quote): (&str, &str), text: &str) -> RatesError {
     let problem = format!("the {name} of {base} in {quote} is {text:?}, not a positive number");
-    Failure::of(problem)
+    RatesError::new(problem)
 }

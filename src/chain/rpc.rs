@@ -16,11 +16,11 @@ pub use endpoint::Endpoint;
 pub(super) use failure::lied;
 pub use failure::{Failure, MethodError};
 pub use limits::Limits;
-pub use post::Answered;
+pub use post::ErrorBody;
 pub(super) use text::parse_str;
 
 use super::NodeError;
-use answer::{Answer, BatchSeed, OneSeed};
+use answer::{BatchSeed, ResponseSeed, RpcResponse};
 use batches::Batches;
 use failure::{is_limit, limited, unread, wrong};
 use serde::Serialize;
@@ -79,8 +79,8 @@ impl Rpc {
     }
 
     /// Returns scheme, host, port and number of the url in use.
-    pub fn shown(&self) -> &str {
-        self.endpoint().map_or("no url", Endpoint::shown)
+    pub fn label(&self) -> &str {
+        self.endpoint().map_or("no url", Endpoint::label)
     }
 
     /// Returns the number of calls made. Each call of a batch counts, as node providers count.
@@ -95,7 +95,7 @@ impl Rpc {
 
     /// Counts a failure that only the caller can detect, such as an invalid response.
     pub fn distrust(&mut self) {
-        self.failed();
+        self.count_failure();
     }
 
     /// Counts a failure if the answer cannot be believed.
@@ -118,9 +118,9 @@ impl Rpc {
         method: &str,
         params: &impl Serialize,
     ) -> Result<T, Failure> {
-        let params = raw(params)?;
-        let text = self.call_seed(method, &params, PhantomData::<Text>)?;
-        Ok(self.counted(parsed(&text))?)
+        let params = raw_params(params)?;
+        let text = self.call_seed(method, &params, PhantomData::<ResultText>)?;
+        Ok(self.count_failures(parse_result(&text))?)
     }
 
     /// Makes one call and deserializes the result with a seed as it arrives. An error of the seed is
@@ -135,8 +135,8 @@ impl Rpc {
         seed: S,
     ) -> Result<S::Value, Failure> {
         let id = self.next_id(1);
-        let body = written(&call(id, method, params))?;
-        let answer = self.exchange("", &body, OneSeed(seed));
+        let body = serialized(&call(id, method, params))?;
+        let answer = self.exchange("", &body, ResponseSeed(seed));
         let answer = answer.map(|exchanged| exchanged.value);
         let answer = answer.and_then(|answer| match (answer.id, &answer.outcome) {
             (Some(said), _) if said == id => Ok(answer),
@@ -148,7 +148,7 @@ impl Rpc {
             Err(error) if is_limit(&error) => Err(limited(&error)),
             outcome => Ok(outcome),
         });
-        self.counted(outcome)?
+        self.count_failures(outcome)?
             .map_err(|error| Failure::Method(self.method_error(error)))
     }
 
@@ -160,14 +160,14 @@ impl Rpc {
         &mut self,
         calls: &[(&str, impl Serialize)],
     ) -> Result<Vec<Result<T, MethodError>>, NodeError> {
-        let seed = PhantomData::<Text>;
+        let seed = PhantomData::<ResultText>;
         let outcomes = self.batch_seed(calls, seed)?.into_iter();
         let outcomes = outcomes.map(|outcome| match outcome {
-            Ok(text) => parsed(&text).map(Ok),
+            Ok(text) => parse_result(&text).map(Ok),
             Err(error) => Ok(Err(error)),
         });
         let outcomes = outcomes.collect();
-        self.counted(outcomes)
+        self.count_failures(outcomes)
     }
 
     /// [`Rpc::batch`] with a copy of this seed for each result.
@@ -180,7 +180,7 @@ impl Rpc {
         seed: S,
     ) -> Result<Vec<Result<S::Value, MethodError>>, NodeError> {
         let calls = calls.iter();
-        let calls = calls.map(|(method, params)| Ok((*method, raw(params)?)));
+        let calls = calls.map(|(method, params)| Ok((*method, raw_params(params)?)));
         let calls = calls.collect::<Result<Vec<_>, NodeError>>()?;
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut rest = calls.as_slice();
@@ -226,21 +226,21 @@ impl Rpc {
             .zip(calls)
             .map(|(id, (method, params))| call(id, method, params))
             .collect();
-        let body = written(&request)?;
+        let body = serialized(&request)?;
         let seed = BatchSeed {
             seed,
             calls: calls.len(),
         };
         let answers = self.exchange("", &body, seed);
         let answers = answers.map(|exchanged| exchanged.value);
-        let outcomes = answers.and_then(|answers| in_order(first, calls.len(), answers));
+        let outcomes = answers.and_then(|answers| order_results(first, calls.len(), answers));
         let outcomes = match outcomes {
             // Not counted as a failure: a smaller batch may be accepted.
             Err(limited @ NodeError::Limited(_)) => {
                 self.batches.refused(calls.len());
-                return Err(self.blotted(limited));
+                return Err(self.redacted(limited));
             }
-            outcomes => self.counted(outcomes)?,
+            outcomes => self.count_failures(outcomes)?,
         };
         self.batches.taken();
         let shown = |outcome: Result<_, _>| outcome.map_err(|error| self.method_error(error));
@@ -248,21 +248,21 @@ impl Rpc {
     }
 
     /// Counts failures in a row. After too many, uses the next url.
-    fn counted<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
+    fn count_failures<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         match outcome {
             Ok(value) => {
                 self.failures = 0;
                 Ok(value)
             }
             Err(error) => {
-                let error = self.blotted(error);
-                self.failed();
+                let error = self.redacted(error);
+                self.count_failure();
                 Err(error)
             }
         }
     }
 
-    fn failed(&mut self) {
+    fn count_failure(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         self.failures = self.failures.saturating_add(1);
         if self.failures >= self.limits.failures_max && self.endpoints.len() > 1 {
@@ -272,7 +272,7 @@ impl Rpc {
             log::warn!(
                 "after {} failures {} is asked",
                 self.limits.failures_max,
-                self.shown()
+                self.label()
             );
         }
     }
@@ -282,25 +282,25 @@ impl Rpc {
     }
 
     /// Redacts secrets in an error, because a node may repeat them.
-    fn blotted(&self, error: NodeError) -> NodeError {
+    fn redacted(&self, error: NodeError) -> NodeError {
         match error {
-            NodeError::Unreachable(text) => NodeError::Unreachable(self.shown_text(text)),
-            NodeError::Limited(text) => NodeError::Limited(self.shown_text(text)),
+            NodeError::Unreachable(text) => NodeError::Unreachable(self.redacted_text(text)),
+            NodeError::Limited(text) => NodeError::Limited(self.redacted_text(text)),
             NodeError::Behind => NodeError::Behind,
-            NodeError::Lied(text) => NodeError::Lied(self.shown_text(text)),
-            NodeError::Wrong(text) => NodeError::Wrong(self.shown_text(text)),
+            NodeError::Lied(text) => NodeError::Lied(self.redacted_text(text)),
+            NodeError::Wrong(text) => NodeError::Wrong(self.redacted_text(text)),
         }
     }
 
     fn method_error(&self, error: MethodError) -> MethodError {
-        let message = self.shown_text(error.message);
+        let message = self.redacted_text(error.message);
         MethodError { message, ..error }
     }
 
     /// Redacts secrets and limits the length. The text is cut last, because half a secret would not be found.
-    fn shown_text(&self, text: String) -> String {
+    fn redacted_text(&self, text: String) -> String {
         let text = match self.endpoint() {
-            Some(endpoint) => endpoint.blotted(&text),
+            Some(endpoint) => endpoint.redacted(&text),
             None => text,
         };
         let values = self.headers.iter().map(|(_, value)| value.as_str());
@@ -333,43 +333,43 @@ fn call<'a, P>(id: u64, method: &'a str, params: &'a P) -> Call<'a, P> {
 
 /// JSON text of a result; `None` for `null`. It is deserialized later, so that the streaming code is compiled once and
 /// not for each type.
-type Text = Option<Box<RawValue>>;
+type ResultText = Option<Box<RawValue>>;
 
 /// Deserializes a result.
-fn parsed<T: DeserializeOwned>(text: &Text) -> Result<T, NodeError> {
+fn parse_result<T: DeserializeOwned>(text: &ResultText) -> Result<T, NodeError> {
     let text = text.as_ref().map_or("null", |text| text.get());
     serde_json::from_str(text).map_err(unread)
 }
 
 /// Serializes the parameters of a call.
-fn raw(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
+fn raw_params(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
     serde_json::value::to_raw_value(params).map_err(|_| wrong("a call cannot be written"))
 }
 
-fn written(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
+fn serialized(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
     serde_json::to_vec(value).map_err(|_| wrong("a call cannot be written"))
 }
 
 /// Sorts the responses of a batch into the order of the calls.
-fn in_order<V>(
+fn order_results<V>(
     first: u64,
     calls: usize,
-    answers: Vec<Answer<V>>,
+    answers: Vec<RpcResponse<V>>,
 ) -> Result<Vec<Result<V, MethodError>>, NodeError> {
     let mut outcomes: Vec<Option<Result<V, MethodError>>> = Vec::new();
     outcomes.resize_with(calls, || None);
     for answer in answers {
         match answer {
-            Answer {
+            RpcResponse {
                 outcome: Err(error),
                 ..
             } if is_limit(&error) => return Err(limited(&error)),
             // One error for the whole batch: it is too large, or batches are not supported.
-            Answer {
+            RpcResponse {
                 id: None,
                 outcome: Err(error),
             } => return Err(limited(&error)),
-            Answer { id, outcome } => {
+            RpcResponse { id, outcome } => {
                 let place = id
                     .and_then(|id| usize::try_from(id.checked_sub(first)?).ok())
                     .and_then(|place| outcomes.get_mut(place))

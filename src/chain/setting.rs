@@ -4,7 +4,7 @@
 
 use super::Node;
 use super::cost::Cost;
-use super::kind::{self, At};
+use super::kind::{self, NodeSettings};
 use super::rpc::{Endpoint, Limits};
 use super::tokens::Tokens;
 use crate::domain::address::{self, Network};
@@ -84,7 +84,7 @@ impl Nodes {
             let chain = followed(key).map_err(wrong)?;
             let node = read.of(chain).ok_or_else(|| wrong(no_node(chain)))?;
             let takes_headers = |at: &Endpoint| {
-                let kind = kind::of(chain, at.scheme());
+                let kind = kind::of_chain(chain, at.scheme());
                 kind.is_some_and(|kind| kind.takes_headers)
             };
             if !node.endpoints.iter().any(takes_headers) {
@@ -114,14 +114,14 @@ impl Nodes {
 
 impl ChainNode {
     /// Returns scheme, host, port and number of each url.
-    pub fn shown(&self) -> String {
-        let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::shown).collect();
+    pub fn label(&self) -> String {
+        let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::label).collect();
         shown.join(", ")
     }
 
     /// Returns each url as in [`ChainNode::shown`].
     pub fn urls(&self) -> impl Iterator<Item = &str> {
-        self.endpoints.iter().map(Endpoint::shown)
+        self.endpoints.iter().map(Endpoint::label)
     }
 
     /// Returns the tokens whose contracts the operator sets.
@@ -132,17 +132,20 @@ impl ChainNode {
     /// Returns the cost of following the chain with the first url.
     pub fn cost(&self) -> Cost {
         let scheme = self.endpoints.first().map_or("", Endpoint::scheme);
-        let kind = kind::of(self.chain, scheme);
-        kind.map_or_else(|| Cost::of(self.chain), |kind| (kind.cost)(self.chain))
+        let kind = kind::of_chain(self.chain, scheme);
+        kind.map_or_else(
+            || Cost::for_chain(self.chain),
+            |kind| (kind.cost)(self.chain),
+        )
     }
 
     /// Returns a new node for the url with this index; `None` after the last one.
     pub fn node(&self, place: usize, limits: Limits) -> Option<Box<dyn Node>> {
         let endpoint = self.endpoints.get(place)?;
-        let kind = kind::of(self.chain, endpoint.scheme())?;
+        let kind = kind::of_chain(self.chain, endpoint.scheme())?;
         let (before, after) = self.endpoints.split_at_checked(place)?;
         let others = after.iter().skip(1).chain(before);
-        (kind.node)(At {
+        (kind.node)(NodeSettings {
             chain: self.chain,
             endpoint: endpoint.clone(),
             others: others.cloned().collect(),
@@ -221,7 +224,7 @@ mod tests {
         let headers = keyed(&[("base", "X-Api-Key: secret:with colon")]);
         let tokens = keyed(&[("USDC-BASE", CONTRACT)]);
         let read = Nodes::read(&nodes, &headers, &tokens, true).unwrap();
-        let shown: Vec<_> = read.of_chains.iter().map(super::ChainNode::shown).collect();
+        let shown: Vec<_> = read.of_chains.iter().map(super::ChainNode::label).collect();
         assert_eq!(
             shown,
             [
@@ -237,11 +240,11 @@ mod tests {
         assert_eq!(base.tokens().collect::<Vec<_>>(), ["USDC-BASE"]);
     }
 
-    type Given = &'static [(&'static str, &'static str)];
+    type KeyValues = &'static [(&'static str, &'static str)];
 
-    const NODE: Given = &[("base", "http://a")];
+    const NODE: KeyValues = &[("base", "http://a")];
     /// Nodes, headers and tokens, with the expected error.
-    const WRONG: &[(Given, Given, Given, &str)] = &[
+    const WRONG: &[(KeyValues, KeyValues, KeyValues, &str)] = &[
         (
             &[("ripple", "http://secret")],
             &[],

@@ -14,7 +14,7 @@ mod range;
 mod received;
 
 use super::evm::hex::Account;
-use super::rpc::{Answered, Rpc, lied};
+use super::rpc::{ErrorBody, Rpc, lied};
 use super::tokens::{Tokens, tokens_on};
 use super::{BlockRead, CarriedOut, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
@@ -112,7 +112,7 @@ impl Tron {
         }
     }
 
-    fn ask<T: DeserializeOwned + Answered>(
+    fn ask<T: DeserializeOwned + ErrorBody>(
         &mut self,
         (side, method): (NodeApi, &str),
         body: &impl Serialize,

@@ -5,7 +5,7 @@
 
 use super::checks::Check;
 use super::progress::SharedProgress;
-use crate::chain::rates::{Asker, RatesFrom, Upstream, read_file};
+use crate::chain::rates::{RateClient, RatesFrom, Upstream, read_file};
 use crate::domain::asset::{Asset, symbols};
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, Figure, FigureSource, agreed_rate};
@@ -67,7 +67,7 @@ pub(super) fn check_rates(
 
 /// Asks all sources in parallel, each on its own thread.
 fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
-    let asker = Asker::new(TIMEOUT_MS);
+    let asker = RateClient::new(TIMEOUT_MS);
     let answered = SharedProgress::new("sources of rates asked", upstreams.len());
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let ask = |upstream| {

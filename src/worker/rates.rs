@@ -5,7 +5,7 @@
 
 use super::watch_chain::ChainWakers;
 use super::{Next, Waker, Worker};
-use crate::chain::rates::{Asker, Failure, RatesFrom, Upstream, read_file};
+use crate::chain::rates::{RateClient, RatesError, RatesFrom, Upstream, read_file};
 use crate::clock::Clock;
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, NoAgreement};
@@ -28,7 +28,7 @@ const LOOK_AT_FILE: Duration = Duration::from_secs(1);
 pub struct Rates {
     service: Arc<Service>,
     clock: Arc<Clock>,
-    asker: Asker,
+    client: RateClient,
     waker: Waker,
     /// Who waits for the end of the first round.
     chain_wakers: Arc<ChainWakers>,
@@ -68,7 +68,7 @@ struct Watched {
 struct Answer {
     source: FigureSource,
     asked_at: Time,
-    outcome: Result<Vec<CoinFigure>, Failure>,
+    outcome: Result<Vec<CoinFigure>, RatesError>,
 }
 
 impl Rates {
@@ -103,7 +103,7 @@ impl Rates {
         Rates {
             service,
             clock,
-            asker: Asker::new(timeout_ms),
+            client: RateClient::new(timeout_ms),
             waker,
             chain_wakers,
             sources: sources.into_iter().map(asked).collect(),
@@ -173,11 +173,11 @@ impl Rates {
                 continue;
             }
             (asked.asked_at, asked.wait_ms) = (Some(now), EVERY_MS);
-            let (asker, upstream) = (self.asker.clone(), asked.upstream.clone());
+            let (client, upstream) = (self.client.clone(), asked.upstream.clone());
             let (answers, waker) = (self.answers.clone(), self.waker.clone());
             let source = upstream.source;
             let work = move || {
-                let outcome = asker.ask(&upstream, now);
+                let outcome = client.ask(&upstream, now);
                 // Whoever does not listen any more is stopping.
                 let _ = answers.send(Answer {
                     source,
@@ -204,7 +204,7 @@ impl Rates {
         if !is_new && !is_due {
             return Ok(());
         }
-        let (told, problem) = (watched.told_at(now), watched.problem.clone());
+        let (told, problem) = (watched.rates_at(now), watched.problem.clone());
         // What the file said when it could be read stays as it was said: only a restart forgets it.
         if !told.is_empty() {
             let (service, source) = (&self.service, FigureSource::File);
@@ -259,7 +259,7 @@ impl Asked {
     }
 
     /// A question has ended.
-    fn ended(&mut self, now: Time, failure: Option<&Failure>) {
+    fn ended(&mut self, now: Time, failure: Option<&RatesError>) {
         self.is_under_way = false;
         let source = self.upstream.source;
         let problem = failure.map(|failure| failure.problem.clone());
@@ -331,7 +331,7 @@ impl Watched {
     }
 
     /// What it says, as of this moment.
-    fn told_at(&self, now: Time) -> Vec<CoinFigure> {
+    fn rates_at(&self, now: Time) -> Vec<CoinFigure> {
         let mut told = self.told.clone();
         for one in &mut told {
             one.figure.at = now;

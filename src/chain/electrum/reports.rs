@@ -105,7 +105,7 @@ impl Electrum {
         }
         let asked = self.watch_at(place, network, wanted);
         if let (Err(error), Ok(server)) = (asked, self.server(place)) {
-            log::warn!("{chain}: {}: the server {error}", server.url.shown());
+            log::warn!("{chain}: {}: the server {error}", server.url.label());
             server.back_off();
         }
     }

@@ -65,7 +65,7 @@ impl ServerUrl {
     }
 
     /// Returns scheme, host and port.
-    pub fn shown(&self) -> String {
+    pub fn label(&self) -> String {
         let scheme = if self.is_tls { "electrums" } else { "electrum" };
         if self.host.contains(':') {
             format!("{scheme}://[{}]:{}", self.host, self.port)
@@ -77,7 +77,7 @@ impl ServerUrl {
 
 impl fmt::Debug for ServerUrl {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "ServerUrl({})", self.shown())
+        write!(out, "ServerUrl({})", self.label())
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
             ),
         ] {
             let read = ServerUrl::parse(text).unwrap();
-            assert_eq!(read.shown(), shown);
+            assert_eq!(read.label(), shown);
             assert_eq!(read.pin, is_pinned.then_some([15; 32]));
         }
     }

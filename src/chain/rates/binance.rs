@@ -1,7 +1,7 @@
 //! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the price of the euro in USDT. Returns no prices in
 //! USD, because Binance has no USD pairs.
 
-use super::{Asker, Failure, Ticker, add, read};
+use super::{RateClient, RatesError, Ticker, add, read};
 use crate::domain::asset::symbols;
 use crate::domain::time::Time;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ struct Price {
 }
 
 #[derive(Deserialize)]
-struct Problem {
+struct BinanceError {
     code: i64,
     #[serde(default)]
     msg: String,
@@ -35,20 +35,20 @@ fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     in_euro.chain(in_tether).chain([EURO])
 }
 
-pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, Failure> {
+pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
     let list: Vec<String> = pairs()
         .map(|(base, quote)| format!("%22{base}{quote}%22"))
         .collect();
     let all = format!("{base}/api/v3/ticker/price");
-    let (status, body) = asker.get(&format!("{all}?symbols=%5B{}%5D", list.join("%2C")))?;
+    let (status, body) = client.get(&format!("{all}?symbols=%5B{}%5D", list.join("%2C")))?;
     let (status, body) = match problem(&body) {
-        Some(problem) if problem.code == UNKNOWN => asker.get(&all)?,
+        Some(problem) if problem.code == UNKNOWN => client.get(&all)?,
         Some(_) | None => (status, body),
     };
-    if let Some(Problem { code, msg }) = problem(&body) {
-        return Err(Failure {
+    if let Some(BinanceError { code, msg }) = problem(&body) {
+        return Err(RatesError {
             retry_after_s: (code == BUSY).then_some(0),
-            ..Failure::of(format!("answered an error: {code} {msg}"))
+            ..RatesError::new(format!("answered an error: {code} {msg}"))
         });
     }
     let prices: Vec<Price> = read((status, &body))?;
@@ -66,7 +66,7 @@ pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, F
 }
 
 /// Returns the error in a response of any status.
-fn problem(body: &[u8]) -> Option<Problem> {
+fn problem(body: &[u8]) -> Option<BinanceError> {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     is_object.then(|| serde_json::from_slice(body).ok())?
 }

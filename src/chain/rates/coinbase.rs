@@ -1,13 +1,13 @@
 //! Coinbase: `GET /v2/exchange-rates?currency=` for each coin, in EUR and USD. It requests the price of a coin, because
 //! the amount of coin for a euro has too few digits.
 
-use super::{Asker, Failure, Ticker, add, read};
+use super::{RateClient, RatesError, Ticker, add, read};
 use crate::domain::asset::symbols;
 use crate::domain::time::Time;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct Answer {
+struct CoinbaseResponse {
     data: Data,
 }
 
@@ -24,18 +24,18 @@ struct Rates {
     usd: Option<String>,
 }
 
-pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, Failure> {
+pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
     let mut tickers = Vec::new();
     for coin in symbols() {
-        let (status, body) = asker.get(&format!("{base}/v2/exchange-rates?currency={coin}"))?;
+        let (status, body) = client.get(&format!("{base}/v2/exchange-rates?currency={coin}"))?;
         // The source does not know the coin.
         if [400, 404].contains(&status) {
             continue;
         }
-        let Answer { data } = read((status, &body))?;
+        let CoinbaseResponse { data } = read((status, &body))?;
         if data.currency != coin {
             let said = data.currency;
-            return Err(Failure::of(format!(
+            return Err(RatesError::new(format!(
                 "asked for {coin}, it answered for {said:?}"
             )));
         }

@@ -1,6 +1,6 @@
 //! CoinGecko: `GET /api/v3/simple/price`, in EUR and USD. Each price has the time that CoinGecko returns.
 
-use super::{Asker, Failure, Ticker, add, read};
+use super::{RateClient, RatesError, Ticker, add, read};
 use crate::domain::asset::symbols;
 use crate::domain::time::{SECOND_MS, Time};
 use serde::Deserialize;
@@ -29,16 +29,16 @@ fn id(symbol: &str) -> Option<&'static str> {
     })
 }
 
-pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, Failure> {
+pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
     let ids: Vec<&str> = symbols().filter_map(id).collect();
     let url = format!(
         "{base}/api/v3/simple/price?ids={}&vs_currencies=eur,usd&include_last_updated_at=true&precision=full",
         ids.join(",")
     );
-    let (status, body) = asker.get(&url)?;
+    let (status, body) = client.get(&url)?;
     let answer: HashMap<String, Value> = read((status, &body))?;
     if let Some(said) = answer.get("status").or_else(|| answer.get("error")) {
-        return Err(Failure::of(format!("answered an error: {said}")));
+        return Err(RatesError::new(format!("answered an error: {said}")));
     }
     let mut tickers = Vec::new();
     for coin in symbols() {
@@ -46,7 +46,7 @@ pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, F
             continue;
         };
         let prices = Prices::deserialize(found).map_err(|error| {
-            Failure::of(format!("the answer is not as documented: {coin}: {error}"))
+            RatesError::new(format!("the answer is not as documented: {coin}: {error}"))
         })?;
         let updated = prices
             .last_updated_at

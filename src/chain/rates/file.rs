@@ -36,10 +36,10 @@ pub fn read_file(path: &Path, now: Time) -> Result<Vec<CoinFigure>, String> {
     }
     let coins: Map<String, Value> = serde_json::from_slice(&text)
         .map_err(|error| format!("{shown} is not a JSON object: {error}"))?;
-    told(&coins, now).map_err(|problem| format!("{shown}: {problem}"))
+    parse_coins(&coins, now).map_err(|problem| format!("{shown}: {problem}"))
 }
 
-fn told(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>, String> {
+fn parse_coins(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>, String> {
     let mut told = Vec::new();
     for (name, rates) in coins {
         let coin = symbols().find(|symbol| symbol == name).ok_or_else(|| {
@@ -85,13 +85,13 @@ fn one(value: &Value) -> Option<Rate> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Time, told};
+    use super::{Time, parse_coins};
     use serde_json::{Map, Value};
 
     fn read(text: &str) -> Result<Vec<String>, String> {
         let coins: Map<String, Value> =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let told = told(&coins, Time(7))?.into_iter();
+        let told = parse_coins(&coins, Time(7))?.into_iter();
         let each = told.map(|told| format!("{} {} {}", told.coin, told.currency, told.figure.rate));
         Ok(each.collect())
     }

@@ -1,7 +1,7 @@
 //! Kraken: `GET /0/public/Ticker`, in EUR and USD. The price is the middle of the current ask and bid. The last trade
 //! (`c`) may be old.
 
-use super::{Asker, Failure, Ticker, no_price, read};
+use super::{RateClient, RatesError, Ticker, no_price, read};
 use crate::domain::asset::symbols;
 use crate::domain::rate::{middle, parse_number};
 use crate::domain::time::Time;
@@ -17,7 +17,7 @@ const UNKNOWN: &str = "EQuery:Unknown asset pair";
 const BUSY: [&str; 2] = ["EAPI:Rate limit exceeded", "EGeneral:Too many requests"];
 
 #[derive(Deserialize)]
-struct Answer {
+struct KrakenResponse {
     error: Vec<String>,
     #[serde(default)]
     result: HashMap<String, Pair>,
@@ -58,23 +58,23 @@ fn names((base, quote): (&str, &str)) -> [String; 4] {
     ]
 }
 
-pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, Failure> {
+pub(super) fn ask(client: &RateClient, base: &str, now: Time) -> Result<Vec<Ticker>, RatesError> {
     let list: Vec<String> = pairs()
         .map(|(base, quote)| format!("{}{quote}", code(base)))
         .collect();
     let all = format!("{base}/0/public/Ticker");
-    let answer = get(asker, &format!("{all}?pair={}", list.join(",")))?;
+    let answer = get(client, &format!("{all}?pair={}", list.join(",")))?;
     let answer = if answer.error.iter().any(|error| error == UNKNOWN) {
-        get(asker, &all)?
+        get(client, &all)?
     } else {
         answer
     };
     // Messages that begin with W are warnings.
     if let Some(error) = answer.error.iter().find(|error| error.starts_with('E')) {
         let busy = BUSY.contains(&error.as_str());
-        return Err(Failure {
+        return Err(RatesError {
             retry_after_s: busy.then_some(0),
-            ..Failure::of(format!("answered an error: {error}"))
+            ..RatesError::new(format!("answered an error: {error}"))
         });
     }
     let mut tickers = Vec::new();
@@ -97,14 +97,14 @@ fn ticker(
     (base, quote): (&'static str, &'static str),
     found: &Pair,
     at: Time,
-) -> Result<Ticker, Failure> {
+) -> Result<Ticker, RatesError> {
     let read = |name: &str, side: &[String]| {
         let text = side.first().map_or("", String::as_str);
         parse_number(text).ok_or_else(|| no_price(name, (base, quote), text))
     };
     let (ask, bid) = (read("ask price", &found.a)?, read("bid price", &found.b)?);
     let price = middle(bid, ask).ok_or_else(|| {
-        Failure::of(format!(
+        RatesError::new(format!(
             "the ask price of {base} in {quote} is {ask} and the bid price {bid}, which have no middle: the ask must not be \
              below the bid"
         ))
@@ -117,7 +117,7 @@ fn ticker(
     })
 }
 
-fn get(asker: &Asker, url: &str) -> Result<Answer, Failure> {
-    let (status, body) = asker.get(url)?;
+fn get(client: &RateClient, url: &str) -> Result<KrakenResponse, RatesError> {
+    let (status, body) = client.get(url)?;
     read((status, &body))
 }

@@ -4,7 +4,7 @@
 
 mod broken;
 
-use super::{Asker, CoinFigure, Failure, FigureSource, Time, Upstream};
+use super::{CoinFigure, FigureSource, RateClient, RatesError, Time, Upstream};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -79,17 +79,17 @@ fn documented(source: FigureSource, path: &str) -> Vec<u8> {
     http("200 OK", "", &body)
 }
 
-fn ask(source: FigureSource, base: String) -> Result<Vec<CoinFigure>, Failure> {
-    Asker::new(2_000).ask(&Upstream { source, base }, NOW)
+fn ask(source: FigureSource, base: String) -> Result<Vec<CoinFigure>, RatesError> {
+    RateClient::new(2_000).ask(&Upstream { source, base }, NOW)
 }
 
 /// Requests rates from a source that always sends this response.
-fn answered(source: FigureSource, answer: Vec<u8>) -> Result<Vec<CoinFigure>, Failure> {
+fn answered(source: FigureSource, answer: Vec<u8>) -> Result<Vec<CoinFigure>, RatesError> {
     let (base, _) = serve(move |_, _| answer.clone());
     ask(source, base)
 }
 
-fn shown(told: Vec<CoinFigure>) -> Vec<String> {
+fn format_rates(told: Vec<CoinFigure>) -> Vec<String> {
     let each = told.into_iter().map(|told| {
         let CoinFigure {
             coin,
@@ -145,11 +145,15 @@ fn each_source_is_read_as_documented() {
         ),
     ] {
         let (base, asks) = serve(move |_, path| documented(source, path));
-        assert_eq!(shown(ask(source, base).unwrap()), expected, "{source}");
+        assert_eq!(
+            format_rates(ask(source, base).unwrap()),
+            expected,
+            "{source}"
+        );
         assert_eq!(asks.recv().unwrap(), first);
     }
     let (base, asks) = serve(|_, path| documented(FigureSource::Coinbase, path));
-    let told = shown(ask(FigureSource::Coinbase, base).unwrap());
+    let told = format_rates(ask(FigureSource::Coinbase, base).unwrap());
     assert_eq!(told.len(), 16);
     assert_eq!(told.first().unwrap(), "BTC EUR 60001.5 BTC/EUR 0");
     assert_eq!(told.last().unwrap(), "SOL USD 65001.25 SOL/USD 0");

@@ -11,14 +11,14 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 
 /// A response to one call.
-pub(super) struct Answer<V> {
+pub(super) struct RpcResponse<V> {
     /// Id of the call; `None` if the node could not read it.
     pub id: Option<u64>,
     pub outcome: Result<V, MethodError>,
 }
 
 /// Reads one response. Its result is read with this seed.
-pub(super) struct OneSeed<S>(pub S);
+pub(super) struct ResponseSeed<S>(pub S);
 
 /// Reads the responses of a batch, or one response to the whole batch.
 pub(super) struct BatchSeed<S> {
@@ -29,7 +29,7 @@ pub(super) struct BatchSeed<S> {
 
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "lowercase")]
-enum Key {
+enum ResponseKey {
     Id,
     Result,
     Error,
@@ -37,16 +37,16 @@ enum Key {
     Other,
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for OneSeed<S> {
-    type Value = Answer<S::Value>;
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for ResponseSeed<S> {
+    type Value = RpcResponse<S::Value>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         from.deserialize_map(self)
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for OneSeed<S> {
-    type Value = Answer<S::Value>;
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for ResponseSeed<S> {
+    type Value = RpcResponse<S::Value>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("an answer of JSON-RPC")
@@ -57,9 +57,9 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for OneSeed<S> {
         let mut is_null = false;
         while let Some(key) = map.next_key()? {
             match key {
-                Key::Id => id = map.next_value()?,
-                Key::Error => error = map.next_value::<Option<ErrorObject>>()?,
-                Key::Result => {
+                ResponseKey::Id => id = map.next_value()?,
+                ResponseKey::Error => error = map.next_value::<Option<ErrorObject>>()?,
+                ResponseKey::Result => {
                     let unused = seed.take().filter(|_| !is_null);
                     let unused = unused.ok_or_else(|| A::Error::custom("two results"))?;
                     match map.next_value_seed(NullableSeed(unused))? {
@@ -67,7 +67,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for OneSeed<S> {
                         Nullable::Null(unused) => (seed, is_null) = (Some(unused), true),
                     }
                 }
-                Key::Other => drop(map.next_value::<IgnoredAny>()?),
+                ResponseKey::Other => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         let outcome = match (error, result, seed.filter(|_| is_null)) {
@@ -80,12 +80,12 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for OneSeed<S> {
             }
             (None, None, None) => return Err(A::Error::custom("neither a result nor an error")),
         };
-        Ok(Answer { id, outcome })
+        Ok(RpcResponse { id, outcome })
     }
 }
 
 impl<'de, S: DeserializeSeed<'de> + Clone> DeserializeSeed<'de> for BatchSeed<S> {
-    type Value = Vec<Answer<S::Value>>;
+    type Value = Vec<RpcResponse<S::Value>>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         from.deserialize_any(self)
@@ -93,7 +93,7 @@ impl<'de, S: DeserializeSeed<'de> + Clone> DeserializeSeed<'de> for BatchSeed<S>
 }
 
 impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for BatchSeed<S> {
-    type Value = Vec<Answer<S::Value>>;
+    type Value = Vec<RpcResponse<S::Value>>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("the answers of a batch")
@@ -101,7 +101,7 @@ impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for BatchSeed<S> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut answers = Vec::with_capacity(self.calls.min(1024));
-        while let Some(answer) = list.next_element_seed(OneSeed(self.seed.clone()))? {
+        while let Some(answer) = list.next_element_seed(ResponseSeed(self.seed.clone()))? {
             if answers.len() >= self.calls {
                 return Err(A::Error::custom("more answers than calls"));
             }
@@ -111,7 +111,7 @@ impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for BatchSeed<S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Ok(vec![OneSeed(self.seed).visit_map(map)?])
+        Ok(vec![ResponseSeed(self.seed).visit_map(map)?])
     }
 }
 
@@ -171,7 +171,7 @@ impl<'de> Deserialize<'de> for ErrorObject {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ErrorObject, A::Error> {
                 #[derive(Deserialize)]
                 #[serde(field_identifier, rename_all = "lowercase")]
-                enum Key {
+                enum ErrorKey {
                     Code,
                     Message,
                     #[serde(other)]
@@ -181,11 +181,11 @@ impl<'de> Deserialize<'de> for ErrorObject {
                 let (mut code, mut message) = (0, String::new());
                 while let Some(key) = map.next_key()? {
                     match key {
-                        Key::Code => code = map.next_value()?,
-                        Key::Message => {
+                        ErrorKey::Code => code = map.next_value()?,
+                        ErrorKey::Message => {
                             message = map.next_value::<Option<String>>()?.unwrap_or_default();
                         }
-                        Key::Other => drop(map.next_value::<IgnoredAny>()?),
+                        ErrorKey::Other => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
                 Ok(ErrorObject(MethodError { code, message }))

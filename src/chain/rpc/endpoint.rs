@@ -21,7 +21,7 @@ pub struct Endpoint {
     /// Value of the `Authorization` header, if the url has a login.
     login: Option<String>,
     /// Scheme, host and port. With several urls also the number, such as `(2 of 2)`.
-    shown: String,
+    label: String,
     /// Parts of the url to redact in every text from the node.
     secrets: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Endpoint, String> {
         let (scheme, rest) = text
             .split_once("://")
-            .ok_or_else(|| said(UrlProblem::Shape))?;
+            .ok_or_else(|| describe_fault(UrlProblem::Shape))?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let (user, host) = match authority.rsplit_once('@') {
@@ -42,7 +42,7 @@ impl Endpoint {
             None => (None, authority),
         };
         let url = format!("{scheme}://{host}{path}");
-        let site = Site::parse(&url).map_err(said)?;
+        let site = Site::parse(&url).map_err(describe_fault)?;
         let scheme = scheme.to_ascii_lowercase();
         let port = site.authority().port;
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
@@ -52,7 +52,7 @@ impl Endpoint {
             .map(str::to_owned)
             .collect();
         let login = user.map(|user| {
-            let decoded = decoded(user);
+            let decoded = percent_decode(user);
             let encoded = STANDARD.encode(&decoded);
             let decoded = String::from_utf8_lossy(&decoded).into_owned();
             secrets.extend(user.split(':').chain(decoded.split(':')).map(str::to_owned));
@@ -64,17 +64,17 @@ impl Endpoint {
         Ok(Endpoint {
             url,
             login,
-            shown,
+            label: shown,
             secrets,
         })
     }
 
     /// Returns the endpoint of a node that does not use HTTP, from a checked url and its label.
-    pub fn of_other(url: &str, shown: String) -> Endpoint {
+    pub fn non_http(url: &str, label: String) -> Endpoint {
         Endpoint {
             url: url.to_owned(),
             login: None,
-            shown,
+            label,
             secrets: Vec::new(),
         }
     }
@@ -100,7 +100,7 @@ impl Endpoint {
         let count = list.len();
         if count > 1 {
             for (place, endpoint) in (1..=count).zip(&mut list) {
-                endpoint.shown = format!("{} ({place} of {count})", endpoint.shown);
+                endpoint.label = format!("{} ({place} of {count})", endpoint.label);
             }
         }
         Ok(list)
@@ -108,16 +108,16 @@ impl Endpoint {
 
     /// Returns the scheme, in lower case.
     pub fn scheme(&self) -> &str {
-        self.shown.split(':').next().unwrap_or_default()
+        self.label.split(':').next().unwrap_or_default()
     }
 
     /// Returns scheme, host, port and number of the url: all that messages may contain.
-    pub fn shown(&self) -> &str {
-        &self.shown
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// Returns the url with this path appended: a secret.
-    pub(super) fn url_of(&self, path: &str) -> Cow<'_, str> {
+    pub(super) fn url_with_path(&self, path: &str) -> Cow<'_, str> {
         if path.is_empty() {
             return Cow::Borrowed(&self.url);
         }
@@ -137,7 +137,7 @@ impl Endpoint {
     }
 
     /// Redacts secret parts of the url in a text, because a node may repeat them.
-    pub(super) fn blotted(&self, text: &str) -> String {
+    pub(super) fn redacted(&self, text: &str) -> String {
         let secrets = self.secrets.iter();
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
     }
@@ -145,17 +145,17 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Endpoint({})", self.shown)
+        write!(out, "Endpoint({})", self.label)
     }
 }
 
-fn said(fault: UrlProblem) -> String {
+fn describe_fault(fault: UrlProblem) -> String {
     let expected = "must be a url like http://user:password@127.0.0.1:8332";
     fault.remedy().unwrap_or(expected).to_owned()
 }
 
 /// Decodes percent codes. Invalid codes stay unchanged.
-fn decoded(text: &str) -> Vec<u8> {
+fn percent_decode(text: &str) -> Vec<u8> {
     let mut rest = text.as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());
     while let [first, after @ ..] = rest {
@@ -200,9 +200,13 @@ mod tests {
             ),
         ] {
             let read = Endpoint::parse(text);
-            let parts = read
-                .as_ref()
-                .map(|read| (read.url_of("").into_owned(), read.login(), read.shown()));
+            let parts = read.as_ref().map(|read| {
+                (
+                    read.url_with_path("").into_owned(),
+                    read.login(),
+                    read.label(),
+                )
+            });
             assert_eq!(parts, Ok((url.to_owned(), login, shown)));
             assert_eq!(format!("{read:?}"), format!("Ok(Endpoint({shown}))"));
         }
@@ -215,7 +219,7 @@ mod tests {
             ("http://b:1/", "http://b:1/wallet/x"),
             ("https://b/key/?a=b/", "https://b/key/wallet/x?a=b/"),
         ] {
-            let url = Endpoint::parse(text).map(|url| url.url_of("/wallet/x").into_owned());
+            let url = Endpoint::parse(text).map(|url| url.url_with_path("/wallet/x").into_owned());
             assert_eq!(url.as_deref(), Ok(expected));
         }
     }
@@ -237,7 +241,7 @@ mod tests {
             assert!(!said.contains("secret"), "{wrong}: {said}");
         }
         let list = Endpoint::parse_list("http://a:1, http://a:2").unwrap_or_default();
-        let shown: Vec<&str> = list.iter().map(Endpoint::shown).collect();
+        let shown: Vec<&str> = list.iter().map(Endpoint::label).collect();
         assert_eq!(shown, ["http://a:1 (1 of 2)", "http://a:2 (2 of 2)"]);
         assert!(Endpoint::parse_list("http://a,").is_err());
     }
@@ -247,7 +251,7 @@ mod tests {
         let read = Endpoint::parse("http://user:pass%20word@host/v3/0123456789?key=abcdef").ok();
         let text =
             "no project 0123456789 for pass word, pass%20word, abcdef and dXNlcjpwYXNzIHdvcmQ=";
-        let blotted = read.map(|read| read.blotted(text));
-        assert_eq!(blotted.as_deref(), Some("no project … for …, …, … and …"));
+        let redacted = read.map(|read| read.redacted(text));
+        assert_eq!(redacted.as_deref(), Some("no project … for …, …, … and …"));
     }
 }

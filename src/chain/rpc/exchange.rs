@@ -18,7 +18,7 @@ const LIMIT_WORDS: [&str; 4] = [
 ];
 
 /// A response body that was read, with its status.
-pub(super) struct Exchanged<V> {
+pub(super) struct HttpResponse<V> {
     pub is_ok: bool,
     pub status: u16,
     pub value: V,
@@ -31,11 +31,11 @@ impl Rpc {
         path: &str,
         body: &[u8],
         seed: S,
-    ) -> Result<Exchanged<S::Value>, NodeError> {
+    ) -> Result<HttpResponse<S::Value>, NodeError> {
         let endpoint = self.endpoint().ok_or_else(|| wrong("it has no url"))?;
         let mut request = self
             .agent
-            .post(endpoint.url_of(path).as_ref())
+            .post(endpoint.url_with_path(path).as_ref())
             .header("content-type", "application/json");
         if let Some(login) = endpoint.login() {
             request = request.header("authorization", login);
@@ -65,7 +65,7 @@ impl Rpc {
             Err(_) if !is_ok => Err(NodeError::Unreachable(format!(
                 "it answered with status {status}"
             ))),
-            value => Ok(Exchanged {
+            value => Ok(HttpResponse {
                 is_ok,
                 status,
                 value: value?,

@@ -2,15 +2,15 @@
 
 use super::super::NodeError;
 use super::failure::{is_limit, limited};
-use super::{MethodError, Rpc, Text, parsed, written};
+use super::{MethodError, ResultText, Rpc, parse_result, serialized};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
 /// A response that may be an error.
-pub trait Answered {
+pub trait ErrorBody {
     /// Takes the error message out of the response; `None` if it is no error.
-    fn error(&mut self) -> Option<String>;
+    fn take_error(&mut self) -> Option<String>;
 }
 
 impl Rpc {
@@ -18,28 +18,28 @@ impl Rpc {
     ///
     /// # Errors
     /// [`NodeError`]. It is [`NodeError::Limited`] also if an error message says so.
-    pub fn post<T: DeserializeOwned + Answered>(
+    pub fn post<T: DeserializeOwned + ErrorBody>(
         &mut self,
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, NodeError> {
         self.next_id(1);
-        let body = written(body)?;
-        let answer = self.exchange(path, &body, PhantomData::<Text>);
+        let body = serialized(body)?;
+        let answer = self.exchange(path, &body, PhantomData::<ResultText>);
         let answer = answer.and_then(|exchanged| {
             let status = exchanged.status;
             let failed = || NodeError::Unreachable(format!("it answered with status {status}"));
-            let mut value: T = match parsed(&exchanged.value) {
+            let mut value: T = match parse_result(&exchanged.value) {
                 Err(_) if !exchanged.is_ok => return Err(failed()),
                 value => value?,
             };
-            match value.error() {
+            match value.take_error() {
                 Some(message) => Err(refused(path, message)),
                 None if !exchanged.is_ok => Err(failed()),
                 None => Ok(value),
             }
         });
-        self.counted(answer)
+        self.count_failures(answer)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::hex::{Id, TronAccount, account_of, words};
 use crate::chain::evm::hex;
-use crate::chain::rpc::Answered;
+use crate::chain::rpc::ErrorBody;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -341,26 +341,26 @@ impl<'de> Deserialize<'de> for TransactionInfos {
     }
 }
 
-impl<T> Answered for TronBlockResponse<T> {
-    fn error(&mut self) -> Option<String> {
+impl<T> ErrorBody for TronBlockResponse<T> {
+    fn take_error(&mut self) -> Option<String> {
         self.error.take()
     }
 }
 
-impl Answered for BlockRangeResponse {
-    fn error(&mut self) -> Option<String> {
+impl ErrorBody for BlockRangeResponse {
+    fn take_error(&mut self) -> Option<String> {
         self.error.take()
     }
 }
 
-impl Answered for TransactionInfo {
-    fn error(&mut self) -> Option<String> {
+impl ErrorBody for TransactionInfo {
+    fn take_error(&mut self) -> Option<String> {
         self.error.take()
     }
 }
 
-impl Answered for TransactionInfos {
-    fn error(&mut self) -> Option<String> {
+impl ErrorBody for TransactionInfos {
+    fn take_error(&mut self) -> Option<String> {
         self.error.take()
     }
 }

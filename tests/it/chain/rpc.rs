@@ -258,9 +258,9 @@ fn credentials_and_header_are_sent_and_never_shown() {
     assert_eq!(sent.headers["authorization"], "Basic dXNlcjpwYXNzOndvcmQ=");
     assert_eq!(sent.headers["x-key"], "fedcba9876543210");
     assert!(sent.path.ends_with("/v3/0123456789abcdef"));
-    let shown = format!("{said:?} {rpc:?} {}", rpc.shown());
+    let shown = format!("{said:?} {rpc:?} {}", rpc.label());
     for secret in ["pass", "dXNlcjpwYXNzOndvcmQ", "0123456789", "fedcba"] {
         assert!(!shown.contains(secret), "{secret}: {shown}");
     }
-    assert!(rpc.shown().starts_with("http://127.0.0.1"));
+    assert!(rpc.label().starts_with("http://127.0.0.1"));
 }

@@ -205,7 +205,7 @@ impl Server {
             let entries = match response {
                 Ok(response) => Some(self.entries(response)?),
                 Err(error) => {
-                    log::warn!("{}: no history: {}", self.url.shown(), error.message);
+                    log::warn!("{}: no history: {}", self.url.label(), error.message);
                     None
                 }
             };

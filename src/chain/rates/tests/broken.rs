@@ -1,7 +1,7 @@
 //! Tests each source with broken responses: refused, truncated, too long, too slow, or not as documented.
 
 use super::{NOW, answered, ask, documented, http, serve};
-use crate::chain::rates::{ANSWER_BYTES_MAX, Asker, Upstream};
+use crate::chain::rates::{ANSWER_BYTES_MAX, RateClient, Upstream};
 use crate::domain::rate::FigureSource;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -224,8 +224,8 @@ fn who_drips_is_left_at_the_time_limit() {
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest);
     });
-    let asker = Asker::new(100);
-    let failure = asker.ask(
+    let client = RateClient::new(100);
+    let failure = client.ask(
         &Upstream {
             source: FigureSource::Binance,
             base,
@@ -233,6 +233,6 @@ fn who_drips_is_left_at_the_time_limit() {
         NOW,
     );
     assert!(failure.unwrap_err().problem.contains("broke off"));
-    drop(asker);
+    drop(client);
     dripping.join().unwrap();
 }

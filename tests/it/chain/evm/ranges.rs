@@ -66,7 +66,7 @@ fn range_costs_four_calls_unless_it_has_payments() {
     node.head().unwrap();
     node.hash_at(first).unwrap();
     node.blocks(first, paid - 1, &scene.ours).unwrap();
-    let cost = Cost::of(Chain::Base);
+    let cost = Cost::for_chain(Chain::Base);
     assert_eq!(node.rpc().requests() - calls, cost.a_poll);
     // Cost of final blocks: two blocks, three times two calls for logs, and the hash of the last block. Then the
     // chain id, the head and the last block read.

@@ -37,7 +37,7 @@ fn poll_makes_the_documented_number_of_requests() {
     node.mine(25);
     follower.poll();
     let poll = cost(&follower, &liar);
-    let told = Cost::of(Chain::Solana);
+    let told = Cost::for_chain(Chain::Solana);
     assert_eq!(poll, told.a_poll);
     // Final slots are read again after some minutes.
     node.mine(600);

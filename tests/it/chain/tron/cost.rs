@@ -71,7 +71,7 @@ fn poll_makes_the_documented_number_of_requests() {
         known.cursor = Some(forward.to);
         known.complete = forward.complete.or(known.complete);
     }
-    let cost = Cost::of(Chain::Tron);
+    let cost = Cost::for_chain(Chain::Tron);
     let told = cost.a_poll + cost.a_final + u64::from(BLOCKS) * cost.a_block;
     // A real chain usually grows during the poll, which costs one request more.
     assert_eq!(client.requests() - before, told - 1);
