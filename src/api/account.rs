@@ -72,7 +72,7 @@ const MERCHANT: Operation = Operation {
     path: "/v1/merchant",
     tag: Tag::Account,
     summary: "Returns the account in the key's mode.",
-    answers: &[Answer::shown("The account.", &MerchantView::COMPONENT)],
+    answers: &[Answer::ok("The account.", &MerchantView::COMPONENT)],
     run: Run::Secret(merchant),
     ..PLAIN
 };
@@ -82,10 +82,7 @@ const BALANCES: Operation = Operation {
     path: "/v1/balances",
     tag: Tag::Account,
     summary: "Returns both balances in the key's mode.",
-    answers: &[Answer::shown(
-        "One balance for each currency.",
-        &BALANCE_LIST,
-    )],
+    answers: &[Answer::ok("One balance for each currency.", &BALANCE_LIST)],
     run: Run::Secret(balances),
     ..PLAIN
 };
@@ -104,7 +101,7 @@ const LEDGER: Operation = Operation {
             kind: ParamKind::OneOf(Currency::TEXTS),
         },
     ],
-    answers: &[Answer::shown("A page of entries.", &LEDGER_PAGE)],
+    answers: &[Answer::ok("A page of entries.", &LEDGER_PAGE)],
     run: Run::Secret(ledger),
     ..PLAIN
 };

@@ -35,7 +35,7 @@ const LIST: Operation = Operation {
     path: "/v1/currencies",
     tag: Tag::Account,
     summary: "Lists the coins on offer, each with its minimum payment.",
-    answers: &[Answer::shown("The coins.", &CURRENCY_LIST)],
+    answers: &[Answer::ok("The coins.", &CURRENCY_LIST)],
     run: Run::Secret(list),
     ..PLAIN
 };

@@ -65,7 +65,7 @@ const GET_ADDRESSES: Operation = Operation {
     path: "/v1/customers/{ref}/addresses",
     tag: Tag::Customers,
     summary: "Returns a customer's static addresses.",
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The customer's addresses.",
         &CustomerAddressesView::COMPONENT,
     )],

@@ -41,7 +41,7 @@ const LIST: Operation = Operation {
     tag: Tag::Customers,
     summary: "Lists deposits, newest first.",
     query: &[LIMIT, CUSTOMER],
-    answers: &[Answer::shown("The deposits.", &DEPOSIT_LIST)],
+    answers: &[Answer::ok("The deposits.", &DEPOSIT_LIST)],
     run: Run::Secret(list),
     ..PLAIN
 };
@@ -51,7 +51,7 @@ const GET: Operation = Operation {
     path: "/v1/deposits/{id}",
     tag: Tag::Customers,
     summary: "Returns a deposit.",
-    answers: &[Answer::shown("The deposit.", &DepositView::COMPONENT)],
+    answers: &[Answer::ok("The deposit.", &DepositView::COMPONENT)],
     run: Run::Secret(get),
     ..PLAIN
 };

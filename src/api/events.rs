@@ -57,7 +57,7 @@ const LIST: Operation = Operation {
     tag: Tag::Events,
     summary: "Returns a page of events, newest first, as webhooks deliver them.",
     query: &[LIMIT, BEFORE_ID, TYPE, OBJECT],
-    answers: &[Answer::shown("A page of events.", &EVENT_PAGE)],
+    answers: &[Answer::ok("A page of events.", &EVENT_PAGE)],
     run: Run::Secret(list),
     ..PLAIN
 };
@@ -67,7 +67,7 @@ const GET: Operation = Operation {
     path: "/v1/events/{id}",
     tag: Tag::Events,
     summary: "Returns an event.",
-    answers: &[Answer::shown("The event.", &EventView::COMPONENT)],
+    answers: &[Answer::ok("The event.", &EventView::COMPONENT)],
     run: Run::Secret(get),
     ..PLAIN
 };
@@ -93,7 +93,7 @@ fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let event = context.service.event(caller, context.first())?;
     Ok(Job::Done(Outcome {
-        success: Success::Shown,
+        success: Success::Ok,
         body: OutcomeBody::Kept(event),
     }))
 }

@@ -59,7 +59,7 @@ const CREATE: Operation = Operation {
     body: Body::required(&CreateInvoice::COMPONENT),
     answers: &[
         Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
-        Answer::shown(
+        Answer::ok(
             "The existing invoice with this orderId, unchanged.",
             &CreatedInvoiceView::COMPONENT,
         ),
@@ -97,7 +97,7 @@ const LIST: Operation = Operation {
             kind: ParamKind::Text { chars_max: 200 },
         },
     ],
-    answers: &[Answer::shown("A page of invoices.", &INVOICE_LIST)],
+    answers: &[Answer::ok("A page of invoices.", &INVOICE_LIST)],
     run: Run::Secret(list),
     ..PLAIN
 };
@@ -107,7 +107,7 @@ const GET: Operation = Operation {
     path: "/v1/invoices/{id}",
     tag: Tag::Invoices,
     summary: "Returns an invoice. Shops that cannot receive webhooks may poll it.",
-    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
+    answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     run: Run::Secret(get),
     ..PLAIN
 };
@@ -119,7 +119,7 @@ const SELECT: Operation = Operation {
     tag: Tag::Invoices,
     summary: "Selects the coin: fixes the rate, assigns a deposit address and sets amountExpected.",
     body: Body::required(&SelectCoin::COMPONENT),
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The invoice, with depositAddress and amountExpected.",
         &InvoiceView::COMPONENT,
     )],
@@ -139,7 +139,7 @@ const SIMULATE: Operation = Operation {
     tag: Tag::Invoices,
     summary: "Pays a test invoice. Status, ledger and webhooks follow as for a real payment.",
     body: Body::optional(&SimulatePayment::COMPONENT),
-    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
+    answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
     run: Run::Secret(simulate),
     ..PLAIN

@@ -183,9 +183,9 @@ pub struct Answer {
 
 impl Answer {
     /// Returns an answer with a resource or a list.
-    pub const fn shown(about: &'static str, component: &'static Component) -> Answer {
+    pub const fn ok(about: &'static str, component: &'static Component) -> Answer {
         Answer {
-            success: Success::Shown,
+            success: Success::Ok,
             about,
             component: Some(component),
         }

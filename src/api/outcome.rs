@@ -57,14 +57,14 @@ impl Outcome {
     ///
     /// # Errors
     /// [`Error::Failed`], which no view causes.
-    pub fn shown(view: &impl Serialize) -> Result<Outcome, Error> {
+    pub fn ok(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome::resource(to_raw_value(view)?))
     }
 
     /// Returns an outcome with a resource.
     pub fn resource(json: Json) -> Outcome {
         Outcome {
-            success: Success::Shown,
+            success: Success::Ok,
             body: OutcomeBody::Own(json),
         }
     }
@@ -72,7 +72,7 @@ impl Outcome {
     /// Returns an outcome with a shared resource.
     pub fn shared(json: Arc<RawValue>) -> Outcome {
         Outcome {
-            success: Success::Shown,
+            success: Success::Ok,
             body: OutcomeBody::Shared(json),
         }
     }
@@ -86,13 +86,13 @@ impl Outcome {
         struct List<'a, T> {
             data: &'a [T],
         }
-        Outcome::shown(&List { data })
+        Outcome::ok(&List { data })
     }
 
     /// Returns an outcome with a page of a list, and the position of the next page.
     pub fn page(data: Vec<Arc<RawValue>>, next_before: Option<String>) -> Outcome {
         Outcome {
-            success: Success::Shown,
+            success: Success::Ok,
             body: OutcomeBody::Page(data, next_before),
         }
     }
@@ -100,7 +100,7 @@ impl Outcome {
     /// Returns an outcome with a page made for it.
     pub fn own_page(page: Page) -> Outcome {
         Outcome {
-            success: Success::Shown,
+            success: Success::Ok,
             body: OutcomeBody::OwnPage(page),
         }
     }
@@ -109,7 +109,7 @@ impl Outcome {
     pub fn once((outcome, text): (idempotency::CreateOutcome, String)) -> Outcome {
         let success = match outcome {
             idempotency::CreateOutcome::Created => Success::Created,
-            idempotency::CreateOutcome::Existing => Success::Shown,
+            idempotency::CreateOutcome::Existing => Success::Ok,
         };
         Outcome {
             success,
@@ -187,7 +187,7 @@ impl Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
     /// A resource or list is returned.
-    Shown,
+    Ok,
     /// A resource was created.
     Created,
     /// A resource will change.

@@ -40,7 +40,7 @@ const LIST: Operation = Operation {
     tag: Tag::Transfers,
     summary: "Lists payouts, newest first.",
     query: &[LIMIT],
-    answers: &[Answer::shown("The payouts.", &PAYOUT_LIST)],
+    answers: &[Answer::ok("The payouts.", &PAYOUT_LIST)],
     run: Run::Secret(|context, caller| list(context, caller, TransferKind::Payout)),
     ..PLAIN
 };
@@ -50,7 +50,7 @@ const GET: Operation = Operation {
     path: "/v1/payouts/{id}",
     tag: Tag::Transfers,
     summary: "Returns a payout.",
-    answers: &[Answer::shown("The payout.", &PayoutView::COMPONENT)],
+    answers: &[Answer::ok("The payout.", &PayoutView::COMPONENT)],
     run: Run::Secret(|context, caller| get(context, caller, TransferKind::Payout)),
     ..PLAIN
 };

@@ -31,7 +31,7 @@ const CONFIG: Operation = Operation {
     path: "/v1/public/config",
     tag: Tag::Public,
     summary: "Returns the public configuration: name, branding, currencies, coins and the widget's URL.",
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The configuration.",
         &PublicConfigView::COMPONENT,
     )],
@@ -52,10 +52,7 @@ const CREATE_SESSION: Operation = Operation {
     tag: Tag::Public,
     summary: "Returns the checkout of an invoice that the shop's server created.",
     body: Body::required(&CreateCheckoutSession::COMPONENT),
-    answers: &[Answer::shown(
-        "The checkout.",
-        &CheckoutSessionView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The checkout.", &CheckoutSessionView::COMPONENT)],
     refusals: &[Code::NotFound],
     run: Run::Public(create_session),
     ..PLAIN

@@ -22,7 +22,7 @@ const LIST: Operation = Operation {
     tag: Tag::Transfers,
     summary: "Lists refunds, newest first. Refunds are requested in the operator interface.",
     query: &[LIMIT, INVOICE_ID],
-    answers: &[Answer::shown("The refunds.", &REFUND_LIST)],
+    answers: &[Answer::ok("The refunds.", &REFUND_LIST)],
     run: Run::Secret(|context, caller| list(context, caller, TransferKind::Refund)),
     ..PLAIN
 };
@@ -32,7 +32,7 @@ const GET: Operation = Operation {
     path: "/v1/refunds/{id}",
     tag: Tag::Transfers,
     summary: "Returns a refund.",
-    answers: &[Answer::shown("The refund.", &RefundView::COMPONENT)],
+    answers: &[Answer::ok("The refund.", &RefundView::COMPONENT)],
     run: Run::Secret(|context, caller| get(context, caller, TransferKind::Refund)),
     ..PLAIN
 };

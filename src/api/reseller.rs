@@ -64,7 +64,7 @@ const LIST: Operation = Operation {
     tag: Tag::Reseller,
     summary: "Lists servers, newest first, deleted ones included.",
     query: &[Param::limit(100, LIMIT_DEFAULT)],
-    answers: &[Answer::shown("The servers.", &SERVER_LIST)],
+    answers: &[Answer::ok("The servers.", &SERVER_LIST)],
     run: Run::Reseller(list),
     ..PLAIN
 };
@@ -74,7 +74,7 @@ const GET: Operation = Operation {
     path: "/reseller/servers/{id}",
     tag: Tag::Reseller,
     summary: "Returns a server.",
-    answers: &[Answer::shown("The server.", &ServerView::COMPONENT)],
+    answers: &[Answer::ok("The server.", &ServerView::COMPONENT)],
     run: Run::Reseller(get),
     ..PLAIN
 };
@@ -86,7 +86,7 @@ const DELETE: Operation = Operation {
     tag: Tag::Reseller,
     summary: "Deletes a server. An active server stays active until it has been removed.",
     answers: &[
-        Answer::shown("The server, deleted.", &ServerView::COMPONENT),
+        Answer::ok("The server, deleted.", &ServerView::COMPONENT),
         Answer::accepted(
             "The server, active until it has been removed.",
             &ServerView::COMPONENT,
@@ -126,7 +126,7 @@ fn delete(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
         let (discarded, server) = service.discard_server(now, &scope, &id).await?;
         Ok(Outcome {
             success: match discarded {
-                Discarded::Gone => Success::Shown,
+                Discarded::Gone => Success::Ok,
                 Discarded::Later => Success::Accepted,
             },
             body: OutcomeBody::Own(server),

@@ -7,7 +7,7 @@ use super::event_stream::{Source, event, reply};
 use super::front::Front;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
-use super::route::{Answer, Content, Handler, Resource, Route, SHARED, Tag};
+use super::route::{Content, Handler, Resource, Route, RouteAnswer, SHARED, Tag};
 use super::subscribers::Subscription;
 use crate::domain::refusal::Code;
 use crate::domain::render::CheckoutEventView;
@@ -35,7 +35,7 @@ pub(super) static RESOURCE: Resource = Resource {
                 kind: ParamKind::Any,
             },
         ],
-        answers: &[Answer {
+        answers: &[RouteAnswer {
             status: 200,
             about: "Events named `invoice`. Equal ids have equal data.",
             content: Content::Events(&CheckoutEventView::COMPONENT),

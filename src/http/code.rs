@@ -23,7 +23,7 @@ impl CodeAttempt {
     ///
     /// # Errors
     /// [`Error::Failed`] if the file fails.
-    pub(super) fn of(
+    pub(super) fn new(
         front: &Front,
         turn: &Turn,
         mark: Mark,

@@ -6,7 +6,7 @@ use crate::domain::fields::Component;
 
 /// A successful answer.
 #[derive(Clone, Copy)]
-pub(super) struct Answer {
+pub(super) struct RouteAnswer {
     /// HTTP status, 0 for `default`.
     pub(super) status: u16,
     /// Description.
@@ -14,9 +14,9 @@ pub(super) struct Answer {
     pub(super) content: Content,
 }
 
-impl Answer {
-    pub(super) fn of(declared: &operation::Answer) -> Answer {
-        Answer {
+impl RouteAnswer {
+    pub(super) fn declared(declared: &operation::Answer) -> RouteAnswer {
+        RouteAnswer {
             status: status(declared.success).as_u16(),
             about: declared.about,
             content: declared
@@ -26,12 +26,12 @@ impl Answer {
     }
 
     /// Returns an answer with a resource or a list of this schema.
-    pub(super) const fn shown(
+    pub(super) const fn json(
         status: u16,
         about: &'static str,
         component: &'static Component,
-    ) -> Answer {
-        Answer {
+    ) -> RouteAnswer {
+        RouteAnswer {
             status,
             about,
             content: Content::Component(component),
@@ -39,8 +39,8 @@ impl Answer {
     }
 
     /// Returns an answer without a body.
-    pub(super) const fn empty(status: u16, about: &'static str) -> Answer {
-        Answer {
+    pub(super) const fn empty(status: u16, about: &'static str) -> RouteAnswer {
+        RouteAnswer {
             status,
             about,
             content: Content::Empty,

@@ -4,8 +4,8 @@
 //! Invariant: every answer carries the request's id, and an error is logged once, here.
 
 mod admission;
-mod pretended;
-mod telling;
+mod call_notice;
+mod simulated;
 
 use super::connection::Arriving;
 use super::front::faults::Fault;
@@ -13,8 +13,8 @@ use super::front::{Front, Interface, RequestId, Settings};
 use super::pages::ErrorContext;
 use super::policy::Policy;
 use super::reply::Reply;
-use super::request::{Call, Query, path_values, shown};
-use super::route::{Answering, Form, Route, Scope};
+use super::request::{Call, Query, masked_path, path_values};
+use super::route::{Form, ReplyFuture, Route, Scope};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
 use super::stream::Outgoing;
@@ -23,6 +23,7 @@ use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::{Asker, Error, Service};
 use admission::admit;
+use call_notice::CallNotice;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::body::Bytes;
@@ -33,7 +34,6 @@ use std::mem;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use telling::Telling;
 
 const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Header size limit, with the request line.
@@ -122,9 +122,9 @@ impl Dispatcher {
             (Ok(()), RouteMatch::Route(_, route, _)) => simulated_fault(front, route).await,
             _ => None,
         };
-        let pretended = fault.as_ref().and_then(|fault| fault.status);
+        let simulated = fault.as_ref().and_then(|fault| fault.status);
         let uri = &uri;
-        let telling = Telling::new(front, &found, (uri, &parts), &body);
+        let call_notice = CallNotice::new(front, &found, (uri, &parts), &body);
         let arrived = ArrivedRequest {
             peer,
             uri,
@@ -133,9 +133,9 @@ impl Dispatcher {
         };
         let reply = match found {
             _ if let Err(refusal) = host => refused(refusal.into()),
-            RouteMatch::Route(_, route, values) => match pretended {
+            RouteMatch::Route(_, route, values) => match simulated {
                 Some(status) => {
-                    pretended::answer(&self.router.methods(path), (route, status), &context)
+                    simulated::answer(&self.router.methods(path), (route, status), &context)
                 }
                 None => answer_matched(front, route, values, arrived, &context).await,
             },
@@ -145,7 +145,7 @@ impl Dispatcher {
                 Reply::nothing()
             }
             RouteMatch::OtherMethods(methods) => {
-                let path = shown(path);
+                let path = masked_path(path);
                 let message = format!("{method} is not a method of {path}; use {methods}");
                 let refusal = Refusal::new(Code::MethodNotAllowed, message);
                 refused(refusal.into()).with(ALLOW, &methods)
@@ -153,13 +153,13 @@ impl Dispatcher {
             RouteMatch::Nothing => refused(Refusal::not_found("path").into()),
         };
         let reply = with_common_headers(reply, &method, form, is_whole, id);
-        if let Some(telling) = telling {
-            telling.end(front, id, &reply);
+        if let Some(call_notice) = call_notice {
+            call_notice.end(front, id, &reply);
         }
         front.metrics.count(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
             let (status, ms) = (reply.status.as_u16(), stopwatch.ms());
-            log::debug!("{id} {method} {} {status} {ms} ms", shown(path));
+            log::debug!("{id} {method} {} {status} {ms} ms", masked_path(path));
         }
         if fault.is_some_and(|fault| fault.drops_answer) {
             return Err(DroppedAnswer);
@@ -249,7 +249,7 @@ async fn answer_matched(
 
 /// An answer in progress, and the caller whose quota it uses. `None` for callers without a key or a session.
 struct StartedAnswer {
-    answering: Answering,
+    answering: ReplyFuture,
     asker: Option<Asker>,
 }
 

@@ -5,8 +5,8 @@
 mod answers;
 mod bodies;
 mod components;
+mod errors;
 mod parameters;
-mod refused;
 mod shared;
 mod used;
 mod webhooks;
@@ -37,7 +37,7 @@ impl Subject {
     }
 
     /// Returns the title and the description.
-    const fn told(self) -> (&'static str, &'static str) {
+    const fn title_and_description(self) -> (&'static str, &'static str) {
         match self {
             Subject::Interface | Subject::Merchant => (
                 "Coffer",
@@ -64,7 +64,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
         }
     }
     let shared = share_answers(&mut paths);
-    let (title, description) = subject.told();
+    let (title, description) = subject.title_and_description();
     let has_webhooks = subject != Subject::Sandbox;
     let mut document = json!({
         "openapi": "3.1.0",
@@ -95,7 +95,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
         if has_webhooks {
             fields.insert("webhooks".to_owned(), webhooks::webhooks());
         }
-        let used = used::of(&Value::Object(fields.clone()), components);
+        let used = used::used_components(&Value::Object(fields.clone()), components);
         fields.insert("components".to_owned(), used);
     }
     document.to_string()

@@ -2,7 +2,7 @@
 
 use super::reply::{Reply, status};
 use super::request::{Call, idempotency_key};
-use super::route::{Answering, Route};
+use super::route::{ReplyFuture, Route};
 use crate::api::operation::{Context, Job, Outcome, OutcomeBody};
 use crate::service::{Asker, Error};
 use std::future::ready;
@@ -14,7 +14,7 @@ pub(super) fn perform(
     route: &Route,
     asker: Option<Asker>,
     run: impl FnOnce(&Context<'_>) -> Result<Job, Error>,
-) -> Answering {
+) -> ReplyFuture {
     let service = &call.front.service;
     let job = run(&Context {
         service,

@@ -4,7 +4,7 @@ use super::auth::Scraper;
 use super::metrics::Gauges;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
-use super::route::{Answer, Content, Handler, PLAIN, PRIVATE, Resource, Route, Tag};
+use super::route::{Content, Handler, PLAIN, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use hyper::StatusCode;
@@ -16,7 +16,7 @@ pub(super) static RESOURCE: Resource = Resource {
             tag: Some(Tag::Process),
             path: "/v1/openapi.json",
             summary: "This document.",
-            answers: &[Answer {
+            answers: &[RouteAnswer {
                 status: 200,
                 about: "The OpenAPI 3.1 document.",
                 content: Content::AnyJson,
@@ -29,7 +29,7 @@ pub(super) static RESOURCE: Resource = Resource {
             tag: Some(Tag::Process),
             path: "/livez",
             summary: "Reports whether the process is alive.",
-            answers: &[Answer {
+            answers: &[RouteAnswer {
                 status: 200,
                 about: "Alive.",
                 content: Content::Text,
@@ -47,7 +47,7 @@ pub(super) static RESOURCE: Resource = Resource {
                 about: "Result of each check on a line, with the rates and chains of live mode and the trust in the wall clock.",
                 kind: ParamKind::Any,
             }],
-            answers: &[Answer {
+            answers: &[RouteAnswer {
                 status: 200,
                 about: "Ready.",
                 content: Content::Text,
@@ -61,7 +61,7 @@ pub(super) static RESOURCE: Resource = Resource {
             tag: Some(Tag::Process),
             path: "/metrics",
             summary: "Returns counters in Prometheus' text format. With `--metrics-listen` they have a listener of their own.",
-            answers: &[Answer {
+            answers: &[RouteAnswer {
                 status: 200,
                 about: "The counters.",
                 content: Content::Text,

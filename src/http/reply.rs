@@ -54,7 +54,7 @@ struct PageBody<'a> {
 /// Returns the HTTP status of a success.
 pub(super) const fn status(success: Success) -> StatusCode {
     match success {
-        Success::Shown => StatusCode::OK,
+        Success::Ok => StatusCode::OK,
         Success::Created => StatusCode::CREATED,
         Success::Accepted => StatusCode::ACCEPTED,
         Success::Nothing => StatusCode::NO_CONTENT,

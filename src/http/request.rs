@@ -88,7 +88,7 @@ pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
 }
 
 /// Returns a path for the log and the sandbox's stream, hidden if it contains a private key.
-pub(super) fn shown(path: &str) -> &str {
+pub(super) fn masked_path(path: &str) -> &str {
     let holds =
         |part: &str| decode(part).is_some_and(|part| WalletSecret::find_in_text(&part).is_some());
     if path.split('/').any(holds) {

@@ -3,7 +3,7 @@
 //! Invariant: the type of a route's handler decides who may call it.
 
 use super::auth::{Auth, Operator, Scraper};
-pub(super) use super::content::{Answer, Content};
+pub(super) use super::content::{Content, RouteAnswer};
 use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
 use super::policy::Policy;
@@ -63,7 +63,7 @@ pub struct Route {
     /// Properties of all its answers, errors included.
     pub(super) form: Form,
     /// Successful answers; empty for a route for browsers, which the documents leave out.
-    pub(super) answers: &'static [Answer],
+    pub(super) answers: &'static [RouteAnswer],
     /// Codes of its own, besides those of its authentication, body and path.
     pub(super) refusals: &'static [Code],
     /// Whether a request counts against the key's rate.
@@ -115,20 +115,20 @@ impl Form {
 }
 
 /// An answer in progress.
-pub(super) type Answering = Boxed<'static, Result<Reply, Error>>;
+pub(super) type ReplyFuture = Boxed<'static, Result<Reply, Error>>;
 
 /// Handler of an operation. Its argument proves the authentication: only `auth` makes these types.
 pub(super) enum Handler {
     /// Everybody.
-    Open(fn(Call) -> Answering),
+    Open(fn(Call) -> ReplyFuture),
     /// Signed-in users.
-    Session(fn(Call, Member) -> Answering),
+    Session(fn(Call, Member) -> ReplyFuture),
     /// Signed-in operators.
-    Operator(fn(Call, Operator) -> Answering),
+    Operator(fn(Call, Operator) -> ReplyFuture),
     /// Callers that may read the metrics.
-    Metrics(fn(Call, Scraper) -> Answering),
+    Metrics(fn(Call, Scraper) -> ReplyFuture),
     /// Callers on this machine that are no page of another site.
-    Sandbox(fn(Call, Arc<Sandbox>) -> Answering),
+    Sandbox(fn(Call, Arc<Sandbox>) -> ReplyFuture),
     /// An operation of `api`.
     Declared(&'static Declared),
 }
@@ -144,13 +144,13 @@ impl Route {
         let mut routes = [PRIVATE; N];
         let mut at = 0;
         while at < N {
-            routes[at] = Route::of(operations[at]);
+            routes[at] = Route::declared(operations[at]);
             at += 1;
         }
         routes
     }
 
-    const fn of(operation: &'static Declared) -> Route {
+    const fn declared(operation: &'static Declared) -> Route {
         Route {
             operation: operation.id,
             method: operation.method,
@@ -174,11 +174,11 @@ impl Route {
     }
 
     /// Returns the successful answers.
-    pub(super) fn answers(&self) -> Vec<Answer> {
+    pub(super) fn answers(&self) -> Vec<RouteAnswer> {
         match self.handler {
             Handler::Declared(operation) => {
                 let answers = operation.answers.iter();
-                answers.map(Answer::of).collect()
+                answers.map(RouteAnswer::declared).collect()
             }
             _ => self.answers.to_vec(),
         }

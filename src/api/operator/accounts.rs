@@ -51,7 +51,7 @@ const ACCOUNT_LIST: Component = Component::List {
     about_data: "Items of the list, oldest first.",
 };
 
-const THE_ACCOUNT: Answer = Answer::shown("The account.", &AccountSettingsView::COMPONENT);
+const THE_ACCOUNT: Answer = Answer::ok("The account.", &AccountSettingsView::COMPONENT);
 
 pub const OPERATIONS: [&Operation; 7] = [
     &LIST,
@@ -68,7 +68,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/accounts",
     tag: Tag::OperatorAccounts,
     summary: "Lists every account, oldest first.",
-    answers: &[Answer::shown("The accounts.", &ACCOUNT_LIST)],
+    answers: &[Answer::ok("The accounts.", &ACCOUNT_LIST)],
     run: Run::Operator(list),
     ..PLAIN
 };

@@ -41,7 +41,7 @@ const LIST: Operation = Operation {
             kind: ParamKind::Id,
         },
     ],
-    answers: &[Answer::shown("A page of entries.", &AUDIT_LOG_PAGE)],
+    answers: &[Answer::ok("A page of entries.", &AUDIT_LOG_PAGE)],
     refusals: &[Code::NotFound],
     run: Run::Session(list),
     ..PLAIN

@@ -39,7 +39,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/chains",
     tag: Tag::OperatorService,
     summary: "Lists the chains that have a node, each with its progress and its problem.",
-    answers: &[Answer::shown("The chains.", &CHAIN_LIST)],
+    answers: &[Answer::ok("The chains.", &CHAIN_LIST)],
     run: Run::Operator(list),
     ..PLAIN
 };
@@ -50,7 +50,7 @@ const LIST_CLAIMS: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Lists the claims on a chain, newest first, each with its outcome.",
     query: &[Param::limit(200, LIMIT_DEFAULT)],
-    answers: &[Answer::shown("The claims.", &ClaimListView::COMPONENT)],
+    answers: &[Answer::ok("The claims.", &ClaimListView::COMPONENT)],
     run: Run::Operator(list_claims),
     ..PLAIN
 };
@@ -80,7 +80,7 @@ fn list_claims(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
         let newest = store::claims::newest(db, chain, limit)?;
         let data = newest.iter().map(|claim| service.claim_shown(db, claim));
         let data = data.collect::<Result<_, Error>>()?;
-        Outcome::shown(&ClaimListView { data }).map(Job::Done)
+        Outcome::ok(&ClaimListView { data }).map(Job::Done)
     })
 }
 

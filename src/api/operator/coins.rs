@@ -35,7 +35,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/coins",
     tag: Tag::OperatorService,
     summary: "Lists every coin and whether it is enabled.",
-    answers: &[Answer::shown("The coins.", &COIN_LIST)],
+    answers: &[Answer::ok("The coins.", &COIN_LIST)],
     run: Run::Operator(list),
     ..PLAIN
 };
@@ -47,7 +47,7 @@ const SWITCH: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Enables or disables a coin. Existing quotes stay payable.",
     body: Body::required(&SwitchCoin::COMPONENT),
-    answers: &[Answer::shown("The coin.", &CoinView::COMPONENT)],
+    answers: &[Answer::ok("The coin.", &CoinView::COMPONENT)],
     run: Run::Operator(switch),
     ..PLAIN
 };
@@ -78,7 +78,7 @@ fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
             };
             audit_log::record(tx, now, &actor, &noted)?;
         }
-        Outcome::shown(&view(asset, &coins_off::all(tx)?))
+        Outcome::ok(&view(asset, &coins_off::all(tx)?))
     })
 }
 

@@ -16,7 +16,7 @@ const LIST_DEPOSITS: Operation = Operation {
     tag: Tag::OperatorBooks,
     summary: "Lists an account's deposits, newest first.",
     query: &[MODE, LIMIT, CUSTOMER],
-    answers: &[Answer::shown("The deposits.", &DEPOSIT_LIST)],
+    answers: &[Answer::ok("The deposits.", &DEPOSIT_LIST)],
     run: Run::Session(list_deposits),
     ..PLAIN
 };
@@ -27,7 +27,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorBooks,
     summary: "Returns the static addresses of an account's customer.",
     query: &[MODE],
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The customer's addresses.",
         &CustomerAddressesView::COMPONENT,
     )],

@@ -54,7 +54,7 @@ const LIST: Operation = Operation {
             kind: ParamKind::Id,
         },
     ],
-    answers: &[Answer::shown("A page of deliveries.", &DELIVERY_PAGE)],
+    answers: &[Answer::ok("A page of deliveries.", &DELIVERY_PAGE)],
     run: Run::Session(list),
     ..PLAIN
 };
@@ -65,10 +65,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Returns a webhook delivery with its body, and with the headers of its newest attempts.",
     query: &[MODE],
-    answers: &[Answer::shown(
-        "The delivery.",
-        &DeliveryDetailView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The delivery.", &DeliveryDetailView::COMPONENT)],
     run: Run::Session(get),
     ..PLAIN
 };
@@ -80,7 +77,7 @@ const RESEND: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Sends a delivery again: a new round of attempts, to the endpoint's present URL. A delivery with 1000 attempts is refused.",
     query: &[MODE],
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The delivery, due now.",
         &DeliveryView::COMPONENT,
     )],
@@ -97,7 +94,7 @@ const RESEND_SINCE: Operation = Operation {
     summary: "Sends again every delivery of the events since a time, including delivered ones. It skips deleted endpoints and deliveries with 1000 attempts.",
     query: &[MODE],
     body: Body::required(&Resend::COMPONENT),
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "Number of deliveries that are sent again.",
         &ResentView::COMPONENT,
     )],

@@ -77,7 +77,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/endpoints",
     tag: Tag::OperatorWebhooks,
     summary: "Lists an account's webhook endpoints, oldest first.",
-    answers: &[Answer::shown("The endpoints.", &ENDPOINT_LIST)],
+    answers: &[Answer::ok("The endpoints.", &ENDPOINT_LIST)],
     run: Run::Session(list),
     ..PLAIN
 };
@@ -105,7 +105,7 @@ const CHANGE: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Changes, enables or disables a webhook endpoint.",
     body: Body::required(&ChangeEndpoint::COMPONENT),
-    answers: &[Answer::shown("The endpoint.", &EndpointView::COMPONENT)],
+    answers: &[Answer::ok("The endpoint.", &EndpointView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(change),
     ..PLAIN
@@ -127,7 +127,7 @@ const SHOW_SECRET: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/endpoints/{id}/secret",
     tag: Tag::OperatorWebhooks,
     summary: "Returns an endpoint's secret. The audit log records the reader.",
-    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
+    answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(show_secret),
     ..PLAIN
@@ -139,7 +139,7 @@ const ROLL_SECRET: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/endpoints/{id}/roll-secret",
     tag: Tag::OperatorWebhooks,
     summary: "Creates a new secret of an endpoint. The old secret signs too for 24 hours.",
-    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
+    answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(roll_secret),
     ..PLAIN

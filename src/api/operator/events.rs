@@ -14,7 +14,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorBooks,
     summary: "Returns a page of an account's events, newest first, as webhooks deliver them.",
     query: &[MODE, LIMIT, BEFORE, TYPE, OBJECT],
-    answers: &[Answer::shown("A page of events.", &EVENT_PAGE)],
+    answers: &[Answer::ok("A page of events.", &EVENT_PAGE)],
     run: Run::Session(list),
     ..PLAIN
 };

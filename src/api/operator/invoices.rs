@@ -64,7 +64,7 @@ const SEARCH: Operation = Operation {
             kind: ParamKind::Text { chars_max: 200 },
         },
     ],
-    answers: &[Answer::shown("A page of invoices.", &INVOICE_PAGE)],
+    answers: &[Answer::ok("A page of invoices.", &INVOICE_PAGE)],
     run: Run::Session(search),
     ..PLAIN
 };
@@ -75,7 +75,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorInvoices,
     summary: "Returns an invoice with its quotes, its payments and the sums that determine its status.",
     query: &[MODE],
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The invoice with all details.",
         &InvoiceDetailView::COMPONENT,
     )],
@@ -89,7 +89,7 @@ const GET_TIMELINE: Operation = Operation {
     tag: Tag::OperatorInvoices,
     summary: "Returns the timeline of an invoice, oldest first, with the sums behind each change of status.",
     query: &[MODE],
-    answers: &[Answer::shown("The timeline.", &TIMELINE)],
+    answers: &[Answer::ok("The timeline.", &TIMELINE)],
     run: Run::Session(timeline),
     ..PLAIN
 };
@@ -101,7 +101,7 @@ const CANCEL: Operation = Operation {
     tag: Tag::OperatorInvoices,
     summary: "Cancels an open invoice without payments.",
     query: &[MODE],
-    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
+    answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::InvoiceNotCancellable],
     run: Run::Session(cancel),
     ..PLAIN

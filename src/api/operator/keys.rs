@@ -51,7 +51,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/keys",
     tag: Tag::OperatorAccounts,
     summary: "Lists an account's keys of both modes, oldest first, with their last four characters.",
-    answers: &[Answer::shown("The keys.", &KEY_LIST)],
+    answers: &[Answer::ok("The keys.", &KEY_LIST)],
     run: Run::Session(list),
     ..PLAIN
 };

@@ -21,10 +21,7 @@ const LIST_BALANCES: Operation = Operation {
     tag: Tag::OperatorBooks,
     summary: "Returns both balances of an account.",
     query: &[MODE],
-    answers: &[Answer::shown(
-        "One balance for each currency.",
-        &BALANCE_LIST,
-    )],
+    answers: &[Answer::ok("One balance for each currency.", &BALANCE_LIST)],
     run: Run::Session(list_balances),
     ..PLAIN
 };
@@ -35,7 +32,7 @@ const LIST: Operation = Operation {
     tag: Tag::OperatorBooks,
     summary: "Returns a page of an account's ledger, newest first.",
     query: &[MODE, Param::limit(200, LIMIT_DEFAULT), BEFORE, CURRENCY],
-    answers: &[Answer::shown("A page of entries.", &LEDGER_PAGE)],
+    answers: &[Answer::ok("A page of entries.", &LEDGER_PAGE)],
     run: Run::Session(list),
     ..PLAIN
 };

@@ -16,7 +16,7 @@ const GET: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/legacy-secret",
     tag: Tag::OperatorWebhooks,
     summary: "Returns the secret that signs deliveries to webhookUrl of invoices. The audit log records the reader.",
-    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
+    answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(get),
     ..PLAIN
@@ -28,7 +28,7 @@ const ROLL: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/legacy-secret/roll",
     tag: Tag::OperatorWebhooks,
     summary: "Creates a new legacy secret. The old secret signs too for 24 hours.",
-    answers: &[Answer::shown("The secret.", &SigningSecretView::COMPONENT)],
+    answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Session(roll),
     ..PLAIN
@@ -67,7 +67,7 @@ fn read_secret(
         detail: &json!({}),
     };
     audit_log::record(tx, now, actor, &noted)?;
-    Outcome::shown(&SigningSecretView {
+    Outcome::ok(&SigningSecretView {
         secret: &account.legacy_secret,
         previous_until: until.filter(|until| now < *until),
     })

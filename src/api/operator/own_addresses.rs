@@ -26,7 +26,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/own-addresses",
     tag: Tag::OperatorService,
     summary: "Lists the own addresses. Money that they send is not a payment.",
-    answers: &[Answer::shown("The addresses.", &OWN_ADDRESS_LIST)],
+    answers: &[Answer::ok("The addresses.", &OWN_ADDRESS_LIST)],
     run: Run::Operator(list),
     ..PLAIN
 };

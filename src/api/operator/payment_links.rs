@@ -66,7 +66,7 @@ const LIST: Operation = Operation {
         },
         MODE,
     ],
-    answers: &[Answer::shown("A page of links.", &PAYMENT_LINK_PAGE)],
+    answers: &[Answer::ok("A page of links.", &PAYMENT_LINK_PAGE)],
     run: Run::Session(list),
     ..PLAIN
 };
@@ -77,7 +77,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorInvoices,
     summary: "Returns a payment link.",
     query: &[MODE],
-    answers: &[Answer::shown("The link.", &PaymentLinkView::COMPONENT)],
+    answers: &[Answer::ok("The link.", &PaymentLinkView::COMPONENT)],
     run: Run::Session(get),
     ..PLAIN
 };
@@ -90,7 +90,7 @@ const CHANGE: Operation = Operation {
     summary: "Changes, enables or disables a payment link. Its invoices stay as they are.",
     query: &[MODE],
     body: Body::required(&ChangePaymentLink::COMPONENT),
-    answers: &[Answer::shown("The link.", &PaymentLinkView::COMPONENT)],
+    answers: &[Answer::ok("The link.", &PaymentLinkView::COMPONENT)],
     refusals: &[Code::AmountTooLarge],
     run: Run::Session(change),
     ..PLAIN

@@ -48,7 +48,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/pools",
     tag: Tag::OperatorService,
     summary: "Lists the pools of imported addresses with their free addresses.",
-    answers: &[Answer::shown("The pools.", &PoolListView::COMPONENT)],
+    answers: &[Answer::ok("The pools.", &PoolListView::COMPONENT)],
     run: Run::Operator(list_all),
     ..PLAIN
 };
@@ -60,7 +60,7 @@ const IMPORT: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Adds live addresses to a pool, all of them or none. Known ones are counted, not added again.",
     body: Body::required(&ImportAddresses::COMPONENT),
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "Result of the import.",
         &PoolImportView::COMPONENT,
     )],
@@ -71,7 +71,7 @@ const IMPORT: Operation = Operation {
 
 fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let data = context.service.read(list)?;
-    Outcome::shown(&PoolListView { data }).map(Job::Done)
+    Outcome::ok(&PoolListView { data }).map(Job::Done)
 }
 
 fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {

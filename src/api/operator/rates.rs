@@ -12,7 +12,7 @@ const GET: Operation = Operation {
     path: "/dashboard/api/rates",
     tag: Tag::OperatorService,
     summary: "Returns the rate of each coin in live mode, its age and the rate of each source, or the reason for its absence.",
-    answers: &[Answer::shown("The rates.", &RatesView::COMPONENT)],
+    answers: &[Answer::ok("The rates.", &RatesView::COMPONENT)],
     run: Run::Operator(get),
     ..PLAIN
 };

@@ -53,7 +53,7 @@ const LIST_ALL: Operation = Operation {
             kind: ParamKind::OneOf(ServerStatus::TEXTS),
         },
     ],
-    answers: &[Answer::shown("The servers.", &OPERATED_SERVER_LIST)],
+    answers: &[Answer::ok("The servers.", &OPERATED_SERVER_LIST)],
     run: Run::Operator(list_all),
     ..PLAIN
 };
@@ -65,7 +65,7 @@ const DECIDE: Operation = Operation {
     tag: Tag::OperatorServers,
     summary: "Records the outcome of an order: active, failed, deleted, or to be tried again.",
     body: Body::required(&DecideServer::COMPONENT),
-    answers: &[Answer::shown("The server.", &OperatedServerView::COMPONENT)],
+    answers: &[Answer::ok("The server.", &OperatedServerView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     run: Run::Operator(decide),
     ..PLAIN
@@ -77,7 +77,7 @@ const LIST_OF_ACCOUNT: Operation = Operation {
     tag: Tag::OperatorServers,
     summary: "Lists an account's servers, newest first.",
     query: &[LIMIT],
-    answers: &[Answer::shown("The servers.", &SERVER_LIST)],
+    answers: &[Answer::ok("The servers.", &SERVER_LIST)],
     run: Run::Session(list_of_account),
     ..PLAIN
 };

@@ -43,7 +43,7 @@ input! {
     }
 }
 
-const THE_SETTINGS: Answer = Answer::shown("The settings.", &ServiceSettingsView::COMPONENT);
+const THE_SETTINGS: Answer = Answer::ok("The settings.", &ServiceSettingsView::COMPONENT);
 
 pub const OPERATIONS: [&Operation; 2] = [&GET, &SET];
 
@@ -75,7 +75,7 @@ type OfCoins<T> = Vec<(&'static Asset, Option<T>)>;
 
 fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let view = context.service.read_at_one_moment(settings)?;
-    Outcome::shown(&view).map(Job::Done)
+    Outcome::ok(&view).map(Job::Done)
 }
 
 fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
@@ -112,7 +112,7 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
             detail: &Value::Object(detail),
         };
         audit_log::record(tx, now, &actor, &noted)?;
-        Outcome::shown(&settings(tx)?)
+        Outcome::ok(&settings(tx)?)
     })
 }
 

@@ -15,10 +15,7 @@ const GET_OF_ACCOUNT: Operation = Operation {
     tag: Tag::OperatorBooks,
     summary: "Returns an account's balances, invoices, open payouts and refunds, and failing endpoints.",
     query: &[MODE],
-    answers: &[Answer::shown(
-        "The summary.",
-        &AccountSummaryView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The summary.", &AccountSummaryView::COMPONENT)],
     run: Run::Session(get_of_account),
     ..PLAIN
 };
@@ -29,7 +26,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Returns the counts of items that wait for an operator, over all accounts.",
     query: &[MODE],
-    answers: &[Answer::shown("The counts.", &SummaryView::COMPONENT)],
+    answers: &[Answer::ok("The counts.", &SummaryView::COMPONENT)],
     run: Run::Operator(get),
     ..PLAIN
 };

@@ -30,7 +30,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/reseller-tokens",
     tag: Tag::OperatorServers,
     summary: "Lists an account's reseller tokens, oldest first, with their last four characters.",
-    answers: &[Answer::shown("The tokens.", &TOKEN_LIST)],
+    answers: &[Answer::ok("The tokens.", &TOKEN_LIST)],
     run: Run::Session(list),
     ..PLAIN
 };

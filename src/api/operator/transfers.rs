@@ -81,7 +81,7 @@ const LIST_PAYOUTS: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a page of an account's payouts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
-    answers: &[Answer::shown("A page of payouts.", &PAYOUT_PAGE)],
+    answers: &[Answer::ok("A page of payouts.", &PAYOUT_PAGE)],
     run: Run::Session(|context, member| list(context, member, TransferKind::Payout)),
     ..PLAIN
 };
@@ -92,7 +92,7 @@ const GET_PAYOUT: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a payout, with the payment data for a wallet while it is sent by hand.",
     query: &[MODE],
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The payout.",
         &DashboardPayoutDetailView::COMPONENT,
     )],
@@ -125,7 +125,7 @@ const LIST_REFUNDS: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a page of an account's refunds, newest first.",
     query: &[LIMIT, BEFORE_ID, INVOICE_ID, STATUS, ON_CHAIN, MODE],
-    answers: &[Answer::shown("A page of refunds.", &REFUND_PAGE)],
+    answers: &[Answer::ok("A page of refunds.", &REFUND_PAGE)],
     run: Run::Session(|context, member| list(context, member, TransferKind::Refund)),
     ..PLAIN
 };
@@ -136,7 +136,7 @@ const GET_REFUND: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a refund, with the payment data for a wallet while it is sent by hand.",
     query: &[MODE],
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The refund.",
         &DashboardRefundDetailView::COMPONENT,
     )],
@@ -173,7 +173,7 @@ const LIST_ALL_PAYOUTS: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a page of the payouts of all accounts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
-    answers: &[Answer::shown("A page of payouts.", &PAYOUT_PAGE)],
+    answers: &[Answer::ok("A page of payouts.", &PAYOUT_PAGE)],
     run: Run::Operator(|context, _| list_all(context, TransferKind::Payout)),
     ..PLAIN
 };
@@ -185,10 +185,7 @@ const MOVE_PAYOUT: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Changes a payout: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
-    answers: &[Answer::shown(
-        "The payout.",
-        &DashboardPayoutView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The payout.", &DashboardPayoutView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: Run::Operator(|context, operator| step(context, operator, TransferKind::Payout)),
@@ -201,7 +198,7 @@ const LIST_ALL_REFUNDS: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a page of the refunds of all accounts, newest first.",
     query: &[LIMIT, BEFORE_ID, STATUS, ON_CHAIN, MODE],
-    answers: &[Answer::shown("A page of refunds.", &REFUND_PAGE)],
+    answers: &[Answer::ok("A page of refunds.", &REFUND_PAGE)],
     run: Run::Operator(|context, _| list_all(context, TransferKind::Refund)),
     ..PLAIN
 };
@@ -213,10 +210,7 @@ const MOVE_REFUND: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Changes a refund: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
-    answers: &[Answer::shown(
-        "The refund.",
-        &DashboardRefundView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The refund.", &DashboardRefundView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: Run::Operator(|context, operator| step(context, operator, TransferKind::Refund)),

@@ -51,10 +51,7 @@ const LIST: Operation = Operation {
             kind: ParamKind::OneOf(Looked::TEXTS),
         },
     ],
-    answers: &[Answer::shown(
-        "A page of payments.",
-        &UNMATCHED_PAYMENT_PAGE,
-    )],
+    answers: &[Answer::ok("A page of payments.", &UNMATCHED_PAYMENT_PAGE)],
     run: Run::Operator(list),
     ..PLAIN
 };
@@ -66,10 +63,7 @@ const RESOLVE: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Marks an unmatched payment as returned, or as needing no action. A second note replaces the first.",
     body: Body::required(&ResolveUnmatchedPayment::COMPONENT),
-    answers: &[Answer::shown(
-        "The payment.",
-        &UnmatchedPaymentView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: Run::Operator(resolve),
@@ -83,7 +77,7 @@ const ASSIGN: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Assigns an unmatched payment to an invoice or a customer, with the time at which it was seen.",
     body: Body::required(&AssignUnmatchedPayment::COMPONENT),
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The payment or deposit.",
         &AssignmentView::COMPONENT,
     )],
@@ -99,10 +93,7 @@ const UNDO: Operation = Operation {
     path: "/dashboard/api/unmatched-payments/{id}/undo",
     tag: Tag::OperatorService,
     summary: "Undoes the outcome of an unmatched payment. An assignment can be undone until it is first confirmed.",
-    answers: &[Answer::shown(
-        "The payment.",
-        &UnmatchedPaymentView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: Run::Operator(undo),

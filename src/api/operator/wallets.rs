@@ -24,7 +24,7 @@ const LIST: Operation = Operation {
     path: "/dashboard/api/wallets",
     tag: Tag::OperatorService,
     summary: "Lists all wallets, retired ones included, oldest first, each with the gap limit for its owner's wallet.",
-    answers: &[Answer::shown("The wallets.", &WALLET_LIST)],
+    answers: &[Answer::ok("The wallets.", &WALLET_LIST)],
     run: Run::Operator(|_, _| Job::read(|service| Outcome::list(&service.read(wallets::list)?))),
     ..PLAIN
 };
@@ -49,7 +49,7 @@ const CHECK: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Checks a key and returns its first three addresses for comparison with the owner's wallet. Adds nothing.",
     body: Body::required(&AddWallet::COMPONENT),
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The wallet as it would be.",
         &WalletCheckView::COMPONENT,
     )],
@@ -63,7 +63,7 @@ const RETIRE: Operation = Operation {
     path: "/dashboard/api/wallets/{id}/retire",
     tag: Tag::OperatorService,
     summary: "Retires a wallet: it assigns no more addresses and stays watched. Adding it again reactivates it.",
-    answers: &[Answer::shown("The wallet.", &WalletView::COMPONENT)],
+    answers: &[Answer::ok("The wallet.", &WalletView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: Run::Operator(retire),
     ..PLAIN

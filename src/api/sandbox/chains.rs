@@ -27,7 +27,7 @@ const CHANGE: Operation = Operation {
     tag: Tag::SandboxState,
     summary: "Lets a live chain lag behind the clock, or catch up.",
     body: Body::required(&SandboxChainPatch::COMPONENT),
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The chain's progress.",
         &SandboxChainView::COMPONENT,
     )],
@@ -49,7 +49,7 @@ fn change(context: &Context<'_>) -> Result<Job, Error> {
             service.let_lag(tx, now, chain, lagging)?;
         }
         let to = chains::scanned(tx)?.scanned_to(chain);
-        Outcome::shown(&SandboxChainView {
+        Outcome::ok(&SandboxChainView {
             chain,
             mode: Mode::Live,
             lagging: to.is_some(),

@@ -48,7 +48,7 @@ const PUT: Operation = Operation {
             "The payment is seen, or kept as unmatched; likewise each output.",
             &PAYMENTS_SEEN,
         ),
-        Answer::shown("All of it was recorded before.", &PAYMENTS_SEEN),
+        Answer::ok("All of it was recorded before.", &PAYMENTS_SEEN),
     ],
     refusals: &[Code::CoinUnavailable, Code::NotFound],
     run: Run::Sandbox(put),
@@ -62,7 +62,7 @@ const MOVE: Operation = Operation {
     tag: Tag::SandboxMoney,
     summary: "Confirms, drops, orphans or replaces a payment, or shows a dropped one again.",
     body: Body::required(&SandboxPaymentState::COMPONENT),
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "The payment.",
         &SandboxPaymentSeenView::COMPONENT,
     )],
@@ -77,7 +77,7 @@ const CANCEL_INVOICE: Operation = Operation {
     path: "/sandbox/invoices/{id}/cancel",
     tag: Tag::SandboxMoney,
     summary: "Cancels an invoice, as the operator interface does.",
-    answers: &[Answer::shown("The invoice.", &InvoiceView::COMPONENT)],
+    answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::InvoiceNotCancellable],
     run: Run::Sandbox(cancel_invoice),
     ..PLAIN
@@ -90,7 +90,7 @@ fn put(context: &Context<'_>) -> Result<Job, Error> {
         let success = if is_new {
             Success::Created
         } else {
-            Success::Shown
+            Success::Ok
         };
         Ok(Outcome {
             success,

@@ -18,7 +18,7 @@ const MOVE_PAYOUT: Operation = Operation {
     tag: Tag::SandboxMoney,
     summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
-    answers: &[Answer::shown("The payout.", &PayoutView::COMPONENT)],
+    answers: &[Answer::ok("The payout.", &PayoutView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     run: Run::Sandbox(|context| step(context, TransferKind::Payout)),
     ..PLAIN
@@ -50,7 +50,7 @@ const MOVE_REFUND: Operation = Operation {
     tag: Tag::SandboxMoney,
     summary: "Approves, processes, pays, fails, rejects or cancels a refund.",
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
-    answers: &[Answer::shown("The refund.", &RefundView::COMPONENT)],
+    answers: &[Answer::ok("The refund.", &RefundView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     run: Run::Sandbox(|context| step(context, TransferKind::Refund)),
     ..PLAIN

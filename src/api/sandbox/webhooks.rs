@@ -57,7 +57,7 @@ const LIST: Operation = Operation {
             kind: ParamKind::Any,
         },
     ],
-    answers: &[Answer::shown(
+    answers: &[Answer::ok(
         "A page of deliveries.",
         &SandboxWebhooksView::COMPONENT,
     )],

@@ -8,7 +8,7 @@ use crate::http::front::sandbox::Sandbox;
 use crate::http::limit;
 use crate::http::operations;
 use crate::http::request::Call;
-use crate::http::route::{Answering, Handler, Route};
+use crate::http::route::{Handler, ReplyFuture, Route};
 use crate::service::{Asker, Caller, Error, Member};
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 /// A handler with the proof that it takes.
 pub(super) enum Admitted {
-    Open(fn(Call) -> Answering),
-    Session(fn(Call, Member) -> Answering, Member),
-    Operator(fn(Call, Operator) -> Answering, Operator),
-    Metrics(fn(Call, Scraper) -> Answering, Scraper),
-    Sandbox(fn(Call, Arc<Sandbox>) -> Answering, Arc<Sandbox>),
+    Open(fn(Call) -> ReplyFuture),
+    Session(fn(Call, Member) -> ReplyFuture, Member),
+    Operator(fn(Call, Operator) -> ReplyFuture, Operator),
+    Metrics(fn(Call, Scraper) -> ReplyFuture, Scraper),
+    Sandbox(fn(Call, Arc<Sandbox>) -> ReplyFuture, Arc<Sandbox>),
     Declared(&'static Route, Option<Asker>, Function),
 }
 
@@ -40,7 +40,7 @@ impl Admitted {
     }
 
     /// Calls the handler.
-    pub(super) fn answer(self, call: Call) -> Answering {
+    pub(super) fn answer(self, call: Call) -> ReplyFuture {
         match self {
             Admitted::Open(handler) => handler(call),
             Admitted::Session(handler, member) => handler(call, member),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a header that is called required is on every such answer.
 
-use super::{Subject, content, refused};
+use super::{Subject, content, errors};
 use crate::domain::refusal::Code;
 use crate::http::route::{Content, Route};
 use crate::http::{error, public};
@@ -51,7 +51,7 @@ pub(super) fn responses(route: &Route, subject: Subject) -> Value {
         let about = format!("error is one of: {}", about.join(", "));
         let content = json!({ "application/json": {
             "schema": { "$ref": "#/components/schemas/Error" },
-            "examples": refused::examples(route, &same),
+            "examples": errors::examples(route, &same),
         } });
         responses.insert(
             status.as_str().to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// Returns the components that a document refers to, directly or not, and the used security schemes.
-pub(super) fn of(document: &Value, components: Value) -> Value {
+pub(super) fn used_components(document: &Value, components: Value) -> Value {
     let mut names = Vec::new();
     let mut wanted = Vec::new();
     find(document, &mut names, &mut wanted);

@@ -6,7 +6,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::long_reads;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::stream::{Outgoing, Pieces};
 use crate::service::operator::exports::ExportWanted;
 use crate::service::{Error, Member, Scope, Service};
@@ -21,7 +21,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         path: "/dashboard/api/accounts/{account}/exports/{file}",
         summary: "Exports invoices.csv, payments.csv, ledger.csv, payouts.csv, refunds.csv or deposits.csv, oldest first, without a limit.",
         query: &[MODE, FROM, TO],
-        answers: &[Answer {
+        answers: &[RouteAnswer {
             status: 200,
             about: "Rows as CSV, with a header line.",
             content: Content::Csv,

@@ -9,7 +9,9 @@ use crate::http::code::CodeAttempt;
 use crate::http::password::Turn;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
+use crate::http::route::{
+    Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
+};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
@@ -24,7 +26,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/dashboard/api/session/second-factor",
             summary: "Begins the user's own second factor and returns its setup data once. It is not required before it is confirmed.",
-            answers: &[Answer::shown(
+            answers: &[RouteAnswer::json(
                 201,
                 "The setup data, which replaces an unconfirmed one.",
                 &NewSecondFactorView::COMPONENT,
@@ -41,7 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/session/second-factor/confirm",
             summary: "Confirms the user's own second factor by a first code of the app. The user's other sessions end.",
             body: Body::required(&SecondFactorCode::COMPONENT),
-            answers: &[Answer::shown(
+            answers: &[RouteAnswer::json(
                 200,
                 "Recovery codes, shown only here.",
                 &RecoveryCodesView::COMPONENT,
@@ -62,7 +64,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/session/second-factor/off",
             summary: "Turns off the user's own second factor by a code. The recovery codes become invalid.",
             body: Body::required(&SecondFactorCode::COMPONENT),
-            answers: &[Answer::empty(204, "Turned off.")],
+            answers: &[RouteAnswer::empty(204, "Turned off.")],
             refusals: &[
                 Code::InvalidCredentials,
                 Code::InvalidTransition,
@@ -130,6 +132,6 @@ fn tried(call: &Call, member: &Member) -> Result<(second_factor::EnteredCode, Co
     let mark = call.front.service.credentials(&member.user().email)?.mark();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
     let turn = Turn::of_member(member);
-    let attempt = CodeAttempt::of(&call.front, &turn, mark, Some(&code))?;
+    let attempt = CodeAttempt::new(&call.front, &turn, mark, Some(&code))?;
     Ok((code, attempt))
 }

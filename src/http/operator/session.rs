@@ -11,7 +11,7 @@ use crate::http::code::CodeAttempt;
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::service::operator::members::Given;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
@@ -28,7 +28,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/session",
             summary: "Signs in and sets the session cookie of the operator interface.",
             body: Body::required(&SignIn::COMPONENT),
-            answers: &[Answer::shown(
+            answers: &[RouteAnswer::json(
                 201,
                 "The session, for twelve hours.",
                 &SessionView::COMPONENT,
@@ -47,7 +47,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/session",
             summary: "Returns the session's user.",
-            answers: &[Answer::shown(200, "The session.", &SessionView::COMPONENT)],
+            answers: &[RouteAnswer::json(
+                200,
+                "The session.",
+                &SessionView::COMPONENT,
+            )],
             handler: Handler::Session(|call, member| Box::pin(read(call, member))),
             ..PRIVATE
         },
@@ -57,7 +61,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "DELETE",
             path: "/dashboard/api/session",
             summary: "Signs out.",
-            answers: &[Answer::empty(204, "Signed out.")],
+            answers: &[RouteAnswer::empty(204, "Signed out.")],
             handler: Handler::Session(|call, member| Box::pin(sign_out(call, member))),
             ..PRIVATE
         },
@@ -75,7 +79,7 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     let front = &call.front;
     let turn = Turn::of_client(&call);
     let proven = password::prove(front, &turn, &email, password).await?;
-    let attempt = CodeAttempt::of(front, &turn, proven.mark(), code.as_ref())?;
+    let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given = Given {
         proven,
         code,

@@ -10,7 +10,9 @@ use crate::http::code::CodeAttempt;
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
+use crate::http::route::{
+    Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
+};
 use crate::service::operator::members::Given;
 use crate::service::operator::users::{Known, NewUser};
 use crate::service::{Error, Json, Member};
@@ -28,7 +30,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/session/confirm",
             summary: "Confirms the user's own password. For the next 15 minutes the session may do sensitive operations.",
             body: Body::required(&ConfirmPassword::COMPONENT),
-            answers: &[Answer::empty(204, "Confirmed.")],
+            answers: &[RouteAnswer::empty(204, "Confirmed.")],
             refusals: &[
                 Code::InvalidCredentials,
                 Code::SecondFactorRequired,
@@ -44,7 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/session/password",
             summary: "Changes the user's own password and ends the user's sessions.",
             body: Body::required(&ChangePassword::COMPONENT),
-            answers: &[Answer::empty(204, "Changed. Sign in again.")],
+            answers: &[RouteAnswer::empty(204, "Changed. Sign in again.")],
             refusals: &[
                 Code::InvalidCredentials,
                 Code::SecondFactorRequired,
@@ -60,7 +62,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/setup",
             summary: "Creates the first operator, with the token of the link that the server printed at its start.",
             body: Body::required(&SetUp::COMPONENT),
-            answers: &[Answer::shown(
+            answers: &[RouteAnswer::json(
                 201,
                 "The operator. The link is used up.",
                 &UserView::COMPONENT,
@@ -74,7 +76,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/users",
             summary: "Lists every user, disabled ones included.",
-            answers: &[Answer::shown(200, "The users, oldest first.", &USER_LIST)],
+            answers: &[RouteAnswer::json(
+                200,
+                "The users, oldest first.",
+                &USER_LIST,
+            )],
             handler: Handler::Operator(|call, operator| Box::pin(list(call, operator))),
             ..PRIVATE
         },
@@ -85,7 +91,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/users",
             summary: "Creates a user: an operator, or a user of a merchant's account.",
             body: Body::required(&CreateUser::COMPONENT),
-            answers: &[Answer::shown(201, "The user.", &UserView::COMPONENT)],
+            answers: &[RouteAnswer::json(201, "The user.", &UserView::COMPONENT)],
             refusals: &[Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(create(call, operator))),
@@ -98,7 +104,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/users/{id}",
             summary: "Disables or enables a user, or sets another password. The user's sessions end.",
             body: Body::required(&ChangeUser::COMPONENT),
-            answers: &[Answer::shown(200, "The user.", &UserView::COMPONENT)],
+            answers: &[RouteAnswer::json(200, "The user.", &UserView::COMPONENT)],
             refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(change(call, operator))),
@@ -110,7 +116,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "DELETE",
             path: "/dashboard/api/users/{id}/second-factor",
             summary: "Turns off the second factor of another user who has lost it. The user's sessions end.",
-            answers: &[Answer::empty(204, "Turned off.")],
+            answers: &[RouteAnswer::empty(204, "Turned off.")],
             recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| {
                 Box::pin(second_factor_off(call, operator))
@@ -211,7 +217,7 @@ async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
     let (turn, email) = (Turn::of_member(&member), &member.user().email);
     let replaced = password::replace(front, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(not_the_present_one)?;
-    let attempt = CodeAttempt::of(front, &turn, proven.mark(), code.as_ref())?;
+    let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given = Given {
         proven,
         code,
@@ -231,7 +237,7 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let (turn, email) = (Turn::of_member(&member), &member.user().email);
     let proven = password::prove(front, &turn, email, password).await;
     let proven = proven.map_err(not_the_present_one)?;
-    let attempt = CodeAttempt::of(front, &turn, proven.mark(), code.as_ref())?;
+    let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given = Given {
         proven,
         code,

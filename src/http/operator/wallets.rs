@@ -4,7 +4,7 @@ use crate::http::auth::Operator;
 use crate::http::long_reads;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Content, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
 use crate::http::stream::{Outgoing, Pieces};
 use crate::service::operator::wallet_addresses::ADDRESSES_HEADER;
 use crate::service::{Error, Service};
@@ -19,7 +19,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         path: "/dashboard/api/wallets/{id}/addresses.csv",
         summary: "Exports the assigned addresses of a wallet: path, address, coin, amount received, wallet.",
         query: &[FUNDED],
-        answers: &[Answer {
+        answers: &[RouteAnswer {
             status: 200,
             about: "Rows as CSV, with a header line.",
             content: Content::Csv,

@@ -10,7 +10,7 @@ use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Content, Handler, PLAIN, Resource, Route, Tag};
+use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::service::Error;
 use crate::service::activity::{Attempted, Call as Answered, Happened, Heard, Part};
 use serde_json::value::RawValue;
@@ -35,7 +35,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             about: "Id of the last event, as Last-Event-ID. Without either, the stream begins with the activity that is kept.",
             kind: ParamKind::Any,
         }],
-        answers: &[Answer {
+        answers: &[RouteAnswer {
             status: 200,
             about: "Events named by their `kind`, with increasing numbers as ids. A call with the header `X-Coffer-Untold` is left out.",
             content: Content::Events(&ActivityView::COMPONENT),
@@ -46,7 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 };
 
 /// State of one listener.
-struct Listener {
+struct ActivityListener {
     front: Arc<Front>,
     news: watch::Receiver<()>,
     /// Number of the last item that was sent.
@@ -61,7 +61,7 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let news = sandbox.listen(activity.map(Arc::as_ref));
     let oldest = activity.map_or(0, |activity| activity.before_oldest());
     let last = resumed.and_then(|last| last.parse().ok());
-    let listener = Listener {
+    let listener = ActivityListener {
         front: Arc::clone(&call.front),
         news,
         last: last.unwrap_or(oldest),
@@ -69,53 +69,53 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(reply(&call.front, listener))
 }
 
-impl Source for Listener {
+impl Source for ActivityListener {
     async fn next(&mut self) -> Option<String> {
         loop {
             self.news.borrow_and_update();
             let heard = self.front.service.activity()?.after(self.last);
-            let told = match heard {
+            let to_event = match heard {
                 Some(Heard::Happened(number, happened)) => {
                     self.last = number;
-                    told(&self.front, number, &happened)
+                    to_event(&self.front, number, &happened)
                 }
                 Some(Heard::Missed(last, count)) => {
                     self.last = last;
-                    written(last, &ActivityView::missed(count))
+                    event_text(last, &ActivityView::missed(count))
                 }
                 None => {
                     self.news.changed().await.ok()?;
                     continue;
                 }
             };
-            match told {
+            match to_event {
                 Ok(Some(text)) => return Some(text),
                 Ok(None) => {}
-                Err(error) => log::debug!("something that happened is not told: {error}"),
+                Err(error) => log::debug!("something that happened is not to_event: {error}"),
             }
         }
     }
 }
 
 /// Returns an item in its wire format, `None` if it does not exist any more.
-fn told(front: &Front, number: u64, happened: &Happened) -> Result<Option<String>, Error> {
+fn to_event(front: &Front, number: u64, happened: &Happened) -> Result<Option<String>, Error> {
     match happened {
-        Happened::Call(call) => written(number, &ActivityView::Call(view(call))),
+        Happened::Call(call) => event_text(number, &ActivityView::Call(view(call))),
         Happened::Event(id) => match front.service.event_of_anybody(id)? {
             Some(body) => {
                 let body = masked::body(&body);
                 let event: &RawValue = serde_json::from_str(&body)?;
-                written(number, &ActivityView::event(event))
+                event_text(number, &ActivityView::event(event))
             }
             None => Ok(None),
         },
         Happened::Attempt(attempted) => {
-            written(number, &ActivityView::Delivery(delivery(attempted)))
+            event_text(number, &ActivityView::Delivery(delivery(attempted)))
         }
     }
 }
 
-fn written(number: u64, activity: &ActivityView<'_>) -> Result<Option<String>, Error> {
+fn event_text(number: u64, activity: &ActivityView<'_>) -> Result<Option<String>, Error> {
     let data = serde_json::to_string(activity)?;
     Ok(Some(event(activity.kind(), &number.to_string(), &data)))
 }

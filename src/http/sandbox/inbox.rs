@@ -11,7 +11,7 @@ use crate::http::front::inbox::{Behaviour, Message};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route, Tag};
+use crate::http::route::{Body, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::service::{Error, Json};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
@@ -48,8 +48,8 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/inbox/{name}",
             summary: "Receives webhooks: point an endpoint here. Answers 200, or as configured.",
             answers: &[
-                Answer::empty(200, "Received."),
-                Answer::empty(0, "Configured status."),
+                RouteAnswer::empty(200, "Received."),
+                RouteAnswer::empty(0, "Configured status."),
             ],
             // Webhooks use the host name of their endpoint's URL.
             takes_any_host: true,
@@ -73,7 +73,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                     kind: ParamKind::Span,
                 },
             ],
-            answers: &[Answer::shown(200, "The messages.", &MESSAGES)],
+            answers: &[RouteAnswer::json(200, "The messages.", &MESSAGES)],
             handler: Handler::Sandbox(|call, sandbox| Box::pin(messages(call, sandbox))),
             ..PLAIN
         },

@@ -1,12 +1,12 @@
 //! Hides secrets in bodies and queries that a sandbox shows.
 //!
 //! Invariant: passwords, keys, secrets and codes are hidden by the names of their fields and by their form. A
-//! sandbox's own keys, which are public, stay readable. A body that is no JSON is shown only if it cannot contain a
+//! sandbox's own keys, which are public, stay readable. A body that is no JSON is masked_path only if it cannot contain a
 //! secret.
 
 use crate::domain::json;
 use crate::domain::wallet::{WalletSecret, contains_phrase};
-use crate::http::request::{decode, shown};
+use crate::http::request::{decode, masked_path};
 use crate::service::sandbox::is_public;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -46,8 +46,8 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
     hide("", &mut value);
     // Returned unchanged if nothing was hidden. Of a repeated name, only the last value was checked.
     match serde_json::to_string(&value) {
-        Ok(told) if told == text => Cow::Borrowed(text),
-        Ok(told) => Cow::Owned(told),
+        Ok(masked) if masked == text => Cow::Borrowed(text),
+        Ok(masked) => Cow::Owned(masked),
         Err(_) => Cow::Borrowed(HIDDEN),
     }
 }
@@ -55,11 +55,11 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
 /// Returns a path and a query without secrets.
 pub(super) fn target(text: &str) -> Cow<'_, str> {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
-    let told = shown(path);
-    if told != path {
-        return Cow::Borrowed(told);
+    let masked = masked_path(path);
+    if masked != path {
+        return Cow::Borrowed(masked);
     }
-    let path = path_told(path);
+    let path = mask_path(path);
     match query.is_empty() {
         true => path,
         false => Cow::Owned(format!("{path}?{}", self::query(query))),
@@ -67,12 +67,12 @@ pub(super) fn target(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns a path, hidden if it contains a private key.
-fn path_told(path: &str) -> Cow<'_, str> {
+fn mask_path(path: &str) -> Cow<'_, str> {
     if !path.split('/').any(part_has_key) {
         return Cow::Borrowed(path);
     }
-    let told = |part| if part_has_key(part) { HIDDEN } else { part };
-    Cow::Owned(path.split('/').map(told).collect::<Vec<_>>().join("/"))
+    let masked = |part| if part_has_key(part) { HIDDEN } else { part };
+    Cow::Owned(path.split('/').map(masked).collect::<Vec<_>>().join("/"))
 }
 
 /// Returns `true` if a part of a path contains a key, or cannot be decoded.
@@ -82,22 +82,22 @@ fn part_has_key(part: &str) -> bool {
 
 /// Returns a query without secrets.
 fn query(text: &str) -> String {
-    let told = |pair: &str| {
+    let masked = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let is_told = match (decode(name), decode(value)) {
+        let is_shown = match (decode(name), decode(value)) {
             (Some(name), Some(value)) => {
                 let value = !is_hidden(&name) && !is_secret(&name, &value);
                 value && !is_secret("", &name)
             }
             _ => false,
         };
-        match is_told {
+        match is_shown {
             true => pair.to_owned(),
             false if is_secret("", name) || decode(name).is_none() => HIDDEN.to_owned(),
             false => format!("{name}={HIDDEN}"),
         }
     };
-    let pairs: Vec<String> = text.split('&').map(told).collect();
+    let pairs: Vec<String> = text.split('&').map(masked).collect();
     let whole = decode(&text.replace('+', " ")).unwrap_or_default();
     // Words of a phrase in several values.
     match WalletSecret::find_in_argument(&whole) {
@@ -127,14 +127,14 @@ fn hide(name: &str, value: &mut Value) {
         }
         Value::Object(fields) => {
             let is_hidden = is_hidden(name);
-            let told = std::mem::take(fields).into_iter().map(|(own, mut value)| {
+            let masked = std::mem::take(fields).into_iter().map(|(own, mut value)| {
                 hide(if is_hidden { name } else { &own }, &mut value);
                 match is_secret("", &own) {
                     true => (HIDDEN.to_owned(), value),
                     false => (own, value),
                 }
             });
-            *fields = told.collect::<Map<String, Value>>();
+            *fields = masked.collect::<Map<String, Value>>();
             if contains_phrase(fields.values().filter_map(Value::as_str)) {
                 *value = HIDDEN.into();
             }
@@ -194,7 +194,7 @@ mod tests {
     const KEY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     const PHRASE: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
-    fn told(sent: &Value) -> String {
+    fn masked(sent: &Value) -> String {
         body(&sent.to_string()).into_owned()
     }
 
@@ -214,14 +214,17 @@ mod tests {
             json!({ "note": format!("{PHRASE} x1x") }),
             json!({ "words": PHRASE.split(' ').chain(["x1x"]).collect::<Vec<_>>() }),
         ] {
-            let told = told(&hidden);
-            assert!(!told.contains("x1x") && told.contains(HIDDEN), "{told}");
+            let masked = masked(&hidden);
+            assert!(
+                !masked.contains("x1x") && masked.contains(HIDDEN),
+                "{masked}"
+            );
         }
         assert_eq!(
-            told(&json!({ "note": KEY })),
+            masked(&json!({ "note": KEY })),
             json!({ "note": HIDDEN }).to_string()
         );
-        let as_name = told(&json!({ KEY: 1 }));
+        let as_name = masked(&json!({ KEY: 1 }));
         assert!(!as_name.contains(KEY), "{as_name}");
     }
 
@@ -233,7 +236,7 @@ mod tests {
             json!({ "description": "Coffee beans, 1 kg", "hasPassword": true }),
             json!({ "message": "a sentence of so many words that it could be what a wallet is made of" }),
         ] {
-            assert_eq!(told(&text), text.to_string());
+            assert_eq!(masked(&text), text.to_string());
         }
         for text in ["", "not JSON at all", "1 + 1"] {
             assert_eq!(body(text), text);
@@ -279,8 +282,8 @@ mod tests {
         assert_eq!(target("/v1/invoices?limit=5"), "/v1/invoices?limit=5");
         assert!(!target(&format!("/v1/{KEY}?limit=5")).contains(KEY));
         for path in ["sk_live_x1x", "of%20rt_x1x", "%73k_live_x1x"] {
-            let told = format!("/v1/invoices/{HIDDEN}/select?a=1");
-            assert_eq!(target(&format!("/v1/invoices/{path}/select?a=1")), told);
+            let masked = format!("/v1/invoices/{HIDDEN}/select?a=1");
+            assert_eq!(target(&format!("/v1/invoices/{path}/select?a=1")), masked);
         }
         assert_eq!(target("/v1/a/sk_live_sandbox"), "/v1/a/sk_live_sandbox");
     }

@@ -10,6 +10,6 @@ pub(super) mod inbox;
 mod masked;
 pub(super) mod state;
 
-use super::route::Answer;
+use super::route::RouteAnswer;
 
-const DONE: &[Answer] = &[Answer::empty(204, "Done.")];
+const DONE: &[RouteAnswer] = &[RouteAnswer::empty(204, "Done.")];

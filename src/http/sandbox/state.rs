@@ -5,7 +5,7 @@ use crate::domain::render::sandbox::SandboxStateView;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Content, Handler, PLAIN, Resource, Route, Tag};
+use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::service::Error;
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Form of a snapshot's name.
 pub(in crate::http) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
-pub(super) const STATE: &[Answer] = &[Answer::shown(
+pub(super) const STATE: &[RouteAnswer] = &[RouteAnswer::json(
     200,
     "The state.",
     &SandboxStateView::COMPONENT,
@@ -26,7 +26,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxState),
             path: "/sandbox/openapi.json",
             summary: "This document: the sandbox's controls.",
-            answers: &[Answer {
+            answers: &[RouteAnswer {
                 status: 200,
                 about: "The OpenAPI 3.1 document.",
                 content: Content::AnyJson,

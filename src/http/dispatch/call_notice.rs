@@ -23,7 +23,7 @@ const UNTOLD: &str = "x-coffer-untold";
 const KEY_END_CHARS: usize = 4;
 
 /// A call to notify of.
-pub(super) struct Telling {
+pub(super) struct CallNotice {
     stopwatch: Stopwatch,
     method: String,
     target: String,
@@ -32,14 +32,14 @@ pub(super) struct Telling {
     body: Bytes,
 }
 
-impl Telling {
+impl CallNotice {
     /// Starts the notification of a call, `None` for a call to leave out.
     pub(super) fn new(
         front: &Front,
         found: &RouteMatch,
         (uri, parts): (&Uri, &Parts),
         body: &Result<Bytes, Refusal>,
-    ) -> Option<Telling> {
+    ) -> Option<CallNotice> {
         front.service.activity()?;
         let path = uri.path();
         let route = match found {
@@ -53,7 +53,7 @@ impl Telling {
         {
             return None;
         }
-        Some(Telling {
+        Some(CallNotice {
             stopwatch: front.clock.stopwatch(),
             method: parts.method.as_str().to_owned(),
             target: uri
