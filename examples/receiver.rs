@@ -1,7 +1,8 @@
-//! A webhook receiver to copy: it checks the signature of each delivery and prints one line for each event.
+//! A webhook receiver to copy: it verifies the signature of each delivery and prints one line per event.
 //!
-//! `receiver [--listen ADDR]`; the endpoint's secret comes from `COFFER_WEBHOOK_SECRET`, or is the sandbox's. What
-//! always holds: nothing in a body is looked at before its signature has been verified.
+//! Usage: `receiver [--listen ADDR]`. The endpoint secret is `COFFER_WEBHOOK_SECRET`, by default that of the sandbox.
+//!
+//! Invariant: a body is used only after its signature is verified.
 
 #![expect(
     clippy::print_stdout,
@@ -27,13 +28,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 
-/// The secret of every endpoint of a sandbox that was given no other.
+/// Default secret of every endpoint in a sandbox.
 const SANDBOX_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
-/// How old a signature may be, and how far ahead of this machine's clock.
+/// Maximum age of a signature, and maximum time ahead of this machine's clock.
 const TOLERANCE_SECONDS: u64 = 300;
-/// The largest body that is read.
+/// Maximum size of a body.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// How long one request may take to arrive.
+/// Maximum time for one request to arrive.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[tokio::main]
@@ -56,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// `--listen ADDR`, or port 8081 of this machine.
+/// Reads `--listen ADDR`. The default is port 8081 on the loopback address.
 fn listen_address() -> Result<String, String> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.as_slice() {
@@ -66,7 +67,8 @@ fn listen_address() -> Result<String, String> {
     }
 }
 
-/// Answers one delivery: 204 where it is genuine, 400 where it is not. Anything but 2xx is sent again later.
+/// Responds to one delivery: 204 if it is genuine, otherwise 400. Coffer sends a delivery again later unless the status
+/// is 2xx.
 async fn receive(
     secret: Arc<str>,
     request: Request<Incoming>,
@@ -86,9 +88,10 @@ async fn receive(
     Ok(response)
 }
 
-/// What a shop does with a genuine event. The same event can come twice, and a late one after a newer one: remember
-/// its `id` in the transaction that acts on it, and act on `data.object.paid`, not on the order of arrival. Act only
-/// where `livemode` is that of the shop's key: an endpoint can be told of test payments too, under the same `orderId`.
+/// Handles a genuine event. An event can arrive twice, or after a newer one.
+///
+/// Store its `id` in the transaction that acts on it. Use `data.object.paid`, not the order of arrival. Act only if
+/// `livemode` matches the mode of the shop's key: an endpoint can also get test events with the same `orderId`.
 fn handle(body: &[u8]) {
     let event: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |pointer: &str| {
@@ -109,7 +112,7 @@ fn handle(body: &[u8]) {
     );
 }
 
-/// Reads a delivery, and gives its body out only where its signature is right.
+/// Reads a delivery and returns its body if the signature is valid.
 async fn verified_body(secret: &str, request: Request<Incoming>) -> Result<Bytes, String> {
     if request.method() != Method::POST {
         return Err("deliveries are POSTs".to_owned());
@@ -128,8 +131,8 @@ async fn verified_body(secret: &str, request: Request<Incoming>) -> Result<Bytes
     Ok(body)
 }
 
-/// Checks `t=<unix seconds>,v1=<hex>[,v1=<hex>…]`: each `v1` is the HMAC-SHA256 of `<t>.<raw body>` under one secret.
-/// While a secret is being replaced there are two of them, and one that fits is enough.
+/// Verifies `t=<unix seconds>,v1=<hex>[,v1=<hex>…]`: each `v1` is the HMAC-SHA256 of `<t>.<raw body>` under one secret.
+/// While a secret is being replaced there are two. One valid signature is enough.
 fn verify(secret: &str, header: &str, body: &[u8], now: u64) -> Result<(), String> {
     let parts = || header.split(',').filter_map(|part| part.split_once('='));
     let (_, time) = parts().find(|(name, _)| *name == "t").ok_or("no t=")?;
@@ -143,7 +146,7 @@ fn verify(secret: &str, header: &str, body: &[u8], now: u64) -> Result<(), Strin
     mac.update(b".");
     mac.update(body);
     let fits = |signature: &str| {
-        // Compares in constant time: how long it takes says nothing about where a guess went wrong.
+        // Compares in constant time, so that the duration reveals nothing about the signature.
         unhex(signature).is_some_and(|bytes| mac.clone().verify_slice(&bytes).is_ok())
     };
     if parts().any(|(name, value)| name == "v1" && fits(value)) {
@@ -153,7 +156,7 @@ fn verify(secret: &str, header: &str, body: &[u8], now: u64) -> Result<(), Strin
     }
 }
 
-/// Hex to bytes.
+/// Decodes hexadecimal bytes.
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let byte = |pair: &[u8; 2]| {

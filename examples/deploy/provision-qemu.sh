@@ -1,23 +1,23 @@
 #!/bin/sh
-# A provisioner for QEMU on this machine: `coffer serve` runs it for every server that is ordered or given up. Copy it
-# and read it first.
+# A provisioner for QEMU on this machine: `coffer serve` runs it for every ordered or deleted server. Copy it and read it
+# first.
 #
 #   provision-qemu.sh [--disk-only] FOLDER ADDRESS [IMAGE]
 #
-# It reads the order on standard input. A server is a folder in FOLDER, named by the order's id, with its disk, and a
-# QEMU process. It is reached at ADDRESS, on a port of its own that leads to its port 22. The disk is empty, or begins
-# as IMAGE, a qcow2 file that must stay where it is. With --disk-only nothing is started and there is no address.
+# It reads the order from standard input. A server is a QEMU process and a folder in FOLDER, named by the order's id, with
+# its disk. It is reached at ADDRESS, on a separate port that leads to its port 22. The disk is empty, or based on IMAGE, a
+# qcow2 file that must not be moved. With --disk-only no process is started, and the server has no address.
 # It needs jq, qemu-img (qemu-utils) and qemu-system-x86_64 (qemu-system-x86).
 #
-# What always holds: the same order again finds its server and answers the same; "created": false is said only where
-# nothing is left behind; everything else ends with another exit code than 0, and a person has to look.
+# Invariant: a repeated order finds its server and gets the same answer. The answer "created": false is given only if
+# nothing is left behind. Every other failure has a non-zero exit code and needs a person.
 set -eu
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 umask 077
 
 PORT_FIRST=22001
 PORT_LAST=22999
-# Tenths of a second that a guest has to end before it is killed.
+# Tenths of a second for a guest to shut down before it is killed.
 END_TENTHS_MAX=100
 
 fail() {
@@ -43,24 +43,24 @@ action=$(field action)
 id=$(field id | grep -xE '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') || fail "the order has no id"
 server=$folder/$id
 
-# One order at a time: until this process ends.
+# One order at a time: the lock is held until this process exits.
 exec 9>>"$folder/lock"
 flock 9
 
-# Is process $1 the server? A number alone may be another's by now.
+# Succeeds if process $1 is the server. The process id alone may have been reused.
 is_server() { tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qF "file=$server/disk.qcow2,"; }
 
-# The process of the server, where it runs.
+# Prints the process id of a running server.
 running() {
   pid=$(cat "$server/pid" 2>/dev/null) && is_server "$pid" && echo "$pid"
 }
 
-# Ends the server's process, and takes the folder away.
+# Stops the server's process and removes the folder.
 remove() {
   if pid=$(running); then
     kill "$pid"
     tenths=0
-    # It takes its pid file away before it ends: only the process itself tells.
+    # QEMU removes its pid file before it exits, so only the process itself is checked.
     while is_server "$pid"; do
       if [ "$tenths" -eq "$END_TENTHS_MAX" ]; then kill -KILL "$pid"; fi
       [ "$tenths" -le $((2 * END_TENTHS_MAX)) ] || fail "process $pid does not end"
@@ -71,7 +71,7 @@ remove() {
   rm -rf "$server"
 }
 
-# Nothing of the order is left. A server that was handed over is another's, with what is on its disk: it stays.
+# Reports failure with nothing left. A delivered server belongs to a customer, with the data on its disk: it stays.
 not_created() {
   [ ! -e "$server/answer.json" ] || fail "$id was made before, and now: $1"
   remove
@@ -79,7 +79,7 @@ not_created() {
   exit 0
 }
 
-# The first port that no other server has.
+# Prints the first port that no other server uses.
 free_port() {
   port=$PORT_FIRST
   while grep -qxF "$port" "$folder"/*/port 2>/dev/null; do port=$((port + 1)); done
@@ -87,23 +87,23 @@ free_port() {
 }
 
 make_disk() {
-  # Complete, or not there: what a crash leaves is begun anew.
+  # The disk is complete or missing: after a crash it is created again.
   rm -f "$server/disk.new"
   if [ -n "$image" ]; then set -- -b "$image" -F qcow2; else set --; fi
   qemu-img create -q -f qcow2 "$@" "$server/disk.new" "${disk_gb}G" >&2 && mv "$server/disk.new" "$server/disk.qcow2"
 }
 
 start() {
-  # Without /dev/kvm it is emulated: slow, and the same otherwise.
+  # Without /dev/kvm the server is emulated, which is slow but otherwise equal.
   if [ -w /dev/kvm ]; then set -- -accel kvm -accel tcg; else set -- -accel tcg; fi
-  # The lock is not the server's to hold.
+  # The server does not inherit the lock.
   qemu-system-x86_64 "$@" -name "$hostname" -smp "$cpu" -m "$ram_mb" \
     -drive "file=$server/disk.qcow2,if=virtio,format=qcow2" \
     -nic "user,model=virtio-net-pci,hostfwd=tcp:$address:$port-:22" \
     -display none -serial "file:$server/console.log" -monitor none -pidfile "$server/pid" -daemonize >&2 9>&-
 }
 
-# Keeps what is answered, and answers it.
+# Stores the answer and prints it.
 answer() {
   cat >"$server/answer.new"
   mv "$server/answer.new" "$server/answer.json"

@@ -3,18 +3,18 @@
 
     signer-ethereum.py SETTINGS
 
-It reads the order on standard input, signs one transaction, hands it to a node and answers. What it needs is
+It reads the order from standard input, signs one transaction, sends it to a node and answers. It needs
 Python 3 and eth-account (`pip install eth-account`), which does all cryptography.
 
-What always holds:
-- the signed transaction is on the disk, under the order's id, before it leaves; the same order again means the same
-  transaction again, which a chain takes once. So nothing is sent twice, whatever is repeated;
-- `{"sent": false, "reason"}` is answered only where nothing was signed, and then that order is never signed later;
-- `{"sent": false, "retry": true, "reason"}` is answered where nothing was signed and it may go better later: the node
-  cannot be reached, fees are high, funds are low, or the node does not know an earlier transaction of this signer.
-  Nothing is recorded, and Coffer gives the same order again;
-- no more is signed than the limits of the settings allow, whatever Coffer orders;
-- everything else ends with exit code 1, and a person has to look.
+Invariants:
+- the signed transaction is stored on the disk, under the order's id, before it is sent. A repeated order sends the same
+  transaction again, which a chain accepts once. So no payment is made twice;
+- the answer `{"sent": false, "reason"}` means that nothing was signed and that this order will never be signed;
+- the answer `{"sent": false, "retry": true, "reason"}` means that nothing was signed and that the cause may be temporary:
+  the node cannot be reached, fees are high, funds are low, or the node does not know an earlier transaction of this
+  signer. Nothing is recorded, and Coffer sends the same order again;
+- the limits of the settings apply to every order;
+- every other failure has exit code 1 and needs a person.
 
 SETTINGS is a JSON file that only the user of Coffer may read (mode 0600):
 
@@ -54,7 +54,7 @@ CHAIN = "ethereum"
 NATIVE = "ETH"
 NATIVE_DECIMALS = 18
 GWEI = 10**9
-# One question to the node; there are about ten, and Coffer waits for five minutes in all.
+# Timeout of one request to the node. There are about ten, and Coffer waits five minutes in total.
 SECONDS_MAX = 15
 DAY_SECONDS = 24 * 60 * 60
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -62,33 +62,33 @@ ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 class NotSent(Exception):
-    """Nothing was signed, for this reason, and nothing will be. The merchant reads it: no secrets."""
+    """Nothing was signed, and nothing will be. The merchant sees the reason: it contains no secrets."""
 
 
 class Retry(Exception):
-    """Nothing was signed, for this reason, and the same order may be given again. No secrets either."""
+    """Nothing was signed, and the order may be sent again. The reason contains no secrets."""
 
 
 class Unknown(Exception):
-    """What was sent is not known."""
+    """It is unknown whether the transaction was sent."""
 
 
 class NodeRefused(Exception):
-    """The node answered with an error."""
+    """An error response of the node."""
 
 
 class NodeUnreachable(Exception):
-    """The node did not answer, or not in JSON."""
+    """The node did not respond, or not with JSON."""
 
 
 def is_address(text):
-    """Is it an address, its checksum right where it has one?"""
+    """Returns True for an address whose checksum, if it has one, is right."""
     one_case = text[2:] in (text[2:].lower(), text[2:].upper())
     return ADDRESS.fullmatch(text) is not None and (one_case or is_checksum_address(text))
 
 
 def read_settings(path):
-    """The settings, where nobody else may read them."""
+    """Reads the settings. Fails if other users may read the file."""
     with open(path, encoding="utf-8") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_mode & 0o077 or about.st_uid != os.geteuid():
@@ -100,13 +100,13 @@ def read_settings(path):
 
 
 class Node:
-    """An Ethereum node, by JSON-RPC."""
+    """Client of an Ethereum node over JSON-RPC."""
 
     def __init__(self, url):
         self.url = url
 
     def ask(self, method, *params):
-        """Returns the result. Raises NodeRefused for an error of the node, NodeUnreachable where it does not answer."""
+        """Returns the result. Raises NodeRefused for an error of the node, NodeUnreachable if it does not respond."""
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         headers = {"Content-Type": "application/json", "User-Agent": "coffer-signer"}
         request = urllib.request.Request(self.url, json.dumps(question).encode(), headers)
@@ -121,31 +121,31 @@ class Node:
         raise NodeRefused(message)
 
     def number(self, method, *params):
-        """The result of a question whose answer is a number."""
+        """Returns the result of a call as a number."""
         return int(self.ask(method, *params), 16)
 
     def knows(self, txid):
-        """Does it have this transaction, mined or waiting?"""
+        """Returns True if the node has this transaction, mined or pending."""
         found = self.ask("eth_getTransactionByHash", txid)
         return found is not None and found["hash"] == txid
 
 
 class Records:
-    """What became of each order: one file each, which is never changed."""
+    """Records of orders, one file each, which is never changed."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        # Held until this process ends: one order at a time, so that no two take the same nonce.
+        # Held until this process exits: one order at a time, so that no two use the same nonce.
         self.lock = open(self.folder / "lock", "a", encoding="utf-8")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
 
     def find(self, order_id):
-        """The record of an order."""
+        """Returns the record of an order."""
         path = self.folder / f"{order_id}.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def add(self, order_id, record):
-        """Writes one; it is on the disk when this returns."""
+        """Writes a record and syncs it to the disk."""
         new = self.folder / "new"
         with open(new, "w", encoding="utf-8") as file:
             json.dump(record, file, indent=1)
@@ -158,13 +158,13 @@ class Records:
         os.close(folder)
 
     def each(self):
-        """Yields each record with the time at which it was written."""
+        """Yields each record with the time of its file."""
         for path in self.folder.glob("*.json"):
             record = json.loads(path.read_text(encoding="utf-8"))
             yield record, path.stat().st_mtime
 
     def signed_since(self, since, asset):
-        """Returns the sum of a coin that was signed for since then, in whole coins."""
+        """Returns the sum of a coin signed since this time, in coins."""
         amounts = (
             Decimal(record["order"]["amount"])
             for record, at in self.each()
@@ -173,7 +173,7 @@ class Records:
         return sum(amounts, Decimal(0))
 
     def with_nonce_from(self, nonce, chain_id, sender):
-        """Yields the records whose transactions have this nonce or a later one."""
+        """Yields the records whose transactions have this nonce or a higher one."""
         for record, _ in self.each():
             is_ours = record.get("chainId") == chain_id and record.get("from") == sender
             if is_ours and record["nonce"] >= nonce:
@@ -181,12 +181,12 @@ class Records:
 
 
 def word(number):
-    """32 bytes of a contract's input, in hexadecimal."""
+    """Encodes a parameter of a contract call as 32 bytes in hexadecimal."""
     return f"{number:064x}"
 
 
 def what_is_paid(order, settings, node, sender):
-    """`to`, `value` and `data` of the transaction; it has been made sure that the sender can pay it."""
+    """Returns `to`, `value` and `data` of the transaction, after checking that the sender can pay it."""
     if order["chain"] != CHAIN:
         raise NotSent(f"this signer sends on {CHAIN} only")
     to, amount = order["toAddress"], int(order["amountBaseUnits"])
@@ -212,14 +212,14 @@ def what_is_paid(order, settings, node, sender):
         raise NotSent(f"{order['amount']} {order['asset']} is not {amount} of its base units")
     if has < amount:
         raise Retry(f"there is not enough {order['asset']} to pay from")
-    # There are tokens that say false where they do not pay, and others that say nothing where they do.
+    # Some tokens return false if they do not pay, and others return nothing if they do.
     if paid["value"] == 0 and (said := call(paid["data"])) != "0x" and int(said, 16) != 1:
         raise NotSent(f"the contract of {order['asset']} refuses to pay")
     return paid
 
 
 def fees(settings, node):
-    """What is offered for a unit of gas: room for the base fee to double, within the limit of the settings."""
+    """Returns the fees per gas: the base fee may double, within the limit of the settings."""
     most = int(Decimal(settings["maxFeePerGasGwei"]) * GWEI)
     base = int(node.ask("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
     tip = node.number("eth_maxPriorityFeePerGas")
@@ -229,14 +229,14 @@ def fees(settings, node):
 
 
 def transaction(order, settings, node, records, sender):
-    """The transaction of an order, not signed."""
+    """Returns the unsigned transaction of an order."""
     chain_id = node.number("eth_chainId")
     if chain_id != settings["chainId"]:
         raise NotSent("the node is of another chain than the settings")
     nonce = node.number("eth_getTransactionCount", sender, "pending")
     for earlier in records.with_nonce_from(nonce, chain_id, sender):
         if not node.knows(earlier["txid"]):
-            # Ours would take the place of one that may have been sent.
+            # This transaction would replace one that may have been sent.
             print(f"the node does not know {earlier['txid']}, of the order {earlier['order']['id']}", file=sys.stderr)
             raise Retry("the node does not know an earlier transaction of this signer: a person has to look at that one")
         nonce = max(nonce, earlier["nonce"] + 1)
@@ -250,7 +250,7 @@ def transaction(order, settings, node, records, sender):
 
 
 def check_limits(order, settings, records):
-    """Refuses an order above the limits of its coin, and one of a coin that has none."""
+    """Rejects an order above the limits of its coin, or of a coin without limits."""
     asset, amount = order["asset"], Decimal(order["amount"])
     limits = settings.get("limits", {}).get(asset)
     if limits is None:
@@ -263,19 +263,19 @@ def check_limits(order, settings, records):
 
 
 def sign(order, settings, node, records):
-    """Returns the record of an order that was not signed before."""
+    """Signs a new order and returns its record."""
     check_limits(order, settings, records)
     try:
         account = Account.from_key(settings["key"])
     except Exception as error:
-        # Whatever it says may have the key in it.
+        # The error message may contain the key.
         raise NotSent("the signer's key is no private key") from error
     if account.address.lower() != settings["address"].lower():
         raise NotSent("the signer's key is not the key of its address")
     try:
         unsigned = transaction(order, settings, node, records, account.address)
     except NodeRefused as error:
-        # A call that reverts now reverts later too. Any other failure may pass.
+        # A call that reverts now also reverts later. Any other failure may be temporary.
         refused = NotSent if "revert" in str(error) else Retry
         raise refused(f"the node refuses: {error}") from error
     except NodeUnreachable as error:
@@ -293,20 +293,20 @@ def sign(order, settings, node, records):
 
 
 def broadcast(record, node):
-    """Hands a signed transaction to the node, where that does not have it; it has it when this returns."""
+    """Sends a signed transaction to the node, unless the node has it already."""
     txid = record["txid"]
     if node.knows(txid):
         return
     try:
         node.ask("eth_sendRawTransaction", record["raw"])
     except (NodeRefused, NodeUnreachable) as error:
-        # It may have taken it and only the answer is lost.
+        # The node may have accepted it, and only the response was lost.
         if not node.knows(txid):
             raise Unknown(f"the node did not take {txid}: {error}") from error
 
 
 def answer_to(order, settings):
-    """Does what is ordered. Returns the answer to Coffer."""
+    """Executes an order and returns the answer to Coffer."""
     if not ID.fullmatch(order["id"]):
         raise Unknown("the order has no id")
     node, records = Node(settings["rpc"]), Records(settings["records"])

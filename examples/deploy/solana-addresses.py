@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Derives addresses of Solana for Coffer's pool. Run it on a machine of your own without a network; copy it and read it first.
+"""Derives Solana addresses for Coffer's pool. Copy it, read it, and run it on your own machine without a network.
 
     solana-addresses.py [--count 1000] [--from 0] [--passphrase] >pool.txt
 
-It reads a BIP-39 phrase from the terminal, without showing it, or one line from standard input, and prints one address a
-line, at m/44'/501'/i'/0' (SLIP-0010, ed25519), as Phantom, Solflare and `solana-keygen` derive them. The phrase and keys are
-neither printed nor written anywhere. Then, where Coffer is: `coffer pool import solana pool.txt`.
+It reads a BIP-39 phrase from the terminal without echo, or one line from standard input. It prints one address a line,
+at m/44'/501'/i'/0' (SLIP-0010, ed25519), as Phantom, Solflare and `solana-keygen` derive them. The phrase and the keys
+are neither printed nor written anywhere. Then run, on the machine with Coffer: `coffer pool import solana pool.txt`.
 
-What it needs is Python 3 and slip10 (`pip install slip10==1.1.0`), which does all cryptography. With the package mnemonic
-(`pip install mnemonic==0.21`) it checks the words of the phrase and their checksum, too; else it says that it did not.
+It needs Python 3 and slip10 (`pip install slip10==1.1.0`), which does all cryptography. With the package mnemonic
+(`pip install mnemonic==0.21`) it checks the words of the phrase and their checksum, too. Without it, it says that it did not.
 
-Compare the first addresses with your wallet: a phrase with a wrong word is another wallet's.
+Compare the first addresses with your wallet: a wrong word results in a different wallet.
 """
 
 import argparse
@@ -27,10 +27,10 @@ except ImportError:
     Mnemonic = None
 
 LENGTHS = (12, 15, 18, 21, 24)
-# The last index of a hardened key.
+# Highest index of a hardened key.
 INDEX_MAX = 2**31 - 1
 DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-# The first address of the phrase that everybody knows, as Phantom shows it.
+# First address of the well-known test phrase, as Phantom shows it.
 KNOWN = ("abandon " * 11 + "about", "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk")
 
 
@@ -45,7 +45,7 @@ def root_of(phrase, passphrase):
 
 
 def address(root, index):
-    # The curve's keys have a zero byte in front.
+    # Public keys of this curve have a leading zero byte.
     key = root.get_pubkey_from_path(f"m/44'/501'/{index}'/0'")[-32:]
     number, text = int.from_bytes(key, "big"), ""
     while number:

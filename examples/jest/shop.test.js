@@ -1,4 +1,4 @@
-// A shop's tests with jest, as it is without settings.
+// Tests of a shop with jest and its default settings.
 //
 //   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz jest       (both files of a release)
 //   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz

@@ -1,7 +1,5 @@
-//! A server that does nothing but HTTP: hyper as Coffer sets it up, and 900 bytes of JSON.
-//!
-//! What lives here: the settings that the compared servers share. What always holds: they are those of Coffer's own
-//! `http::server`.
+//! A server without application work: hyper as in Coffer's `http::server`, with a JSON response of 900 bytes. Its
+//! settings are shared by all compared servers.
 
 use crate::Failure;
 use http_body_util::Full;
@@ -16,19 +14,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// The argument that starts it.
+/// Argument that starts this server.
 pub const COMMAND: &str = "--bare-server";
-/// How long its answer is: about as long as an invoice.
+/// Length of the response, about that of an invoice.
 const ANSWER_BYTES: usize = 900;
 
-/// Serves until the process is ended.
+/// Serves until the process is killed.
 pub fn serve() -> Result<(), Failure> {
     let filler = "x".repeat(ANSWER_BYTES - r#"{"data":""}"#.len());
     let body = Bytes::from(format!(r#"{{"data":"{filler}"}}"#));
     listen(move |_| std::future::ready(json(body.clone())))
 }
 
-/// An answer of JSON.
 pub fn json(body: Bytes) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body));
     let value = HeaderValue::from_static("application/json");
@@ -36,7 +33,7 @@ pub fn json(body: Bytes) -> Response<Full<Bytes>> {
     response
 }
 
-/// Listens on a free port, says so, and answers every request with `answer`.
+/// Listens on a free port, prints it, and responds to every request with `answer`.
 pub fn listen<F>(
     answer: impl Fn(Request<Incoming>) -> F + Send + Sync + 'static,
 ) -> Result<(), Failure>

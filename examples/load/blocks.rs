@@ -1,8 +1,6 @@
-//! A node that has as many blocks as are wanted, each with the same transactions: it answers out of memory, so that what is
-//! measured is whoever reads them.
+//! A simulated node with any number of equal blocks in memory, so that only its reader is measured.
 //!
-//! What lives here: the calls of a node of a chain with outputs, as litecoind 0.21 answers them. What always holds: it
-//! knows when each block was asked for, and how long it worked on all answers.
+//! It answers the calls of litecoind 0.21. It records the time of each block request and its own working time.
 
 use crate::{Failure, wire};
 use serde_json::{Value, json};
@@ -11,18 +9,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Transactions of a block.
+/// Transactions in a block.
 const TRANSACTIONS: usize = 2_500;
-/// Outputs of each.
+/// Outputs of a transaction.
 const OUTPUTS: usize = 2;
 
-/// A node.
+/// A running node.
 pub struct Node {
     state: Arc<State>,
     address: SocketAddr,
 }
 
-/// What it has, and what it was asked.
+/// State of the chain, and the recorded requests.
 struct State {
     first_block: &'static str,
     height: AtomicU32,
@@ -30,19 +28,19 @@ struct State {
     asked: Mutex<Asked>,
 }
 
-/// Which blocks were asked for.
+/// Recorded block requests.
 #[derive(Clone, Copy, Default)]
 pub struct Asked {
-    /// How many.
+    /// Number of block requests.
     pub blocks: u32,
     first: Option<Instant>,
     last: Option<Instant>,
-    /// How long the node worked on them.
+    /// Working time of the node.
     pub worked: Duration,
 }
 
 impl Asked {
-    /// From the first block to the end of the last.
+    /// Time from the first block request to the end of the last one.
     pub fn took(&self) -> Duration {
         let ends = self.first.zip(self.last);
         ends.map_or(Duration::ZERO, |(first, last)| last.duration_since(first))
@@ -50,7 +48,7 @@ impl Asked {
 }
 
 impl Node {
-    /// A node whose chain begins with this block, and has come so far.
+    /// Starts a node whose chain has this first block and this height.
     pub fn start(first_block: &'static str, height: u32) -> Result<Node, Failure> {
         let state = Arc::new(State {
             first_block,
@@ -63,18 +61,17 @@ impl Node {
         Ok(Node { state, address })
     }
 
-    /// Its url.
     pub fn url(&self) -> String {
         format!("http://u:p@{}", self.address)
     }
 
-    /// Its newest block is so much further now; what was asked before is forgotten.
+    /// Adds blocks and clears the recorded requests.
     pub fn grow(&self, blocks: u32) {
         *self.asked_mut() = Asked::default();
         self.state.height.fetch_add(blocks, Ordering::SeqCst);
     }
 
-    /// Waits until so many blocks have been read since it grew.
+    /// Waits until this many blocks have been read since the last growth.
     pub fn until_asked(&self, blocks: u32) -> Asked {
         loop {
             let asked = *self.asked_mut();
@@ -135,7 +132,7 @@ impl State {
 
     fn header(&self, hash: &Value, head: u32) -> Value {
         let hash = hash.as_str().unwrap_or_default();
-        // The first block has a hash of its own.
+        // The first block has a different hash.
         let height = u32::from_str_radix(hash.get(56..).unwrap_or_default(), 16);
         let height = height.ok().filter(|height| *height <= head).unwrap_or(0);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -166,7 +163,7 @@ impl State {
     }
 }
 
-/// Transactions as a node shows them, with all that it says of each.
+/// Builds transactions as a node prints them, with all fields.
 fn transactions() -> String {
     let one = |number: usize| {
         let output = |position: usize| {

@@ -1,11 +1,11 @@
-//! What was measured, round by round, and what it comes to.
+//! Measurements by round, and the ratios between them.
 //!
-//! What always holds: a ratio is taken within a round, where both sides met the same machine.
+//! Invariant: a ratio compares two values of one round, which ran under the same conditions.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is measured.
+/// A measured operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     BareHyper,
@@ -22,7 +22,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// What it is called in the table.
+    /// Returns the name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Subject::BareHyper => "bare hyper, 900 bytes",
@@ -40,23 +40,23 @@ impl Subject {
     }
 }
 
-/// The numbers of one window.
+/// Results of one measurement window.
 #[derive(Clone, Copy)]
 pub struct Measured {
-    /// How many in a second.
+    /// Operations per second.
     pub per_second: f64,
-    /// Half were faster.
+    /// Median latency.
     pub p50_ms: Option<f64>,
-    /// One in a hundred was slower.
+    /// 99th percentile of the latency.
     pub p99_ms: Option<f64>,
-    /// CPU time of the server for each.
+    /// CPU time of the server per operation.
     pub cpu_us: Option<f64>,
-    /// Answers that were no success.
+    /// Unsuccessful responses.
     pub failed: usize,
 }
 
 impl Measured {
-    /// A rate alone.
+    /// Builds a result with a rate only.
     pub fn rate(per_second: f64) -> Measured {
         Measured {
             per_second,
@@ -68,26 +68,26 @@ impl Measured {
     }
 }
 
-/// Everything that was measured: by what and by connections, one entry a round.
+/// All results, by operation and connections, one per round.
 #[derive(Default)]
 pub struct Book {
     cells: BTreeMap<(Subject, usize), Vec<Measured>>,
 }
 
 impl Book {
-    /// Enters what this round gave.
+    /// Adds the results of a round.
     pub fn enter(&mut self, subject: Subject, connections: usize, measured: Measured) {
         let cell = self.cells.entry((subject, connections)).or_default();
         cell.push(measured);
     }
 
-    /// Everything in it.
+    /// Returns all results.
     pub fn cells(&self) -> impl Iterator<Item = (Subject, usize, &[Measured])> {
         let cells = self.cells.iter();
         cells.map(|((subject, connections), cell)| (*subject, *connections, cell.as_slice()))
     }
 
-    /// The rate of one thing as a part of another's, round by round.
+    /// Returns the ratio of two rates for each round.
     pub fn ratio(&self, one: (Subject, usize), other: (Subject, usize)) -> Option<Range> {
         let rates = |key| self.cells.get(&key).into_iter().flatten();
         let pairs = rates(one).zip(rates(other));
@@ -95,19 +95,19 @@ impl Book {
     }
 }
 
-/// The median of some numbers and the range they lie in.
+/// Median and range of some numbers.
 #[derive(Clone, Copy, Serialize)]
 pub struct Range {
-    /// As many are above as below.
+    /// Median.
     pub median: f64,
-    /// The lowest.
+    /// Minimum.
     pub low: f64,
-    /// The highest.
+    /// Maximum.
     pub high: f64,
 }
 
 impl Range {
-    /// Of these numbers; nothing where there are none.
+    /// Returns `None` for an empty list.
     pub fn of(numbers: impl Iterator<Item = f64>) -> Option<Range> {
         let mut sorted: Vec<f64> = numbers.collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -119,7 +119,7 @@ impl Range {
     }
 }
 
-/// The number below which this part of the sorted numbers lies.
+/// Returns the quantile of sorted numbers.
 pub fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let place = sorted.len() as f64 * part;
     sorted.get(place as usize).or(sorted.last()).copied()

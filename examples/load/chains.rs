@@ -1,9 +1,9 @@
-//! What live chains cost: reading large blocks beside many addresses, catching up, deriving addresses, memory.
+//! Cost of live chains: reading large blocks with many watched addresses, catching up, deriving addresses, and memory.
 //!
 //!     cargo run --release --example load -- --chains [--quick]
 //!
-//! The node that answers out of memory is in `blocks`; the cost of asking servers about addresses is in `asked`. Coffer is
-//! measured from outside, as the real binary with real settings; a ratio is of two things measured one right after the other.
+//! The simulated node is in `blocks`, the cost of address queries in `asked`. Coffer runs as the real binary with real
+//! settings. A ratio compares two measurements made directly one after the other.
 
 mod asked;
 
@@ -21,21 +21,21 @@ const FILE: &str = "chains.db";
 const FIRST_LITECOIN: &str = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
 const FIRST_BITCOIN: &str = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f";
 const FIRST_DOGECOIN: &str = "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691";
-/// The account m/84'/0'/0' of the words of BIP 39's first test vector.
+/// Account m/84'/0'/0' of the first test vector of BIP 39.
 const KEY: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
-/// An account of a test network.
+/// Account of a test network.
 const TEST_KEY: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
 const RATES: &str = r#"{"LTC": {"EUR": "80", "USD": "90"}, "SOL": {"EUR": "150", "USD": "160"}}"#;
-/// Blocks of which the cost of one is taken.
+/// Number of blocks over which the cost of one is averaged.
 const BLOCKS: u32 = 40;
 const OUTPUTS: u32 = 5_000;
 const CONNECTIONS: usize = 64;
-/// Of a wallet beyond those that are handed out, as many are watched.
+/// Number of watched addresses of a wallet beyond those that are handed out.
 const AHEAD: u32 = 1_000;
-/// Three chains have a million addresses.
+/// Number of addresses over three chains.
 const A_THIRD: u32 = 333_334;
 
-/// Measures everything and prints it as it comes.
+/// Measures everything and prints the results as they arrive.
 pub fn measure(place: &Place, is_quick: bool) -> Result<(), Failure> {
     println!("what live chains cost");
     for watched in [1_000, 100_000, 1_000_000] {
@@ -55,7 +55,7 @@ pub fn measure(place: &Place, is_quick: bool) -> Result<(), Failure> {
     catching_up(place, if is_quick { 500 } else { 5_000 })
 }
 
-/// Blocks of many outputs, of which none is ours.
+/// Measures blocks with many outputs, none of which belongs to Coffer.
 fn large_blocks(place: &Place, watched: u32) -> Result<(), Failure> {
     let node = Node::start(FIRST_LITECOIN, 100)?;
     place.remove(FILE);
@@ -79,7 +79,7 @@ fn large_blocks(place: &Place, watched: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Three chains with a million addresses in all.
+/// Measures three chains with a million addresses in total.
 fn memory(place: &Place) -> Result<(), Failure> {
     place.remove(FILE);
     let first_blocks = [
@@ -111,7 +111,7 @@ fn memory(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Live invoices, each with an address of its own, beside those of test mode.
+/// Measures live invoices with separate addresses, compared with test invoices.
 fn creates(place: &Place, plan: &Plan) -> Result<(), Failure> {
     place.remove(FILE);
     let node = Node::start(FIRST_LITECOIN, 100)?;
@@ -154,7 +154,7 @@ fn creates(place: &Place, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An account that may take live payments.
+/// Creates an account that may take live payments.
 fn account(place: &Place) -> Result<String, Failure> {
     let account = place.run(FILE, &["account", "create", "Shop"], "")?;
     let account = text(&account, "id")?;
@@ -167,7 +167,7 @@ fn key(place: &Place, account: &str, mode: &str) -> Result<String, Failure> {
     text(&made, "key").map(str::to_owned)
 }
 
-/// The setting of fixed rates.
+/// Returns the setting of fixed rates.
 fn rates(place: &Place) -> Result<String, Failure> {
     let rates = place.file("rates.json");
     std::fs::write(&rates, RATES)?;
@@ -179,7 +179,7 @@ fn order(number: usize, asset: &str) -> String {
         .to_string()
 }
 
-/// Waits for the first rates: they come at once, but not before the server listens.
+/// Waits for the first rates, which arrive shortly after the server listens.
 fn until_on_offer(server: &Server, key: &str, asset: &str) -> Result<(), Failure> {
     let currencies = wire::request_as(key, "GET", "/v1/currencies", "");
     while !String::from_utf8(wire::ask(server.address, &currencies)?)?.contains(asset) {
@@ -188,7 +188,7 @@ fn until_on_offer(server: &Server, key: &str, asset: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// A real litecoind: all of its blocks, beside the time that it takes to answer them.
+/// Measures the time to read all blocks of a real litecoind, compared with the time of the node to serve them.
 fn catching_up(place: &Place, blocks: u32) -> Result<(), Failure> {
     let Some(node) = Litecoind::start(&place.file("litecoind"))? else {
         println!("  catching up: litecoind is not on this machine");
@@ -253,7 +253,7 @@ fn serve(place: &Place, nodes: &[(&str, String)], more: &[&str]) -> Result<Serve
     place.serve(FILE, &settings(nodes, more))
 }
 
-/// Waits until the server reads along, and makes sure that it looks for so many addresses of each chain.
+/// Waits until the server follows the chain, and asserts that it watches this many addresses of each chain.
 fn until_followed(server: &Server, chains: &[&str], watched: u32) -> Result<(), Failure> {
     for chain in chains {
         until(
@@ -269,7 +269,7 @@ fn until_followed(server: &Server, chains: &[&str], watched: u32) -> Result<(), 
     Ok(())
 }
 
-/// Waits until the server's own figures have this line.
+/// Waits until the metrics contain this line.
 fn until(server: &Server, line: &str) -> Result<(), Failure> {
     while !figures(server)?.lines().any(|one| one == line) {
         std::thread::sleep(Duration::from_millis(20));
@@ -277,7 +277,7 @@ fn until(server: &Server, line: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits until the blocks of litecoin have been read so far; when that was.
+/// Waits until the blocks of litecoin are read up to this height. Returns the time.
 fn until_height(server: &Server, height: u32) -> Result<Instant, Failure> {
     const NAME: &str = "coffer_chain_height{chain=\"litecoin\"} ";
     loop {
@@ -288,7 +288,7 @@ fn until_height(server: &Server, height: u32) -> Result<Instant, Failure> {
     }
 }
 
-/// The figure of this name, where the server tells one.
+/// Returns the metric of this name, if it exists.
 fn figure(server: &Server, name: &str) -> Result<Option<u32>, Failure> {
     let figures = figures(server)?;
     let found = figures.lines().find_map(|line| line.strip_prefix(name));

@@ -1,7 +1,7 @@
-//! The load: so many connections that each ask again as soon as they are answered.
+//! Load generator: each connection sends its next request when it gets a response.
 //!
-//! What lives here: sending, timing, counting. What always holds: an answer counts towards the rate when it came within
-//! the window; its latency counts when it was asked for within the window, however late it came.
+//! Invariant: a response counts for the rate if it arrives within the window. Its latency counts if it was requested
+//! within the window, however late it arrives.
 
 use crate::Failure;
 use crate::book::{Measured, quantile};
@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// Threads that send.
+/// Number of sending threads.
 const THREADS: usize = 2;
-/// Where the id stands in the body of an invoice: behind `{"id":"`.
+/// Offset of the id in the body of an invoice, after `{"id":"`.
 const ID_AT: std::ops::Range<usize> = 7..43;
 
-/// Writes the request with this number; false where there are no more.
+/// Writes the request with this number. Returns `false` if there are no more.
 pub type Requests = Arc<dyn Fn(usize, &mut Vec<u8>) -> bool + Send + Sync>;
 
-/// The same few requests, over and over.
+/// Repeats the same requests.
 pub fn cycle(requests: Vec<Vec<u8>>) -> Requests {
     Arc::new(move |number, out| {
         let place = number.checked_rem(requests.len());
@@ -33,7 +33,7 @@ pub fn cycle(requests: Vec<Vec<u8>>) -> Requests {
     })
 }
 
-/// Requests without an end, each made from its number.
+/// Sends an endless series of requests, each built from its number.
 pub fn numbered(request: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> Requests {
     Arc::new(move |number, out| {
         out.extend_from_slice(&request(number));
@@ -41,7 +41,7 @@ pub fn numbered(request: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> R
     })
 }
 
-/// One request for each of these, once.
+/// Sends one request for each of these items.
 pub fn each(
     all: Vec<String>,
     request: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static,
@@ -53,23 +53,23 @@ pub fn each(
     })
 }
 
-/// What came of a load.
+/// Result of a load.
 pub struct Outcome {
-    /// What was measured.
+    /// Measurements.
     pub measured: Measured,
-    /// Requests that were sent, all of them, also outside the window.
+    /// Number of all sent requests, including those outside the window.
     pub sent: usize,
-    /// The ids in the answers' bodies, where they were asked for.
+    /// Ids in the response bodies, if requested.
     pub ids: Vec<String>,
 }
 
-/// One answer: when it came, and how long after it was asked for.
+/// Arrival time and latency of a response.
 struct Answered {
     at: Duration,
     latency: Duration,
 }
 
-/// What connections saw.
+/// Results of connections.
 #[derive(Default)]
 struct Log {
     answers: Vec<Answered>,
@@ -85,7 +85,7 @@ impl Log {
     }
 }
 
-/// What every connection of a load shares.
+/// State that all connections of a load share.
 struct Shared {
     server: std::net::SocketAddr,
     requests: Requests,
@@ -95,7 +95,7 @@ struct Shared {
     begin: Barrier,
 }
 
-/// Puts a load on a server.
+/// Runs a load against a server.
 pub fn load(
     plan: &Plan,
     server: &Server,
@@ -117,7 +117,7 @@ pub fn load(
         let (shared, report) = (Arc::clone(&shared), report.clone());
         let share = connections / threads + usize::from(thread < connections % threads);
         std::thread::spawn(move || {
-            // Only an end of the whole benchmark lets the receiver go.
+            // The receiver is dropped only at the end of the benchmark.
             let _ = report.send(run_thread(&shared, share));
         });
     }
@@ -138,7 +138,7 @@ pub fn load(
     })
 }
 
-/// Waits until the window is over, or everything was sent before that.
+/// Waits until the window ends or all requests are sent.
 fn gather(
     reports: &Receiver<Result<Log, Failure>>,
     until: Instant,
@@ -155,7 +155,7 @@ fn gather(
     Ok(log)
 }
 
-/// The numbers of one window.
+/// Returns the results of a window.
 fn measured(log: &Log, window: std::ops::Range<Duration>, cpu: Duration) -> Measured {
     let count = log
         .answers
@@ -179,7 +179,7 @@ fn measured(log: &Log, window: std::ops::Range<Duration>, cpu: Duration) -> Meas
     }
 }
 
-/// One thread with its share of the connections.
+/// Runs one thread with its share of the connections.
 fn run_thread(shared: &Arc<Shared>, share: usize) -> Result<Log, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -205,7 +205,7 @@ fn run_thread(shared: &Arc<Shared>, share: usize) -> Result<Log, Failure> {
     })
 }
 
-/// One connection: asks, waits, asks again.
+/// Runs one connection.
 async fn run_connection(
     shared: Arc<Shared>,
     mut stream: TcpStream,

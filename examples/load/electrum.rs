@@ -1,7 +1,7 @@
-//! An Electrum server that answers out of memory, so that only its client is measured.
+//! A simulated Electrum server in memory, so that only its client is measured.
 //!
-//! What lives here: the calls of the protocol 1.4 that watching an address takes, as ElectrumX answers them. What always
-//! holds: nobody was ever paid, and it counts what it is asked.
+//! It answers the calls of protocol 1.4 that watching an address needs, as ElectrumX does. No address was ever paid,
+//! and requests are counted.
 
 use crate::{Failure, wire};
 use serde_json::{Value, json};
@@ -11,35 +11,35 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The first header of litecoin's regtest (`src/chainparams.cpp` of Litecoin Core).
+/// First header of litecoin's regtest (`src/chainparams.cpp` of Litecoin Core).
 const FIRST: &str = "010000000000000000000000000000000000000000000000000000000000000000000000d9ced4ed1130f7b7faad9be25323ffafa33232a17c3edf6cfd97bee6bafbdd97dae5494dffff7f2000000000";
 
-/// A server.
+/// A running server.
 pub struct Electrum {
     address: SocketAddr,
     state: Arc<Mutex<State>>,
 }
 
-/// What it has, and what it was asked.
+/// State of the chain, and the counted requests.
 struct State {
-    /// In hexadecimal.
+    /// Headers in hexadecimal.
     headers: Vec<String>,
-    /// Connections that are told of blocks.
+    /// Connections subscribed to new blocks.
     told: Vec<TcpStream>,
     asked: Asked,
 }
 
-/// Count of what it was asked.
+/// Number of requests.
 #[derive(Clone, Copy, Default)]
 pub struct Asked {
     pub requests: u64,
     pub subscriptions: u64,
-    /// Bytes of questions and answers.
+    /// Bytes of requests and responses.
     pub bytes: u64,
 }
 
 impl Electrum {
-    /// Starts one whose chain has its first block only.
+    /// Starts a server whose chain has only its first block.
     pub fn start() -> Result<Electrum, Failure> {
         let state = Arc::new(Mutex::new(State {
             headers: vec![FIRST.to_owned()],
@@ -51,17 +51,16 @@ impl Electrum {
         Ok(Electrum { address, state })
     }
 
-    /// Its url.
     pub fn url(&self) -> String {
         format!("electrum://{}", self.address)
     }
 
-    /// Its counts so far.
+    /// Returns the current counts.
     pub fn asked(&self) -> Asked {
         state(&self.state).asked
     }
 
-    /// Makes a block, and tells of it; its height.
+    /// Adds a block, notifies subscribers and returns the height.
     pub fn grow(&self) -> Result<u32, Failure> {
         let mut state = state(&self.state);
         let header = child(state.headers.last().ok_or("no header")?);
@@ -87,7 +86,7 @@ fn serve(shared: &Mutex<State>, mut stream: TcpStream) -> Result<(), Failure> {
     let mut line = String::new();
     while lines.read_line(&mut line)? > 0 {
         let call: Value = serde_json::from_str(&line)?;
-        // Under the lock, so that no notice comes between the parts of an answer.
+        // The lock prevents a notification inside a response.
         let mut state = state(shared);
         let of = |name| call.get(name).unwrap_or(&Value::Null);
         let method = of("method").as_str().unwrap_or_default();
@@ -129,7 +128,7 @@ impl State {
     }
 }
 
-/// The header of a block behind this one.
+/// Returns the header of the next block.
 fn child(header: &str) -> String {
     let digits = header.as_bytes().chunks(2);
     let bytes = digits.map(|pair| {

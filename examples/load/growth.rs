@@ -1,6 +1,6 @@
-//! What many invoices cost: memory, and the time of a get and a list.
+//! Cost of many invoices: memory, and the time of a get and of a list.
 //!
-//! What always holds: the small file and the large one are measured in turn, each by a server of its own.
+//! Invariant: the small and the large file are measured in turn, each by a separate server.
 
 use crate::Failure;
 use crate::book::Range;
@@ -15,28 +15,28 @@ use rusqlite::Connection;
 const MEMORY: &str = "memory.db";
 const SMALL: &str = "small.db";
 const LARGE: &str = "large.db";
-/// Connections that ask.
+/// Number of connections.
 const CONNECTIONS: usize = 64;
-/// Invoices that one transaction of filling writes.
+/// Invoices inserted in one transaction.
 const FILL: usize = 20_000;
 
-/// What many invoices cost.
+/// Cost of many invoices.
 pub struct Growth {
-    /// A server that has just started and answered once.
+    /// Memory of a server after its start and one response.
     pub idle: Memory,
-    /// The same after it made the plan's invoices.
+    /// Memory after creating the plan's invoices.
     pub after: Memory,
-    /// What a get costs in the large file, where it costs 1 in the small one.
+    /// Cost of a get in the large file, relative to the small one.
     pub get: Range,
-    /// What a list costs likewise.
+    /// Cost of a list in the large file, relative to the small one.
     pub list: Range,
-    /// A server on the large file, after that.
+    /// Memory of a server on the large file after the measurement.
     pub large: Memory,
-    /// The large file's size.
+    /// Size of the large file, in bytes.
     pub large_bytes: u64,
 }
 
-/// Measures it.
+/// Runs the measurement.
 pub fn measure(plan: &Plan, place: &Place, rows: &Rows) -> Result<Growth, Failure> {
     eprintln!("how much memory it takes …");
     let (idle, after) = memory(plan, place)?;
@@ -73,7 +73,7 @@ pub fn measure(plan: &Plan, place: &Place, rows: &Rows) -> Result<Growth, Failur
     })
 }
 
-/// Memory of a fresh server, and after the plan's invoices.
+/// Returns the memory of a new server, and after creating the plan's invoices.
 fn memory(plan: &Plan, place: &Place) -> Result<(Memory, Memory), Failure> {
     place.remove(MEMORY);
     let server = place.coffer(Some(MEMORY))?;
@@ -92,7 +92,7 @@ fn memory(plan: &Plan, place: &Place) -> Result<(Memory, Memory), Failure> {
     Ok((idle, after))
 }
 
-/// Makes a file with so many invoices, without a server; ids from all over it.
+/// Inserts invoices into a file without a server. Returns ids spread over the file.
 fn fill(place: &Place, rows: &Rows, name: &str, count: usize) -> Result<Vec<String>, Failure> {
     Rows::file(place, name)?;
     let mut conn = Connection::open(place.file(name))?;

@@ -1,6 +1,6 @@
-//! A real litecoind in regtest, whose blocks are read.
+//! A real litecoind in regtest whose blocks are read.
 //!
-//! What always holds: it is gone when its handle is dropped.
+//! Invariant: the process ends when its handle is dropped.
 
 use crate::Failure;
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// At this height its blocks need something of its extension block from now on.
+/// Height after which a block needs data of the extension block (MWEB).
 const LAST_PLAIN: u64 = 431;
-/// Blocks that are mined by one call, or read by one batch.
+/// Blocks mined by one call, or read in one batch.
 const GROUP: u32 = 500;
 
 /// A running node.
@@ -22,7 +22,7 @@ pub struct Litecoind {
 }
 
 impl Litecoind {
-    /// Starts one that has a few blocks; none where the machine has no litecoind.
+    /// Starts a node with a few blocks. Returns `None` if litecoind is not installed.
     pub fn start(folder: &Path) -> Result<Option<Litecoind>, Failure> {
         std::fs::create_dir_all(folder)?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -59,12 +59,12 @@ impl Litecoind {
         Ok(Some(node))
     }
 
-    /// Its url, with its login.
+    /// Returns the URL, including the login.
     pub fn url(&self) -> String {
         format!("http://u:p@127.0.0.1:{}", self.port)
     }
 
-    /// Mines so many blocks.
+    /// Mines blocks.
     pub fn mine(&self, blocks: u32) -> Result<(), Failure> {
         let address = self.call("getnewaddress", &json!([]))?;
         let mut left = u64::from(blocks);
@@ -82,13 +82,13 @@ impl Litecoind {
         Ok(())
     }
 
-    /// The height of its newest block.
+    /// Returns the height of the newest block.
     pub fn height(&self) -> Result<u32, Failure> {
         let height = self.call("getblockcount", &json!([]))?;
         Ok(serde_json::from_value(height)?)
     }
 
-    /// Reads these blocks as a program does that does nothing else: the hashes in batches, then each block.
+    /// Reads these blocks as fast as possible: the hashes in batches, then each block.
     pub fn read(&self, from: u32, to: u32) -> Result<(), Failure> {
         for first in (from..=to).step_by(GROUP as usize) {
             let last = to.min(first + GROUP - 1);
@@ -118,7 +118,7 @@ impl Litecoind {
 
     fn send(&self, body: &Value) -> Result<Value, Failure> {
         let url = format!("http://127.0.0.1:{}/", self.port);
-        // u:p
+        // Base64 of `u:p`.
         let request = self.agent.post(url).header("authorization", "Basic dTpw");
         let text = request
             .send(body.to_string())?
@@ -128,7 +128,7 @@ impl Litecoind {
     }
 }
 
-/// What one call was answered.
+/// Returns the result of a call.
 fn result(answer: &mut Value) -> Result<Value, Failure> {
     let mut take = |name| answer.get_mut(name).map(Value::take);
     match take("error") {
@@ -139,7 +139,7 @@ fn result(answer: &mut Value) -> Result<Value, Failure> {
 
 impl Drop for Litecoind {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,12 +1,12 @@
-//! What the system says of itself and of processes, from `/proc`.
+//! CPU and memory figures from `/proc`.
 
 use crate::Failure;
 use std::time::Duration;
 
-/// Every Linux counts CPU time for `/proc` in hundredths of a second.
+/// Unit of CPU time in `/proc`: a hundredth of a second on every Linux.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The CPU time so far, of everybody and of this process with the children it has waited for.
+/// Used CPU time: of all processes, and of this process with the children it has waited for.
 #[derive(Clone, Copy)]
 pub struct Cpu {
     all: u64,
@@ -14,7 +14,7 @@ pub struct Cpu {
     own: u64,
 }
 
-/// Reads it.
+/// Reads the CPU times.
 pub fn cpu() -> Result<Cpu, Failure> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let line = stat.lines().next().unwrap_or_default();
@@ -34,8 +34,8 @@ pub fn cpu() -> Result<Cpu, Failure> {
 }
 
 impl Cpu {
-    /// The share of the machine's CPU that others used since then, in per cent; the kernel's own threads count as
-    /// others. Every child has to be waited for at both moments.
+    /// Returns the share of the CPU that other processes and the kernel used since then, in percent. All children must
+    /// have been waited for at both times.
     pub fn used_by_others(self, since: Cpu) -> f64 {
         let busy = self.busy.saturating_sub(since.busy);
         let others = busy.saturating_sub(self.own.saturating_sub(since.own));
@@ -43,7 +43,7 @@ impl Cpu {
     }
 }
 
-/// User and system time of a process, then of the children it has waited for, in ticks.
+/// Returns user and system time of a process, then of the children it has waited for, in ticks.
 fn process_ticks(process: &str) -> Result<[u64; 4], Failure> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
@@ -55,23 +55,23 @@ fn process_ticks(process: &str) -> Result<[u64; 4], Failure> {
     Ok(ticks)
 }
 
-/// The CPU time of a process so far.
+/// Returns the CPU time of a process.
 pub fn cpu_of(process: u32) -> Result<Duration, Failure> {
     let [user, system, ..] = process_ticks(&process.to_string())?;
     Ok(TICK * u32::try_from(user + system)?)
 }
 
-/// The memory of a process, in kilobytes.
+/// Memory of a process, in kilobytes.
 #[derive(Clone, Copy, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// Memory of the process itself (RssAnon). The system cannot take it back, so it is what counts.
+    /// Anonymous memory (RssAnon), which the system cannot reclaim.
     pub anonymous_kb: u64,
-    /// The same with pages of files, such as the program's own, which the system drops when it needs room (VmRSS).
+    /// Anonymous memory and file pages (VmRSS). The system can drop file pages, such as those of the program.
     pub resident_kb: u64,
 }
 
-/// Reads it.
+/// Reads the memory of a process.
 pub fn memory_of(process: u32) -> Result<Memory, Failure> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let field = |name: &str| -> Result<u64, Failure> {
@@ -87,7 +87,7 @@ pub fn memory_of(process: u32) -> Result<Memory, Failure> {
     })
 }
 
-/// How many processors there are, and the averages of `/proc/loadavg`.
+/// Returns the number of processors and the averages of `/proc/loadavg`.
 pub fn load_average() -> String {
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     let average = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -1,12 +1,11 @@
-//! The benchmark: what Coffer does in a second, beside what the parts it is made of can do on this machine.
+//! Benchmark: operations per second of Coffer, compared with its components on the same machine.
 //!
 //!     cargo build --release && cargo run --release --example load [-- --quick] [--json]
 //!
-//! Absolute numbers move with whoever else uses the machine, so everything is measured in turn, round after round, and
-//! what counts are the ratios within a round: their median, and the range around it.
+//! Absolute numbers depend on other load of the machine. Therefore operations are measured in turn, in several rounds.
+//! The result is the median and the range of the ratios within a round.
 //!
-//! What lives here: what is run, and in which order. What always holds: Coffer is measured from outside, as the real
-//! binary in a process of its own, on a file whose commits are synced to the disk.
+//! Invariant: Coffer runs as the real binary in a separate process, on a file whose commits are synced to the disk.
 
 #![expect(
     clippy::print_stdout,
@@ -43,7 +42,7 @@ use plan::Plan;
 use process::Place;
 use std::process::ExitCode;
 
-/// Anything that ends the benchmark.
+/// Any error that ends the benchmark.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const HELP: &str = "\
@@ -78,7 +77,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures what live chains cost, and prints it.
+/// Measures the cost of live chains and prints it.
 fn of_chains(quick: bool) -> Result<(), Failure> {
     chains::measure(&Place::make()?, quick)
 }
@@ -88,7 +87,7 @@ fn measure(quick: bool, as_json: bool) -> Result<(), Failure> {
     let plan = if quick { Plan::quick() } else { Plan::full() };
     let place = Place::make()?;
     let rows = rows::Rows::from_coffer(&place)?;
-    // First: what the rounds write is on its way to the disk long after them, and a start would wait for it.
+    // Start times come first, because later rounds cause disk writes that would delay a start.
     eprintln!("how fast it starts …");
     let starts = startup::measure(&plan, &place)?;
     let (book, busy) = rounds::run(&plan, &place, &rows)?;

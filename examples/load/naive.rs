@@ -1,4 +1,4 @@
-//! The usual design, to compare with: a pool of connections that all write, and a commit for each request.
+//! The usual design for comparison: a pool of connections that all write, with one commit per request.
 
 use crate::rows::{Rows, open};
 use crate::{Failure, bare};
@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The argument that starts it; the file follows.
+/// Argument that starts this server, followed by the file.
 pub const COMMAND: &str = "--naive-server";
-/// Connections that write.
+/// Number of connections that write.
 const WRITERS: u32 = 16;
 
-/// What a request needs.
+/// State of a request.
 struct Naive {
     pool: r2d2::Pool<SqliteConnectionManager>,
     rows: Rows,
 }
 
-/// Serves until the process is ended.
+/// Serves until the process is killed.
 pub fn serve(file: &Path) -> Result<(), Failure> {
     let manager = SqliteConnectionManager::file(file).with_init(|conn| open::prepare(conn, "full"));
     let naive = Arc::new(Naive {
@@ -44,7 +44,7 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Reads the body, writes the three rows, answers.
+/// Reads the body, inserts the three rows and responds.
 async fn create(naive: Arc<Naive>, request: Request<Incoming>) -> Result<Bytes, Failure> {
     let body = request.into_body().collect().await?.to_bytes();
     let fields: Map<String, Value> = serde_json::from_slice(&body)?;

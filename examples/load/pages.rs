@@ -1,8 +1,8 @@
-//! The live updates of the checkout: thousands of its pages listen, all of their invoices are paid, and each has to be
-//! told. Beside them invoices are made, and some pages listen and never read.
+//! Live updates of the checkout: thousands of pages listen while all their invoices are paid. Other clients create
+//! invoices meanwhile, and some pages never read.
 //!
-//! What always holds: a payment counts from before it is asked for, and a page is told once the event is read whole; what
-//! did not arrive in time is lost.
+//! Invariant: a delay starts before the payment is requested and ends when the whole event is read. A late event counts
+//! as lost.
 
 use crate::book::quantile;
 use crate::plan::Plan;
@@ -21,48 +21,48 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 const FILE: &str = "pages.db";
-/// Connections that make invoices and pay them.
+/// Connections that create invoices and pay them.
 const CONNECTIONS: usize = 8;
-/// Pages that open at a time.
+/// Pages opened at a time.
 const OPENING: usize = 200;
 /// Pages that never read.
 const SLOW: usize = 16;
-/// Payments of the invoice of each of these: each pays half of what is due.
+/// Payments of the invoice of each slow page. Each pays half of the due amount.
 const SLOW_PAYMENTS: usize = 8;
-/// The least that the system lets a connection keep of what is not read.
+/// Smallest receive buffer that the system allows for a connection.
 const SLOW_BUFFER_BYTES: u32 = 2048;
-/// What a page that reads keeps of a line.
+/// Buffer of a page that reads, for one line.
 const LINE_BYTES: usize = 2048;
-/// Files that are open besides, and connections.
+/// Other open files and connections.
 const OTHERS: usize = 256;
-/// How long the server rests before its memory is read.
+/// Pause of the server before its memory is read.
 const REST: Duration = Duration::from_secs(1);
-/// How long after the last payment a page may yet be told.
+/// Maximum delay of an event after the last payment.
 const LATE: Duration = Duration::from_secs(30);
 
-/// What came of it.
+/// Result of the measurement.
 pub struct Pages {
     count: usize,
-    /// Of the server for each page, in kilobytes.
+    /// Memory of the server per page, in kilobytes.
     memory_kb: f64,
-    /// From a payment that is asked for to the event on its page, in milliseconds, in order.
+    /// Time from the payment request to the event, in milliseconds, sorted.
     delays: Vec<f64>,
-    /// Pages that were not told.
+    /// Pages that did not get the event.
     lost: usize,
-    /// From a creation that is asked for meanwhile to its answer, in milliseconds, in order.
+    /// Latency of concurrent invoice creations, in milliseconds, sorted.
     creations: Vec<f64>,
-    /// How long the payments took.
+    /// Duration of all payments.
     spent: Duration,
 }
 
-/// An invoice, and where its page listens.
+/// An invoice and the address of its event stream.
 struct Invoice {
     id: String,
     token: String,
 }
 
 impl Invoice {
-    /// Reads what its creation answered.
+    /// Parses the response of an invoice creation.
     fn read(answer: &[u8]) -> Result<Invoice, Failure> {
         let answer: Value = serde_json::from_slice(answer)?;
         let text = |name: &str| answer.get(name).and_then(Value::as_str);
@@ -76,7 +76,7 @@ impl Invoice {
         }
     }
 
-    /// Asks as a browser does.
+    /// Builds the request of a browser for the event stream.
     fn listens(&self) -> String {
         let Invoice { id, token } = self;
         format!(
@@ -93,7 +93,7 @@ impl Invoice {
     }
 }
 
-/// A connection that is asked over, again and again.
+/// A reused connection.
 struct Asker {
     stream: TcpStream,
     answer: Vec<u8>,
@@ -107,7 +107,7 @@ impl Asker {
         Ok(Asker { stream, answer })
     }
 
-    /// The body of the answer.
+    /// Sends a request and returns the response body.
     async fn ask(&mut self, request: &[u8]) -> Result<&[u8], Failure> {
         self.stream.write_all(request).await?;
         wire::read_message(&mut self.stream, &mut self.answer).await?;
@@ -118,7 +118,7 @@ impl Asker {
     }
 }
 
-/// Measures it.
+/// Runs the measurement.
 pub fn measure(plan: &Plan, place: &Place) -> Result<Pages, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -133,7 +133,7 @@ pub fn measure(plan: &Plan, place: &Place) -> Result<Pages, Failure> {
     Ok(pages)
 }
 
-/// Lets this process have so many open files.
+/// Raises the limit of open files of this process.
 fn make_room(files: usize) -> Result<(), Failure> {
     let limit = getrlimit(Resource::Nofile);
     let wanted = u64::try_from(files)?;
@@ -200,7 +200,7 @@ async fn listen_and_pay(count: usize, server: &Server) -> Result<Pages, Failure>
     })
 }
 
-/// Makes so many invoices whose coin is picked.
+/// Creates invoices with a selected coin.
 async fn make(address: SocketAddr, count: usize) -> Result<Vec<Invoice>, Failure> {
     let each = move |connection: usize| async move {
         let mut asker = Asker::connect(address).await?;
@@ -221,7 +221,7 @@ async fn make(address: SocketAddr, count: usize) -> Result<Vec<Invoice>, Failure
     Ok(all)
 }
 
-/// A page that was told the state that its invoice has now.
+/// Opens a page and waits for the current state of its invoice.
 async fn open(address: SocketAddr, request: String) -> Result<BufReader<TcpStream>, Failure> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request.as_bytes()).await?;
@@ -232,7 +232,7 @@ async fn open(address: SocketAddr, request: String) -> Result<BufReader<TcpStrea
     }
 }
 
-/// A page that never reads, and whose system keeps as little as it can of what comes.
+/// Opens a page that never reads, with the smallest receive buffer.
 async fn open_unread(address: SocketAddr, request: &str) -> Result<TcpStream, Failure> {
     let socket = TcpSocket::new_v4()?;
     socket.set_recv_buffer_size(SLOW_BUFFER_BYTES)?;
@@ -241,7 +241,7 @@ async fn open_unread(address: SocketAddr, request: &str) -> Result<TcpStream, Fa
     Ok(stream)
 }
 
-/// The next event of a page: what it says of the invoice; none where the stream ends.
+/// Returns the invoice in the next event, or `None` at the end of the stream.
 async fn event(page: &mut BufReader<TcpStream>) -> Option<Value> {
     let mut line = String::new();
     while page.read_line(&mut line).await.ok()? > 0 {
@@ -253,7 +253,7 @@ async fn event(page: &mut BufReader<TcpStream>) -> Option<Value> {
     None
 }
 
-/// When the page was told that its invoice is paid; nothing where its stream ended first.
+/// Returns the time of the event that the invoice is paid, or `None` if the stream ends first.
 async fn told(mut page: BufReader<TcpStream>) -> Option<Instant> {
     loop {
         let state = event(&mut page).await?;
@@ -263,11 +263,11 @@ async fn told(mut page: BufReader<TcpStream>) -> Option<Instant> {
     }
 }
 
-/// Makes invoices one by one until it is over; how long each took.
+/// Creates invoices one after the other until the end. Returns the latencies.
 async fn create(address: SocketAddr, is_over: Arc<AtomicBool>) -> Result<Vec<f64>, Failure> {
     let mut asker = Asker::connect(address).await?;
     let (body, mut spent) = (bodies(), Vec::new());
-    // Their orders are of no page.
+    // Order numbers that no page uses.
     let mut number = 100_000_000;
     while !is_over.load(Ordering::Relaxed) {
         let request = wire::request("POST", "/v1/invoices", &body(number));
@@ -279,7 +279,7 @@ async fn create(address: SocketAddr, is_over: Arc<AtomicBool>) -> Result<Vec<f64
     Ok(spent)
 }
 
-/// Pays a little, again and again, of what nobody reads.
+/// Makes small payments to the invoices of the pages that never read.
 async fn pester(address: SocketAddr, invoices: Vec<Invoice>) -> Result<(), Failure> {
     let mut asker = Asker::connect(address).await?;
     for invoice in invoices.iter().cycle().take(SLOW * SLOW_PAYMENTS) {
@@ -288,7 +288,7 @@ async fn pester(address: SocketAddr, invoices: Vec<Invoice>) -> Result<(), Failu
     Ok(())
 }
 
-/// Pays each invoice; when each was asked for, in their order.
+/// Pays each invoice and returns the times of the requests, in order.
 async fn pay(address: SocketAddr, invoices: Vec<Invoice>) -> Result<Vec<Instant>, Failure> {
     let invoices = Arc::new(invoices);
     let mut tasks = Vec::with_capacity(CONNECTIONS);
@@ -317,17 +317,17 @@ fn milliseconds(spent: Duration) -> f64 {
 }
 
 impl Pages {
-    /// Anonymous memory of the server for each page, in kilobytes.
+    /// Returns the anonymous memory of the server per page, in kilobytes.
     pub fn memory_kb(&self) -> f64 {
         self.memory_kb
     }
 
-    /// Pages that were not told that their invoice is paid.
+    /// Returns the number of pages that did not get the event of their payment.
     pub fn lost(&self) -> usize {
         self.lost
     }
 
-    /// The part of the table.
+    /// Writes its section of the table.
     pub fn write(&self, out: &mut String) -> std::fmt::Result {
         let paid = self.count as f64 / self.spent.as_secs_f64();
         writeln!(
@@ -356,7 +356,7 @@ impl Pages {
         writeln!(out, "  {:<46} {}", "pages that were not told", self.lost)
     }
 
-    /// The same as JSON.
+    /// Returns the result as JSON.
     pub fn json(&self) -> Value {
         let at = |times: &[f64], part| quantile(times, part);
         json!({

@@ -1,34 +1,34 @@
-//! How much is measured: all of it, or the same in less than a minute.
+//! Size of the benchmark: the full one, or a quick one of less than a minute.
 
 use std::time::Duration;
 
-/// Connections at once.
+/// Numbers of concurrent connections.
 pub const CONNECTIONS: [usize; 4] = [1, 16, 64, 256];
 
-/// How much is measured.
+/// Size of a benchmark.
 pub struct Plan {
-    /// Is it the short one?
+    /// Whether this is the quick benchmark.
     pub is_quick: bool,
-    /// How often everything is measured.
+    /// Number of rounds.
     pub rounds: usize,
-    /// How long each thing runs before it is measured.
+    /// Warm-up time before a measurement.
     pub warm_up: Duration,
-    /// How long it is measured.
+    /// Duration of a measurement.
     pub window: Duration,
     /// Starts of each kind of server.
     pub starts: usize,
-    /// Invoices after which memory is read.
+    /// Number of invoices after which memory is read.
     pub memory_invoices: usize,
-    /// Invoices in the small file and in the large one.
+    /// Invoices in the small and in the large file.
     pub sizes: [usize; 2],
-    /// Checkout pages that listen at once.
+    /// Checkout pages that listen at the same time.
     pub pages: usize,
-    /// Rounds in which the two files are compared.
+    /// Rounds of the comparison of the two files.
     pub size_rounds: usize,
 }
 
 impl Plan {
-    /// Minutes.
+    /// Returns the plan that takes minutes.
     pub fn full() -> Plan {
         Plan {
             is_quick: false,
@@ -43,7 +43,7 @@ impl Plan {
         }
     }
 
-    /// Less than a minute.
+    /// Returns the plan that takes less than a minute.
     pub fn quick() -> Plan {
         Plan {
             is_quick: true,

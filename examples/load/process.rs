@@ -1,6 +1,6 @@
-//! Processes that are measured, and the place where their files are.
+//! Measured processes, and the folder of their files.
 //!
-//! What always holds: a server ends when its handle goes, and the place is removed with everything in it.
+//! Invariant: a server ends when its handle is dropped, and the folder is removed with its contents.
 
 use crate::machine::{Memory, cpu_of, memory_of};
 use crate::{Failure, wire};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A folder beside the binaries, on a real disk, and the binaries themselves.
+/// A folder next to the binaries, on a real disk.
 pub struct Place {
     folder: PathBuf,
     coffer: PathBuf,
@@ -19,7 +19,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes the folder and finds the binary.
+    /// Creates the folder and finds the binary.
     pub fn make() -> Result<Place, Failure> {
         let own = std::env::current_exe()?;
         let release = own.parent().and_then(Path::parent).ok_or("no folder")?;
@@ -37,25 +37,26 @@ impl Place {
         })
     }
 
-    /// A path for a file.
+    /// Returns the path of a file.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Removes a file and what SQLite and Coffer put beside it.
+    /// Removes a file and the side files of SQLite and Coffer.
     pub fn remove(&self, name: &str) {
         for suffix in ["", "-wal", "-shm", "-lock"] {
-            // What is not there needs no removing.
+            // The file may not exist.
             let _ = std::fs::remove_file(self.file(&format!("{name}{suffix}")));
         }
     }
 
-    /// A sandbox on the file with this name, which is made where there is none; no name: one that is thrown away.
+    /// Starts a sandbox on the file of this name, which is created if it is missing. Without a name, the file is
+    /// temporary.
     pub fn coffer(&self, name: Option<&str>) -> Result<Server, Failure> {
         self.sandbox(name, &[])
     }
 
-    /// The same with these settings besides.
+    /// Starts a sandbox with these extra settings.
     pub fn sandbox(&self, name: Option<&str>, settings: &[&str]) -> Result<Server, Failure> {
         let mut command = Command::new(&self.coffer);
         command.args([
@@ -73,7 +74,7 @@ impl Place {
         Server::start(&mut command)
     }
 
-    /// A server on the file with this name, with these settings besides.
+    /// Starts a server on the file of this name, with these extra settings.
     pub fn serve(&self, name: &str, settings: &[String]) -> Result<Server, Failure> {
         let mut command = Command::new(&self.coffer);
         command.args([
@@ -88,7 +89,7 @@ impl Place {
         Server::start(command.stderr(Stdio::null()))
     }
 
-    /// A command on the file with this name, which reads `input`; the last that it says.
+    /// Runs a command on the file of this name with `input` on standard input. Returns the last line of output.
     pub fn run(&self, name: &str, arguments: &[&str], input: &str) -> Result<Value, Failure> {
         let mut command = Command::new(&self.coffer);
         command
@@ -111,13 +112,13 @@ impl Place {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// A copy of a file that nobody has open.
+    /// Copies a file that no process has open.
     pub fn copy(&self, name: &str, copy: &str) -> Result<(), Failure> {
         std::fs::copy(self.file(name), self.file(copy))?;
         Ok(())
     }
 
-    /// This program again, as one of the servers it compares with.
+    /// Starts this program as one of the compared servers.
     pub fn own(&self, arguments: &[&std::ffi::OsStr]) -> Result<Server, Failure> {
         Server::start(Command::new(&self.own).args(arguments))
     }
@@ -125,20 +126,20 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // An error cannot be reported here.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// A server in a process of its own.
+/// A running server process.
 pub struct Server {
     child: Child,
-    /// Where it listens.
+    /// Listening address.
     pub address: SocketAddr,
 }
 
 impl Server {
-    /// Starts it and waits until it says that it is ready.
+    /// Starts the server and waits for its ready line.
     fn start(command: &mut Command) -> Result<Server, Failure> {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
@@ -159,24 +160,24 @@ impl Server {
         }
     }
 
-    /// Ends it as those do who start one for a test: its input ends, and it goes with what it made.
+    /// Ends the server by closing its standard input, after which it removes its temporary files.
     pub fn end(mut self) {
         drop(self.child.stdin.take());
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.wait();
     }
 
-    /// Its CPU time so far.
+    /// Returns the CPU time used so far.
     pub fn cpu(&self) -> Result<Duration, Failure> {
         cpu_of(self.child.id())
     }
 
-    /// Its memory now.
+    /// Returns the current memory.
     pub fn memory(&self) -> Result<Memory, Failure> {
         memory_of(self.child.id())
     }
 
-    /// Has every event told to this url.
+    /// Makes an endpoint at this URL get every event.
     pub fn tell(&self, url: &str) -> Result<(), Failure> {
         let body = format!(r#"{{"endpoints":[{{"url":"{url}"}}]}}"#);
         let request = wire::request("PATCH", "/sandbox/account", &body);
@@ -186,7 +187,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! The table, and the same as JSON.
+//! The result as a table and as JSON.
 
 use crate::book::{Book, Measured, Range, Subject};
 use crate::growth::Growth;
@@ -9,23 +9,23 @@ use crate::startup::Starts;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Everything that came out.
+/// All results of a benchmark.
 pub struct Report {
-    /// What was run.
+    /// Size of the benchmark.
     pub plan: Plan,
-    /// What was measured.
+    /// Measurements.
     pub book: Book,
-    /// The share of the CPU that others used in each round, in per cent.
+    /// Share of the CPU that other processes used in each round, in percent.
     pub busy: Vec<f64>,
-    /// How fast it starts.
+    /// Start times.
     pub starts: Starts,
-    /// What many invoices cost.
+    /// Cost of many invoices.
     pub growth: Growth,
-    /// Pages that are told what changes.
+    /// Live updates of pages.
     pub pages: Pages,
 }
 
-/// What is promised, and what came of it.
+/// A target and its result.
 struct Target {
     about: &'static str,
     goal: &'static str,
@@ -55,7 +55,7 @@ impl Target {
     }
 }
 
-/// A number that was taken once.
+/// Builds the result of a value that was measured once.
 fn single(number: f64) -> Range {
     Range {
         median: number,
@@ -69,7 +69,7 @@ fn megabytes(kilobytes: u64) -> f64 {
 }
 
 impl Report {
-    /// The targets, met or missed.
+    /// Returns all targets with their results.
     fn targets(&self) -> Vec<Target> {
         let ratio = |one, other| self.book.ratio(one, other).unwrap_or(single(f64::NAN));
         let bare = (Subject::BareHyper, 64);
@@ -134,7 +134,7 @@ impl Report {
         targets
     }
 
-    /// Those of what is written.
+    /// Returns the targets of write operations.
     fn write_targets(&self) -> Vec<Target> {
         let ratio = |one, other| self.book.ratio(one, other).unwrap_or(single(f64::NAN));
         vec![
@@ -165,7 +165,7 @@ impl Report {
         ]
     }
 
-    /// Every ratio that is of interest, by connections.
+    /// Returns the reported ratios, by connections.
     fn ratios(&self) -> Vec<(String, Range)> {
         let mut found = Vec::new();
         let mut add = |one: (Subject, usize), other: (Subject, usize)| {
@@ -187,7 +187,7 @@ impl Report {
         found
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn text(&self) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
@@ -319,7 +319,7 @@ impl Report {
         writeln!(out, "  {:<46} {}", "list of 25", text_of(growth.list))
     }
 
-    /// The same as JSON.
+    /// Returns the result as JSON.
     pub fn json(&self) -> Value {
         let cells = self.book.cells().map(|(subject, connections, cell)| {
             json!({
@@ -357,12 +357,12 @@ impl Report {
     }
 }
 
-/// One number of every round.
+/// Returns one value of every round.
 fn column(cell: &[Measured], of: fn(&Measured) -> Option<f64>) -> Option<Range> {
     Range::of(cell.iter().filter_map(of))
 }
 
-/// Answers that were no success, over all rounds.
+/// Returns the number of unsuccessful responses over all rounds.
 fn failed(cell: &[Measured]) -> usize {
     cell.iter().map(|one| one.failed).sum()
 }

@@ -1,6 +1,6 @@
-//! The rounds: everything once, in turn, again and again.
+//! The rounds of the benchmark.
 //!
-//! What always holds: what is compared is measured seconds apart, and every round begins with fresh files.
+//! Invariant: compared operations are measured within seconds, and every round starts with new files.
 
 use crate::book::{Book, Measured, Subject};
 use crate::client::{self, Requests, cycle, each, load};
@@ -16,14 +16,15 @@ use std::time::{Duration, Instant};
 const COFFER: &str = "coffer.db";
 const RAW: &str = "raw.db";
 const NAIVE: &str = "naive.db";
-/// Invoices that are read in turn: more than Coffer keeps rendered (4096), so that each is read from the file.
+/// Number of invoices read in turn. It exceeds Coffer's cache of 4096 rendered invoices, so that each is read from the
+/// file.
 pub const SPREAD: usize = 20_000;
-/// Rows that one commit of the grouped inserts writes.
+/// Invoices inserted in one commit of the grouped inserts.
 const GROUP: usize = 256;
-/// Creations that are prepared before any of them is inserted.
+/// Creations prepared before the first of them is inserted.
 const PREPARED: usize = 2048;
 
-/// All rounds; the share of the CPU that others used in each comes with it.
+/// Runs all rounds. Also returns the CPU share of other processes in each round.
 pub fn run(plan: &Plan, place: &Place, rows: &Rows) -> Result<(Book, Vec<f64>), Failure> {
     let receiver = Receiver::start()?;
     let (mut book, mut busy) = (Book::default(), Vec::new());
@@ -37,7 +38,7 @@ pub fn run(plan: &Plan, place: &Place, rows: &Rows) -> Result<(Book, Vec<f64>), 
     Ok((book, busy))
 }
 
-/// One round: writes, payments, reads.
+/// Runs one round: writes, payments, then reads.
 fn round(plan: &Plan, place: &Place, rows: &Rows, book: &mut Book) -> Result<(), Failure> {
     let (_receiver, url) = silent_receiver()?;
     place.remove(COFFER);
@@ -51,7 +52,7 @@ fn round(plan: &Plan, place: &Place, rows: &Rows, book: &mut Book) -> Result<(),
     Ok(())
 }
 
-/// Raw inserts, the naive server and Coffer; the ids of Coffer's invoices.
+/// Measures raw inserts, the naive server and Coffer. Returns the ids of Coffer's invoices.
 fn writes(
     plan: &Plan,
     place: &Place,
@@ -67,7 +68,7 @@ fn writes(
     let file = place.file(NAIVE);
     let naive = place.own(&[naive::COMMAND.as_ref(), file.as_os_str()])?;
     let (mut ids, mut sent, mut sent_naive) = (Vec::new(), 0, 0);
-    // The most connections first: they stand right beside the raw inserts they are compared with.
+    // The largest number of connections comes first, directly after the raw inserts that it is compared with.
     for connections in CONNECTIONS.into_iter().rev() {
         let made = load(plan, coffer, connections, creations(sent), true)?;
         book.enter(Subject::Create, connections, made.measured);
@@ -85,7 +86,7 @@ fn writes(
     Ok(ids)
 }
 
-/// Simulated payments, one for an invoice.
+/// Measures simulated payments, one per invoice.
 fn payments(plan: &Plan, coffer: &Server, ids: &[String], book: &mut Book) -> Result<(), Failure> {
     let pay = |id: &str| wire::request("POST", &format!("/v1/invoices/{id}/simulate"), "");
     let mut unpaid = ids.to_vec();
@@ -98,7 +99,7 @@ fn payments(plan: &Plan, coffer: &Server, ids: &[String], book: &mut Book) -> Re
     Ok(())
 }
 
-/// Bare hyper, one invoice, many invoices, lists.
+/// Measures bare hyper, one invoice, many invoices, and lists.
 fn reads(
     plan: &Plan,
     place: &Place,
@@ -122,12 +123,12 @@ fn reads(
     Ok(())
 }
 
-/// Invoices that are asked for, with orders numbered from here.
+/// Returns requests for invoices with order numbers from this one.
 pub fn creations(from: usize) -> Requests {
     posts(from, bodies())
 }
 
-/// The same with their coin picked.
+/// Returns requests for invoices with a selected coin.
 fn picked(from: usize) -> Requests {
     posts(from, bodies_with_coin())
 }
@@ -136,18 +137,18 @@ fn posts(from: usize, body: impl Fn(usize) -> String + Send + Sync + 'static) ->
     client::numbered(move |number| wire::request("POST", "/v1/invoices", &body(from + number)))
 }
 
-/// Reading these invoices in turn.
+/// Returns requests that read these invoices in turn.
 pub fn gets<'a>(ids: impl Iterator<Item = &'a String>) -> Requests {
     let get = |id| wire::request("GET", &format!("/v1/invoices/{id}"), "");
     cycle(ids.map(get).collect())
 }
 
-/// Reading the newest 25.
+/// Returns the request for the newest 25 invoices.
 pub fn lists() -> Requests {
     cycle(vec![wire::request("GET", "/v1/invoices?limit=25", "")])
 }
 
-/// Inserts without a server, so many creations a commit. Only inserting is timed, not making the values up.
+/// Measures inserts without a server, with this many creations per commit. Preparing the values is not timed.
 fn raw(plan: &Plan, place: &Place, rows: &Rows, group: usize) -> Result<Measured, Failure> {
     Rows::file(place, RAW)?;
     let mut conn = Connection::open(place.file(RAW))?;

@@ -1,7 +1,6 @@
-//! Rows as Coffer writes them: read from a file it made, and copied under new names.
+//! Rows as Coffer writes them, read from a file of Coffer and copied with new ids.
 //!
-//! What lives here: everything that knows the tables. What always holds: what is compared with Coffer writes the same
-//! values into the same tables with the same indexes.
+//! Invariant: compared programs write the same values into the same tables with the same indexes.
 
 use crate::process::Place;
 use crate::{Failure, wire};
@@ -11,21 +10,21 @@ use std::net::TcpListener;
 use std::path::Path;
 use uuid::Uuid;
 
-/// A file that Coffer made, with one invoice, its event and its delivery.
+/// A file of Coffer with one invoice, its event and its delivery.
 const SEED: &str = "seed.db";
-/// What an invoice is asked for with; the nine digits differ.
+/// Body of an invoice creation. The nine digits differ.
 const BODY: &str = r#"{"amount":"49.90","currency":"EUR","orderId":"order-000000000","description":"Two tickets","customerEmail":"ada@shop.example","metadata":{"cart":"c-1815","seats":[12,13]}}"#;
-/// The order of the invoice in the seed: no other gets that far.
+/// Order number of the template invoice. No other invoice reaches it.
 const SEED_ORDER: usize = 999_999_999;
-/// How long a copied invoice stays open: longer than the benchmark takes.
+/// Time that a copied invoice stays open, longer than the benchmark.
 const OPEN_MS: i64 = 86_400_000;
 
-/// Opening files as Coffer opens them.
+/// Opens files as Coffer does.
 pub mod open {
     use rusqlite::Connection;
     use std::time::Duration;
 
-    /// Sets a connection to what Coffer's writer is set to.
+    /// Sets up a connection like Coffer's writer.
     pub fn prepare(conn: &Connection, synchronous: &str) -> rusqlite::Result<()> {
         conn.busy_timeout(Duration::from_secs(30))?;
         conn.pragma_update(None, "mmap_size", 1_i64 << 30)?;
@@ -35,26 +34,27 @@ pub mod open {
     }
 }
 
-/// Bodies that ask for invoices, each with an order of its own.
+/// Returns bodies of invoice creations with different orders.
 pub fn bodies() -> impl Fn(usize) -> String {
     let (before, after) = BODY.split_once("000000000").unwrap_or((BODY, ""));
     move |number| format!("{before}{number:09}{after}")
 }
 
-/// The same, each with its coin picked.
+/// Returns bodies of invoice creations with a selected coin.
 pub fn bodies_with_coin() -> impl Fn(usize) -> String {
     let body = bodies();
     move |number| body(number).replacen('{', r#"{"asset":"BTC","#, 1)
 }
 
-/// A receiver that takes connections and never answers: deliveries are written and cost no sending.
+/// Starts a receiver that accepts connections and never responds, so that deliveries are stored but sending costs
+/// nothing.
 pub fn silent_receiver() -> Result<(TcpListener, String), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}/", listener.local_addr()?);
     Ok((listener, url))
 }
 
-/// One row of a table, and the statement that inserts it.
+/// A row of a table and its insert statement.
 struct Row {
     insert: String,
     columns: Vec<String>,
@@ -62,7 +62,7 @@ struct Row {
 }
 
 impl Row {
-    /// The newest row of a table.
+    /// Reads the newest row of a table.
     fn newest(conn: &Connection, table: &str) -> Result<Row, Failure> {
         let mut statement = conn.prepare(&format!(
             "select * from {table} order by rowid desc limit 1"
@@ -93,7 +93,7 @@ impl Row {
         })
     }
 
-    /// The values with some of them replaced.
+    /// Returns the values with some of them replaced.
     fn with(&self, changes: &[(&str, Value)]) -> Vec<Value> {
         let mut values = self.values.clone();
         for (name, value) in changes {
@@ -115,14 +115,14 @@ impl Row {
     }
 }
 
-/// The rows that one creation writes.
+/// The rows that one invoice creation writes.
 pub struct Rows {
     invoice: Row,
     event: Row,
     delivery: Row,
 }
 
-/// One more creation's rows, ready to be inserted.
+/// The rows of another creation, ready to be inserted.
 pub struct Copy {
     invoice: Vec<Value>,
     event: Vec<Value>,
@@ -130,7 +130,7 @@ pub struct Copy {
 }
 
 impl Rows {
-    /// Has Coffer make a file with one invoice, and reads it.
+    /// Makes Coffer create a file with one invoice, and reads its rows.
     pub fn from_coffer(place: &Place) -> Result<Rows, Failure> {
         let (_receiver, url) = silent_receiver()?;
         let server = place.coffer(Some(SEED))?;
@@ -141,7 +141,7 @@ impl Rows {
         Rows::read(&place.file(SEED))
     }
 
-    /// Reads the rows of a file that Coffer made.
+    /// Reads the rows of a file of Coffer.
     pub fn read(file: &Path) -> Result<Rows, Failure> {
         let conn = Connection::open(file)?;
         conn.execute_batch("pragma wal_checkpoint(truncate)")?;
@@ -161,14 +161,14 @@ impl Rows {
         })
     }
 
-    /// A file like the one they were read from.
+    /// Creates a copy of the template file.
     pub fn file(place: &Place, name: &str) -> Result<(), Failure> {
         place.remove(name);
         std::fs::copy(place.file(SEED), place.file(name))?;
         Ok(())
     }
 
-    /// The same, its deliveries made.
+    /// Creates a copy of the template file whose deliveries are done.
     pub fn delivered(mut self) -> Rows {
         let made = [
             ("state", Value::Text("delivered".to_owned())),
@@ -179,7 +179,7 @@ impl Rows {
         self
     }
 
-    /// The rows of another creation, for this order.
+    /// Returns the rows of another creation with this order.
     pub fn copy(&self, order: &str) -> Copy {
         let (id, event) = (
             Uuid::now_v7().to_string(),
@@ -226,7 +226,7 @@ impl Copy {
         statement.raw_execute().map(drop)
     }
 
-    /// The invoice's id.
+    /// Returns the id of the invoice.
     pub fn id(&self) -> &str {
         match self.invoice.first() {
             Some(Value::Text(id)) => id,
@@ -234,7 +234,7 @@ impl Copy {
         }
     }
 
-    /// What a creation answers: about the event's body.
+    /// Returns the response of a creation, about the body of the event.
     pub fn answer(&self) -> String {
         let texts = self.event.iter().filter_map(|value| match value {
             Value::Text(text) => Some(text.as_str()),

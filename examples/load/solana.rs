@@ -1,6 +1,6 @@
-//! A node of Solana that answers out of memory, so that only its client is measured.
+//! A simulated Solana node in memory, so that only its client is measured.
 //!
-//! Invariant: nobody was ever paid, every slot has a block, and each request is counted.
+//! Invariant: no address was ever paid, every slot has a block, and each request is counted.
 
 use crate::{Failure, wire};
 use serde_json::{Value, json};
@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Slots that are there at the beginning.
+/// Number of slots at the start.
 const FIRST_SLOT: u64 = 300_000_000;
 /// Length of a slot, in milliseconds.
 const SLOT_MS: u64 = 400;
-/// Slots by which what is final is behind the newest one.
+/// Number of newest slots that are not final.
 const FINAL_DEPTH: u64 = 32;
 
-/// A node.
+/// A running node.
 pub struct Solana {
     address: SocketAddr,
     state: Arc<State>,
@@ -28,18 +28,17 @@ struct State {
     polls: AtomicU64,
 }
 
-/// Count of what it was asked.
+/// Number of requests.
 #[derive(Clone, Copy, Default)]
 pub struct Asked {
     pub requests: u64,
-    /// Accounts whose state was asked for.
+    /// Accounts whose state was requested.
     pub accounts: u64,
-    /// Bytes of questions and answers.
+    /// Bytes of requests and responses.
     pub bytes: u64,
 }
 
 impl Solana {
-    /// Starts one.
     pub fn start() -> Result<Solana, Failure> {
         let state = Arc::new(State {
             begun: Instant::now(),
@@ -53,12 +52,11 @@ impl Solana {
         Ok(Solana { address, state })
     }
 
-    /// Its url.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Its counts so far.
+    /// Returns the current counts.
     pub fn asked(&self) -> Asked {
         *self
             .state
@@ -67,7 +65,7 @@ impl Solana {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Count of the questions for its newest slot.
+    /// Returns the number of requests for the newest slot.
     pub fn polls(&self) -> u64 {
         self.state.polls.load(Ordering::SeqCst)
     }
@@ -79,7 +77,7 @@ impl State {
         let (method, params) = (of("/method"), of("/params"));
         let accounts = params.pointer("/0").and_then(Value::as_array);
         let result = match method.as_str().unwrap_or_default() {
-            // Of a network of its own.
+            // Genesis hash of a private network.
             "getGenesisHash" => json!("1".repeat(43)),
             "getSlot" => {
                 let is_final = params.pointer("/0/commitment") == Some(&json!("finalized"));

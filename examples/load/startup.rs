@@ -1,8 +1,7 @@
-//! How long a server takes from its start to its first answer.
+//! Time from the start of a server to its first response.
 //!
-//! What always holds: the kinds of start take turns, the answer that counts needs a key and the file, where there is
-//! one, and no start finds what the one before left: one that is killed leaves its file, and the next writes to memory
-//! that is new to the machine.
+//! Invariant: the kinds of start alternate, the response needs a key and the file, and no start reuses state of the
+//! previous one. A killed server leaves its file, and the next one writes to new memory.
 
 use crate::book::Range;
 use crate::plan::Plan;
@@ -12,23 +11,23 @@ use std::time::Instant;
 
 const FILE: &str = "start.db";
 
-/// Milliseconds to the first answer.
+/// Milliseconds to the first response, by kind of start.
 pub struct Starts {
-    /// A server without a database.
+    /// Server without a database.
     pub bare: Range,
-    /// `coffer sandbox`: a file that is thrown away.
+    /// `coffer sandbox` with a temporary file.
     pub throwaway: Range,
-    /// `coffer sandbox --file`, which is made and synced to the disk.
+    /// `coffer sandbox --file` with a new file, which is synced to the disk.
     pub fresh: Range,
-    /// `coffer sandbox --file`, which is there.
+    /// `coffer sandbox --file` with an existing file.
     pub existing: Range,
-    /// How much later the throwaway one was than the server without a database of the same turn.
+    /// Extra time of the temporary file compared with the server without a database in the same turn.
     pub throwaway_later: Range,
-    /// The same of the one that is made and synced.
+    /// Extra time of the new file that is synced.
     pub fresh_later: Range,
 }
 
-/// Starts each kind in turn.
+/// Measures each kind of start in turn.
 pub fn measure(plan: &Plan, place: &Place) -> Result<Starts, Failure> {
     let [mut bare, mut throwaway, mut fresh, mut existing] = [const { Vec::new() }; 4];
     for _ in 0..plan.starts {
@@ -54,7 +53,7 @@ pub fn measure(plan: &Plan, place: &Place) -> Result<Starts, Failure> {
     })
 }
 
-/// From before the process is there to its first answer.
+/// Returns the time from before the process exists to its first response.
 fn first_answer(
     start: impl FnOnce() -> Result<Server, Failure>,
     end: impl FnOnce(Server),

@@ -1,6 +1,6 @@
-//! Webhooks: invoices are made, and every one of them is told to a receiver in this process.
+//! Webhook throughput: invoices are created, and a receiver in this process gets an event for each.
 //!
-//! What always holds: time runs until the last event has arrived, so that none is counted that is still on its way.
+//! Invariant: the time ends when the last event has arrived, so that events in transit do not count.
 
 use crate::book::{Book, Measured, Subject};
 use crate::client::load;
@@ -16,19 +16,19 @@ use tokio::net::{TcpListener, TcpStream};
 
 const FILE: &str = "webhooks.db";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-/// How long the last event may take to arrive.
+/// Maximum time for the last event to arrive.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
-/// How often is looked whether it has.
+/// Interval of the check for the last event.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A receiver of webhooks that counts them; it stays as long as the process.
+/// A receiver that counts webhooks. It exists as long as the process.
 pub struct Receiver {
     url: String,
     count: Arc<AtomicUsize>,
 }
 
 impl Receiver {
-    /// Starts it on a thread of its own.
+    /// Starts the receiver in a separate thread.
     pub fn start() -> Result<Receiver, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -52,7 +52,7 @@ impl Receiver {
     }
 }
 
-/// One connection.
+/// Serves one connection.
 async fn receive(mut stream: TcpStream, count: Arc<AtomicUsize>) {
     let mut message = Vec::with_capacity(wire::BUFFER_BYTES);
     while let Ok(true) = wire::read_message(&mut stream, &mut message).await {
@@ -63,7 +63,7 @@ async fn receive(mut stream: TcpStream, count: Arc<AtomicUsize>) {
     }
 }
 
-/// One round, on a file of its own.
+/// Runs one round on a new file.
 pub fn round(
     plan: &Plan,
     place: &Place,

@@ -1,6 +1,6 @@
-//! HTTP/1.1 as far as a benchmark needs it: requests as bytes, and where a message ends.
+//! Minimal HTTP/1.1 for a benchmark: requests as bytes, and message lengths.
 //!
-//! What always holds: it costs little, so that what is measured is the server.
+//! It uses little CPU time, so that the server is measured.
 
 use crate::Failure;
 use serde_json::Value;
@@ -8,17 +8,17 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The sandbox's secret key of test mode.
+/// Secret key of the sandbox in test mode.
 const KEY: &str = "sk_test_sandbox";
-/// What an answer fits into at first.
+/// Initial size of a response buffer.
 pub const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The bytes of a request to a sandbox.
+/// Builds a request to a sandbox.
 pub fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
     request_as(KEY, method, path, body)
 }
 
-/// The bytes of a request with this key.
+/// Builds a request with this key.
 pub fn request_as(key: &str, method: &str, path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
@@ -27,14 +27,14 @@ pub fn request_as(key: &str, method: &str, path: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Head and body of the message in `bytes`, once all of it is there.
+/// Returns head and body of the message in `bytes` when it is complete.
 pub fn whole(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let (head, rest) = bytes.split_at_checked(end)?;
     Some((head, rest.get(..content_length(head))?))
 }
 
-/// The length that a head declares; none: no body.
+/// Returns the content length of a head, 0 if it has none.
 fn content_length(head: &[u8]) -> usize {
     const NAME: &[u8] = b"content-length:";
     let value = head.split(|byte| *byte == b'\n').find_map(|line| {
@@ -47,12 +47,12 @@ fn content_length(head: &[u8]) -> usize {
     })
 }
 
-/// Is it an answer that says that all went well?
+/// Returns `true` for a successful response.
 pub fn is_success(head: &[u8]) -> bool {
     head.starts_with(b"HTTP/1.1 2")
 }
 
-/// Reads one message into `buffer`; false where the connection ended first.
+/// Reads one message into `buffer`. Returns `false` if the connection ends first.
 pub async fn read_message(
     stream: &mut (impl AsyncRead + Unpin),
     buffer: &mut Vec<u8>,
@@ -66,7 +66,7 @@ pub async fn read_message(
     Ok(true)
 }
 
-/// Asks once, on a connection of its own; the body of the answer.
+/// Sends a request on a new connection and returns the response body.
 pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>, Failure> {
     let mut stream = TcpStream::connect(address)?;
     stream.write_all(request)?;
@@ -83,7 +83,7 @@ pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Listens at a free port, with a thread for each connection. A client may hang up at any time.
+/// Listens on a free port with a thread per connection. A client may disconnect at any time.
 pub fn listen(
     serve: impl Fn(TcpStream) -> Result<(), Failure> + Clone + Send + 'static,
 ) -> Result<SocketAddr, Failure> {
@@ -98,7 +98,7 @@ pub fn listen(
     Ok(address)
 }
 
-/// Answers the requests of one connection until it ends. Their bodies are JSON. `answer` takes a body, and the length of its
+/// Serves the requests of a connection until it ends. Their bodies are JSON. `answer` gets a body and the length of its
 /// request in bytes.
 pub fn serve_json(
     mut stream: TcpStream,

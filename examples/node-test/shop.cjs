@@ -1,5 +1,5 @@
-// The shop that the tests here, in ../vitest and in ../jest are about: it makes an invoice for an order, and ships the
-// order when a webhook says that it is paid. It knows Coffer by its url, a secret key and the secret of its webhooks.
+// The shop under test here, in ../vitest and in ../jest. It creates an invoice for an order, and ships the order when a
+// webhook reports the payment. It knows Coffer's URL, a secret key and the webhook secret.
 
 'use strict';
 
@@ -39,7 +39,7 @@ class Shop {
     const create = () => fetch(`${this.coffer}/v1/invoices`, {
       method: 'POST',
       headers: { 'X-API-Key': this.key, 'Content-Type': 'application/json' },
-      // The same order again is the same invoice.
+      // The same order always gets the same invoice.
       body: JSON.stringify({ amount: price, currency: 'EUR', orderId: number }),
     });
     let answer = await create();

@@ -1,4 +1,4 @@
-// A shop's tests with node:test: an order is paid, the shop is told and ships; time passes; Coffer cannot be reached.
+// Tests of a shop with node:test: a paid order is shipped, an order expires, and Coffer is unreachable.
 //
 //   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz       (both files of a release)
 //   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz
@@ -9,7 +9,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { startCoffer } from 'coffer-sandbox';
 import { Shop } from './shop.cjs';
 
-// A sandbox for each test. It starts in milliseconds, so there is no need to share one.
+// A sandbox for each test. It starts in milliseconds, so tests need not share one.
 let coffer;
 let shop;
 beforeEach(async () => {
@@ -32,7 +32,7 @@ test('an order is shipped when it is paid', async () => {
   await coffer.payments.under(invoice);
   await coffer.delivered();
   assert.equal(shop.orders.get('order-1'), 'open');
-  // The other half.
+  // The remaining half.
   assert.equal((await coffer.pay(invoice)).status, 'confirmed');
   await coffer.delivered();
   assert.equal(shop.orders.get('order-1'), 'shipped');
@@ -40,7 +40,7 @@ test('an order is shipped when it is paid', async () => {
 
 test('nobody pays', async () => {
   const invoice = await shop.order('order-1', '20.00');
-  // The clock is moved, and all that falls due on the way is done when this answers: nothing sleeps.
+  // All work that becomes due while the clock is advanced is done when this call returns. The test does not sleep.
   await coffer.clock.advance('20m');
   assert.equal((await coffer.getInvoice(invoice)).status, 'expired');
   assert.equal(shop.orders.get('order-1'), 'expired');
@@ -55,7 +55,7 @@ test('an expired order is shipped when it turns out to have been paid in time', 
     params: { id: invoice.id }, body: { asset: 'LTC' }, mode: 'live',
   });
   const seenAt = (await coffer.clock.get()).toISOString();
-  // Coffer waits for a chain that lags, but not for ever.
+  // Coffer waits for a chain that lags, but only for a limited time.
   await coffer.clock.advance('6h20m');
   assert.equal(shop.orders.get('order-1'), 'expired');
   await coffer.payments.confirm(await coffer.payments.see({ invoice: invoice.id, seenAt }));
@@ -66,7 +66,7 @@ test('an expired order is shipped when it turns out to have been paid in time', 
 test('a test payment ships nothing of a shop that takes money', async () => {
   await openShop(coffer.keys.secretLive);
   await shop.order('order-1', '20.00');
-  // An order id is one invoice in each mode, and the endpoint is told of both.
+  // An order id identifies one invoice in each mode, and the endpoint gets events of both modes.
   await coffer.pay(await coffer.createInvoice({ amount: '1.00', currency: 'EUR', orderId: 'order-1' }));
   await coffer.delivered();
   assert.equal(shop.orders.get('order-1'), 'open');
@@ -85,7 +85,7 @@ test('eight at once do not meet', async () => {
     assert.equal(new Set(sandboxes.map(({ url }) => url)).size, 8);
     const counts = await Promise.all(sandboxes.map(async (sandbox, number) => {
       for (let count = 0; count <= number; count += 1) {
-        // The same order ids everywhere: in one and the same service they would be one order.
+        // All tests use the same order ids. In a shared sandbox they would be one order.
         await sandbox.createInvoice({ amount: '20.00', currency: 'EUR', orderId: `order-${count}` });
       }
       await sandbox.clock.advance(`${number}h`);

@@ -12,7 +12,7 @@ import urllib.request
 from decimal import Decimal
 from typing import Any, Dict, Mapping, Set
 
-# Coffer is called directly, whatever proxy the environment names.
+# Coffer is called directly, without the proxy of the environment.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -27,7 +27,7 @@ class Shop:
         self.coffer_url = coffer_url
         self.key = key
         self.webhook_secret = webhook_secret
-        # Does it take money? Test payments are worth nothing.
+        # Whether the shop accepts real money. Test payments are worth nothing.
         self.livemode = not key.startswith("sk_test_")
         self.sent: Set[str] = set()
         self.refused: Dict[str, str] = {}
@@ -38,7 +38,7 @@ class Shop:
         body = {"amount": str(price), "currency": "EUR", "orderId": order_id}
         headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
         url = self.coffer_url + "/v1/invoices"
-        # An order id makes it safe to try again: there is one invoice for each.
+        # The order id makes retries safe: there is one invoice per order id.
         for attempt in range(3):
             request = urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
             try:
@@ -58,11 +58,12 @@ class Shop:
         """Does what an event asks for. It is answered with 2xx where this returns, and comes again where it raises."""
         self.check_signature(headers["x-service-signature"], body)
         event = json.loads(body)
-        # An event can come twice. An endpoint can be told of both modes, which have order ids of their own.
+        # An event can arrive twice. An endpoint can get events of both modes, which have separate order ids.
         if event["id"] in self.handled or event["livemode"] != self.livemode:
             return
         invoice = event["data"]["object"]
-        # What was refused is sent where it turns out to be paid, and what is sent stays so: an older event can come late.
+        # A rejected order is sent if it turns out to be paid. A sent order stays sent, because an older event can
+        # arrive late.
         if event["type"] in ("invoice.confirmed", "invoice.overpaid") and invoice["paid"]:
             self.sent.add(invoice["orderId"])
             self.refused.pop(invoice["orderId"], None)

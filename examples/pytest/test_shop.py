@@ -42,7 +42,7 @@ def test_a_paid_order_is_sent(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> N
 def test_nobody_pays(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
     shop, hooks = shop_and_hooks
     shop.order("order-1", Decimal("20.00"))
-    # The clock is moved, and what falls due on the way is done when this returns.
+    # All work that becomes due while the clock is advanced is done when this call returns.
     coffer.clock.advance("20m")
     hooks.wait("invoice.expired")
     assert (shop.sent, shop.refused) == (set(), {"order-1": "expired"})
@@ -54,7 +54,7 @@ def test_half_is_not_enough(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> Non
     assert coffer.underpay(invoice).status == "underpaid"
     hooks.wait("invoice.underpaid")
     assert not shop.sent
-    # The rest comes.
+    # The remaining amount arrives.
     coffer.pay(invoice)
     hooks.wait("invoice.confirmed")
     assert (shop.sent, shop.refused) == ({"order-1"}, {})
@@ -65,7 +65,7 @@ def test_an_expired_order_turns_out_to_have_been_paid_in_time(coffer: Coffer) ->
     coffer.change_chain("litecoin", lagging=True)
     invoice = coffer.live.select(shop.order("order-1", Decimal("20.00"))["id"], "LTC")
     seen_at = coffer.state()["time"]
-    # Coffer waits for a chain that lags, but not for ever.
+    # Coffer waits for a chain that lags, but only for a limited time.
     coffer.clock.advance("6h20m")
     hooks.wait("invoice.expired")
     assert shop.refused == {"order-1": "expired"}
@@ -78,7 +78,7 @@ def test_an_expired_order_turns_out_to_have_been_paid_in_time(coffer: Coffer) ->
 def test_a_test_payment_sends_nothing_of_a_shop_that_takes_money(coffer: Coffer) -> None:
     shop, hooks = open_shop(coffer, coffer.keys.secret_live)
     shop.order("order-1", Decimal("20.00"))
-    # An order id is one invoice in each mode, and the endpoint is told of both.
+    # An order id identifies one invoice in each mode, and the endpoint gets events of both modes.
     assert coffer.pay(coffer.create_invoice("1.00", order_id="order-1")).paid
     hooks.wait("invoice.confirmed")
     assert not shop.sent
@@ -104,7 +104,7 @@ def test_the_shop_is_down_when_the_webhook_comes(coffer: Coffer, shop_and_hooks:
     hooks.answer(500, times=2)
     coffer.pay(invoice["id"])
     hooks.wait("invoice.confirmed")
-    # Coffer tries again, after seconds or hours: on its own clock.
+    # Coffer retries after seconds or hours of the sandbox clock.
     coffer.clock.advance("1h")
     hooks.wait("invoice.confirmed", count=2)
     assert shop.sent == {"order-1"}
@@ -114,7 +114,7 @@ def test_coffer_cannot_be_reached_for_a_moment(coffer: Coffer, shop_and_hooks: S
     shop, _ = shop_and_hooks
     coffer.faults.refuse("POST /v1/invoices", status=503)
     coffer.faults.drop_answer("POST /v1/invoices")
-    # Refused, then done without an answer, then answered: one invoice.
+    # Rejected, then created without a response, then answered: one invoice.
     shop.order("order-1", Decimal("20.00"))
     assert len(coffer.invoices(order_id="order-1")) == 1
     coffer.faults.refuse("POST /v1/invoices", status=503, times=3)
@@ -128,7 +128,7 @@ def test_a_forged_webhook_is_refused(coffer: Coffer, shop_and_hooks: ShopAndHook
     webhook = hooks.wait("invoice.created")
     with pytest.raises(ValueError):
         shop.handle_webhook(webhook.headers, webhook.body.replace(b"created", b"confirmed"))
-    # For a shop in Python that would rather not write that by itself.
+    # The function of the Python package, for a shop that does not write its own.
     with pytest.raises(SignatureError):
         verify_signature(webhook.body, webhook.headers, "whsec_b3RoZXI=")
 

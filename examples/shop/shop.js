@@ -1,4 +1,4 @@
-// The shop's page: asks its server for an order, opens the checkout over the page, and shows what becomes of it.
+// Page script of the shop: requests an order from its server, opens the checkout over the page, and shows the result.
 
 const said = document.getElementById('order');
 let order = '';
@@ -9,7 +9,7 @@ async function show() {
   if (!order) return;
   const { name, status } = await (await fetch(`orders/${order}`)).json();
   said.textContent = status === 'paid' ? `${name}: paid. We ship it today.` : `${name}: ${status}.`;
-  // The webhook may come a moment after the page is told.
+  // The webhook may arrive shortly after the page is notified.
   clearTimeout(timer);
   if (!['paid', 'expired', 'cancelled'].includes(status)) timer = setTimeout(show, 500);
 }

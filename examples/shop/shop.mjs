@@ -1,17 +1,17 @@
-// A small shop that is paid by Coffer: a page with the widget, and a receiver of webhooks that ships what is paid.
+// A small shop that uses Coffer: a page with the widget, and a webhook receiver that ships paid orders.
 //
 //   node examples/shop/shop.mjs
 //
-// starts the shop at 127.0.0.1:3000 (or PORT), and a sandbox of Coffer for it: `coffer` of your PATH, or the program
-// that COFFER_BINARY names. It needs nothing but Node 18.18 or newer. Orders are kept in memory.
+// Starts the shop at 127.0.0.1:3000 (or PORT) and a Coffer sandbox: `coffer` of your PATH, or the program that
+// COFFER_BINARY names. It needs only Node 18.18 or newer. Orders are kept in memory.
 //
-// What always holds: the price comes from this server, never from the browser, and an order is paid when a webhook says
-// so whose signature fits, and by nothing else.
+// Invariant: the price comes from this server, never from the browser. Only a webhook with a valid signature makes an
+// order paid.
 
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-// In a shop of your own: from 'coffer-sandbox'.
+// In your own shop: from 'coffer-sandbox'.
 import { startCoffer } from '../../src/packages/npm/coffer-sandbox/index.js';
 
 const PRODUCTS = {
@@ -62,7 +62,7 @@ async function buy(request) {
   if (!Object.hasOwn(PRODUCTS, product)) return [404, { message: 'no such product' }];
   const { name, price } = PRODUCTS[product];
   const order = { number: randomUUID(), name, status: 'open' };
-  // Before the invoice is: its first webhook can be here sooner than the answer.
+  // Stored before the invoice is created, because its first webhook can arrive before the response.
   orders.set(order.number, order);
   const invoice = await coffer.createInvoice({
     amount: price, currency: 'EUR', orderId: order.number, description: name, redirectUrl: url,

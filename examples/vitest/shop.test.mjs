@@ -1,4 +1,4 @@
-// A shop's tests with vitest: `coffer` is a fixture, which a test has by naming it. They can all run at once.
+// Tests of a shop with vitest. `coffer` is a fixture, which a test gets by naming it. The tests can run concurrently.
 //
 //   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz vitest       (both files of a release)
 //   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz
@@ -38,7 +38,7 @@ describe.concurrent('a shop', () => {
   });
 
   test('is sent what a webhook needs', async ({ coffer, shop }) => {
-    // A receiver of the test's own, beside the shop's.
+    // A separate receiver beside that of the shop.
     const receiver = await coffer.receiver();
     const invoice = await shop.order('order-1', '20.00');
     await coffer.pay(invoice);

@@ -1,9 +1,9 @@
-// The checkout in a real browser: every state, by hand and without a script, and what it costs to load.
+// The checkout in a real browser: every status, keyboard use, no JavaScript, and the size of the page.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { closePage, checkPage, openPage, startBrowser, startCoffer } from './harness.mjs';
 
 let browser;
 let coffer;
@@ -11,7 +11,7 @@ before(async () => { [browser, coffer] = await Promise.all([startBrowser(), star
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
 const PHONE = { viewport: { width: 390, height: 844 } };
-/** What a browser says by itself of a connection that is lost. */
+/** Message of a browser about a lost connection. */
 const LOST = ['ERR_INTERNET_DISCONNECTED', 'ERR_FAILED', 'net::ERR'];
 
 function invoice(more = {}) {
@@ -22,33 +22,33 @@ function invoice(more = {}) {
 }
 const simulate = (of, more = {}) => coffer.test('POST', `/v1/invoices/${of.id}/simulate`, more);
 const heading = (page, name) => page.getByRole('heading', { level: 1, name }).waitFor();
-const said = (page) => page.locator('#said').textContent();
-/** What was said lately; the region speaks when it is filled. */
-const says = (page, text) => page.locator('#said', { hasText: text }).waitFor({ state: 'attached' });
+const liveText = (page) => page.locator('#said').textContent();
+/** Waits for a text in the live region, which screen readers announce. */
+const waitForLiveText = (page, text) => page.locator('#said', { hasText: text }).waitFor({ state: 'attached' });
 
-/** The page in light and dark: pictures of both, and both accessible. */
-async function lookedTwice(page, name) {
-  await looked(page, name);
+/** Takes pictures of the page in light and dark mode, and checks both for accessibility. */
+async function checkLightAndDark(page, name) {
+  await checkPage(page, name);
   await page.emulateMedia({ colorScheme: 'dark' });
-  await looked(page, `${name}_dark`);
+  await checkPage(page, `${name}_dark`);
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-test('an invoice is paid exactly, and the page shows it by itself', async () => {
+test('page shows an exact payment without a reload', async () => {
   const of = await invoice();
   const page = await openPage(browser, of.checkoutUrl, PHONE);
   await heading(page, 'Pay 20.00 EUR');
-  await lookedTwice(page, 'checkout_choose');
+  await checkLightAndDark(page, 'checkout_choose');
   await page.getByRole('button', { name: /Litecoin/ }).click();
   await heading(page, 'Send 0.25 LTC');
-  await lookedTwice(page, 'checkout_pay');
-  // Nobody loads the page again: the stream tells.
+  await checkLightAndDark(page, 'checkout_pay');
+  // The page is not reloaded: the stream sends the change.
   const { id } = await coffer.control('POST', '/payments', { invoice: of.id });
   await heading(page, 'Your payment was seen');
-  assert.match(await said(page), /^Your payment was seen\. It is on its way/);
+  assert.match(await liveText(page), /^Your payment was seen\. It is on its way/);
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1');
-  await lookedTwice(page, 'checkout_detected');
-  // The page is asked for again, and the reader stays where they are: be it the same, or another.
+  await checkLightAndDark(page, 'checkout_detected');
+  // The page is fetched again, and the focus stays where it was, on the same page and on the next one.
   const again = async (change) => {
     await page.evaluate(([add]) => {
       window.before = document.querySelector('h1');
@@ -62,44 +62,44 @@ test('an invoice is paid exactly, and the page shows it by itself', async () => 
   assert.deepEqual(await again('!'), ['H1', false]);
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid');
-  assert.match(await said(page), /^Paid\. Your payment has arrived/);
+  assert.match(await liveText(page), /^Paid\. Your payment has arrived/);
   assert.match(await page.title(), /^20\.00 EUR to /);
   const back = page.getByRole('link', { name: 'Back to the shop' });
   assert.equal(await back.getAttribute('href'), 'https://shop.example/thanks');
-  await lookedTwice(page, 'checkout_paid');
+  await checkLightAndDark(page, 'checkout_paid');
   await closePage(page);
 });
 
-test('the test panel pays too little, then the rest', async () => {
+test('test panel pays a part, then the rest', async () => {
   const page = await openPage(browser, (await invoice({ asset: 'LTC' })).checkoutUrl, PHONE);
   await heading(page, 'Send 0.25 LTC');
   const address = await page.locator('#address').textContent();
   const { id } = await coffer.control('POST', '/payments', { address, amount: '0.125' });
-  await says(page, /^Send 0\.125 LTC more\. 0\.125 LTC was seen so far/);
-  await lookedTwice(page, 'checkout_part');
+  await waitForLiveText(page, /^Send 0\.125 LTC more\. 0\.125 LTC was seen so far/);
+  await checkLightAndDark(page, 'checkout_part');
   await coffer.control('POST', `/payments/${id}`, { state: 'dropped' });
   await heading(page, 'Send 0.25 LTC');
   await page.getByRole('button', { name: 'Pay too little' }).click();
   await heading(page, 'Send 0.125 LTC more');
   assert.equal(await page.locator('#address').textContent(), address);
   assert.equal(await page.locator('#amount').textContent(), '0.125');
-  await lookedTwice(page, 'checkout_under');
+  await checkLightAndDark(page, 'checkout_under');
   await page.getByRole('button', { name: 'Pay exactly' }).click();
   await heading(page, 'Paid');
   assert.equal(await page.getByRole('heading', { name: 'Test payment' }).count(), 0);
   await closePage(page);
 });
 
-test('what is too much is told', async () => {
+test('page shows an overpayment', async () => {
   const page = await openPage(browser, (await invoice({ asset: 'LTC' })).checkoutUrl);
   await page.getByRole('button', { name: 'Pay too much' }).click();
   await heading(page, 'Paid');
   await page.getByText('more than was due').waitFor();
-  await lookedTwice(page, 'checkout_over');
+  await checkLightAndDark(page, 'checkout_over');
   await closePage(page);
 });
 
-test('the time runs out, and what comes later is late', async () => {
+test('invoice expires, and a later payment is late', async () => {
   const short = await invoice({ asset: 'LTC' });
   await simulate(short, { case: 'under' });
   const late = await invoice({ asset: 'LTC' });
@@ -109,34 +109,34 @@ test('the time runs out, and what comes later is late', async () => {
   await page.getByRole('heading', { name: 'Have you sent money already?' }).waitFor();
   const back = page.getByRole('link', { name: 'Back to the shop' });
   assert.equal(await back.getAttribute('href'), 'https://shop.example/cart');
-  await lookedTwice(page, 'checkout_expired');
-  // Money that comes now is seen on the page as it stands.
+  await checkLightAndDark(page, 'checkout_expired');
+  // A payment that arrives now appears without a reload.
   const { id } = await coffer.control('POST', '/payments', { invoice: late.id });
   await page.locator('.message', { hasText: 'Do not pay again' }).waitFor();
-  assert.match(await said(page), /^The time to pay is over\. A payment was seen, but only after/);
+  assert.match(await liveText(page), /^The time to pay is over\. A payment was seen, but only after/);
   assert.equal(await page.getByText('Nothing was paid').count(), 0);
-  await lookedTwice(page, 'checkout_seen_late');
+  await checkLightAndDark(page, 'checkout_seen_late');
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid too late');
-  await lookedTwice(page, 'checkout_late');
+  await checkLightAndDark(page, 'checkout_late');
   await page.goto(short.checkoutUrl);
   await heading(page, 'Not paid in full');
-  await lookedTwice(page, 'checkout_short');
+  await checkLightAndDark(page, 'checkout_short');
   await page.getByRole('button', { name: 'Pay late' }).click();
   await heading(page, 'Paid too late');
   await closePage(page);
 });
 
-test('time that runs out elsewhere, and a shop that cancels, are seen at once', async () => {
+test('page shows expiry and cancellation at once', async () => {
   const [one, other] = [await invoice({ asset: 'LTC' }), await invoice()];
   const pages = [await openPage(browser, one.checkoutUrl), await openPage(browser, other.checkoutUrl)];
   await coffer.control('POST', `/invoices/${one.id}/cancel`);
   await heading(pages[0], 'Cancelled');
-  await lookedTwice(pages[0], 'checkout_cancelled');
+  await checkLightAndDark(pages[0], 'checkout_cancelled');
   await coffer.control('POST', '/clock', { advance: '20m' });
   await heading(pages[1], 'The time to pay is over');
   for (const page of pages) await closePage(page);
-  // Where a chain is behind, the page waits for it, and asks nobody to send.
+  // If the chain is behind, the page waits and does not request a payment.
   const body = { amount: '20.00', currency: 'EUR', asset: 'LTC' };
   const live = await coffer.request('POST', '/v1/invoices', { body, key: coffer.keys.secretLive });
   const page = await openPage(browser, live.checkoutUrl, PHONE);
@@ -144,14 +144,14 @@ test('time that runs out elsewhere, and a shop that cancels, are seen at once', 
   await coffer.control('PATCH', '/chains/litecoin', { lagging: true });
   await coffer.control('POST', '/clock', { advance: '20m' });
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-  await says(page, /^The time to pay is over\. Send nothing more/);
-  await lookedTwice(page, 'checkout_still_read');
+  await waitForLiveText(page, /^The time to pay is over\. Send nothing more/);
+  await checkLightAndDark(page, 'checkout_still_read');
   await coffer.control('PATCH', '/chains/litecoin', { lagging: false });
-  await says(page, /Nothing was paid in time/);
+  await waitForLiveText(page, /Nothing was paid in time/);
   await closePage(page);
 });
 
-test('a payment that vanishes is told', async () => {
+test('page shows a dropped payment', async () => {
   const of = await invoice({ asset: 'LTC' });
   const page = await openPage(browser, of.checkoutUrl);
   const { id } = await coffer.control('POST', '/payments', { invoice: of.id });
@@ -159,17 +159,17 @@ test('a payment that vanishes is told', async () => {
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid');
   await coffer.control('POST', `/payments/${id}`, { state: 'dropped' });
-  // The reader comes back to the page.
+  // The reader returns to the page.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await heading(page, 'The payment did not go through');
-  await lookedTwice(page, 'checkout_failed');
-  // It is confirmed after all.
+  await checkLightAndDark(page, 'checkout_failed');
+  // The payment is confirmed after all.
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid');
   await closePage(page);
 });
 
-test('another coin is searched for and picked by keyboard alone', async () => {
+test('another coin is selected by keyboard', async () => {
   const of = await invoice({ asset: 'LTC' });
   const [page, other] = [await openPage(browser, of.checkoutUrl), await openPage(browser, of.checkoutUrl)];
   const press = async (key, times = 1) => { for (let at = 0; at < times; at += 1) await page.keyboard.press(key); };
@@ -190,8 +190,8 @@ test('another coin is searched for and picked by keyboard alone', async () => {
   await page.keyboard.type('tron usd');
   await press('Enter');
   assert.equal(await page.locator('.coins li:visible').count(), 1);
-  await looked(page, 'checkout_other_coin');
-  // Something happens elsewhere: what was typed stays, and the reader where they are.
+  await checkPage(page, 'checkout_other_coin');
+  // Another event arrives: typed text and the focus stay.
   await page.evaluate(() => document.querySelector('#checkout .price').append('!'));
   await page.evaluate(() => dispatchEvent(new Event('online')));
   await page.waitForFunction(() => !document.querySelector('#checkout .price').textContent.includes('!'));
@@ -199,42 +199,42 @@ test('another coin is searched for and picked by keyboard alone', async () => {
   assert.equal(await page.locator('.coins li:visible').count(), 1);
   await page.keyboard.press('Control+a');
   await page.keyboard.type('nothing');
-  await says(page, 'There is no coin of that name.');
+  await waitForLiveText(page, 'There is no coin of that name.');
   await page.keyboard.press('Control+a');
   await page.keyboard.type('usdt tron');
   await to('USDT');
   await press('Enter');
   await heading(page, /^Send 21\.739131 USDT/);
   await page.getByText('only on the Tron network').waitFor();
-  // Who has the page open elsewhere is told.
-  await says(other, /^Send 21\.739131 USDT/);
+  // Another tab with the page gets the change.
+  await waitForLiveText(other, /^Send 21\.739131 USDT/);
   for (const each of [page, other]) await closePage(each);
 });
 
-test('amount and address are copied, which is seen and said', async () => {
+test('amount and address are copied, and the page announces it', async () => {
   const of = await invoice({ asset: 'ETH' });
   const page = await openPage(browser, of.checkoutUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
   await page.getByRole('button', { name: 'Copy the amount' }).click();
   await page.locator('[data-copy=amount].done', { hasText: 'Copied' }).waitFor();
-  await says(page, 'Copied: 0.00666667');
+  await waitForLiveText(page, 'Copied: 0.00666667');
   assert.equal(await copied(), '0.00666667');
   await page.getByRole('button', { name: 'Copy the address' }).click();
-  await says(page, /^Copied: 0x/);
+  await waitForLiveText(page, /^Copied: 0x/);
   const address = await page.locator('#address').textContent();
   assert.equal(await copied(), address);
-  // Where the browser has no clipboard, the older way is taken.
+  // Without a clipboard API, the page uses the older method.
   await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not here')); });
   await page.getByRole('button', { name: 'Copy the amount' }).click();
   await page.waitForFunction(async () => await navigator.clipboard.readText() === '0.00666667');
   await page.evaluate(() => { document.execCommand = () => false; });
   await page.getByRole('button', { name: 'Copy the address' }).click();
-  await says(page, /could not be copied/);
+  await waitForLiveText(page, /could not be copied/);
   assert.equal(await page.evaluate(() => getSelection().toString()), address);
   await closePage(page);
 });
 
-test('a connection that is lost is told quietly, and comes back by itself', async () => {
+test('page shows a lost connection and reconnects', async () => {
   const of = await invoice({ asset: 'LTC' });
   const page = await openPage(browser, of.checkoutUrl, PHONE);
   await heading(page, 'Send 0.25 LTC');
@@ -242,7 +242,7 @@ test('a connection that is lost is told quietly, and comes back by itself', asyn
   await page.getByText('No connection.').waitFor();
   const isSeen = (note) => note.getBoundingClientRect().bottom <= innerHeight;
   assert.ok(await page.locator('#offline').evaluate(isSeen), 'it is seen');
-  await looked(page, 'checkout_offline');
+  await checkPage(page, 'checkout_offline');
   await simulate(of);
   await page.context().setOffline(false);
   await heading(page, 'Paid');
@@ -250,7 +250,7 @@ test('a connection that is lost is told quietly, and comes back by itself', asyn
   await closePage(page, LOST);
 });
 
-test('without the stream the page asks by itself', async () => {
+test('page polls without the stream', async () => {
   const of = await invoice({ asset: 'LTC' });
   const page = await openPage(browser, 'about:blank', { origins: [coffer.url] });
   await page.clock.install();
@@ -267,7 +267,7 @@ test('without the stream the page asks by itself', async () => {
   await closePage(page, LOST);
 });
 
-test('the time that is left is said at 5 minutes, at 1 minute and at its end only', async () => {
+test('page announces the remaining time at 5 minutes, 1 minute and the end', async () => {
   const page = await openPage(browser, 'about:blank', { origins: [coffer.url] });
   await page.clock.install();
   await page.goto((await invoice({ asset: 'LTC' })).checkoutUrl);
@@ -276,7 +276,7 @@ test('the time that is left is said at 5 minutes, at 1 minute and at its end onl
     new MutationObserver(() => window.told.push(document.querySelector('#said').textContent))
       .observe(document.querySelector('#said'), { childList: true });
   });
-  // The server's word is waited for no more: the page's own clock is what is looked at.
+  // Requests fail from here on, so only the clock of the page is tested.
   await page.route('**/checkout/**', (route) => route.abort());
   for (let minute = 0; minute < 21; minute += 1) await page.clock.runFor(60_000);
   const told = await page.evaluate(() => window.told);
@@ -285,7 +285,7 @@ test('the time that is left is said at 5 minutes, at 1 minute and at its end onl
   await closePage(page, LOST);
 });
 
-test('without JavaScript everything can be done', async () => {
+test('checkout works without JavaScript', async () => {
   const page = await openPage(browser, (await invoice()).checkoutUrl, { ...PHONE, javaScriptEnabled: false });
   await page.getByRole('button', { name: /Litecoin/ }).click();
   await heading(page, 'Send 0.25 LTC');
@@ -300,26 +300,26 @@ test('without JavaScript everything can be done', async () => {
   await closePage(page);
 });
 
-test('a screen of 320 px, large letters and calm eyes are fine', async () => {
+test('checkout works at 320 px, with zoom and with reduced motion', async () => {
   const options = { viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' };
   const of = await invoice();
   const page = await openPage(browser, of.checkoutUrl, options);
-  await lookedTwice(page, 'checkout_choose_320');
+  await checkLightAndDark(page, 'checkout_choose_320');
   await page.getByRole('button', { name: /Tether USD.*Solana/ }).click();
   await heading(page, /^Send 21/);
   const animations = () => page.evaluate(() => document.getAnimations().length);
   assert.equal(await animations(), 0);
   await page.getByText('How does this work?').click();
   await page.getByText('Details', { exact: true }).click();
-  await lookedTwice(page, 'checkout_pay_320');
-  // 200 %: as if the window were half as wide and all letters twice as large.
+  await checkLightAndDark(page, 'checkout_pay_320');
+  // Zoom of 200 %: half the window width.
   await page.setViewportSize({ width: 640, height: 900 });
   await page.evaluate(() => { document.documentElement.style.fontSize = '200%'; });
-  await looked(page, 'checkout_pay_large');
+  await checkPage(page, 'checkout_pay_large');
   await closePage(page);
 });
 
-test('one request makes it readable, and all of it is small', async () => {
+test('page is readable after one request, and its files are small', async () => {
   const page = await openPage(browser, 'about:blank', { origins: [coffer.url] });
   const answers = [];
   page.on('response', (answer) => { if (!answer.url().includes('/events?')) answers.push(answer); });
@@ -335,43 +335,43 @@ test('one request makes it readable, and all of it is small', async () => {
   assert.ok(script[1] < 8_000, `${script[1]} bytes of script`);
   assert.ok(sizes.size >= 4, `${[...sizes.keys()]}`);
   await closePage(page);
-  // With nothing but the page itself it can be read, and looks as it should.
+  // The page can be read without any further files.
   const alone = await openPage(browser, 'about:blank', { ...PHONE, origins: [coffer.url] });
   await alone.route('**/assets/**', (route) => route.abort());
   await alone.goto((await invoice({ asset: 'LTC' })).checkoutUrl);
   await heading(alone, 'Send 0.25 LTC');
   const { width } = await alone.locator('svg.qr').boundingBox();
   assert.ok(width > 150 && width < 300, `${width} px`);
-  await looked(alone, 'checkout_alone');
+  await checkPage(alone, 'checkout_alone');
   await closePage(alone, LOST);
 });
 
-test('it speaks as the browser does, and from right to left', async () => {
+test('checkout uses the language of the browser, including right to left', async () => {
   const of = await invoice();
   const page = await openPage(browser, of.checkoutUrl, { ...PHONE, locale: 'ar' });
   assert.equal(await page.evaluate(() => document.documentElement.dir), 'rtl');
   await heading(page, /ادفع/);
-  await lookedTwice(page, 'checkout_choose_ar');
+  await checkLightAndDark(page, 'checkout_choose_ar');
   await page.getByRole('button', { name: /Litecoin/ }).click();
   await heading(page, /أرسل/);
   assert.match(await page.locator('.left').textContent(), /^الوقت المتبقي \d+:\d\d$/);
-  await lookedTwice(page, 'checkout_pay_ar');
-  // Picked by hand, and kept by what is sent and by what is asked for again.
+  await checkLightAndDark(page, 'checkout_pay_ar');
+  // The selected language is kept in later requests and forms.
   await page.getByRole('link', { name: '日本語' }).click();
   await heading(page, '0.25 LTC を送ってください');
-  await looked(page, 'checkout_pay_ja');
+  await checkPage(page, 'checkout_pay_ja');
   await page.getByRole('button', { name: '少なく支払う' }).click();
   await heading(page, 'あと 0.125 LTC を送ってください');
   await page.getByRole('link', { name: '简体中文' }).click();
   await heading(page, '请再发送 0.125 LTC');
-  await looked(page, 'checkout_under_zh');
+  await checkPage(page, 'checkout_under_zh');
   await simulate(of);
   await heading(page, '已付款');
   assert.equal(await page.evaluate(() => document.documentElement.lang), 'zh-Hans');
   await closePage(page);
 });
 
-test('what is copied has a point, however the language writes it', async () => {
+test('copied amount has a decimal point in every language', async () => {
   const of = await invoice({ asset: 'LTC' });
   const permissions = ['clipboard-read', 'clipboard-write'];
   const page = await openPage(browser, `${of.checkoutUrl}&lang=de`, { permissions });
@@ -379,7 +379,7 @@ test('what is copied has a point, however the language writes it', async () => {
   assert.equal(await page.locator('#amount').textContent(), '0,25');
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
   await page.getByRole('button', { name: 'Betrag kopieren' }).click();
-  await says(page, 'Kopiert: 0.25');
+  await waitForLiveText(page, 'Kopiert: 0.25');
   assert.equal(await copied(), '0.25');
   await page.evaluate(() => navigator.clipboard.writeText(''));
   await page.locator('#amount').click();
@@ -388,12 +388,12 @@ test('what is copied has a point, however the language writes it', async () => {
   await closePage(page);
 });
 
-test('what went wrong is read in the language of the customer', async () => {
+test('error page uses the language of the customer', async () => {
   const { id } = await invoice();
   for (const [lang, title] of [['ar', 'الصفحة غير موجودة'], ['de', 'Seite nicht gefunden'], ['ja', 'ページが見つかりません']]) {
     const page = await openPage(browser, `${coffer.url}/checkout/${id}?token=cut&lang=${lang}`, PHONE);
     await heading(page, title);
-    await lookedTwice(page, `checkout_error_${lang}`);
+    await checkLightAndDark(page, `checkout_error_${lang}`);
     await closePage(page, ['404']);
   }
 });

@@ -1,19 +1,19 @@
-// The operator pages in a real browser: signing in, home, invoices, payouts and refunds, webhooks.
+// The operator pages in a real browser: sign-in, home, invoices, payouts and refunds, webhooks.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { closePage, looked, openPage, picture, startBrowser, startCoffer } from './harness.mjs';
-import { HOSTILE, go, paid, seen, signedIn } from './operator_pages.mjs';
+import { closePage, checkPage, openPage, takePicture, startBrowser, startCoffer } from './harness.mjs';
+import { HOSTILE, goTo, createPaidInvoice, checkPageInAllModes, signIn } from './operator_pages.mjs';
 
 let browser;
 let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-test('who signs in sees the account and the mode; who signs out does not', async () => {
+test('signed-in user sees the account and the mode until sign-out', async () => {
   const page = await openPage(browser, `${coffer.url}/dashboard`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await seen(page, 'sign-in');
+  await checkPageInAllModes(page, 'sign-in');
   await page.getByLabel('Email').fill('operator@sandbox.test');
   await page.getByLabel('Password').fill('wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -23,7 +23,7 @@ test('who signs in sees the account and the mode; who signs out does not', async
   await page.locator('#content[data-place="/"]').waitFor();
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   await page.getByText('Test mode: nothing here is real money.').waitFor();
-  await seen(page, 'home-empty');
+  await checkPageInAllModes(page, 'home-empty');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await page.reload();
@@ -31,30 +31,30 @@ test('who signs in sees the account and the mode; who signs out does not', async
   await closePage(page, ['401']);
 });
 
-test('without a script the page says what it needs', async () => {
+test('page explains that it needs JavaScript', async () => {
   const page = await openPage(browser, `${coffer.url}/dashboard`, { javaScriptEnabled: false });
   assert.match(await page.locator('noscript').textContent(), /this browser runs none/);
   await closePage(page);
 });
 
-test('pages that have nothing yet say what to do', async () => {
-  const page = await signedIn(browser, coffer);
+test('empty pages say what to do', async () => {
+  const page = await signIn(browser, coffer);
   for (const place of ['invoices', 'payouts', 'refunds', 'deliveries', 'events']) {
-    await go(page, `/${place}`);
-    await seen(page, `${place}-empty`);
+    await goTo(page, `/${place}`);
+    await checkPageInAllModes(page, `${place}-empty`);
   }
   await closePage(page, ['401']);
 });
 
-test('an invoice is searched for, read with its timeline, and cancelled; what is in it is text', async () => {
+test('invoice is found, shown with its timeline and cancelled, and its data is escaped', async () => {
   const told = { customerEmail: 'ada@shop.test', description: HOSTILE, metadata: { note: HOSTILE } };
-  await paid(coffer, '20.00', { orderId: 'order-1', ...told });
+  await createPaidInvoice(coffer, '20.00', { orderId: 'order-1', ...told });
   const open = await coffer.test('POST', '/v1/invoices', { amount: '7.00', currency: 'EUR', orderId: 'order-2' });
   const part = await coffer.test('POST', '/v1/invoices', { amount: '8.00', currency: 'EUR', asset: 'LTC' });
-  const page = await signedIn(browser, coffer);
-  await go(page, '/invoices');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/invoices');
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-2').waitFor();
-  await seen(page, 'invoices');
+  await checkPageInAllModes(page, 'invoices');
   await page.getByLabel('Search').fill(`note=${HOSTILE}`);
   await page.keyboard.press('Enter');
   await page.getByText('order-2').waitFor({ state: 'detached' });
@@ -62,34 +62,34 @@ test('an invoice is searched for, read with its timeline, and cancelled; what is
   await page.getByRole('heading', { level: 1, name: /20\.00/ }).waitFor();
   await page.getByText(HOSTILE, { exact: true }).first().waitFor();
   await page.getByText('Paid. What is left after the fee is on the balance.').first().waitFor();
-  // Its times are as people here read them.
+  // Times are in the format of the user's locale.
   const texts = await page.locator('.steps').first().innerText();
   assert.ok(!/\d{4}-\d\d-\d\dT/.test(texts), texts);
   await page.locator('.steps p:has-text("due until") time[datetime]').waitFor();
-  await seen(page, 'invoice');
-  await go(page, `/invoices/${open.id}`);
+  await checkPageInAllModes(page, 'invoice');
+  await goTo(page, `/invoices/${open.id}`);
   await coffer.test('POST', `/v1/invoices/${part.id}/simulate`, { case: 'under' });
-  await go(page, `/invoices/${part.id}`);
+  await goTo(page, `/invoices/${part.id}`);
   await page.getByText('the customer may send the rest').waitFor();
   assert.equal(await page.getByText('the time to pay is over').count(), 0);
-  await seen(page, 'invoice-part');
-  await go(page, `/invoices/${open.id}`);
+  await checkPageInAllModes(page, 'invoice-part');
+  await goTo(page, `/invoices/${open.id}`);
   await page.getByRole('button', { name: 'Cancel it…' }).click();
-  await looked(page, 'dashboard-invoice-cancel');
+  await checkPage(page, 'dashboard-invoice-cancel');
   await page.getByRole('button', { name: 'Cancel the invoice' }).click();
   await page.getByText('It was cancelled before anything came.').first().waitFor();
   assert.equal((await coffer.test('GET', `/v1/invoices/${open.id}`)).status, 'cancelled');
   assert.equal(await page.locator('img[src="x"]').count(), 0);
-  await go(page, '/');
-  await seen(page, 'home');
+  await goTo(page, '/');
+  await checkPageInAllModes(page, 'home');
   await closePage(page, ['401']);
 });
 
 test('a refund is requested, approved, and sent', async () => {
-  const invoice = await paid(coffer, '50.00', { orderId: 'order-3' });
-  const page = await signedIn(browser, coffer);
-  await go(page, `/invoices/${invoice.id}`);
-  // Pressed twice, while its coins are still asked for, it asks once.
+  const invoice = await createPaidInvoice(coffer, '50.00', { orderId: 'order-3' });
+  const page = await signIn(browser, coffer);
+  await goTo(page, `/invoices/${invoice.id}`);
+  // A double click while the coins are loading sends one request.
   let answer;
   const answered = new Promise((resolve) => { answer = resolve; });
   await page.route('**/dashboard/api/coins', async (route) => {
@@ -105,32 +105,32 @@ test('a refund is requested, approved, and sent', async () => {
   await page.getByLabel('Address of the customer').fill('nowhere');
   await page.getByRole('button', { name: 'Request the refund' }).click();
   await page.locator('.wrong:visible').waitFor();
-  await looked(page, 'dashboard-refund-wrong');
+  await checkPage(page, 'dashboard-refund-wrong');
   await page.getByLabel('Address of the customer').fill(invoice.depositAddress);
   await page.getByRole('button', { name: 'Request the refund' }).click();
   await page.getByRole('heading', { level: 1, name: /Refund of/ }).waitFor();
   await steps(page, 'refund');
-  await seen(page, 'refund');
-  await go(page, '/refunds');
-  await seen(page, 'refunds');
+  await checkPageInAllModes(page, 'refund');
+  await goTo(page, '/refunds');
+  await checkPageInAllModes(page, 'refunds');
   await closePage(page, ['400', '401', '422']);
 });
 
-/** From requested to paid. */
+/** Plays a refund from requested to paid. */
 async function steps(page, name) {
   await page.getByRole('button', { name: 'Approve…' }).click();
-  await looked(page, `dashboard-${name}-approve`);
+  await checkPage(page, `dashboard-${name}-approve`);
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('button', { name: 'Begin to send…' }).click();
   await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
   await page.getByRole('heading', { name: 'Send it from your wallet' }).waitFor();
-  await picture(page, `dashboard-${name}-processing`);
+  await takePicture(page, `dashboard-${name}-processing`);
   await page.getByRole('button', { name: 'Enter transaction…' }).click();
   await page.getByRole('button', { name: 'Enter transaction', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
 }
 
-/** Numbers that a page cannot compute with, of which nothing may be lost. */
+/** Numbers that JavaScript cannot represent exactly and the page must not change. */
 const NUMBERS = '"order": 12345678901234567890,';
 const METADATA = `{
   ${NUMBERS}
@@ -142,7 +142,7 @@ const METADATA = `{
   ]
 }`;
 
-/** A paid invoice with such metadata. */
+/** Creates a paid invoice with this metadata. */
 async function exact(coffer) {
   const headers = { 'X-API-Key': coffer.keys.secretTest, 'content-type': 'application/json' };
   const metadata = METADATA.replace(/\n */g, '');
@@ -154,36 +154,36 @@ async function exact(coffer) {
   return invoice;
 }
 
-test('webhooks: an endpoint is added, told, looked into, sent again, and a signature checked', async () => {
+test('endpoint is added, delivery is shown and resent, and signature is verified', async () => {
   await coffer.control('POST', '/inbox/shop', {}).catch(() => null);
-  const page = await signedIn(browser, coffer);
-  await go(page, '/webhooks');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/webhooks');
   await page.getByRole('button', { name: 'Add an endpoint…' }).first().click();
   await page.getByLabel('Address').fill(`${coffer.url}/sandbox/inbox/shop`);
-  await looked(page, 'dashboard-endpoint-add');
+  await checkPage(page, 'dashboard-endpoint-add');
   await page.getByRole('button', { name: 'Add it' }).click();
   await page.getByRole('heading', { name: 'The signing secret' }).waitFor();
   const secret = await page.locator('.secret code').textContent();
   await page.getByRole('button', { name: 'Done' }).click();
   const invoice = await exact(coffer);
-  await go(page, '/webhooks');
-  await seen(page, 'webhooks');
-  await go(page, '/deliveries');
+  await goTo(page, '/webhooks');
+  await checkPageInAllModes(page, 'webhooks');
+  await goTo(page, '/deliveries');
   await page.getByRole('table', { name: 'Deliveries' }).waitFor();
-  await seen(page, 'deliveries');
+  await checkPageInAllModes(page, 'deliveries');
   await page.getByRole('link', { name: 'invoice.confirmed' }).first().click();
   await page.getByRole('heading', { name: 'Attempt 1' }).waitFor();
   assert.ok((await page.locator('#content pre').last().innerText()).includes(NUMBERS));
-  await seen(page, 'delivery');
+  await checkPageInAllModes(page, 'delivery');
   await page.getByRole('button', { name: 'Send it again' }).click();
   await page.getByText('It is sent again.').waitFor();
-  await go(page, '/events');
+  await goTo(page, '/events');
   await page.locator('summary', { hasText: 'Show' }).first().click();
   await page.getByText('12345678901234567890').first().waitFor();
-  await seen(page, 'events');
-  await go(page, `/invoices/${invoice.id}`);
+  await checkPageInAllModes(page, 'events');
+  await goTo(page, `/invoices/${invoice.id}`);
   assert.equal(await page.getByRole('region', { name: 'Metadata' }).locator('pre').innerText(), METADATA);
-  await go(page, '/signature');
+  await goTo(page, '/signature');
   const body = '{"a":1}\n';
   const { createHmac } = await import('node:crypto');
   const t = Math.floor(Date.now() / 1000);
@@ -201,6 +201,6 @@ test('webhooks: an endpoint is added, told, looked into, sent again, and a signa
   await page.getByLabel('Body, exactly as it came').fill(`${body} `);
   await page.getByRole('button', { name: 'Check it' }).click();
   await page.getByText('The signature does not fit.').waitFor();
-  await seen(page, 'signature');
+  await checkPageInAllModes(page, 'signature');
   await closePage(page, ['401', '403']);
 });

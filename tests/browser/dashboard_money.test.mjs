@@ -1,9 +1,9 @@
-// The operator pages in a real browser: a live payout through its whole life; money that matched nothing.
+// The operator pages in a real browser: the whole life of a live payout, and unmatched payments.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
-import { HOSTILE, go, seen, signedIn } from './operator_pages.mjs';
+import { closePage, checkPage, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { HOSTILE, goTo, checkPageInAllModes, signIn } from './operator_pages.mjs';
 
 let browser;
 let coffer;
@@ -11,15 +11,15 @@ before(async () => { [browser, coffer] = await Promise.all([startBrowser(), star
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
 test('a live payout is requested, approved, sent and paid; another one is rejected', async () => {
-  const page = await signedIn(browser, coffer);
+  const page = await signIn(browser, coffer);
   await page.getByRole('button', { name: 'Live', exact: true }).click();
-  await go(page, '/ledger');
+  await goTo(page, '/ledger');
   await page.getByRole('button', { name: 'Correct it…' }).click();
   await page.getByLabel('Amount').fill('500.00');
   await page.getByLabel('Why').fill(HOSTILE);
   await page.getByRole('button', { name: 'Book it' }).click();
   await page.getByRole('cell', { name: HOSTILE }).waitFor();
-  await go(page, '/settings');
+  await goTo(page, '/settings');
   await page.getByLabel('Coin of payouts').selectOption('LTC');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('The settings are saved.').waitFor();
@@ -33,13 +33,13 @@ test('a live payout is requested, approved, sent and paid; another one is reject
   await page.getByRole('textbox', { name: 'Address' }).fill(address);
   await page.getByRole('button', { name: 'Set it', exact: true }).click();
   await page.getByRole('cell', { name: address }).waitFor();
-  await seen(page, 'settings-addresses');
+  await checkPageInAllModes(page, 'settings-addresses');
   await closePage(page, ['400', '401', '403']);
   await coffer.control('POST', '/clock', { advance: '25h' });
-  const later = await signedIn(browser, coffer);
+  const later = await signIn(browser, coffer);
   await later.getByRole('button', { name: 'Live', exact: true }).click();
   for (const amount of ['100.00', '50.00']) {
-    await go(later, '/payouts');
+    await goTo(later, '/payouts');
     await later.getByRole('button', { name: 'Request a payout…' }).dblclick();
     await later.getByLabel('Amount').fill(amount);
     await later.getByRole('button', { name: 'Request the payout' }).click();
@@ -48,17 +48,17 @@ test('a live payout is requested, approved, sent and paid; another one is reject
   }
   await later.getByRole('button', { name: 'Reject…' }).click();
   await later.getByLabel('Reason').fill(HOSTILE);
-  await looked(later, 'dashboard-payout-reject');
+  await checkPage(later, 'dashboard-payout-reject');
   await later.getByRole('button', { name: 'Reject', exact: true }).click();
   await later.getByText('It was not approved.').first().waitFor();
   await later.getByText(HOSTILE, { exact: true }).waitFor();
-  await go(later, '/payouts');
-  await seen(later, 'payouts');
+  await goTo(later, '/payouts');
+  await checkPageInAllModes(later, 'payouts');
   assert.equal(await later.locator('img[src="x"]').count(), 0);
   await closePage(later, ['401']);
 });
 
-/** A payout from requested to paid, with the address in full before each step. */
+/** Plays a payout from requested to paid. Each step shows the full address. */
 async function approveAndPay(page, address) {
   await page.getByRole('button', { name: 'Approve…' }).click();
   await page.getByRole('dialog').getByText(address).waitFor();
@@ -66,14 +66,14 @@ async function approveAndPay(page, address) {
   await page.getByText('A person, by hand: nothing real is sent here').waitFor();
   await page.getByLabel('Network fee in LTC').fill('0.001');
   await page.getByLabel('Rate: EUR for one LTC').fill('80');
-  await looked(page, 'dashboard-payout-approve');
+  await checkPage(page, 'dashboard-payout-approve');
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('button', { name: 'Begin to send…' }).click();
   await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
   await page.getByText('Chains are simulated here, so there is no code to scan').waitFor();
   await page.getByText('You began to send it').waitFor();
   await isNotSentTwice(page);
-  await seen(page, 'payout-processing');
+  await checkPageInAllModes(page, 'payout-processing');
   await onAChain(page, address);
   await page.getByRole('button', { name: 'Enter transaction…' }).click();
   await page.getByRole('dialog').getByText(address).waitFor();
@@ -82,7 +82,7 @@ async function approveAndPay(page, address) {
   await page.getByText('It was sent.').first().waitFor();
 }
 
-/** Another operator is told who sends it, and is not asked to. */
+/** Another operator sees who sends the payout and gets no button to send it. */
 async function isNotSentTwice(page) {
   const other = { email: 'other@shop.test', password: 'a long password 2' };
   await page.evaluate(async (body) => {
@@ -92,20 +92,20 @@ async function isNotSentTwice(page) {
     await post('session/confirm', { password: 'sandbox' });
     await post('users', { ...body, role: 'operator' });
   }, other);
-  const second = await signedIn(browser, coffer, other);
+  const second = await signIn(browser, coffer, other);
   await second.getByRole('button', { name: 'Live', exact: true }).click();
-  await go(second, '/');
+  await goTo(second, '/');
   await second.getByText('Payouts that are being sent').click();
   await second.locator('#content[data-place="/payouts"]:not([aria-busy])').waitFor();
   await second.getByRole('table', { name: 'Payouts' }).getByRole('link').click();
   await second.getByText('operator@sandbox.test began to send it').waitFor();
   await second.getByText('Do not send it too').waitFor();
   assert.equal(await second.getByText('Chains are simulated here').isVisible(), false);
-  await seen(second, 'payout-of-another');
+  await checkPageInAllModes(second, 'payout-of-another');
   await closePage(second, ['401']);
 }
 
-/** The same page where a real chain is sent on: what the server then answers besides is put into its answer. */
+/** Shows the same page for a real chain, by adding the fields that the server then returns to its response. */
 async function onAChain(page, address) {
   const paymentUri = `litecoin:${address}?amount=1.249`;
   const { qr } = await page.evaluate(async () => {
@@ -120,14 +120,14 @@ async function onAChain(page, address) {
   await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
   assert.equal(await page.getByRole('link', { name: 'open it in a wallet' }).getAttribute('href'), paymentUri);
   await page.getByRole('button', { name: 'Copy the payment link' }).waitFor();
-  await seen(page, 'payout-to-send');
+  await checkPageInAllModes(page, 'payout-to-send');
   await page.unroute(/\/payouts\/[0-9a-f-]{36}\?/);
 }
 
-test('a payout that somebody else has moved is shown as it is', async () => {
-  const page = await signedIn(browser, coffer);
+test('payout changed by another user is shown as it is', async () => {
+  const page = await signIn(browser, coffer);
   await page.getByRole('button', { name: 'Live', exact: true }).click();
-  await go(page, '/payouts');
+  await goTo(page, '/payouts');
   await page.getByRole('button', { name: 'Request a payout…' }).click();
   await page.getByLabel('Amount').fill('20.00');
   await page.getByRole('button', { name: 'Request the payout' }).click();
@@ -141,16 +141,16 @@ test('a payout that somebody else has moved is shown as it is', async () => {
   await page.getByRole('button', { name: 'Back', exact: true }).click();
   await page.getByText('It was cancelled.').first().waitFor();
   assert.equal(await page.getByRole('button', { name: 'Approve…' }).count(), 0);
-  await go(page, '/payouts/01a204f5-8eee-7953-bfe8-1411c026fde3');
+  await goTo(page, '/payouts/01a204f5-8eee-7953-bfe8-1411c026fde3');
   await page.getByRole('heading', { name: 'No such payout' }).waitFor();
-  await looked(page, 'dashboard-payout-none');
+  await checkPage(page, 'dashboard-payout-none');
   await closePage(page, ['401', '404', '409']);
 });
 
-test('what the chain tells of a payout is shown, and a person decides', async () => {
-  const page = await signedIn(browser, coffer);
+test('proposal from the chain is shown, and a person decides', async () => {
+  const page = await signIn(browser, coffer);
   await page.getByRole('button', { name: 'Live', exact: true }).click();
-  await go(page, '/payouts');
+  await goTo(page, '/payouts');
   await page.getByRole('button', { name: 'Request a payout…' }).click();
   await page.getByLabel('Amount').fill('20.00');
   await page.getByRole('button', { name: 'Request the payout' }).click();
@@ -162,7 +162,7 @@ test('what the chain tells of a payout is shown, and a person decides', async ()
   await coffer.control('POST', `/payouts/${id}`, { action: 'chain', state: 'short' });
   await page.reload();
   await page.getByText('A person has to look at it.').waitFor();
-  await seen(page, 'payout-short');
+  await checkPageInAllModes(page, 'payout-short');
   await page.getByRole('button', { name: 'Detach transaction…' }).click();
   await page.getByRole('button', { name: 'Detach transaction', exact: true }).click();
   await page.getByRole('button', { name: 'Enter transaction…' }).waitFor();
@@ -171,13 +171,13 @@ test('what the chain tells of a payout is shown, and a person decides', async ()
   await isInsistedOn(page, ['Mark as failed', 'force', 409, 'Put the amount back although it may have been sent']);
   await page.getByRole('button', { name: 'Mark as paid…' }).click();
   await page.getByRole('textbox', { name: 'Reason' }).fill(HOSTILE);
-  await looked(page, 'dashboard-payout-mark-paid');
+  await checkPage(page, 'dashboard-payout-mark-paid');
   await page.getByRole('button', { name: 'Mark as paid', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
   await closePage(page, ['400', '401', '409']);
 });
 
-/** A proposal is dismissed and a review resolved: simulated chains have neither, so they are put into the answer. */
+/** Dismisses a proposal and resolves a review. Simulated chains have neither, so both are added to the response. */
 async function arrivalsAreDecided(page) {
   const at = '2026-11-21T10:07:00.000Z';
   const proposals = [{ txid: 'b'.repeat(64), amountCrypto: '0.1', seenAt: at, blockHeight: null }];
@@ -200,7 +200,7 @@ async function arrivalsAreDecided(page) {
     await dialog.getByRole('button', { name, exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
   }
-  await seen(page, 'payout-arrivals');
+  await checkPageInAllModes(page, 'payout-arrivals');
   const txid = 'b'.repeat(64);
   const end = { review: 'r-1', reason: 'Looked at' };
   assert.deepEqual(sent, [{ action: 'pay', txid }, { action: 'dismiss', txid }, { action: 'resolve', ...end },
@@ -228,24 +228,24 @@ async function isInsistedOn(page, [name, param, status, label]) {
   assert.equal(await dialog.getByLabel(label).isVisible(), false);
   await dialog.getByRole('button', { name, exact: true }).click();
   await dialog.getByLabel(label).check();
-  await seen(page, `payout-${param}`);
+  await checkPageInAllModes(page, `payout-${param}`);
   await dialog.getByRole('button', { name, exact: true }).click();
   await dialog.waitFor({ state: 'detached' });
   assert.deepEqual(sent.map((body) => body[param] === true), [false, true]);
   await page.unroute(/\/payouts\/[0-9a-f-]{36}$/);
 }
 
-test('money that matched nothing is assigned, left, and undone', async () => {
+test('unmatched payment is assigned, dismissed and undone', async () => {
   const order = { amount: '20.00', currency: 'EUR', asset: 'BTC' };
   const { json: invoice } = await coffer.call('POST', '/v1/invoices', order, coffer.keys.secretLive);
   await lost('0.25');
   await lost('0.30');
-  const page = await signedIn(browser, coffer);
-  await go(page, '/unmatched');
-  await seen(page, 'unmatched');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/unmatched');
+  await checkPageInAllModes(page, 'unmatched');
   const row = (amount) => page.getByRole('row', { name: new RegExp(amount.replace('.', '\\.')) });
   await row('0.25').getByRole('button', { name: 'Assign…' }).click();
-  await looked(page, 'dashboard-unmatched-assign');
+  await checkPage(page, 'dashboard-unmatched-assign');
   await page.getByLabel('Invoice id').fill(invoice.id);
   await page.getByRole('button', { name: 'Assign it' }).click();
   await row('0.25').waitFor({ state: 'detached' });
@@ -253,18 +253,18 @@ test('money that matched nothing is assigned, left, and undone', async () => {
   await page.getByLabel('Why').fill(HOSTILE);
   await page.getByRole('button', { name: 'Leave it', exact: true }).click();
   await row('0.3').waitFor({ state: 'detached' });
-  await go(page, '/unmatched?status=all');
+  await goTo(page, '/unmatched?status=all');
   await page.getByText(HOSTILE, { exact: true }).waitFor();
   await row('0.3').getByRole('button', { name: 'Undo…' }).click();
   await page.getByRole('button', { name: 'Undo it' }).click();
   await row('0.3').getByRole('button', { name: 'Assign…' }).waitFor();
   await page.getByRole('button', { name: 'Live', exact: true }).click();
-  await go(page, '/');
+  await goTo(page, '/');
   await page.getByText('Payments that matched no invoice').waitFor();
   await closePage(page, ['401']);
 });
 
-/** A payment to an address that is nobody's. */
+/** Creates a payment to an address without an owner. */
 async function lost(amount) {
   await coffer.control('POST', '/payments', { address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', asset: 'BTC', amount });
 }

@@ -1,58 +1,58 @@
-// The operator pages in a real browser: first steps, books, keys, settings, and what operators alone see.
+// The operator pages in a real browser: first steps, books, keys, settings, and pages for operators only.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { closePage, looked, startBrowser, startCoffer } from './harness.mjs';
-import { HOSTILE, go, paid, seen, signedIn } from './operator_pages.mjs';
+import { closePage, checkPage, startBrowser, startCoffer } from './harness.mjs';
+import { HOSTILE, goTo, createPaidInvoice, checkPageInAllModes, signIn } from './operator_pages.mjs';
 
 let browser;
 let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-/** A name that is markup, and has no place to be broken at. */
+/** A name that is markup and has no position for a line break. */
 const LONG = `${HOSTILE}${'W'.repeat(100)}`;
 
 const XPUB =
   'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
 
-test('pages that have nothing yet say what to do', async () => {
-  const page = await signedIn(browser, coffer);
+test('empty pages say what to do', async () => {
+  const page = await signIn(browser, coffer);
   const ofAccount = ['start', 'links', 'customers', 'unmatched', 'ledger', 'settings', 'keys', 'tokens', 'audit'];
   const ofService = ['accounts', 'users', 'wallets', 'chains', 'coins', 'servers', 'service', 'me'];
   for (const place of [...ofAccount, ...ofService]) {
-    await go(page, `/${place}`);
-    await seen(page, `${place}-empty`);
+    await goTo(page, `/${place}`);
+    await checkPageInAllModes(page, `${place}-empty`);
   }
   await closePage(page, ['401']);
 });
 
 test('first steps end with a paid test invoice', async () => {
-  const page = await signedIn(browser, coffer);
-  await go(page, '/start');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/start');
   await page.getByRole('button', { name: 'Make a test key' }).click();
   await page.getByRole('heading', { name: 'Your new key' }).waitFor();
   assert.match(await page.locator('dialog .secret code').textContent(), /^sk_test_|^[a-z_]*test/);
-  await looked(page, 'dashboard-key-shown');
+  await checkPage(page, 'dashboard-key-shown');
   const key = await page.locator('dialog .secret code').textContent();
   await keptUntilSaid(page, key);
   await page.getByRole('button', { name: 'Make the invoice' }).click();
   await page.getByRole('button', { name: 'Pay it' }).click();
   await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
   await page.getByText('"type": "invoice.confirmed"').waitFor();
-  await seen(page, 'start');
+  await checkPageInAllModes(page, 'start');
   await revoked(page, key);
-  await go(page, '/tokens');
-  await go(page, '/start');
+  await goTo(page, '/tokens');
+  await goTo(page, '/start');
   await page.getByRole('button', { name: 'Make a test key' }).waitFor();
-  await go(page, '/tokens');
+  await goTo(page, '/tokens');
   await page.getByRole('button', { name: 'Make a token' }).click();
   await keptUntilSaid(page, await page.locator('dialog .secret code').textContent());
   await closePage(page, ['401', '403']);
 });
 
-/** What is shown once is shown until somebody says to have it. */
+/** A secret that is shown once stays visible until the user confirms. */
 async function keptUntilSaid(page, text) {
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').getByText(text).waitFor();
@@ -60,7 +60,7 @@ async function keptUntilSaid(page, text) {
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
-/** Revokes a key, as another person does. */
+/** Revokes a key as another user. */
 async function revoked(page, key) {
   const status = await page.evaluate(async (last4) => {
     const ask = (path, method = 'GET') => fetch(`dashboard/api/accounts${path}`, { method });
@@ -72,8 +72,8 @@ async function revoked(page, key) {
 }
 
 test('a payment link, with a hostile name, is made, changed and switched off', async () => {
-  const page = await signedIn(browser, coffer);
-  await go(page, '/links');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/links');
   await page.getByRole('button', { name: 'Make a link…' }).first().click();
   await page.getByLabel('Name').fill(HOSTILE);
   await page.getByLabel('Price').fill('abc');
@@ -82,7 +82,7 @@ test('a payment link, with a hostile name, is made, changed and switched off', a
   await page.getByLabel('Price').fill('12.50');
   await page.getByRole('button', { name: 'Make it' }).click();
   await page.getByText(HOSTILE, { exact: true }).waitFor();
-  await seen(page, 'links');
+  await checkPageInAllModes(page, 'links');
   await page.getByRole('button', { name: 'Switch off' }).click();
   await page.getByRole('button', { name: 'Switch on' }).waitFor();
   assert.equal(await page.locator('img[src="x"]').count(), 0);
@@ -90,20 +90,20 @@ test('a payment link, with a hostile name, is made, changed and switched off', a
 });
 
 test('the books: ledger, customers, keys and settings with data', async () => {
-  await paid(coffer, '1200.00', { orderId: 'order-1' });
+  await createPaidInvoice(coffer, '1200.00', { orderId: 'order-1' });
   await coffer.test('POST', '/v1/customers/ada/addresses');
   await coffer.test('POST', '/v1/customers/ada/simulate', { asset: 'SOL', amount: '2' });
-  const page = await signedIn(browser, coffer);
-  await go(page, '/ledger');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/ledger');
   await page.getByRole('table', { name: 'Ledger' }).waitFor();
-  await seen(page, 'ledger');
+  await checkPageInAllModes(page, 'ledger');
   await lastDayCounts(page);
-  await go(page, '/customers?customer=ada');
+  await goTo(page, '/customers?customer=ada');
   await page.getByRole('heading', { name: 'Addresses of ada' }).waitFor();
-  await seen(page, 'customers');
-  await go(page, '/keys');
-  await seen(page, 'keys');
-  await go(page, '/settings');
+  await checkPageInAllModes(page, 'customers');
+  await goTo(page, '/keys');
+  await checkPageInAllModes(page, 'keys');
+  await goTo(page, '/settings');
   await page.frameLocator('iframe').locator('h1').waitFor();
   await page.getByLabel('Color').fill('red');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -111,13 +111,15 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await page.getByLabel('Color').fill('#336699');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('The settings are saved.').waitFor();
-  await looked(page, 'dashboard-settings');
+  await checkPage(page, 'dashboard-settings');
   await onlyNumbers(page);
   await onlyWhatIsDifferent(page);
   await closePage(page, ['400', '401', '403']);
 });
 
-/** A file of one day has what was booked on it, also where nobody has pressed “Search”; so has a list of invoices. */
+/**
+ * The export of one day contains that day's bookings, even without a click on “Search”. The same holds for invoices.
+ */
 async function lastDayCounts(page) {
   const booked = await page.getByRole('table', { name: 'Ledger' }).locator('time').first().getAttribute('datetime');
   const day = booked.slice(0, 10);
@@ -136,13 +138,13 @@ async function lastDayCounts(page) {
   await page.getByRole('button', { name: 'Search' }).click();
   await page.getByRole('link', { name: 'Clear' }).waitFor();
   assert.ok(!(await file(before, before)).includes(booked));
-  await go(page, `/invoices?from=${day}&to=${day}`);
+  await goTo(page, `/invoices?from=${day}&to=${day}`);
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-1').waitFor();
-  await go(page, `/invoices?from=${before}&to=${before}`);
+  await goTo(page, `/invoices?from=${before}&to=${before}`);
   await page.getByRole('heading', { name: 'No such invoice' }).waitFor();
 }
 
-/** What is no whole number is refused beside its field, and nothing is sent. */
+/** An invalid number is rejected next to its field, and no request is sent. */
 async function onlyNumbers(page) {
   const sent = [];
   page.on('request', (request) => sent.push(request.method()));
@@ -158,11 +160,11 @@ async function onlyNumbers(page) {
     assert.equal(await form.locator('[aria-invalid]').inputValue(), text);
     await form.getByLabel(label).fill('900');
   }
-  await looked(page, 'dashboard-settings-no-number');
+  await checkPage(page, 'dashboard-settings-no-number');
   assert.deepEqual(sent.filter((method) => method !== 'GET'), []);
 }
 
-/** What another operator has changed since the page was opened stays. */
+/** A change of another operator since the page was opened is kept. */
 async function onlyWhatIsDifferent(page) {
   const account = (method, json) => page.evaluate(async ([method, json]) => {
     const headers = { 'content-type': 'application/json' };
@@ -170,7 +172,7 @@ async function onlyWhatIsDifferent(page) {
     const body = json && JSON.stringify(json);
     return (await fetch(`dashboard/api/accounts/${id}`, { method, headers, body })).json();
   }, [method, json]);
-  // What an earlier saving has said says nothing of the next one.
+  // A message of an earlier save is not shown for the next one.
   const nothingSaid = () => page.locator('.toast').evaluateAll((all) => all.forEach((one) => one.remove()));
   await account('PATCH', { feeBps: 77, payoutMinimum: '33.00', cancelUrl: 'https://shop.test/' });
   await nothingSaid();
@@ -189,8 +191,8 @@ async function onlyWhatIsDifferent(page) {
 }
 
 test('a wallet is checked before it is added, and retired', async () => {
-  const page = await signedIn(browser, coffer);
-  await go(page, '/wallets');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/wallets');
   await page.getByRole('button', { name: 'Add a wallet…' }).first().click();
   await page.getByLabel('Extended public key, or a descriptor').fill('nonsense');
   await page.getByRole('button', { name: 'Check it' }).click();
@@ -202,10 +204,10 @@ test('a wallet is checked before it is added, and retired', async () => {
   await page.getByLabel('Begin with index').fill('');
   await page.getByRole('button', { name: 'Check it' }).click();
   await page.getByText('bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu').waitFor();
-  await looked(page, 'dashboard-wallet-check');
+  await checkPage(page, 'dashboard-wallet-check');
   await page.getByRole('button', { name: 'They are the same: add it' }).click();
   await page.getByRole('heading', { name: 'First addresses' }).waitFor();
-  await seen(page, 'wallets');
+  await checkPageInAllModes(page, 'wallets');
   await page.getByRole('button', { name: 'Retire…' }).click();
   await page.getByRole('button', { name: 'Retire it' }).click();
   await page.getByText('Retired', { exact: true }).first().waitFor();
@@ -213,7 +215,7 @@ test('a wallet is checked before it is added, and retired', async () => {
   await closePage(page, ['400', '401', '403']);
 });
 
-/** Where the session is over, what was typed stays: one signs in over it, and the page goes on. */
+/** If the session ends, typed text stays: the user signs in again in a dialog and continues. */
 async function sessionEnds(page) {
   await page.getByRole('button', { name: 'Import addresses…' }).click();
   await page.getByLabel('Pool', { exact: true }).selectOption('solana');
@@ -224,7 +226,7 @@ async function sessionEnds(page) {
   const again = page.getByRole('dialog', { name: 'Sign in again' });
   await page.getByRole('button', { name: 'Import them' }).click();
   await again.getByText('operator@sandbox.test').waitFor();
-  await looked(page, 'dashboard-sign-in-again');
+  await checkPage(page, 'dashboard-sign-in-again');
   await page.keyboard.press('Escape');
   await page.locator('dialog .note.bad:visible').waitFor();
   assert.equal(await field.inputValue(), addresses);
@@ -235,7 +237,7 @@ async function sessionEnds(page) {
   await again.getByLabel('Password').fill('sandbox');
   await again.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText(/1 were added|1 were known/).waitFor();
-  // A page that asks for several things at once asks for one password.
+  // A page with several requests asks for one password.
   await page.context().clearCookies();
   await page.evaluate(() => { location.hash = '/'; });
   await again.getByLabel('Password').fill('sandbox');
@@ -247,15 +249,15 @@ async function sessionEnds(page) {
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
 }
 
-test('a merchant sees its own account only, and nothing of the service', async () => {
-  const page = await signedIn(browser, coffer);
-  await go(page, '/accounts');
+test('merchant sees only the own account', async () => {
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/accounts');
   await page.getByRole('button', { name: 'Add an account…' }).first().click();
   await page.getByLabel('Name of the merchant').fill(LONG);
   await page.getByRole('button', { name: 'Add it' }).click();
   await page.getByRole('table', { name: 'Accounts' }).getByText(LONG).waitFor();
-  await seen(page, 'accounts');
-  await go(page, '/users');
+  await checkPageInAllModes(page, 'accounts');
+  await goTo(page, '/users');
   await page.getByRole('button', { name: 'Add somebody…' }).click();
   await page.getByLabel('Email').fill('merchant@shop.test');
   await page.getByLabel('First password').fill('a long password 1');
@@ -265,49 +267,49 @@ test('a merchant sees its own account only, and nothing of the service', async (
   const added = page.getByText('merchant@shop.test', { exact: true });
   await again.or(added).first().waitFor();
   await page.getByRole('cell', { name: 'merchant@shop.test' }).waitFor();
-  await seen(page, 'users');
+  await checkPageInAllModes(page, 'users');
   await closePage(page, ['401', '403']);
-  const invoice = await paid(coffer, '30.00');
+  const invoice = await createPaidInvoice(coffer, '30.00');
   const refund = await coffer.control('POST', '/refunds', { invoice: invoice.id });
-  const merchant = await signedIn(browser, coffer, { email: 'merchant@shop.test', password: 'a long password 1' });
+  const merchant = await signIn(browser, coffer, { email: 'merchant@shop.test', password: 'a long password 1' });
   const side = await merchant.locator('#side').textContent();
   for (const hidden of ['Accounts', 'Team', 'Wallets', 'Maintenance', 'Unmatched money']) {
     assert.ok(!side.includes(hidden), hidden);
   }
   for (const place of ['/accounts', '/users', '/unmatched', '/service', '/wallets']) {
-    await go(merchant, place);
+    await goTo(merchant, place);
     await merchant.getByRole('heading', { name: 'Page not found' }).waitFor();
   }
   const money = ['/invoices', '/payouts', '/refunds', '/ledger'];
   for (const place of [...money, '/settings', '/keys', '/webhooks', '/audit', '/start', '/tokens']) {
-    await go(merchant, place);
+    await goTo(merchant, place);
     assert.equal(await merchant.locator('#content .note.bad:visible').count(), 0, place);
   }
   assert.equal(await merchant.locator('select#account').count(), 0);
-  // What only operators may do has no button, and is refused.
-  await go(merchant, `/refunds/${refund.id}`);
+  // Operations for operators only have no button and are rejected.
+  await goTo(merchant, `/refunds/${refund.id}`);
   await merchant.getByText('An operator approves or rejects it.').first().waitFor();
   for (const name of ['Approve…', 'Reject…', 'Cancel it…']) {
     assert.equal(await merchant.getByRole('button', { name }).count(), 0, name);
   }
-  await seen(merchant, 'refund-of-merchant');
+  await checkPageInAllModes(merchant, 'refund-of-merchant');
   const refused = await merchant.evaluate(async (id) => {
     const headers = { 'content-type': 'application/json' };
     const body = '{"action":"approve"}';
     return (await fetch(`dashboard/api/refunds/${id}`, { method: 'POST', headers, body })).status;
   }, refund.id);
   assert.equal(refused, 403);
-  await go(merchant, '/ledger');
+  await goTo(merchant, '/ledger');
   assert.equal(await merchant.getByRole('button', { name: 'Correct it…' }).count(), 0);
   await closePage(merchant, ['401', '403']);
 });
 
-test('every page can be used by keyboard: the menu on a phone, and dialogs that give the focus back', async () => {
-  const page = await signedIn(browser, coffer, { viewport: { width: 320, height: 640 } });
+test('every page works by keyboard, and dialogs restore the focus', async () => {
+  const page = await signIn(browser, coffer, { viewport: { width: 320, height: 640 } });
   await page.getByRole('button', { name: 'Menu' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'API keys' }).focus();
-  await looked(page, 'dashboard-menu-phone');
+  await checkPage(page, 'dashboard-menu-phone');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
   const make = page.getByRole('button', { name: 'Make a key…' }).first();
@@ -320,9 +322,9 @@ test('every page can be used by keyboard: the menu on a phone, and dialogs that 
   await closePage(page, ['401']);
 });
 
-test('a page that comes late leaves the focus where it was put meanwhile', async () => {
-  const page = await signedIn(browser, coffer, { viewport: { width: 320, height: 640 } });
-  await go(page, '/payouts');
+test('late page does not move the focus', async () => {
+  const page = await signIn(browser, coffer, { viewport: { width: 320, height: 640 } });
+  await goTo(page, '/payouts');
   let answer;
   const answered = new Promise((resolve) => { answer = resolve; });
   await page.route('**/api/accounts/*/keys', async (route) => {
@@ -340,9 +342,9 @@ test('a page that comes late leaves the focus where it was put meanwhile', async
   await closePage(page, ['401']);
 });
 
-test('a page that is read again stays in sight meanwhile', async () => {
-  const page = await signedIn(browser, coffer);
-  await go(page, '/chains');
+test('page stays visible during a reload', async () => {
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/chains');
   await page.clock.install();
   let answer;
   const answered = new Promise((resolve) => { answer = resolve; });
@@ -360,9 +362,9 @@ test('a page that is read again stays in sight meanwhile', async () => {
   await closePage(page, ['401']);
 });
 
-test('a page that cannot be read again after a change says why', async () => {
-  const page = await signedIn(browser, coffer);
-  await go(page, '/accounts');
+test('failed reload after a change shows the reason', async () => {
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/accounts');
   await page.route('**/dashboard/api/session', (route) => route.abort());
   await page.getByRole('button', { name: 'Add an account…' }).first().click();
   await page.getByLabel('Name of the merchant').fill('Offline Shop');
@@ -370,31 +372,31 @@ test('a page that cannot be read again after a change says why', async () => {
   await page.getByText('The server cannot be reached').waitFor();
   await page.unroute('**/dashboard/api/session');
   await page.reload();
-  await go(page, '/accounts');
+  await goTo(page, '/accounts');
   await page.getByRole('cell', { name: 'Offline Shop' }).waitFor();
   await closePage(page, ['401', 'ERR_FAILED']);
 });
 
-test('maintenance and coins say what they do before they do it', async () => {
-  const page = await signedIn(browser, coffer);
-  await go(page, '/service');
+test('maintenance and coin switches explain their effect first', async () => {
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/service');
   await page.getByRole('button', { name: 'Begin maintenance…' }).click();
-  await looked(page, 'dashboard-maintenance');
+  await checkPage(page, 'dashboard-maintenance');
   await page.getByRole('button', { name: 'Begin maintenance', exact: true }).click();
   await page.getByRole('button', { name: 'End maintenance' }).waitFor();
-  await go(page, '/');
+  await goTo(page, '/');
   await page.getByText('Maintenance is on').waitFor();
-  await seen(page, 'home-needs');
-  await go(page, '/service');
+  await checkPageInAllModes(page, 'home-needs');
+  await goTo(page, '/service');
   await page.getByRole('button', { name: 'End maintenance' }).click();
   await page.getByRole('button', { name: 'Begin maintenance…' }).waitFor();
-  await go(page, '/coins');
+  await goTo(page, '/coins');
   await page.getByRole('row', { name: /Dogecoin/ }).getByRole('button', { name: 'Confirmations…' }).click();
   await page.getByLabel('One rule a line').fill('100: 1\n3');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('1 below 100').waitFor();
-  await seen(page, 'coins');
-  await go(page, '/audit');
-  await seen(page, 'audit');
+  await checkPageInAllModes(page, 'coins');
+  await goTo(page, '/audit');
+  await checkPageInAllModes(page, 'audit');
   await closePage(page, ['401', '403']);
 });

@@ -1,15 +1,15 @@
-// The reference and the guides in a real browser: all of it without a script, its search, and trying operations out.
+// The reference and the guides in a real browser: without JavaScript, with search, and with requests to operations.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { closePage, checkPage, openPage, startBrowser, startCoffer } from './harness.mjs';
 
 let browser;
 let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-/** Every operation of both documents: its id, method and path. */
+/** Returns id, method and path of every operation of both documents. */
 async function operations() {
   const documents = await Promise.all(['/v1/openapi.json', '/sandbox/openapi.json']
     .map(async (path) => (await fetch(coffer.url + path)).json()));
@@ -18,7 +18,7 @@ async function operations() {
       .map(([method, { operationId }]) => ({ id: operationId, method: method.toUpperCase(), path }))));
 }
 
-test('every operation is on the page, without a script', async () => {
+test('reference lists every operation without JavaScript', async () => {
   const page = await openPage(browser, `${coffer.url}/docs`, { javaScriptEnabled: false });
   const shown = await page.locator('article[data-path]').evaluateAll((articles) => articles.map((article) => ({
     id: article.id, method: article.dataset.method, path: article.dataset.path,
@@ -33,7 +33,7 @@ test('every operation is on the page, without a script', async () => {
   await page.context().close();
 });
 
-test('it is searched', async () => {
+test('search finds operations', async () => {
   const page = await openPage(browser, `${coffer.url}/docs`);
   await page.keyboard.press('/');
   await page.keyboard.type('Frozen advance');
@@ -48,7 +48,7 @@ test('it is searched', async () => {
   await closePage(page);
 });
 
-test('operations are tried out', async () => {
+test('operations can be called from the page', async () => {
   const page = await openPage(browser, `${coffer.url}/docs#createInvoice`);
   const create = page.locator('#createInvoice');
   await create.getByRole('button', { name: 'Try it' }).click();
@@ -65,19 +65,19 @@ test('operations are tried out', async () => {
   await read.getByRole('button', { name: 'Send GET' }).click();
   await read.locator('.badge', { hasText: '200' }).waitFor();
   await page.getByRole('searchbox').fill('createInvoice');
-  await looked(page, 'docs-tried');
+  await checkPage(page, 'docs-tried');
   await closePage(page);
 });
 
 for (const [name, options] of Object.entries({
   light: {}, dark: { colorScheme: 'dark' }, narrow: { viewport: { width: 320, height: 700 } },
 })) {
-  test(`it is looked at: ${name}`, async () => {
+  test(`page passes all checks: ${name}`, async () => {
     const page = await openPage(browser, `${coffer.url}/docs`, options);
     await page.screenshot({ path: `target/screenshots/docs-${name}-top.png` });
-    // Of what is alike everywhere a part is enough.
+    // Similar parts are checked only once.
     await page.getByRole('searchbox').fill('refund requested');
-    await looked(page, `docs-${name}`);
+    await checkPage(page, `docs-${name}`);
     await closePage(page);
   });
 }
@@ -85,22 +85,22 @@ for (const [name, options] of Object.entries({
 for (const [name, options] of Object.entries({
   light: {}, dark: { colorScheme: 'dark' }, narrow: { viewport: { width: 320, height: 700 } },
 })) {
-  test(`the guides are looked at: ${name}`, async () => {
+  test(`guides pass all checks: ${name}`, async () => {
     const page = await openPage(browser, `${coffer.url}/docs`, options);
     const places = (links) => links.map((link) => link.getAttribute('href'));
     const guides = await page.locator('#guides a').evaluateAll(places);
     assert.ok(guides.length >= 20);
-    // Each in the narrowest, where most can go wrong; of the others those that have most kinds of things.
+    // Every guide in the narrowest window. In other windows, those with the most kinds of elements.
     const shown = name === 'narrow' ? guides : ['docs/webhooks', 'docs/operators', 'docs/invoices'];
     for (const guide of shown) {
       await page.goto(`${coffer.url}/${guide}`);
-      await looked(page, `guide-${guide.slice('docs/'.length)}-${name}`);
+      await checkPage(page, `guide-${guide.slice('docs/'.length)}-${name}`);
     }
     await closePage(page);
   });
 }
 
-test('from a guide to another, with a keyboard and without a script', async () => {
+test('guides are linked, and work by keyboard and without JavaScript', async () => {
   const page = await openPage(browser, `${coffer.url}/docs/webhooks#signatures`, { javaScriptEnabled: false });
   assert.ok(await page.getByRole('heading', { name: 'Signatures' }).isVisible());
   await page.getByRole('main').getByRole('link', { name: 'The operator interface' }).click();

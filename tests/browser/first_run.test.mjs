@@ -1,22 +1,22 @@
-// One story in a real browser, with the real program, a real chain and two days: from the link that a new file's server
-// prints to a customer's money, a refund that was sent, and on the next day a payout that was sent, after a restore.
+// One story in a real browser, with the real program, a real chain and two days: from the setup link to a customer's
+// payment and a refund, and on the next day, after a restore, to a payout.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { closePage, looked, openPage, startBrowser } from './harness.mjs';
-import { go, seen } from './operator_pages.mjs';
+import { closePage, checkPage, openPage, startBrowser } from './harness.mjs';
+import { goTo, checkPageInAllModes } from './operator_pages.mjs';
 import { ANVIL, clockIn, coffer, missing, scratch, serve, startChain } from './served.mjs';
 
 const WHO = { email: 'anna@shop.test', password: 'a long word of Anna' };
-/** A public key of the well-known test words: its addresses can receive. */
+/** A public key of the well-known test phrase: its addresses can receive. */
 const XPUB =
   'xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt';
 const RATES = { ETH: { EUR: '2000', USD: '2200' } };
-/** A day and an hour. */
+/** A day and an hour, in seconds. */
 const A_DAY = 25 * 3600;
-/** What a browser says by itself of an answer that says no. */
+/** Message of a browser about an error response. */
 const SAYS_NO = ['400', '401', '403'];
 
 test('from the first-run link to a refund and a payout that were sent', { skip: missing(ANVIL, 'cc') }, async (t) => {
@@ -64,15 +64,15 @@ test('from the first-run link to a refund and a payout that were sent', { skip: 
   assert.deepEqual([audit.findingCount, audit.findings], [0, []]);
 });
 
-/** The link's page makes the first operator, who signs in. */
+/** The page of the setup link creates the first operator, who signs in. */
 async function firstOperator(page) {
   await page.getByRole('heading', { name: 'Set up Coffer' }).waitFor();
-  await looked(page, 'first-run-set-up');
+  await checkPage(page, 'first-run-set-up');
   await page.getByLabel('Email').fill(WHO.email);
   await page.getByLabel('Password').fill(WHO.password);
   await page.getByRole('button', { name: 'Make the operator' }).click();
   await page.getByText(`${WHO.email} may sign in now`).waitFor();
-  await looked(page, 'first-run-done');
+  await checkPage(page, 'first-run-done');
   await page.getByRole('link', { name: 'Sign in and begin' }).click();
   await signIn(page);
 }
@@ -84,10 +84,10 @@ async function signIn(page) {
   await page.locator('#content:not([aria-busy])').waitFor();
 }
 
-/** First steps: an account, a wallet, a test key, and a test invoice that is paid. */
+/** First steps: an account, a wallet, a test key, and a paid test invoice. */
 async function firstSteps(page) {
   await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
-  await seen(page, 'first-run-nothing');
+  await checkPageInAllModes(page, 'first-run-nothing');
   await page.getByRole('button', { name: 'Add an account…' }).click();
   await page.getByLabel('Name of the merchant').fill('Anna’s Books');
   await page.getByRole('button', { name: 'Add it' }).click();
@@ -105,13 +105,13 @@ async function firstSteps(page) {
   await page.getByRole('button', { name: 'Make the invoice' }).click();
   await page.getByRole('button', { name: 'Pay it' }).click();
   await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
-  await seen(page, 'first-run-steps');
+  await checkPageInAllModes(page, 'first-run-steps');
 }
 
-/** From now on real money is looked at: payouts go to this address, from a day later on. */
+/** Switches to live mode and sets the payout address, which is valid a day later. */
 async function payoutsGoTo(page, address) {
   await page.getByRole('button', { name: 'Live', exact: true }).click();
-  await go(page, '/settings');
+  await goTo(page, '/settings');
   await page.getByLabel('Coin of payouts').selectOption('ETH');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('The settings are saved.').waitFor();
@@ -122,21 +122,21 @@ async function payoutsGoTo(page, address) {
   await page.getByRole('table', { name: 'Payout addresses' }).getByText(new RegExp(address, 'i')).waitFor();
 }
 
-/** The chain is followed, so that its coin can be paid with. */
+/** The chain is followed, so that its coin is on offer. */
 async function chainIsRead(page) {
-  await go(page, '/chains');
+  await goTo(page, '/chains');
   await page.getByRole('heading', { name: 'Ethereum' }).waitFor();
   for (let looks = 0; looks < 100 && await page.getByText('Keeps up').count() === 0; looks += 1) {
     await page.getByRole('button', { name: 'Look again' }).click();
     await page.locator('#content:not([aria-busy])').waitFor();
   }
   await page.getByText('Keeps up').waitFor();
-  await seen(page, 'first-run-chains');
+  await checkPageInAllModes(page, 'first-run-chains');
 }
 
-/** The key that the shop is given. */
+/** Creates the live key of the shop. */
 async function liveKey(page) {
-  await go(page, '/keys');
+  await goTo(page, '/keys');
   await page.getByRole('button', { name: 'Make a key…' }).click();
   await page.getByRole('combobox', { name: 'Mode' }).selectOption('live');
   await page.getByRole('button', { name: 'Make it' }).click();
@@ -146,7 +146,7 @@ async function liveKey(page) {
   return key;
 }
 
-/** The shop makes an invoice, and its customer pays it at the checkout from a wallet, on the chain. */
+/** The shop creates an invoice, and the customer pays it from a wallet on the chain. */
 async function customerPays(browser, server, key, chain) {
   const headers = { 'X-API-Key': key, 'content-type': 'application/json' };
   const order = JSON.stringify({ amount: '400.00', currency: 'EUR', orderId: 'order-1' });
@@ -156,59 +156,59 @@ async function customerPays(browser, server, key, chain) {
   const page = await openPage(browser, invoice.checkoutUrl, { viewport: { width: 390, height: 844 } });
   await page.getByRole('button', { name: /Ether/ }).click();
   await page.getByRole('heading', { level: 1, name: 'Send 0.2 ETH' }).waitFor();
-  await looked(page, 'first-run-checkout');
+  await checkPage(page, 'first-run-checkout');
   await chain.pay(await page.getByRole('link', { name: 'Open in wallet' }).getAttribute('href'));
   await page.getByRole('heading', { level: 1, name: 'Paid' }).waitFor({ timeout: 60_000 });
-  await looked(page, 'first-run-checkout-paid');
+  await checkPage(page, 'first-run-checkout-paid');
   await closePage(page);
   return invoice;
 }
 
-/** A part of it is given back: requested, approved, sent from a wallet, noted. */
+/** A part is refunded: requested, approved, sent from a wallet and recorded. */
 async function refunded(page, invoice, customer, chain) {
-  await go(page, '/invoices');
+  await goTo(page, '/invoices');
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-1').waitFor();
-  await go(page, `/invoices/${invoice.id}`);
+  await goTo(page, `/invoices/${invoice.id}`);
   await page.getByRole('button', { name: 'Refund…' }).click();
   await page.getByLabel('Amount in EUR').fill('50.00');
   await page.getByLabel('Address of the customer').fill(customer);
   await page.getByRole('button', { name: 'Request the refund' }).click();
   await page.getByRole('heading', { level: 1, name: 'Refund of 50.00' }).waitFor();
   await sent(page, customer, chain);
-  await seen(page, 'first-run-refund');
+  await checkPageInAllModes(page, 'first-run-refund');
 }
 
-/** A payout is refused until the address has been known for a day, and it is said from when on. */
+/** A payout is rejected until the address is a day old, and the page shows when. */
 async function waits(page) {
   await requestPayout(page);
   await page.getByRole('dialog').getByText(/it can be paid to from \d/).locator('time').waitFor();
-  await looked(page, 'first-run-payout-waits');
+  await checkPage(page, 'first-run-payout-waits');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 }
 
 async function requestPayout(page) {
-  await go(page, '/payouts');
+  await goTo(page, '/payouts');
   await page.getByRole('button', { name: 'Request a payout…' }).click();
   await page.getByRole('dialog').locator('dd').getByText('ETH', { exact: true }).waitFor();
   await page.getByLabel('Amount').fill('300.00');
   await page.getByRole('button', { name: 'Request the payout' }).click();
 }
 
-/** A day later it is requested; its id. */
+/** Requests the payout a day later and returns its id. */
 async function requested(page) {
   await requestPayout(page);
   await page.getByRole('heading', { level: 1, name: 'Payout of 300.00' }).waitFor();
   return new URL(page.url()).hash.split('/')[2].split('?')[0];
 }
 
-/** The file was restored: the page says to look on the chain; it was not sent, so it is released. */
+/** The file was restored: the page asks to check the chain. The payout was not sent, so it is released. */
 async function released(page, payout) {
-  await go(page, '/');
+  await goTo(page, '/');
   await page.getByText('Payouts and refunds of which nobody knows whether they were sent').waitFor();
-  await go(page, `/payouts/${payout}`);
+  await goTo(page, `/payouts/${payout}`);
   await page.getByText('If it was not sent, release it.').waitFor();
   assert.equal(await page.locator('#content button.primary').innerText(), 'Release payout…');
-  await seen(page, 'first-run-held');
+  await checkPageInAllModes(page, 'first-run-held');
   await page.getByRole('button', { name: 'Release payout…' }).click();
   await page.getByRole('button', { name: 'Release payout', exact: true }).click();
   await page.getByText('The payout is released.').waitFor();
@@ -216,15 +216,15 @@ async function released(page, payout) {
   assert.equal(await page.getByText('Look for it on the chain').count(), 0);
 }
 
-/** It is approved, sent from a wallet, and noted; home says what is left. */
+/** The payout is approved, sent from a wallet and recorded. The home page shows the remaining balance. */
 async function paidOut(page, bank, chain) {
   await sent(page, bank, chain);
-  await seen(page, 'first-run-payout');
-  await go(page, '/');
-  await seen(page, 'first-run-home');
+  await checkPageInAllModes(page, 'first-run-payout');
+  await goTo(page, '/');
+  await checkPageInAllModes(page, 'first-run-home');
 }
 
-/** From requested to paid: what the page's link asks for arrives at this address, and nothing else. */
+/** Plays a transfer from approved to paid: only the payment of the page's link arrives at this address. */
 async function sent(page, address, chain) {
   await page.getByRole('button', { name: 'Approve…' }).click();
   await page.getByRole('dialog').getByText('estimated by the node').waitFor();
@@ -243,7 +243,7 @@ async function sent(page, address, chain) {
   await page.getByRole('textbox', { name: 'Transaction' }).fill(txid);
   await page.getByRole('button', { name: 'Enter transaction', exact: true }).click();
   await page.getByRole('button', { name: 'Change transaction…' }).waitFor();
-  await looked(page, 'first-run-entered');
+  await checkPage(page, 'first-run-entered');
   await chain.settle();
   const isPaid = page.getByText('It was sent.').first();
   const until = Date.now() + 60_000;
@@ -255,7 +255,7 @@ async function sent(page, address, chain) {
   await page.getByText(txid).first().waitFor();
 }
 
-/** A rate that lacks its zeros is refused with the market's; the person may insist, and does not. */
+/** A rate with missing zeros is rejected with a hint to the market rate. The user could insist, and does not. */
 async function aSlipIsRefused(page) {
   const rate = page.getByLabel('Rate: EUR for one ETH');
   assert.equal(await page.getByLabel('Use this rate all the same').isVisible(), false);
@@ -263,6 +263,6 @@ async function aSlipIsRefused(page) {
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByText('Rate 2 is 99.9 % below the market rate of ETH in EUR, 2000').waitFor();
   await page.getByLabel('Use this rate all the same').waitFor();
-  await looked(page, 'first-run-far-rate');
+  await checkPage(page, 'first-run-far-rate');
   await rate.fill('');
 }

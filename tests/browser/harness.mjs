@@ -1,9 +1,9 @@
-// What every test of a page uses: a sandbox of its own, a real browser, and what always holds of a page.
+// Helpers of all browser tests: a sandbox, a real browser, and checks that apply to every page.
 //
-// What always holds: a page that was opened here has asked no other host for anything, has met no error and no
-// violation of its policy; closing it says so. Variables: COFFER_BINARY is the program, COFFER_NODE_MODULES the folder
-// that has playwright-core and axe-core, COFFER_CHROMIUM the browser, COFFER_ASSETS a folder that assets are read from
-// in place of the program's (for working on them without building), COFFER_PICTURES=0 that nobody looks at pictures.
+// Invariant: a page sends no request to another host and has no error and no violation of its policy. `closePage` checks
+// this. Variables: COFFER_BINARY is the program, COFFER_NODE_MODULES the folder with playwright-core and axe-core,
+// COFFER_CHROMIUM the browser, COFFER_ASSETS a folder with assets that replace those of the program (to edit them without
+// a build). COFFER_PICTURES=0 turns pictures off.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -19,16 +19,16 @@ const { chromium } = modules('playwright-core');
 const axe = readFileSync(modules.resolve('axe-core/axe.min.js'), 'utf8');
 const types = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
 
-/** Starts a sandbox; what its npm package says of it, and calls by method and path, which need fewer words here. */
+/** Starts a sandbox. Returns the API of the npm package and short functions for requests by method and path. */
 export async function startCoffer() {
   const coffer = await start({ log: 'warn', onLog: console.error });
   return {
     ...coffer,
-    /** The JSON of an answer in test mode. */
+    /** Returns the JSON of a response in test mode. */
     test: (method, path, body) => coffer.request(method, path, { body }),
-    /** The JSON of an answer of the sandbox's controls. */
+    /** Returns the JSON of a response of the sandbox controls. */
     control: (method, path, body) => coffer.request(method, `/sandbox${path}`, { body }),
-    /** The status and the JSON of what may be refused. */
+    /** Returns status and JSON of a response that may be an error. */
     async call(method, path, body, key = null) {
       try {
         return { status: 200, json: await coffer.request(method, path, { body, key }) };
@@ -41,7 +41,7 @@ export async function startCoffer() {
   };
 }
 
-/** Starts a browser; `await browser.close()` ends it. */
+/** Starts a browser. Call `await browser.close()` to end it. */
 export function startBrowser() {
   return chromium.launch({
     executablePath: process.env.COFFER_CHROMIUM ?? '/usr/bin/chromium',
@@ -52,8 +52,8 @@ export function startBrowser() {
 }
 
 /**
- * A page in a context of its own. `options` are those of playwright's newContext (viewport, locale, colorScheme,
- * javaScriptEnabled, reducedMotion, …), and `origins`: those besides `url`'s that it may ask.
+ * Opens a page in a new context. `options` are those of playwright's newContext (viewport, locale, colorScheme,
+ * javaScriptEnabled, reducedMotion, …). `origins` lists further origins that the page may contact.
  */
 export async function openPage(browser, url, { origins = [], ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, ...options });
@@ -83,18 +83,18 @@ export async function openPage(browser, url, { origins = [], ...options } = {}) 
   return page;
 }
 
-/** Closes a page and its context; what it met on the way is an error. `expected`: parts of messages that are meant. */
+/** Closes a page and its context. Throws on errors of the page, except messages that contain a text of `expected`. */
 export async function closePage(page, expected = []) {
   const problems = page.problems.filter((problem) => !expected.some((part) => problem.includes(part)));
   await page.context().close();
   assert.deepEqual(problems, []);
 }
 
-/** Nothing that axe-core knows of WCAG 2.2 AA, or of good practice, is broken. */
-export async function accessible(page, name) {
+/** Asserts that axe-core finds no violation of WCAG 2.2 AA or of good practice. */
+export async function assertAccessible(page, name) {
   if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(axe);
   const found = await page.evaluate(() => window.axe.run(document, {
-    // A frame is a page of its own.
+    // A frame is checked as a separate page.
     iframes: false,
     resultTypes: ['violations'],
     runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
@@ -103,16 +103,16 @@ export async function accessible(page, name) {
   assert.deepEqual(told, [], name);
 }
 
-/** Nothing stands out to the side: the page can be read by scrolling one way. */
-export async function fitsItsWidth(page, name) {
+/** Asserts that the page needs no horizontal scrolling. */
+export async function assertFitsWidth(page, name) {
   const { wide, width } = await page.evaluate(() => ({
     wide: document.documentElement.scrollWidth, width: document.documentElement.clientWidth,
   }));
   assert.ok(wide <= width, `${name}: ${wide} px of content in ${width} px`);
 }
 
-/** A picture of the page, of a very long one its beginning, for people to look at: target/screenshots/NAME.png. */
-export async function picture(page, name) {
+/** Takes a picture of the page, or of the top of a long one, for people: target/screenshots/NAME.png. */
+export async function takePicture(page, name) {
   if (process.env.COFFER_PICTURES === '0') return;
   const folder = join(root, 'target/screenshots');
   mkdirSync(folder, { recursive: true });
@@ -124,9 +124,9 @@ export async function picture(page, name) {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true, clip });
 }
 
-/** What a page of each kind must be: its picture is taken, it is accessible and fits its width. */
-export async function looked(page, name) {
-  await picture(page, name);
-  await accessible(page, name);
-  await fitsItsWidth(page, name);
+/** Takes a picture and checks accessibility and width. */
+export async function checkPage(page, name) {
+  await takePicture(page, name);
+  await assertAccessible(page, name);
+  await assertFitsWidth(page, name);
 }

@@ -1,8 +1,8 @@
-// A payment link in a real browser: its page, the invoice that it makes, and the code for a counter.
+// Payment links in a real browser: the page, the created invoice, and the printable QR code.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { closePage, looked, openPage, picture, startBrowser, startCoffer } from './harness.mjs';
+import { closePage, checkPage, openPage, takePicture, startBrowser, startCoffer } from './harness.mjs';
 
 let browser;
 let coffer;
@@ -32,9 +32,9 @@ test('a link with a price leads to its checkout, and keeps the language', async 
   const { url } = await link({ name: 'A coffee', amount: '3.50', description: 'Hot and strong' });
   const page = await openPage(browser, url, PHONE);
   await heading(page, 'A coffee');
-  await looked(page, 'link');
+  await checkPage(page, 'link');
   await page.emulateMedia({ colorScheme: 'dark' });
-  await looked(page, 'link_dark');
+  await checkPage(page, 'link_dark');
   await page.getByRole('link', { name: 'Deutsch' }).click();
   await page.getByText('3,50 EUR').waitFor();
   await page.getByRole('button', { name: 'Weiter zur Zahlung' }).click();
@@ -42,20 +42,20 @@ test('a link with a price leads to its checkout, and keeps the language', async 
   await closePage(page);
 });
 
-test('an open price is asked for, and a wrong one is told', async () => {
+test('payer enters an open price, and an invalid one shows an error', async () => {
   const { url } = await link({ name: 'A gift' });
   const page = await openPage(browser, url, { viewport: { width: 320, height: 640 } });
   await page.getByLabel('Amount in EUR').fill('much');
   await page.getByRole('button', { name: 'Go to payment' }).click();
   await page.getByRole('alert').waitFor();
-  await looked(page, 'link_problem');
+  await checkPage(page, 'link_problem');
   await page.getByLabel('Amount in EUR').fill('12,50');
   await page.getByRole('button', { name: 'Go to payment' }).click();
   await heading(page, 'Pay 12.50 EUR');
   await closePage(page, ['400 (Bad Request)']);
 });
 
-test('its code is printed, and nothing but the code', async () => {
+test('print contains only the QR code', async () => {
   const { url } = await link({ name: 'A coffee', amount: '3.50' });
   const page = await openPage(browser, url);
   await page.getByRole('link', { name: 'QR code to print' }).click();
@@ -63,11 +63,11 @@ test('its code is printed, and nothing but the code', async () => {
   await page.evaluate(() => { window.print = () => { document.title = 'printed'; }; });
   await page.getByRole('button', { name: 'Print this page' }).click();
   assert.equal(await page.title(), 'printed');
-  await looked(page, 'link_code');
+  await checkPage(page, 'link_code');
   await page.emulateMedia({ media: 'print' });
   assert.deepEqual(await page.locator('footer:visible, button:visible').count(), 0);
   await page.getByText('No real money is paid here.').waitFor();
-  await picture(page, 'link_code_on_paper');
+  await takePicture(page, 'link_code_on_paper');
   await page.emulateMedia({ media: 'screen' });
   const [saved] = await Promise.all([
     page.waitForEvent('download'), page.getByRole('link', { name: 'Save as a picture' }).click(),

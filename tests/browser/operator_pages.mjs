@@ -1,15 +1,15 @@
-// What the tests of the operator pages share: signing in, going to a page, looking at it in every way.
+// Helpers of the tests of the operator pages: sign-in, navigation and checks of a page.
 
-import { looked, openPage } from './harness.mjs';
+import { checkPage, openPage } from './harness.mjs';
 
-/** What would be an element, were it put in as markup. */
+/** Text that would be an element if it was inserted as markup. */
 export const HOSTILE = '<img src=x onerror=alert(1)>"\'';
 
 /** The operator of every sandbox. */
 const OPERATOR = { email: 'operator@sandbox.test', password: 'sandbox' };
 
-/** Opens the operator pages and signs in; looks at test mode. */
-export async function signedIn(browser, coffer, who = {}) {
+/** Opens the operator pages in test mode and signs in. */
+export async function signIn(browser, coffer, who = {}) {
   const { email, password, ...options } = { ...OPERATOR, ...who };
   const page = await openPage(browser, `${coffer.url}/dashboard`, options);
   await page.getByLabel('Email').fill(email);
@@ -22,26 +22,26 @@ export async function signedIn(browser, coffer, who = {}) {
   return page;
 }
 
-/** Goes to a page of the operator pages, and waits until it is there. */
-export async function go(page, place) {
+/** Navigates to a page of the operator pages and waits for it. */
+export async function goTo(page, place) {
   await page.evaluate((hash) => { location.hash = hash; }, place);
   await page.locator(`#content[data-place="${place.split('?')[0]}"]:not([aria-busy])`).waitFor();
 }
 
-/** Looks at a page light and dark, wide and on a phone. */
-export async function seen(page, name) {
-  await looked(page, `dashboard-${name}`);
+/** Checks a page in light and dark mode, wide and on a phone. */
+export async function checkPageInAllModes(page, name) {
+  await checkPage(page, `dashboard-${name}`);
   await page.emulateMedia({ colorScheme: 'dark' });
-  await looked(page, `dashboard-${name}-dark`);
+  await checkPage(page, `dashboard-${name}-dark`);
   const size = page.viewportSize();
   await page.setViewportSize({ width: 320, height: 640 });
-  await looked(page, `dashboard-${name}-phone`);
+  await checkPage(page, `dashboard-${name}-phone`);
   await page.setViewportSize(size);
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** A paid test invoice. */
-export async function paid(coffer, amount, fields = {}) {
+/** Creates a paid test invoice. */
+export async function createPaidInvoice(coffer, amount, fields = {}) {
   const invoice = await coffer.test('POST', '/v1/invoices', { amount, currency: 'EUR', asset: 'LTC', ...fields });
   await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
   return invoice;

@@ -1,5 +1,5 @@
-// How soon a customer sees what is to be paid: on loopback, with a processor that is slowed down four times. It is told
-// and not judged: no test asserts a time.
+// Time until the customer sees the payment data, on loopback with a CPU throttled to a quarter. The times are printed.
+// No test asserts a time.
 
 import { after, before, test } from 'node:test';
 import { closePage, openPage, startBrowser, startCoffer } from './harness.mjs';
@@ -23,7 +23,7 @@ test('the first contentful paint and the QR code', async (t) => {
   await client.send('Emulation.setCPUThrottlingRate', { rate: 4 });
   await client.send('Network.enable');
   await client.send('Network.setCacheDisabled', { cacheDisabled: true });
-  // The first frame after the code is in the page is when it is seen.
+  // The first frame after the QR code is in the page.
   await page.addInitScript(() => {
     new MutationObserver((_, observer) => {
       if (!document.querySelector('figure svg')) return;

@@ -1,17 +1,17 @@
-// The operator pages ask for an old password again in place, and lose nothing of what was typed.
+// The operator pages ask for the password again in a dialog and keep all typed text.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { closePage, looked, openPage, startBrowser } from './harness.mjs';
-import { go } from './operator_pages.mjs';
+import { closePage, checkPage, openPage, startBrowser } from './harness.mjs';
+import { goTo } from './operator_pages.mjs';
 import { clockIn, missing, scratch, serve } from './served.mjs';
 
 const WHO = { email: 'anna@shop.test', password: 'a long word of Anna' };
-/** Seconds after which a password is old, and the session is not. */
+/** Seconds after which the password is old but the session is valid. */
 const LATER = 20 * 60;
 
-test('an act that moves money asks for an old password in place', { skip: missing('cc') }, async (t) => {
+test('moving money requires a recent password in a dialog', { skip: missing('cc') }, async (t) => {
   const folder = scratch(t);
   const file = join(folder, 'shop.db');
   const browser = await startBrowser();
@@ -33,7 +33,7 @@ test('an act that moves money asks for an old password in place', { skip: missin
   assert.equal(await next.stop(), 0);
 });
 
-/** The first operator signs in and adds an account. */
+/** Signs in the first operator and creates an account. */
 async function signedUp(page) {
   await page.getByLabel('Email').fill(WHO.email);
   await page.getByLabel('Password').fill(WHO.password);
@@ -48,16 +48,16 @@ async function signedUp(page) {
   await page.getByText('The account is added.').waitFor();
 }
 
-/** Without the password nothing is booked, and the dialog still holds what was typed. */
+/** Without the password nothing is booked, and the dialog keeps the typed text. */
 async function refusedKeepsTheForm(page) {
   const confirm = page.getByRole('dialog', { name: 'Confirm with your password' });
-  await go(page, '/ledger');
+  await goTo(page, '/ledger');
   await page.getByRole('button', { name: 'Correct it…' }).click();
   await page.getByLabel('Amount').fill('12.34');
   await page.getByLabel('Why').fill('A transfer by bank');
   await page.getByRole('button', { name: 'Book it' }).click();
   await confirm.waitFor();
-  await looked(page, 'dashboard-recent-password');
+  await checkPage(page, 'dashboard-recent-password');
   await confirm.getByRole('button', { name: 'Cancel' }).click();
   await confirm.waitFor({ state: 'detached' });
   await page.getByText('Your password must have been given in the last 15 minutes').waitFor();
@@ -73,9 +73,9 @@ async function refusedKeepsTheForm(page) {
   assert.equal(await page.getByRole('cell', { name: '12.34' }).count(), 1);
 }
 
-/** For the next minutes nothing asks again. */
+/** After confirmation, no dialog appears for the next minutes. */
 async function confirmedSavesIt(page) {
-  await go(page, '/settings');
+  await goTo(page, '/settings');
   await page.getByLabel('The most paid out in 24 hours').fill('15000.00');
   await page.getByRole('button', { name: 'Save the terms' }).click();
   await page.getByText('The settings are saved.').waitFor();

@@ -1,8 +1,8 @@
-// The sandbox's own page: what happens is shown as it happens, and each button does what it says.
+// The activity page of the sandbox: events appear as they happen, and each button works.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { closePage, checkPage, openPage, startBrowser, startCoffer } from './harness.mjs';
 
 let browser;
 let coffer;
@@ -10,7 +10,7 @@ before(async () => { [browser, coffer] = await Promise.all([startBrowser(), star
 after(async () => { await browser?.close(); await coffer?.stop(); });
 beforeEach(() => coffer.control('POST', '/reset'));
 
-/** The page, which listens. */
+/** Opens the page and waits until it is connected. */
 async function open(options) {
   const page = await openPage(browser, `${coffer.url}/`, options);
   await page.getByText('Live', { exact: true }).waitFor();
@@ -19,7 +19,7 @@ async function open(options) {
 
 const entries = (page, kind) => page.locator(`.list [data-kind="${kind}"]`);
 
-/** Waits for the newest entry to be this one: from then on nothing moves, as each is told in its order. */
+/** Waits until this text is in the newest entry. Nothing moves afterwards, because entries arrive in order. */
 const newest = (page, text) => page.locator('.list > li').first().filter({ hasText: text }).waitFor();
 
 test('an invoice is paid, and its events and signed webhooks appear', async () => {
@@ -36,8 +36,8 @@ test('an invoice is paid, and its events and signed webhooks appear', async () =
   await webhook.getByText('The signature verifies with').waitFor();
   assert.match(await webhook.locator('pre').first().textContent(), /X-Service-Signature: t=\d+,v1=[0-9a-f]{64}/);
   assert.match(await webhook.locator('pre').nth(1).textContent(), /"type": "invoice.confirmed"/);
-  await looked(page, 'sandbox-paid');
-  // The same call from elsewhere appears too; what the page reads for itself does not.
+  await checkPage(page, 'sandbox-paid');
+  // The same call from elsewhere appears, too. Calls of the page itself do not.
   await coffer.test('GET', '/v1/balances');
   await entries(page, 'call').filter({ hasText: 'GET /v1/balances' }).waitFor();
   assert.equal(await entries(page, 'call').filter({ hasText: 'limit=20' }).count(), 0);
@@ -77,7 +77,7 @@ test('a payment is dropped, reorganised and confirmed again', async () => {
   await closePage(page);
 });
 
-test('the clock is moved, a call fails, everything is reset', async () => {
+test('clock advances, a call fails, and the sandbox is reset', async () => {
   const page = await open();
   await page.getByRole('button', { name: 'Make an invoice' }).click();
   await page.locator('.made .badge', { hasText: 'Awaiting payment' }).waitFor();
@@ -91,19 +91,19 @@ test('the clock is moved, a call fails, everything is reset', async () => {
   await page.getByText('The next one of POST /v1/invoices will.').waitFor();
   const order = { amount: '20.00', currency: 'EUR' };
   assert.equal((await coffer.call('POST', '/v1/invoices', order, coffer.keys.secretTest)).status, 503);
-  // With its path, as an id can have these digits, too.
+  // With the path, because an id can contain these digits, too.
   await entries(page, 'call').filter({ hasText: /\/v1\/invoices\s*503/ }).waitFor();
   await page.getByRole('button', { name: 'End all faults' }).click();
   await page.getByText('No call fails.').waitFor();
   await page.getByRole('button', { name: 'Reset the sandbox' }).click();
-  await looked(page, 'sandbox-reset');
+  await checkPage(page, 'sandbox-reset');
   await page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click();
   await page.getByText('There is none yet.').waitFor();
   assert.equal((await coffer.control('GET', '')).frozen, false);
   await closePage(page);
 });
 
-test('what comes is shown as text', async () => {
+test('received data is escaped', async () => {
   const page = await open();
   const markup = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
   const hostile = { description: markup, metadata: { [markup]: markup } };
@@ -122,7 +122,7 @@ test('what comes is shown as text', async () => {
   await closePage(page);
 });
 
-test('what happened first can be scrolled to and looked into', async () => {
+test('oldest entry can be reached and opened', async () => {
   for (const viewport of [{ width: 1280, height: 800 }, { width: 320, height: 700 }]) {
     const page = await open({ viewport });
     for (let n = 0; n < 30; n += 1) await coffer.test('GET', '/v1/balances');
@@ -136,7 +136,7 @@ test('what happened first can be scrolled to and looked into', async () => {
   }
 });
 
-test('a sandbox that is away is come back to', async () => {
+test('page reconnects after being offline', async () => {
   const page = await open();
   await page.context().setOffline(true);
   await page.context().setOffline(false);
@@ -145,7 +145,7 @@ test('a sandbox that is away is come back to', async () => {
   await page.context().close();
 });
 
-test('without a script it has the keys and the lines', async () => {
+test('page shows keys and commands without JavaScript', async () => {
   const page = await openPage(browser, `${coffer.url}/`, { javaScriptEnabled: false });
   assert.match(await page.locator('#lines').textContent(), new RegExp(`${coffer.url}/v1/invoices -H`));
   assert.ok(await page.locator('noscript p').isVisible());
@@ -157,15 +157,15 @@ for (const [name, options] of Object.entries({
   dark: { colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
   narrow: { viewport: { width: 320, height: 700 } },
 })) {
-  test(`it is looked at: ${name}`, async () => {
+  test(`page passes all checks: ${name}`, async () => {
     const page = await open(options);
-    await looked(page, `sandbox-${name}-empty`);
+    await checkPage(page, `sandbox-${name}-empty`);
     await page.getByRole('button', { name: 'Receive them here' }).click();
     await page.getByRole('button', { name: 'Make an invoice' }).click();
     await page.getByRole('button', { name: 'Pay exact' }).click();
     await page.locator('.made .badge', { hasText: 'Confirmed' }).waitFor();
     await entries(page, 'delivery').filter({ hasText: 'invoice.confirmed' }).first().waitFor();
-    await looked(page, `sandbox-${name}`);
+    await checkPage(page, `sandbox-${name}`);
     await closePage(page);
   });
 }

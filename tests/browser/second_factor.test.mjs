@@ -1,17 +1,17 @@
-// The second factor in the operator pages, in a real browser: turned on, asked for at signing in, turned off.
+// The second factor in the operator pages, in a real browser: activation, sign-in and deactivation.
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
-import { go, seen, signedIn } from './operator_pages.mjs';
+import { closePage, checkPage, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { goTo, checkPageInAllModes, signIn } from './operator_pages.mjs';
 
 let browser;
 let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-/** The code that an app with this secret shows now, or so many steps of 30 seconds later. */
+/** Returns the code for this secret, `later` steps of 30 seconds from now. */
 function codeOf(secret, later = 0) {
   const value = (letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter);
   const bits = [...secret].map((letter) => value(letter).toString(2).padStart(5, '0')).join('');
@@ -23,7 +23,7 @@ function codeOf(secret, later = 0) {
   return String(number % 1_000_000).padStart(6, '0');
 }
 
-/** Begins to sign in: email and password. */
+/** Starts to sign in with email and password. */
 async function begin() {
   const page = await openPage(browser, `${coffer.url}/dashboard`, { acceptDownloads: true });
   await page.getByLabel('Email').fill('operator@sandbox.test');
@@ -33,34 +33,34 @@ async function begin() {
   return page;
 }
 
-/** Enters a code where one is asked for. */
+/** Enters a code. */
 async function enter(page, code) {
   await page.getByRole('textbox', { name: 'Code' }).fill(code);
   await page.keyboard.press('Enter');
 }
 
-test('it is turned on, asked for, stood in for by a recovery code once, and turned off', async () => {
-  const page = await signedIn(browser, coffer, { acceptDownloads: true });
-  await go(page, '/me');
-  await seen(page, 'second-factor-off');
+test('factor is activated, required, replaced by a recovery code once, and deactivated', async () => {
+  const page = await signIn(browser, coffer, { acceptDownloads: true });
+  await goTo(page, '/me');
+  await checkPageInAllModes(page, 'second-factor-off');
   await page.getByRole('button', { name: 'Turn it on…' }).click();
   const dialog = page.getByRole('dialog');
   const secret = await dialog.locator('.secret code').textContent();
   const uri = await dialog.getByRole('link', { name: 'open it in the app' }).getAttribute('href');
   assert.ok(uri.startsWith('otpauth://totp/Coffer:operator%40sandbox.test?') && uri.includes(secret), uri);
   await dialog.getByRole('img', { name: 'QR code for an authenticator app' }).waitFor();
-  await seen(page, 'second-factor-begun');
+  await checkPageInAllModes(page, 'second-factor-begun');
   await enter(page, '000000');
   await page.getByText('Code must be what your authenticator app shows now').waitFor();
   await enter(page, codeOf(secret));
   await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
   const codes = await dialog.locator('.codes code').allTextContents();
   assert.equal(new Set(codes).size, 10);
-  await seen(page, 'second-factor-codes');
+  await checkPageInAllModes(page, 'second-factor-codes');
   const file = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download' }).click();
   assert.equal((await file).suggestedFilename(), 'coffer-recovery-codes.txt');
-  // They are told once: neither Escape nor a press of the button without the tick closes them.
+  // The codes are shown once: neither Escape nor the button without the tick closes the dialog.
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('Keep the codes first, then tick the box.').waitFor();
@@ -68,18 +68,18 @@ test('it is turned on, asked for, stood in for by a recovery code once, and turn
   await page.getByLabel('I have kept them').check();
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('10 of your recovery codes are left.').waitFor();
-  await seen(page, 'second-factor-on');
-  await go(page, '/users');
+  await checkPageInAllModes(page, 'second-factor-on');
+  await goTo(page, '/users');
   await page.getByRole('row', { name: /operator@sandbox.test/ }).getByText('On', { exact: true }).waitFor();
-  await seen(page, 'users-second-factor');
+  await checkPageInAllModes(page, 'users-second-factor');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await closePage(page, ['401']);
 
-  // The code that turned it on is used up: the next one signs in, and does so once.
+  // The code of the activation is used up. The next one signs in once.
   const next = codeOf(secret, 1);
   const second = await begin();
-  await looked(second, 'second-factor');
+  await checkPage(second, 'second-factor');
   await enter(second, next);
   await second.locator('#content[data-place="/"]').waitFor();
   await closePage(second, ['401']);
@@ -95,10 +95,10 @@ test('it is turned on, asked for, stood in for by a recovery code once, and turn
   await enter(fourth, codes[1].toUpperCase().replaceAll('-', ' '));
   await fourth.locator('#content[data-place="/"]').waitFor();
 
-  await go(fourth, '/me');
+  await goTo(fourth, '/me');
   await fourth.getByText('8 of your recovery codes are left.').waitFor();
   await fourth.getByRole('button', { name: 'Turn it off…' }).click();
-  await looked(fourth, 'dashboard-second-factor-end');
+  await checkPage(fourth, 'dashboard-second-factor-end');
   await fourth.getByLabel('Code').fill('abcd-efgh-ijkl-mnop');
   await fourth.getByRole('button', { name: 'Turn it off', exact: true }).click();
   await fourth.getByText('Code must be what your authenticator app shows now').waitFor();
@@ -106,10 +106,10 @@ test('it is turned on, asked for, stood in for by a recovery code once, and turn
   await fourth.getByRole('button', { name: 'Turn it off', exact: true }).click();
   await fourth.getByRole('button', { name: 'Turn it on…' }).waitFor();
   await closePage(fourth, ['401']);
-  await closePage(await signedIn(browser, coffer), ['401']);
+  await closePage(await signIn(browser, coffer), ['401']);
 });
 
-test('an operator turns off the second factor of somebody who lost the app', async () => {
+test('operator turns off the lost second factor of another user', async () => {
   const call = async (cookie, method, path, body) => {
     const answer = await fetch(`${coffer.url}/dashboard/api/${path}`, {
       method, headers: { cookie, 'content-type': 'application/json' }, body: body && JSON.stringify(body),
@@ -123,14 +123,14 @@ test('an operator turns off the second factor of somebody who lost the app', asy
   const ben = await call('', 'POST', 'session', { email, password });
   const begun = await call(ben.cookie, 'POST', 'session/second-factor');
   await call(ben.cookie, 'POST', 'session/second-factor/confirm', { code: codeOf(begun.body.secret) });
-  const page = await signedIn(browser, coffer);
-  await go(page, '/users');
+  const page = await signIn(browser, coffer);
+  await goTo(page, '/users');
   const row = page.getByRole('row', { name: /ben@shop.test/ });
   await row.getByRole('button', { name: 'Second factor off…' }).click();
-  await looked(page, 'dashboard-users-second-factor-off');
+  await checkPage(page, 'dashboard-users-second-factor-off');
   await page.getByRole('button', { name: 'Turn it off', exact: true }).click();
   await page.getByText('The second factor is off.').waitFor();
   await row.getByText('Off', { exact: true }).waitFor();
   await closePage(page, ['401']);
-  await closePage(await signedIn(browser, coffer, { email, password }), ['401']);
+  await closePage(await signIn(browser, coffer, { email, password }), ['401']);
 });

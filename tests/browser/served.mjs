@@ -1,7 +1,7 @@
-// A Coffer in production, a chain of its own, and days that pass: for stories that a sandbox cannot tell.
+// A production server, a private chain, and days that pass: for tests that a sandbox cannot run.
 //
-// What always holds: the server is the real program on a file of its own. A day passes for it while it is stopped: its
-// next start is by a wall clock that is ahead (`served/clock.c`).
+// The server is the real program on a new file. A day passes while it is stopped: its next start uses a wall clock that
+// is ahead (`served/clock.c`).
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -11,10 +11,10 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** What a program needs of its environment. */
+/** Environment variables that a program needs. */
 const { PATH, COFFER_BINARY = 'coffer' } = process.env;
 
-/** The chain's node: the one that lies beside the browser's modules, else the one on the path. */
+/** The node of the chain: next to the browser's modules, or on the path. */
 export const ANVIL = (() => {
   const modules = resolve(process.env.COFFER_NODE_MODULES ?? 'node_modules');
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
@@ -22,14 +22,14 @@ export const ANVIL = (() => {
   return existsSync(own) ? own : 'anvil';
 })();
 
-/** A folder that is gone when the test has ended. */
+/** Creates a folder that is removed after the test. */
 export function scratch(t) {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-browser-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Why a test is passed over: a program that this machine has not. Where all tools are needed, that is an error. */
+/** Returns the reason to skip a test: a missing program. Throws if COFFER_NEED_TOOLS is set. */
 export function missing(...programs) {
   const gone = programs.find((program) => {
     try {
@@ -44,7 +44,7 @@ export function missing(...programs) {
   return `${gone} is not on this machine`;
 }
 
-/** Starts a program; `line(found)` answers what the first line of its output that fits has in its first group. */
+/** Starts a program. `line(found)` returns the first group of the first output line that matches. */
 function started(t, program, args, options = {}) {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
   const ended = new Promise((resolve) => { child.once('close', resolve); });
@@ -71,7 +71,7 @@ function started(t, program, args, options = {}) {
     ended.then(() => reject(new Error(`${program} has ended:\n${said.join('\n')}`)));
     look();
   });
-  /** Asks it to end, and waits; its exit code. */
+  /** Stops the program and returns its exit code. */
   const stop = () => {
     child.kill('SIGTERM');
     return ended;
@@ -79,7 +79,10 @@ function started(t, program, args, options = {}) {
   return { line, stop };
 }
 
-/** Starts `coffer serve` on this file. `ahead`: by how many seconds its wall clock is ahead, loaded as `library`. */
+/**
+ * Starts `coffer serve` on this file. `ahead` is the number of seconds by which its wall clock, loaded from `library`,
+ * is ahead.
+ */
 export async function serve(t, file, settings, { ahead, library } = {}) {
   const env = ahead ? { PATH, LD_PRELOAD: library, COFFER_CLOCK_AHEAD: String(ahead) } : { PATH };
   const args = ['serve', '--listen', '127.0.0.1:0', '--log', 'off', '--exit-with-parent', '--file', file, ...settings];
@@ -88,12 +91,12 @@ export async function serve(t, file, settings, { ahead, library } = {}) {
   return { ...coffer, url, setUpLink: () => coffer.line(/^make the first operator within the hour: (\S+)$/) };
 }
 
-/** What a command of the program prints. */
+/** Returns the output of a command of the program. */
 export function coffer(...args) {
   return execFileSync(COFFER_BINARY, args, { env: { PATH }, encoding: 'utf8' });
 }
 
-/** Compiles the wall clock that is ahead into this folder. */
+/** Compiles the library with the changed wall clock into this folder. */
 export function clockIn(folder) {
   const source = fileURLToPath(new URL('served/clock.c', import.meta.url));
   const library = join(folder, 'clock.so');
@@ -101,10 +104,10 @@ export function clockIn(folder) {
   return library;
 }
 
-/** The chain id of a network whose coins are worth nothing. */
+/** Chain id of a network whose coins have no value. */
 const NETWORK = 11155111;
 
-/** A chain of a test's own, whose blocks are final once there are eight more. */
+/** Starts a private chain, where a block is final once eight newer blocks exist. */
 export async function startChain(t) {
   const node = started(t, ANVIL, ['--host', '127.0.0.1', '--port', '0', '--slots-in-an-epoch', '4',
     '--chain-id', String(NETWORK)]);
@@ -117,32 +120,32 @@ export async function startChain(t) {
     return result;
   };
   const [wallet, ...others] = await ask('eth_accounts');
-  /** Does what a payment link asks for, as a wallet that scans it; the transaction, in a block. */
+  /** Pays a payment URI as a wallet does. Returns the transaction id when it is in a block. */
   const send = async (link) => {
     const asked = /^ethereum:(0x[0-9a-fA-F]{40})@(\d+)\?value=(\d+)$/.exec(link);
     const [, to, network, value] = asked ?? assert.fail(link);
     assert.equal(Number(network), NETWORK);
     const paid = { from: wallet, to, value: `0x${BigInt(value).toString(16)}` };
     const txid = await ask('eth_sendTransaction', paid);
-    // The node answers before its own block holds the transaction.
+    // The node responds before its own block contains the transaction.
     await ask('anvil_mine');
     return { txid, to, value: BigInt(value) };
   };
-  /** Makes every block final that is there. */
+  /** Makes all existing blocks final. */
   const settle = () => ask('anvil_mine', '0x20');
   return {
     url, wallet, others,
-    /** What an address has, in wei. */
+    /** Returns the balance of an address, in wei. */
     balance: async (address) => BigInt(await ask('eth_getBalance', address, 'latest')),
     send,
     settle,
-    /** Does what a payment link asks for, and makes all of that final; the transaction. */
+    /** Pays a payment URI and makes the payment final. Returns the transaction id. */
     pay: async (link) => {
       const paid = await send(link);
       await settle();
       return paid;
     },
-    /** Lets so many seconds pass between two blocks. */
+    /** Lets this many seconds pass between two blocks. */
     pass: async (seconds) => {
       await ask('evm_increaseTime', seconds);
       await ask('anvil_mine', '0x20');

@@ -9,7 +9,7 @@ let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-test('what is done in one tab is done to the account that it shows, whatever another tab has picked', async () => {
+test('tab acts on the account that it shows, independent of other tabs', async () => {
   const page = await openPage(browser, `${coffer.url}/dashboard`);
   const call = (method, path, body) => page.evaluate(async ([method, path, body]) => {
     const answer = await fetch(`dashboard/api/${path}`, { method, body: body && JSON.stringify(body) });
@@ -25,12 +25,12 @@ test('what is done in one tab is done to the account that it shows, whatever ano
   const name = page.getByLabel('Name', { exact: true });
   await name.waitFor();
   assert.equal(await name.inputValue(), 'Sandbox Shop');
-  // The other tab picks the other account.
+  // The other tab selects the other account.
   await page.evaluate((id) => localStorage.setItem('coffer.account', id), idOf('Other Shop'));
   await name.fill('Renamed Shop');
   const changed = page.waitForRequest((request) => request.method() === 'PATCH');
   await page.locator('form', { has: name }).getByRole('button', { name: /Save|Keep/ }).click();
   assert.ok((await changed).url().includes(idOf('Sandbox Shop')));
-  // The first call of a tab that nobody has signed in to.
+  // The first request of a tab without a session.
   await closePage(page, ['401']);
 });

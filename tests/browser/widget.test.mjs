@@ -1,4 +1,4 @@
-// The widget in a page of another origin, and in the small shop of examples/shop.
+// The widget in a page of another origin, and in the example shop (examples/shop).
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -6,18 +6,18 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
-import { accessible, closePage, openPage, picture, startBrowser, startCoffer } from './harness.mjs';
+import { assertAccessible, closePage, openPage, takePicture, startBrowser, startCoffer } from './harness.mjs';
 
 let browser;
 let coffer;
-/** A shop's page at an origin of its own; each test puts in what it shows. */
+/** Serves the page of a shop at a separate origin. Each test sets its content. */
 let site;
 let content = '';
 before(async () => {
   [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]);
   const server = createServer((_, response) => {
     response.setHeader('Content-Type', 'text/html; charset=utf-8');
-    // A strict policy of the shop's own: the widget needs no more than its own origin.
+    // A strict policy: the widget needs only its own origin.
     response.setHeader('Content-Security-Policy', `default-src 'none'; script-src ${coffer.url}; \
 connect-src ${coffer.url}; frame-src ${coffer.url}; img-src data:`);
     response.end(`<!doctype html><html lang="en"><head><title>A shop</title><link rel="icon" href="data:,">
@@ -37,7 +37,7 @@ const invoiceOf = () => coffer.test('POST', '/v1/invoices', { amount: '20.00', c
 const element = (invoice) =>
   `<coffer-checkout public-key="${coffer.keys.publicTest}" invoice="${invoice.id}">Pay now</coffer-checkout>`;
 
-/** Lists the origins whose pages may show the checkout; none: all. */
+/** Sets the origins whose pages may show the checkout. None: all. */
 async function allow(allowedOrigins) {
   const operator = { email: 'operator@sandbox.test', password: 'sandbox' };
   const answer = await fetch(`${coffer.url}/dashboard/api/session`, { method: 'POST', body: JSON.stringify(operator) });
@@ -48,7 +48,7 @@ async function allow(allowedOrigins) {
   assert.equal((await fetch(`${coffer.url}/dashboard/api/accounts/${id}`, change)).status, 200);
 }
 
-/** Opens the shop's page with this in it, and notes the widget's events. */
+/** Opens the shop's page with this content and records the widget's events. */
 async function shopWith(html) {
   content = html;
   const page = await openPage(browser, site.url, { origins: [coffer.url] });
@@ -64,7 +64,7 @@ async function shopWith(html) {
 }
 const told = (page) => page.evaluate(() => window.told);
 
-test('the checkout opens over the page, tells it what happens, and gives the focus back', async () => {
+test('checkout opens over the page, sends events, and restores the focus', async () => {
   const invoice = await invoiceOf();
   const page = await shopWith(element(invoice));
   const button = page.getByRole('button', { name: 'Pay now' });
@@ -73,12 +73,12 @@ test('the checkout opens over the page, tells it what happens, and gives the foc
   const frame = page.frameLocator('iframe[title="Payment"]');
   await frame.getByRole('button', { name: /Litecoin/ }).click();
   await frame.getByRole('heading', { level: 1, name: /Send/ }).waitFor();
-  await picture(page, 'widget');
+  await takePicture(page, 'widget');
   await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
   await frame.getByRole('heading', { level: 1, name: 'Paid' }).waitFor();
   await page.waitForFunction(() => window.told.some(([, status]) => status === 'confirmed'));
-  await accessible(page, 'widget');
-  // Escape is pressed inside the frame, where the payer is.
+  await assertAccessible(page, 'widget');
+  // Escape is pressed inside the frame, which has the focus.
   await frame.locator('body').press('Escape');
   await page.waitForFunction(() => window.told.at(-1)[0] === 'close');
   assert.equal(await page.locator('dialog').count(), 0);
@@ -89,7 +89,7 @@ test('the checkout opens over the page, tells it what happens, and gives the foc
   await closePage(page);
 });
 
-test('a refusal is read in the dialog, and leads back', async () => {
+test('error is shown in the dialog with a way back', async () => {
   const invoice = await invoiceOf();
   await allow([site.url]);
   const faults = (method, body) => fetch(`${coffer.url}/sandbox/faults`, { method, body: JSON.stringify(body) });
@@ -101,8 +101,8 @@ test('a refusal is read in the dialog, and leads back', async () => {
     assert.equal((await faults('POST', { pool: 'empty' })).status, 200);
     await frame.getByRole('button', { name: /Litecoin/ }).click();
     await frame.getByRole('heading', { level: 1, name: 'That did not work' }).waitFor();
-    await picture(page, 'widget-refused');
-    await accessible(page, 'widget-refused');
+    await takePicture(page, 'widget-refused');
+    await assertAccessible(page, 'widget-refused');
     assert.ok((await faults('DELETE')).ok);
     await frame.getByRole('link', { name: 'Back to the payment' }).click();
     await frame.getByRole('button', { name: /Litecoin/ }).click();
@@ -114,7 +114,7 @@ test('a refusal is read in the dialog, and leads back', async () => {
   }
 });
 
-test('nobody but the page that was named is told anything', async () => {
+test('only the named page gets events', async () => {
   const invoice = await invoiceOf();
   const page = await shopWith('');
   await page.evaluate((url) => {
@@ -132,7 +132,7 @@ test('nobody but the page that was named is told anything', async () => {
   await closePage(page, ['postMessage']);
 });
 
-test('a page whose origin is not listed is refused, and a frame that is refused becomes a redirect', async () => {
+test('unlisted origin is rejected, and a blocked frame becomes a redirect', async () => {
   const invoice = await invoiceOf();
   await allow(['https://shop.example']);
   try {
@@ -141,7 +141,7 @@ test('a page whose origin is not listed is refused, and a frame that is refused 
     await page.waitForFunction(() => window.told.length > 0);
     assert.deepEqual(await told(page), [['error', 'forbidden']]);
     await closePage(page, ['403', 'Coffer:']);
-    // The session is answered as if the page were listed; the frame is not shown.
+    // The session response is changed as if the origin was listed. The frame is still blocked.
     const framed = await shopWith(element(invoice));
     await framed.route('**/v1/public/checkout-sessions', (route) => route.fulfill({
       headers: { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' },
@@ -155,7 +155,7 @@ test('a page whose origin is not listed is refused, and a frame that is refused 
   }
 });
 
-test('a browser without dialogs or style sheets of scripts goes to the checkout', async () => {
+test('browser without dialogs is redirected to the checkout', async () => {
   const invoice = await invoiceOf();
   const without = [
     () => { delete window.CSSStyleSheet; },
@@ -174,7 +174,7 @@ test('a browser without dialogs or style sheets of scripts goes to the checkout'
   }
 });
 
-/** Sends the webhook of this type again, and waits until it has come. */
+/** Resends the webhook of this type and waits for it. */
 async function resend(service, type) {
   const api = `${service}/dashboard/api`;
   const operator = { email: 'operator@sandbox.test', password: 'sandbox' };
@@ -191,7 +191,7 @@ async function resend(service, type) {
   while ((await found())[0].attempts.length < 2) await new Promise(setImmediate);
 }
 
-/** Pays a live invoice of this order, and waits until the shop has been told. */
+/** Pays a live invoice of this order, and waits until the shop has its webhook. */
 async function payLive(service, orderId) {
   const post = async (path, body) => {
     const answer = await fetch(`${service}${path}`, {
@@ -206,7 +206,7 @@ async function payLive(service, orderId) {
   await post('/sandbox/clock', { advance: '0s' });
 }
 
-test('the small shop sells, and ships when the webhook says so', async () => {
+test('example shop ships after the webhook', async () => {
   const shop = spawn('node', [new URL('../../examples/shop/shop.mjs', import.meta.url).pathname], {
     env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -215,14 +215,14 @@ test('the small shop sells, and ships when the webhook says so', async () => {
     const [line] = await once(createInterface({ input: shop.stdout }), 'line');
     const [, url, service] = line.match(/at (\S+), its Coffer at (\S+)/);
     const page = await openPage(browser, url, { origins: [service] });
-    await accessible(page, 'shop');
+    await assertAccessible(page, 'shop');
     const answer = page.waitForResponse(`${url}orders`);
     await page.getByRole('button', { name: 'Buy beans' }).click();
     const { order } = await (await answer).json();
-    // What is paid in the other mode is another invoice, though it has the same order.
+    // A payment in the other mode belongs to another invoice with the same order id.
     await payLive(service, order);
     const status = async () => (await (await fetch(`${url}orders/${order}`)).json()).status;
-    // The shop hears of its own one when it hears of it.
+    // The shop gets the event of its own invoice.
     for (let asked = 0; asked < 10_000 && await status() === 'open'; asked += 1);
     assert.equal(await status(), 'created');
     const frame = page.frameLocator('iframe');
@@ -231,16 +231,16 @@ test('the small shop sells, and ships when the webhook says so', async () => {
     await frame.getByRole('heading', { level: 1, name: 'Paid' }).waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText('Coffee beans, 1 kg: paid. We ship it today.').waitFor();
-    await picture(page, 'shop');
-    // What comes late undoes nothing.
+    await takePicture(page, 'shop');
+    // A late event changes nothing.
     await resend(service, 'invoice.created');
     assert.equal(await status(), 'paid');
-    // A webhook that nobody signed is refused.
+    // A webhook without a valid signature is rejected.
     const forged = await fetch(`${url}webhooks`, { method: 'POST', body: '{}' });
     assert.equal(forged.status, 400);
     await closePage(page);
   } finally {
-    // Also after a failure: what runs on keeps the tests from ending.
+    // Also after a failure, because a running server would keep the tests from ending.
     shop.kill();
   }
   const [code] = await ended;

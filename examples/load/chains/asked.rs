@@ -1,4 +1,4 @@
-//! The cost of asking a server about addresses: an Electrum server, and a node of Solana.
+//! Cost of address queries: an Electrum server and a Solana node.
 
 use super::{
     BLOCKS, FILE, account, add_wallet, key, order, rates, serve, until, until_height,
@@ -13,13 +13,13 @@ use coffer::domain::asset::Mode;
 use coffer::domain::chain::Chain;
 use std::time::{Duration, Instant};
 
-/// Addresses of open invoices at an Electrum server.
+/// Addresses of open invoices, watched at an Electrum server.
 const BY_NAME: usize = 5_000;
-/// The same at a node of Solana, on a network without tokens: an address has one account.
+/// Addresses of open invoices, polled at a Solana node of a network without tokens, where an address has one account.
 const BY_POOL: usize = 1_000;
-/// The most addresses that an account may take from a pool in a minute.
+/// Maximum number of pool addresses that an account may take in a minute.
 const OF_ONE_ACCOUNT: usize = 10;
-/// Polls of which the cost of one is taken.
+/// Number of polls over which the cost of one is averaged.
 const POLLS: u64 = 3;
 
 /// Measures an Electrum server that watches the addresses of open invoices.
@@ -59,7 +59,7 @@ pub(super) fn by_name(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures a node of Solana that is asked about the addresses of open invoices.
+/// Measures a Solana node that is polled for the addresses of open invoices.
 pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     place.remove(FILE);
     let node = Solana::start()?;
@@ -67,7 +67,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     let keys: Vec<String> = accounts.collect::<Result<_, Failure>>()?;
     let addresses = (0..).map(|index| simulated(Mode::Live, Chain::Solana, index));
     let addresses = addresses.filter(|address| can_sign(address));
-    // An account may never take more than is left to the others.
+    // An account may not take more addresses than it leaves for others.
     let addresses: Vec<String> = addresses.take(BY_POOL + 2 * OF_ONE_ACCOUNT).collect();
     place.run(
         FILE,
@@ -82,7 +82,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
         until_on_offer(&server, live, "SOL")?;
         hand_out(&server, live, (OF_ONE_ACCOUNT, "SOL"))?;
     }
-    // The first look at each address asks for its history.
+    // The first poll of an address also requests its history.
     let until_polls = |more: u64| {
         let wanted = node.polls() + more;
         while node.polls() < wanted {
@@ -105,7 +105,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes so many live invoices in a coin.
+/// Creates this many live invoices in a coin.
 fn hand_out(server: &Server, live: &str, (count, asset): (usize, &str)) -> Result<(), Failure> {
     for number in 0..count {
         let request = wire::request_as(live, "POST", "/v1/invoices", &order(number, asset));
