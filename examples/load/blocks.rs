@@ -1,6 +1,6 @@
 //! A simulated node with any number of equal blocks in memory, so that only its reader is measured.
 //!
-//! It answers the calls of litecoind 0.21. It records the time of each block request and its own working time.
+//! The node answers the calls of litecoind 0.21. It records the time of each block request and its own working time.
 
 use crate::{Failure, wire};
 use serde_json::{Value, json};

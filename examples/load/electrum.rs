@@ -1,6 +1,6 @@
 //! A simulated Electrum server in memory, so that only its client is measured.
 //!
-//! It answers the calls of protocol 1.4 that watching an address needs, as ElectrumX does. No address was ever paid,
+//! The server answers the calls of protocol 1.4 that watching an address needs, as ElectrumX does. No address was ever paid,
 //! and requests are counted.
 
 use crate::{Failure, wire};

@@ -1,6 +1,6 @@
 //! Minimal HTTP/1.1 for a benchmark: requests as bytes, and message lengths.
 //!
-//! It uses little CPU time, so that the server is measured.
+//! This code uses little CPU time, so that the server is measured.
 
 use crate::Failure;
 use serde_json::Value;

@@ -1,6 +1,6 @@
-/* A wall clock that is ahead, loaded before the system's library: by as many seconds as COFFER_CLOCK_AHEAD says.
+/* Sets the wall clock COFFER_CLOCK_AHEAD seconds ahead. Loaded before the system's library.
  *
- * Clocks that count on evenly are left alone. */
+ * Monotonic clocks are not changed. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -3,7 +3,7 @@
 use super::case::{Case, body_with_other_faults, cases, with_body};
 use super::document::Operation;
 use super::observed::{audit_rows, describe_response, last_audit_row};
-use super::world::{Owner, World};
+use super::world::{Owner, SeededSandbox};
 use crate::support::{Response, polling};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -116,13 +116,13 @@ impl Table {
 
 /// Sends requests to a sandbox.
 pub struct Recorder {
-    world: World,
+    world: SeededSandbox,
     file: Connection,
 }
 
 impl Recorder {
     pub fn new() -> Recorder {
-        let world = World::open();
+        let world = SeededSandbox::open();
         let recorder = Recorder {
             file: Connection::open(world.interface.shop.file()).unwrap(),
             world,

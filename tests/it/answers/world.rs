@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// An id without an object.
 const NOTHING: &str = "01a1fd55-7a80-7af2-9132-000000000000";
 
-pub struct World {
+pub struct SeededSandbox {
     pub interface: OperatorInterface,
     objects: Objects,
     foreign_key: String,
@@ -26,9 +26,9 @@ pub enum Owner {
     Foreign,
 }
 
-impl World {
+impl SeededSandbox {
     #[track_caller]
-    pub fn open() -> World {
+    pub fn open() -> SeededSandbox {
         let mut interface = OperatorInterface::open();
         let set = json!({ "set": "2099-01-01T00:00:00.000Z" });
         interface.shop.post("/sandbox/clock", None, set).expect(200);
@@ -37,7 +37,7 @@ impl World {
         let path = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
         let body = json!({ "class": "secret", "mode": "test" });
         let key = interface.send(&interface.operator, "POST", &path, &body);
-        World {
+        SeededSandbox {
             foreign_key: key.json()["key"].as_str().unwrap().to_owned(),
             objects,
             interface,

@@ -9,17 +9,17 @@ use std::process::Command;
 const OTHERS_TOKEN: &str = "rt_of_another_account";
 
 /// Id of one object per collection, in one mode.
-type Things = BTreeMap<&'static str, String>;
+type ObjectIds = BTreeMap<&'static str, String>;
 
 /// Another account and its keys.
-struct Other {
+struct OtherAccount {
     account: String,
     secret: BTreeMap<&'static str, String>,
     public: BTreeMap<&'static str, String>,
 }
 
 /// Creates a second account with the same permissions.
-fn create_other_account(shop: &Shop) -> Other {
+fn create_other_account(shop: &Shop) -> OtherAccount {
     let run = |args: &[&str]| -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let output = command
@@ -29,7 +29,7 @@ fn create_other_account(shop: &Shop) -> Other {
             .output();
         serde_json::from_slice(&output.unwrap().stdout).unwrap()
     };
-    let account = run(&["account", "create", "Other"])["id"]
+    let account = run(&["account", "create", "OtherAccount"])["id"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -52,7 +52,7 @@ fn create_other_account(shop: &Shop) -> Other {
         rusqlite::params![account, &hash[..]],
     )
     .unwrap();
-    Other {
+    OtherAccount {
         account,
         secret,
         public,
@@ -64,7 +64,7 @@ fn id(of: &Value) -> String {
 }
 
 /// Creates one object of every collection in a mode.
-fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> Things {
+fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> ObjectIds {
     let invoice = shop.fund(key, "900.00", "EUR");
     let events = shop.get("/v1/events?limit=1", Some(key)).expect(200).json();
     let refund = shop.refund(&invoice, Some("1.00"));
@@ -104,7 +104,7 @@ fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &
 }
 
 /// Creates the objects that exist in live mode only.
-fn add_live_only(shop: &Shop, operator: &str, account: &str, of_live: &mut Things) {
+fn add_live_only(shop: &Shop, operator: &str, account: &str, of_live: &mut ObjectIds) {
     of_live.insert("payouts", shop.payout("20.00"));
     let order = json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 });
     let token = [("Authorization", "Bearer rt_sandbox")];
@@ -147,17 +147,17 @@ fn body(route: &Route) -> Value {
     }
 }
 
-struct Scene {
+struct TwoAccounts {
     shop: Shop,
     operator: String,
     account: String,
-    other: Other,
-    test: Things,
-    live: Things,
+    other: OtherAccount,
+    test: ObjectIds,
+    live: ObjectIds,
 }
 
-impl Scene {
-    fn open() -> Scene {
+impl TwoAccounts {
+    fn open() -> TwoAccounts {
         let shop = Shop::open();
         shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }));
         let operator = shop.operator();
@@ -166,7 +166,7 @@ impl Scene {
         let mut live = create_objects(&shop, &operator, &account, "live", LIVE);
         add_live_only(&shop, &operator, &account, &mut live);
         let other = create_other_account(&shop);
-        Scene {
+        TwoAccounts {
             shop,
             operator,
             account,
@@ -191,7 +191,7 @@ impl Scene {
 
 #[test]
 fn key_cannot_reach_foreign_objects() {
-    let scene = Scene::open();
+    let scene = TwoAccounts::open();
     let mut walked = 0;
     for route in routes(false).filter(|route| matches!(route.auth(), Auth::Secret)) {
         // Customer addresses are created on demand.
@@ -234,7 +234,7 @@ fn key_cannot_reach_foreign_objects() {
 
 #[test]
 fn public_key_cannot_reach_foreign_invoices() {
-    let scene = Scene::open();
+    let scene = TwoAccounts::open();
     let ask = |key: &str, invoice: &str| {
         let body = json!({ "invoiceId": invoice });
         let path = "/v1/public/checkout-sessions";
@@ -258,7 +258,7 @@ fn public_key_cannot_reach_foreign_invoices() {
 
 #[test]
 fn reseller_cannot_reach_foreign_servers() {
-    let scene = Scene::open();
+    let scene = TwoAccounts::open();
     let server = &scene.live["servers"];
     let others = format!("Bearer {OTHERS_TOKEN}");
     for route in routes(false).filter(|route| matches!(route.auth(), Auth::Reseller)) {
@@ -284,7 +284,7 @@ fn reseller_cannot_reach_foreign_servers() {
 
 #[test]
 fn account_path_cannot_reach_foreign_objects() {
-    let scene = Scene::open();
+    let scene = TwoAccounts::open();
     let of_accounts = routes(false).filter(|route| {
         matches!(route.auth(), Auth::Session(_)) && route.path.contains("/{account}/")
     });

@@ -132,7 +132,7 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
         (&gone["attempts"], &gone["body"]),
         (&json!([]), &json!(sent[0].body))
     );
-    // It is resent once the endpoint has the matching format again.
+    // The delivery is resent once the endpoint has the matching format again.
     status.store(200, Ordering::SeqCst);
     interface.request("PATCH", &path, &event).expect(200);
     call(&interface, "POST", &again, &Value::Null).expect(200);

@@ -11,13 +11,16 @@ const STRANGER: &str = "203.0.113.99";
 
 /// Guesses Anna's password from new addresses until unknown clients are rejected. Returns the number of guesses.
 #[track_caller]
-fn flood(house: &OperatorServer) -> usize {
+fn flood(server: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
     let made = (0..600).find(|client| {
         let from = format!("198.51.{}.{}", client / 250, client % 250 + 1);
-        house.request_from(&from, "", "POST", SESSION, &body).status == 429
+        server
+            .request_from(&from, "", "POST", SESSION, &body)
+            .status
+            == 429
     });
-    house
+    server
         .sign_in_from(STRANGER, ANNA, &NULL)
         .assert_error(429, "too_many_attempts", None);
     made.unwrap()
@@ -26,78 +29,78 @@ fn flood(house: &OperatorServer) -> usize {
 #[test]
 fn known_client_signs_in_after_restart_and_flood() {
     let limits = coffer::http::PasswordLimits::default();
-    let mut house = OperatorServer::with_guess_limit(limits.guesses_of_all_max);
-    house.sign_in_from(OWN, ANNA, &NULL).expect(201);
-    house.start();
+    let mut server = OperatorServer::with_guess_limit(limits.guesses_of_all_max);
+    server.sign_in_from(OWN, ANNA, &NULL).expect(201);
+    server.start();
     // Some attempts become free again while the loop runs.
-    let made = flood(&house);
+    let made = flood(&server);
     assert!((300..320).contains(&made), "{made}");
-    house.sign_in_from(OWN, ANNA, &NULL).expect(201);
+    server.sign_in_from(OWN, ANNA, &NULL).expect(201);
     // A successful sign-in resets the limit for all clients.
-    house.sign_in_from(STRANGER, ANNA, &NULL).expect(201);
+    server.sign_in_from(STRANGER, ANNA, &NULL).expect(201);
     // A client is stored for each user separately.
-    assert_eq!(house.query_text("select count(*) from known_clients"), "2");
-    house.sign_in_from(OWN, BEN, &NULL).expect(201);
-    assert_eq!(house.query_text("select count(*) from known_clients"), "3");
+    assert_eq!(server.query_text("select count(*) from known_clients"), "2");
+    server.sign_in_from(OWN, BEN, &NULL).expect(201);
+    assert_eq!(server.query_text("select count(*) from known_clients"), "3");
     let readable = "select count(*) from known_clients where instr(client, '203.0') > 0";
-    assert_eq!(house.query_text(readable), "0");
+    assert_eq!(server.query_text(readable), "0");
 }
 
 #[test]
 fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
-    let mut house = OperatorServer::open();
+    let mut server = OperatorServer::open();
     // Both clients know the password before the factor is turned on.
     for client in [OWN, STRANGER] {
-        house.sign_in_from(client, ANNA, &NULL).expect(201);
+        server.sign_in_from(client, ANNA, &NULL).expect(201);
     }
-    let owner = house.turn_on_factor();
-    let code = json!(house.code(&owner.secret, 0));
-    house.sign_in_from(OWN, ANNA, &code).expect(201);
-    house.advance_ms(3 * STEP_MS);
-    house.start();
-    flood(&house);
-    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
-    house.sign_in_from(OWN, ANNA, &json!(near[1])).expect(201);
+    let owner = server.turn_on_factor();
+    let code = json!(server.code(&owner.secret, 0));
+    server.sign_in_from(OWN, ANNA, &code).expect(201);
+    server.advance_ms(3 * STEP_MS);
+    server.start();
+    flood(&server);
+    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
+    server.sign_in_from(OWN, ANNA, &json!(near[1])).expect(201);
     // Other clients send wrong codes.
     let wrong = json!(wrong_code(&near));
     let made = (0..40).filter(|client| {
         let from = format!("198.51.100.{client}");
-        house.sign_in_from(&from, ANNA, &wrong).status == 401
+        server.sign_in_from(&from, ANNA, &wrong).status == 401
     });
     assert_eq!(made.count(), 20);
-    house.start();
-    house.sign_in_from(OWN, ANNA, &json!(near[2])).expect(201);
+    server.start();
+    server.sign_in_from(OWN, ANNA, &json!(near[2])).expect(201);
 }
 
 #[test]
 fn client_that_changes_the_password_stays_known() {
-    let house = OperatorServer::open();
+    let server = OperatorServer::open();
     let (phone, own) = ("203.0.113.2", "192.0.2.1");
-    house.sign_in_from(phone, ANNA, &NULL).expect(201);
-    let session = house.session_cookie(ANNA);
+    server.sign_in_from(phone, ANNA, &NULL).expect(201);
+    let session = server.session_cookie(ANNA);
     // The address of a signed-in client may change.
     let body = json!({ "password": PASSWORD });
-    house
+    server
         .request_from(OWN, &session, "POST", CONFIRM, &body)
         .expect(204);
     let known = |client: &str, password: &str| {
         let body = json!({ "email": ANNA, "password": password });
-        house
+        server
             .request_from(client, "", "POST", SESSION, &body)
             .status
             != 429
     };
-    flood(&house);
+    flood(&server);
     for client in [phone, own, OWN] {
         assert!(known(client, "wrong"), "{client}");
     }
     // A signed-in user counts as known from every address.
     let body = json!({ "password": PASSWORD });
-    house
+    server
         .request_from("203.0.113.3", &session, "POST", CONFIRM, &body)
         .expect(204);
     let body = json!({ "password": PASSWORD, "newPassword": "another password" });
-    house
+    server
         .request(&session, "PUT", "/dashboard/api/session/password", &body)
         .expect(204);
     let strangers = (0..600).map(|client| format!("198.51.{}.{}", client / 250, client % 250 + 1));
@@ -113,29 +116,32 @@ fn client_that_changes_the_password_stays_known() {
 
 #[test]
 fn eight_newest_clients_of_a_user_are_known() {
-    let house = OperatorServer::open();
-    house.sign_in_from(STRANGER, BEN, &NULL).expect(201);
+    let server = OperatorServer::open();
+    server.sign_in_from(STRANGER, BEN, &NULL).expect(201);
     let sign_in = |client: u8| {
         let from = format!("203.0.113.{client}");
-        session_cookie(&house.sign_in_from(&from, ANNA, &NULL).expect(201));
+        session_cookie(&server.sign_in_from(&from, ANNA, &NULL).expect(201));
     };
     (1..=8).for_each(sign_in);
     // The first client signs in again, so the second one is the oldest.
     sign_in(1);
     sign_in(9);
     assert_eq!(
-        house.query_text("select count(*) from known_clients where user = 1"),
+        server.query_text("select count(*) from known_clients where user = 1"),
         "8"
     );
     assert_eq!(
-        house.query_text("select count(*) from known_clients where user = 2"),
+        server.query_text("select count(*) from known_clients where user = 2"),
         "1"
     );
-    flood(&house);
+    flood(&server);
     let known = |client: u8| {
         let from = format!("203.0.113.{client}");
         let body = json!({ "email": ANNA, "password": "wrong" });
-        house.request_from(&from, "", "POST", SESSION, &body).status == 401
+        server
+            .request_from(&from, "", "POST", SESSION, &body)
+            .status
+            == 401
     };
     assert!(known(1) && known(3) && known(9) && !known(2));
 }

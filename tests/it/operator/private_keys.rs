@@ -144,14 +144,14 @@ fn seed_phrase_is_rejected_also_with_one_word_a_line() {
 }
 
 /// A sandbox of the real binary with the most detailed log, and a signed-in operator.
-struct Logged {
+struct LoggingSandbox {
     server: Process,
     url: String,
     cookie: String,
 }
 
-impl Logged {
-    fn start(file: &Path, log: &Path) -> Logged {
+impl LoggingSandbox {
+    fn start(file: &Path, log: &Path) -> LoggingSandbox {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let settings = "sandbox --log trace --exit-with-parent --listen 127.0.0.1:0 --file";
         command.args(settings.split(' ')).arg(file);
@@ -163,7 +163,7 @@ impl Logged {
         let begun = send(&agent(), "POST", &session, &[], &body.to_string());
         let set = begun.expect(201).headers["set-cookie"].clone();
         let cookie = set.split(';').next().unwrap().to_owned();
-        Logged {
+        LoggingSandbox {
             server,
             url,
             cookie,
@@ -208,7 +208,7 @@ fn bodies_with_secret(text: &str) -> Vec<Value> {
 fn operator_interface_does_not_store_or_return_secrets() {
     let scratch = Scratch::new();
     let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
-    let mut logged = Logged::start(&file, &log);
+    let mut logged = LoggingSandbox::start(&file, &log);
     for secret in SECRETS {
         for body in bodies_with_secret(secret.0) {
             for path in ["wallets", "wallets/check", "own-addresses"] {

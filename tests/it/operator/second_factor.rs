@@ -22,17 +22,17 @@ fn test_codes_match_the_rfc() {
 
 #[test]
 fn first_code_activates_the_factor() {
-    let house = OperatorServer::open();
-    let (cookie, other) = (house.session_cookie(ANNA), house.session_cookie(ANNA));
+    let server = OperatorServer::open();
+    let (cookie, other) = (server.session_cookie(ANNA), server.session_cookie(ANNA));
     let confirm = format!("{FACTOR}/confirm");
     let code = |code: &str| json!({ "code": code });
-    let early = house.request(&cookie, "POST", &confirm, &code("123456"));
+    let early = server.request(&cookie, "POST", &confirm, &code("123456"));
     early.assert_error(409, "invalid_transition", None);
-    let first = house
+    let first = server
         .request(&cookie, "POST", FACTOR, &NULL)
         .expect(201)
         .json();
-    let begun = house
+    let begun = server
         .request(&cookie, "POST", FACTOR, &NULL)
         .expect(201)
         .json();
@@ -50,8 +50,8 @@ fn first_code_activates_the_factor() {
     assert!(path.starts_with("M4 4h7v1h-7z"), "{path}");
     assert!((41..=185).contains(&begun["qr"]["size"].as_i64().unwrap()));
     // The factor is not required until it is confirmed.
-    house.session_cookie(ANNA);
-    let replaced = house.request(&cookie, "POST", &confirm, &code(&house.code(first, 0)));
+    server.session_cookie(ANNA);
+    let replaced = server.request(&cookie, "POST", &confirm, &code(&server.code(first, 0)));
     replaced.assert_error(401, "invalid_credentials", Some("code"));
     for (body, param) in [
         (json!({}), "code"),
@@ -59,16 +59,16 @@ fn first_code_activates_the_factor() {
         (json!({ "code": "12345" }), "code"),
         (json!({ "code": "123456", "more": 1 }), "more"),
     ] {
-        let refused = house.request(&cookie, "POST", &confirm, &body);
+        let refused = server.request(&cookie, "POST", &confirm, &body);
         refused.assert_error(400, "invalid_request", Some(param));
     }
-    let shown = house.code(secret, 0);
-    let on = house
+    let shown = server.code(secret, 0);
+    let on = server
         .request(&cookie, "POST", &confirm, &code(&shown))
         .expect(200)
         .json();
     assert_eq!(on["codes"].as_array().unwrap().len(), 10);
-    let session = house
+    let session = server
         .request(&cookie, "GET", SESSION, &NULL)
         .expect(200)
         .json();
@@ -76,68 +76,68 @@ fn first_code_activates_the_factor() {
         session["secondFactor"],
         json!({ "enabled": true, "recoveryCodesLeft": 10 })
     );
-    house
+    server
         .request(&other, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
     for path in [FACTOR, &confirm] {
-        let again = house.request(&cookie, "POST", path, &code(&house.code(secret, 1)));
+        let again = server.request(&cookie, "POST", path, &code(&server.code(secret, 1)));
         again.assert_error(409, "invalid_transition", None);
     }
 }
 
 #[test]
 fn sign_in_requires_an_unused_code() {
-    let house = OperatorServer::open();
-    let FactorOwner { secret, .. } = &house.turn_on_factor();
-    let shown = house.code(secret, -1);
+    let server = OperatorServer::open();
+    let FactorOwner { secret, .. } = &server.turn_on_factor();
+    let shown = server.code(secret, -1);
     // Only a user with the right password learns that a code is needed. A wrong password uses up no code.
-    house
+    server
         .sign_in(ANNA, &NULL)
         .assert_error(401, "second_factor_required", Some("code"));
-    let next = house.code(secret, 0);
+    let next = server.code(secret, 0);
     for code in [NULL, json!(next)] {
         let body = json!({ "email": ANNA, "password": "wrong", "code": code });
-        let refused = house.request("", "POST", SESSION, &body);
+        let refused = server.request("", "POST", SESSION, &body);
         refused.assert_error(401, "invalid_credentials", None);
     }
-    house
+    server
         .sign_in(ANNA, &json!("12"))
         .assert_error(400, "invalid_request", Some("code"));
     // The first code was used, and the other one belongs to an older step.
-    for used in [shown, house.code(secret, -2)] {
-        let refused = house.sign_in(ANNA, &json!(used));
+    for used in [shown, server.code(secret, -2)] {
+        let refused = server.sign_in(ANNA, &json!(used));
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    let begun = house.sign_in(ANNA, &json!(next)).expect(201).json();
+    let begun = server.sign_in(ANNA, &json!(next)).expect(201).json();
     assert_eq!(begun["secondFactor"]["enabled"], true);
-    house
+    server
         .sign_in(ANNA, &json!(next))
         .assert_error(401, "invalid_credentials", Some("code"));
     // A user without a second factor signs in with any code.
-    house.sign_in(BEN, &json!("123456")).expect(201);
+    server.sign_in(BEN, &json!("123456")).expect(201);
 }
 
 #[test]
 fn code_deactivates_the_factor() {
-    let house = OperatorServer::open();
-    let FactorOwner { cookie, secret, .. } = &house.turn_on_factor();
+    let server = OperatorServer::open();
+    let FactorOwner { cookie, secret, .. } = &server.turn_on_factor();
     let code = |code: &str| json!({ "code": code });
-    let used = house.code(secret, -1);
+    let used = server.code(secret, -1);
     let off = format!("{FACTOR}/off");
-    house
+    server
         .request(cookie, "POST", &off, &json!({}))
         .assert_error(400, "invalid_request", Some("code"));
-    house
+    server
         .request(cookie, "POST", &off, &code(&used))
         .assert_error(401, "invalid_credentials", Some("code"));
-    house.advance_ms(3 * STEP_MS);
-    house
-        .request(cookie, "POST", &off, &code(&house.code(secret, 0)))
+    server.advance_ms(3 * STEP_MS);
+    server
+        .request(cookie, "POST", &off, &code(&server.code(secret, 0)))
         .expect(204);
-    house
-        .request(cookie, "POST", &off, &code(&house.code(secret, 1)))
+    server
+        .request(cookie, "POST", &off, &code(&server.code(secret, 1)))
         .assert_error(409, "invalid_transition", None);
-    let session = house
+    let session = server
         .request(cookie, "GET", SESSION, &NULL)
         .expect(200)
         .json();
@@ -146,17 +146,20 @@ fn code_deactivates_the_factor() {
         json!({ "enabled": false, "recoveryCodesLeft": 0 })
     );
     let left = "select concat(second_factor_secret, second_factor_at) from users where seq = 1";
-    assert_eq!(house.query_text(left), "");
-    assert_eq!(house.query_text("select count(*) from used_steps"), "0");
-    assert_eq!(house.query_text("select count(*) from recovery_codes"), "0");
-    house.session_cookie(ANNA);
+    assert_eq!(server.query_text(left), "");
+    assert_eq!(server.query_text("select count(*) from used_steps"), "0");
+    assert_eq!(
+        server.query_text("select count(*) from recovery_codes"),
+        "0"
+    );
+    server.session_cookie(ANNA);
     let id = "01a1fd55-7a80-7af2-9132-000000000001";
     assert_eq!(
-        house.factor_log(),
+        server.factor_log(),
         format!("{ANNA} user.second_factor_on {id}; {ANNA} user.second_factor_off {id}")
     );
     assert_eq!(
-        house.query_text(&format!(
+        server.query_text(&format!(
             "select count(*) from audit_log where detail like '%{secret}%'"
         )),
         "0"
@@ -165,42 +168,42 @@ fn code_deactivates_the_factor() {
 
 #[test]
 fn code_is_accepted_one_step_early_or_late_and_once() {
-    let mut house = OperatorServer::open();
-    let owner = house.turn_on_factor();
+    let mut server = OperatorServer::open();
+    let owner = server.turn_on_factor();
     for (steps, status) in [(-2, 401), (2, 401), (-1, 201), (0, 201), (1, 201)] {
-        house.advance_ms(300_000);
-        let code = json!(house.code(&owner.secret, steps));
-        let answer = house.sign_in(ANNA, &code);
+        server.advance_ms(300_000);
+        let code = json!(server.code(&owner.secret, steps));
+        let answer = server.sign_in(ANNA, &code);
         assert_eq!(answer.status, status, "{steps}: {}", answer.text);
-        house
+        server
             .sign_in(ANNA, &code)
             .assert_error(401, "invalid_credentials", Some("code"));
     }
     // A code of a skipped step is not accepted later, not even after a restart.
-    house.advance_ms(300_000);
-    let code = house.code(&owner.secret, 0);
-    house
-        .sign_in(ANNA, &json!(house.code(&owner.secret, 1)))
+    server.advance_ms(300_000);
+    let code = server.code(&owner.secret, 0);
+    server
+        .sign_in(ANNA, &json!(server.code(&owner.secret, 1)))
         .expect(201);
-    house.start();
-    for code in [code, house.code(&owner.secret, 1)] {
-        house
+    server.start();
+    for code in [code, server.code(&owner.secret, 1)] {
+        server
             .sign_in(ANNA, &json!(code))
             .assert_error(401, "invalid_credentials", Some("code"));
     }
-    house.advance_ms(2 * STEP_MS);
-    house
-        .sign_in(ANNA, &json!(house.code(&owner.secret, 0)))
+    server.advance_ms(2 * STEP_MS);
+    server
+        .sign_in(ANNA, &json!(server.code(&owner.secret, 0)))
         .expect(201);
 }
 
 #[test]
 fn code_used_for_activation_is_rejected_with_hint_to_wait() {
-    let house = OperatorServer::open();
-    let FactorOwner { cookie, secret, .. } = &house.turn_on_factor();
+    let server = OperatorServer::open();
+    let FactorOwner { cookie, secret, .. } = &server.turn_on_factor();
     let off = format!("{FACTOR}/off");
-    let try_off = |code: String| house.request(cookie, "POST", &off, &json!({ "code": code }));
-    let used = try_off(house.code(secret, -1));
+    let try_off = |code: String| server.request(cookie, "POST", &off, &json!({ "code": code }));
+    let used = try_off(server.code(secret, -1));
     assert!(
         used.text.contains("was used already; wait for the next"),
         "{}",
@@ -208,68 +211,68 @@ fn code_used_for_activation_is_rejected_with_hint_to_wait() {
     );
     used.assert_error(401, "invalid_credentials", Some("code"));
     let wrong = try_off(wrong_code(
-        &[-1, 0, 1].map(|steps| house.code(secret, steps)),
+        &[-1, 0, 1].map(|steps| server.code(secret, steps)),
     ));
     assert!(!wrong.text.contains("was used already"), "{}", wrong.text);
     wrong.assert_error(401, "invalid_credentials", Some("code"));
-    try_off(house.code(secret, 0)).expect(204);
+    try_off(server.code(secret, 0)).expect(204);
 }
 
 #[test]
 fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     const AHEAD_MS: i64 = 20 * 24 * 3_600_000;
-    let mut house = OperatorServer::open();
-    let FactorOwner { secret, .. } = &house.turn_on_factor();
+    let mut server = OperatorServer::open();
+    let FactorOwner { secret, .. } = &server.turn_on_factor();
     let tries = std::cell::Cell::new(0);
-    let refused = |house: &OperatorServer, code: &str| {
+    let refused = |server: &OperatorServer, code: &str| {
         // Each attempt comes from a new client, so that none is rate limited.
         tries.set(tries.get() + 1);
         let from = format!("203.0.113.{}", tries.get());
-        house.sign_in_from(&from, ANNA, &json!(code)).assert_error(
+        server.sign_in_from(&from, ANNA, &json!(code)).assert_error(
             401,
             "invalid_credentials",
             Some("code"),
         );
     };
-    let before = house.code(secret, 0);
-    house.sign_in(ANNA, &json!(before)).expect(201);
+    let before = server.code(secret, 0);
+    server.sign_in(ANNA, &json!(before)).expect(201);
     // The server's clock is set ahead, then corrected.
-    house.jump_ms(AHEAD_MS);
-    let ahead = [0, 1].map(|steps| house.code(secret, steps));
+    server.jump_ms(AHEAD_MS);
+    let ahead = [0, 1].map(|steps| server.code(secret, steps));
     for code in &ahead {
-        house.sign_in(ANNA, &json!(code)).expect(201);
+        server.sign_in(ANNA, &json!(code)).expect(201);
     }
-    house.jump_ms(-AHEAD_MS);
-    house.start();
-    refused(&house, &before);
-    let next = house.code(secret, 1);
-    house.sign_in(ANNA, &json!(next)).expect(201);
+    server.jump_ms(-AHEAD_MS);
+    server.start();
+    refused(&server, &before);
+    let next = server.code(secret, 1);
+    server.sign_in(ANNA, &json!(next)).expect(201);
     // No code works twice, however often the clock changes.
     for _ in 0..3 {
-        house.jump_ms(AHEAD_MS);
-        ahead.iter().for_each(|code| refused(&house, code));
-        house.jump_ms(-AHEAD_MS);
+        server.jump_ms(AHEAD_MS);
+        ahead.iter().for_each(|code| refused(&server, code));
+        server.jump_ms(-AHEAD_MS);
         for code in [&before, &next] {
-            refused(&house, code);
+            refused(&server, code);
         }
     }
-    house.advance_ms(3 * STEP_MS);
-    house
-        .sign_in(ANNA, &json!(house.code(secret, 0)))
+    server.advance_ms(3 * STEP_MS);
+    server
+        .sign_in(ANNA, &json!(server.code(secret, 0)))
         .expect(201);
     // Not even when the time of the code comes.
-    house.advance_ms(AHEAD_MS - 3 * STEP_MS);
-    ahead.iter().for_each(|code| refused(&house, code));
-    house.advance_ms(3 * STEP_MS);
-    house
-        .sign_in(ANNA, &json!(house.code(secret, 0)))
+    server.advance_ms(AHEAD_MS - 3 * STEP_MS);
+    ahead.iter().for_each(|code| refused(&server, code));
+    server.advance_ms(3 * STEP_MS);
+    server
+        .sign_in(ANNA, &json!(server.code(secret, 0)))
         .expect(201);
 }
 
 #[test]
 fn recovery_code_works_once() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
     let codes = &owner.recovery;
     let written = [
         codes[0].clone(),
@@ -278,26 +281,29 @@ fn recovery_code_works_once() {
         codes[3].replace('-', ""),
     ];
     for (used, code) in written.iter().enumerate() {
-        let begun = house.sign_in(ANNA, &json!(code)).expect(201).json();
+        let begun = server.sign_in(ANNA, &json!(code)).expect(201).json();
         assert_eq!(begun["secondFactor"]["recoveryCodesLeft"], 9 - used);
-        house
+        server
             .sign_in(ANNA, &json!(code))
             .assert_error(401, "invalid_credentials", Some("code"));
     }
-    house.sign_in(BEN, &json!(codes[4])).expect(201);
+    server.sign_in(BEN, &json!(codes[4])).expect(201);
     // A recovery code can turn the factor off, which deletes all others.
     let off = format!("{FACTOR}/off");
-    house
+    server
         .request(&owner.cookie, "POST", &off, &json!({ "code": codes[4] }))
         .expect(204);
-    assert_eq!(house.query_text("select count(*) from recovery_codes"), "0");
-    assert_eq!(house.factor_log().matches("user.recovery_code").count(), 5);
+    assert_eq!(
+        server.query_text("select count(*) from recovery_codes"),
+        "0"
+    );
+    assert_eq!(server.factor_log().matches("user.recovery_code").count(), 5);
     // Recovery codes cannot activate a factor.
-    house
+    server
         .request(&owner.cookie, "POST", FACTOR, &NULL)
         .expect(201);
     let confirm = format!("{FACTOR}/confirm");
-    let refused = house.request(
+    let refused = server.request(
         &owner.cookie,
         "POST",
         &confirm,
@@ -308,14 +314,14 @@ fn recovery_code_works_once() {
 
 #[test]
 fn concurrent_use_of_one_code_creates_one_session() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
-    let code = house.code(&owner.secret, 0);
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
+    let code = server.code(&owner.secret, 0);
     for (round, code) in [&code, &owner.recovery[0], &owner.recovery[1]]
         .into_iter()
         .enumerate()
     {
-        let (barrier, url) = (Barrier::new(8), house.server.as_ref().unwrap().url());
+        let (barrier, url) = (Barrier::new(8), server.server.as_ref().unwrap().url());
         let statuses: Vec<u16> = std::thread::scope(|scope| {
             let callers: Vec<_> = (0..8)
                 .map(|caller| {
@@ -339,5 +345,5 @@ fn concurrent_use_of_one_code_creates_one_session() {
         assert_eq!((made(201), made(401)), (1, 7), "{statuses:?}");
     }
     // Anna's first session and one for each code.
-    assert_eq!(house.query_text("select count(*) from sessions"), "4");
+    assert_eq!(server.query_text("select count(*) from sessions"), "4");
 }

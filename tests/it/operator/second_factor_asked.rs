@@ -8,74 +8,76 @@ use serde_json::{Value, json};
 
 #[test]
 fn code_guesses_are_limited() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
-    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
+    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
     let from = "198.51.100.1";
     for _ in 0..6 {
         // A right password does not reset the count of wrong codes.
-        house.sign_in_from(from, ANNA, &NULL).assert_error(
+        server.sign_in_from(from, ANNA, &NULL).assert_error(
             401,
             "second_factor_required",
             Some("code"),
         );
-        house.sign_in_from(from, ANNA, &wrong).assert_error(
+        server.sign_in_from(from, ANNA, &wrong).assert_error(
             401,
             "invalid_credentials",
             Some("code"),
         );
     }
     for code in [&wrong, &right] {
-        let slowed = house.sign_in_from(from, ANNA, code);
+        let slowed = server.sign_in_from(from, ANNA, code);
         slowed.assert_error(429, "too_many_attempts", None);
         assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     }
     // The user confirms the password in an existing session.
     let confirm = json!({ "password": PASSWORD, "code": wrong });
     for _ in 0..6 {
-        let refused = house.request(&owner.cookie, "POST", CONFIRM, &confirm);
+        let refused = server.request(&owner.cookie, "POST", CONFIRM, &confirm);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    house
+    server
         .request(&owner.cookie, "POST", CONFIRM, &confirm)
         .assert_error(429, "too_many_attempts", None);
     let body = json!({ "code": wrong });
-    let off = house.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
+    let off = server.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
     off.assert_error(429, "too_many_attempts", None);
     // Twenty guesses over all new clients, then one an hour. Wrong codes in a session are counted separately.
     let statuses: Vec<u16> = (0..20)
         .map(|client| {
-            house
+            server
                 .sign_in_from(&format!("203.0.113.{client}"), ANNA, &wrong)
                 .status
         })
         .collect();
     assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 14);
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 6);
-    house
+    server
         .sign_in_from("203.0.113.99", ANNA, &right)
         .assert_error(429, "too_many_attempts", None);
     // A recovery code is accepted, and other users are not affected.
-    house
+    server
         .sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0]))
         .expect(201);
     // This client is now known, so that guesses of others do not lock it out.
-    house.sign_in_from("203.0.113.99", ANNA, &right).expect(201);
-    house.sign_in_from("203.0.113.99", BEN, &NULL).expect(201);
+    server
+        .sign_in_from("203.0.113.99", ANNA, &right)
+        .expect(201);
+    server.sign_in_from("203.0.113.99", BEN, &NULL).expect(201);
 }
 
 #[test]
 fn replayed_code_is_rejected_without_counting() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
-    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
+    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
     let own = "198.51.100.7";
-    let session = session_cookie(&house.sign_in_from(own, ANNA, &used).expect(201));
+    let session = session_cookie(&server.sign_in_from(own, ANNA, &used).expect(201));
     // The same code again, from the same client and from new ones, at sign-in and in the session.
     let replay = |from: &str| {
-        let refused = house.sign_in_from(from, ANNA, &used);
+        let refused = server.sign_in_from(from, ANNA, &used);
         refused.assert_error(401, "invalid_credentials", Some("code"));
         assert!(
             refused.text.contains("was used already"),
@@ -89,96 +91,100 @@ fn replayed_code_is_rejected_without_counting() {
     }
     for _ in 0..10 {
         let body = json!({ "password": PASSWORD, "code": used });
-        let refused = house.request(&session, "POST", CONFIRM, &body);
+        let refused = server.request(&session, "POST", CONFIRM, &body);
         refused.assert_error(401, "invalid_credentials", Some("code"));
         let body = json!({ "code": used });
-        let refused = house.request(&session, "POST", &format!("{FACTOR}/off"), &body);
+        let refused = server.request(&session, "POST", &format!("{FACTOR}/off"), &body);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
     // The number of remaining guesses is unchanged: twenty over all clients.
     let made = (0..40).filter(|client| {
         let from = format!("203.0.113.{}", client + 100);
-        house.sign_in_from(&from, ANNA, &wrong).status == 401
+        server.sign_in_from(&from, ANNA, &wrong).status == 401
     });
     assert_eq!(made.count(), 20);
-    house.sign_in_from(own, ANNA, &newer).expect(201);
+    server.sign_in_from(own, ANNA, &newer).expect(201);
 }
 
 #[test]
 fn attacker_with_password_cannot_lock_out_the_owner() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
     let (own, phone) = ("198.51.100.7", "198.51.100.8");
     for (client, steps) in [(own, 0), (phone, 1)] {
-        let code = json!(house.code(&owner.secret, steps));
-        house.sign_in_from(client, ANNA, &code).expect(201);
+        let code = json!(server.code(&owner.secret, steps));
+        server.sign_in_from(client, ANNA, &code).expect(201);
     }
-    house.advance_ms(3 * STEP_MS);
-    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
+    server.advance_ms(3 * STEP_MS);
+    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
     let wrong = json!(wrong_code(&near));
     // An attacker knows the password, signs in from many clients and guesses codes from all of them.
     let guess = |client: usize| {
         let from = format!("203.0.113.{client}");
-        house.sign_in_from(&from, ANNA, &wrong).status
+        server.sign_in_from(&from, ANNA, &wrong).status
     };
     let made = (0..40).filter(|client| guess(*client) == 401).count();
     assert_eq!(made, 20, "all together");
-    let refused = house.sign_in_from("203.0.113.99", ANNA, &json!(near[1]));
+    let refused = server.sign_in_from("203.0.113.99", ANNA, &json!(near[1]));
     refused.assert_error(429, "too_many_attempts", None);
     // Wrong passwords lock out every client except those that signed in with a code. The attacker's clients do not
     // displace them.
     let body = json!({ "email": ANNA, "password": "wrong" });
     let fail = |at: usize| {
         let from = format!("203.0.{}.{}", at / 250, at % 250 + 1);
-        house.request_from(&from, "", "POST", SESSION, &body).status
+        server
+            .request_from(&from, "", "POST", SESSION, &body)
+            .status
     };
     assert!((0..400).any(|at| fail(at) == 429));
-    house.sign_in_from(own, ANNA, &json!(near[1])).expect(201);
-    house.sign_in_from(phone, ANNA, &json!(near[2])).expect(201);
-    house.advance_ms(3 * STEP_MS);
-    let body = json!({ "password": PASSWORD, "code": house.code(&owner.secret, 0) });
-    let begun = house.sign_in_from(own, ANNA, &json!(house.code(&owner.secret, 1)));
+    server.sign_in_from(own, ANNA, &json!(near[1])).expect(201);
+    server
+        .sign_in_from(phone, ANNA, &json!(near[2]))
+        .expect(201);
+    server.advance_ms(3 * STEP_MS);
+    let body = json!({ "password": PASSWORD, "code": server.code(&owner.secret, 0) });
+    let begun = server.sign_in_from(own, ANNA, &json!(server.code(&owner.secret, 1)));
     let session = session_cookie(&begun.expect(201));
-    house
+    server
         .request(&session, "POST", CONFIRM, &body)
         .assert_error(401, "invalid_credentials", Some("code"));
-    house.advance_ms(3 * STEP_MS);
-    let body = json!({ "password": PASSWORD, "code": house.code(&owner.secret, 0) });
-    house.request(&session, "POST", CONFIRM, &body).expect(204);
+    server.advance_ms(3 * STEP_MS);
+    let body = json!({ "password": PASSWORD, "code": server.code(&owner.secret, 0) });
+    server.request(&session, "POST", CONFIRM, &body).expect(204);
     // Guesses from the owner's own address are limited, too.
-    let guess = || house.sign_in_from(own, ANNA, &wrong).status;
+    let guess = || server.sign_in_from(own, ANNA, &wrong).status;
     let made = (0..40).filter(|_| guess() == 401).count();
     assert_eq!(made, 6, "one client");
 }
 
 #[test]
 fn unverified_code_does_not_make_a_client_known() {
-    let house = OperatorServer::open();
+    let server = OperatorServer::open();
     let guesser = |number: usize| format!("203.0.113.{number}");
     // An attacker with the password sends a code while the factor is off or a later deactivated one is on.
     for number in 0..4 {
-        let begun = house.sign_in_from(&guesser(number), ANNA, &json!("000000"));
+        let begun = server.sign_in_from(&guesser(number), ANNA, &json!("000000"));
         begun.expect(201);
     }
-    let owner = house.turn_on_factor();
+    let owner = server.turn_on_factor();
     for number in 4..8 {
-        house.advance_ms(STEP_MS);
-        let code = json!(house.code(&owner.secret, 0));
-        house
+        server.advance_ms(STEP_MS);
+        let code = json!(server.code(&owner.secret, 0));
+        server
             .sign_in_from(&guesser(number), ANNA, &code)
             .expect(201);
     }
-    house.advance_ms(STEP_MS);
-    let body = json!({ "code": house.code(&owner.secret, 0) });
+    server.advance_ms(STEP_MS);
+    let body = json!({ "code": server.code(&owner.secret, 0) });
     let off = format!("{FACTOR}/off");
-    house
+    server
         .request(&owner.cookie, "POST", &off, &body)
         .expect(204);
     // All these clients together have as many guesses as one.
-    let owner = house.turn_on_factor();
-    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
+    let owner = server.turn_on_factor();
+    let near = [-1, 0, 1].map(|steps| server.code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
-    let guess = |number: usize, code: &Value| house.sign_in_from(&guesser(number), ANNA, code);
+    let guess = |number: usize, code: &Value| server.sign_in_from(&guesser(number), ANNA, code);
     let guesses = (0..6).flat_map(|_| 0..8);
     let made = guesses.filter(|number| guess(*number, &wrong).status == 401);
     assert_eq!(made.count(), 20);
@@ -186,50 +192,50 @@ fn unverified_code_does_not_make_a_client_known() {
         guess(number, &right).assert_error(429, "too_many_attempts", None);
     }
     // The owner's code was verified when the factor was turned on.
-    house.sign_in(ANNA, &right).expect(201);
+    server.sign_in(ANNA, &right).expect(201);
 }
 
 #[test]
 fn factor_is_required_wherever_the_password_is() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
-    let begin = |cookie: &str| house.request(cookie, "POST", FACTOR, &NULL);
-    house.advance_ms(900_000);
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
+    let begin = |cookie: &str| server.request(cookie, "POST", FACTOR, &NULL);
+    server.advance_ms(900_000);
     begin(&owner.cookie).assert_error(403, "reauthentication_required", None);
     let confirm = |code: &Value| {
         let body = json!({ "password": PASSWORD, "code": code });
-        house.request(&owner.cookie, "POST", CONFIRM, &body)
+        server.request(&owner.cookie, "POST", CONFIRM, &body)
     };
     confirm(&NULL).assert_error(401, "second_factor_required", Some("code"));
     begin(&owner.cookie).assert_error(403, "reauthentication_required", None);
-    confirm(&json!(house.code(&owner.secret, 5))).assert_error(
+    confirm(&json!(server.code(&owner.secret, 5))).assert_error(
         401,
         "invalid_credentials",
         Some("code"),
     );
-    confirm(&json!(house.code(&owner.secret, 0))).expect(204);
+    confirm(&json!(server.code(&owner.secret, 0))).expect(204);
     begin(&owner.cookie).assert_error(409, "invalid_transition", None);
     let path = "/dashboard/api/session/password";
     let change = |code: &Value| {
         let body = json!({ "password": PASSWORD, "newPassword": "another password", "code": code });
-        house.request(&owner.cookie, "PUT", path, &body)
+        server.request(&owner.cookie, "PUT", path, &body)
     };
     change(&NULL).assert_error(401, "second_factor_required", Some("code"));
-    change(&json!(house.code(&owner.secret, 0))).assert_error(
+    change(&json!(server.code(&owner.secret, 0))).assert_error(
         401,
         "invalid_credentials",
         Some("code"),
     );
-    house
+    server
         .request(&owner.cookie, "GET", SESSION, &NULL)
         .expect(200);
-    change(&json!(house.code(&owner.secret, 1))).expect(204);
-    house
+    change(&json!(server.code(&owner.secret, 1))).expect(204);
+    server
         .request(&owner.cookie, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
     // A new password does not turn off the factor.
     let body = json!({ "email": ANNA, "password": "another password" });
-    house.request("", "POST", SESSION, &body).assert_error(
+    server.request("", "POST", SESSION, &body).assert_error(
         401,
         "second_factor_required",
         Some("code"),
@@ -238,10 +244,10 @@ fn factor_is_required_wherever_the_password_is() {
 
 #[test]
 fn other_operator_turns_off_a_lost_factor() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
-    let ben = house.session_cookie(BEN);
-    let listed = house
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
+    let ben = server.session_cookie(BEN);
+    let listed = server
         .request(&ben, "GET", "/dashboard/api/users", &NULL)
         .expect(200);
     let users = listed.json()["data"].clone();
@@ -249,7 +255,7 @@ fn other_operator_turns_off_a_lost_factor() {
     assert!(!listed.text.contains(&owner.secret));
     let of = |user: &Value| format!("/dashboard/api/users/{}", user["id"].as_str().unwrap());
     let off = |cookie: &str, user: &Value| {
-        house.request(
+        server.request(
             cookie,
             "DELETE",
             &format!("{}/second-factor", of(user)),
@@ -257,64 +263,67 @@ fn other_operator_turns_off_a_lost_factor() {
         )
     };
     // Setting a password or disabling the user for a while does not turn off the factor.
-    let change = |body: &Value| house.request(&ben, "PATCH", &of(&users[0]), body);
+    let change = |body: &Value| server.request(&ben, "PATCH", &of(&users[0]), body);
     change(&json!({ "password": PASSWORD })).expect(200);
     change(&json!({ "disabled": true })).expect(200);
-    house
+    server
         .sign_in(ANNA, &NULL)
         .assert_error(401, "invalid_credentials", None);
     change(&json!({ "disabled": false })).expect(200);
-    house
+    server
         .sign_in(ANNA, &NULL)
         .assert_error(401, "second_factor_required", Some("code"));
     let anna = session_cookie(
-        &house
-            .sign_in(ANNA, &json!(house.code(&owner.secret, 0)))
+        &server
+            .sign_in(ANNA, &json!(server.code(&owner.secret, 0)))
             .expect(201),
     );
     // Turning off the own factor requires a code.
     off(&anna, &users[0]).assert_error(403, "forbidden", None);
     off(&ben, &users[0]).expect(204);
-    house
+    server
         .request(&anna, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
-    let log = house.factor_log();
+    let log = server.factor_log();
     assert!(log.ends_with(&format!(
         "{BEN} user.second_factor_off {}",
         users[0]["id"].as_str().unwrap()
     )));
-    let anna = house.session_cookie(ANNA);
+    let anna = server.session_cookie(ANNA);
     // There is no factor left to turn off.
     off(&ben, &users[0]).expect(204);
-    assert_eq!(house.factor_log(), log);
-    house.request(&anna, "GET", SESSION, &NULL).expect(200);
+    assert_eq!(server.factor_log(), log);
+    server.request(&anna, "GET", SESSION, &NULL).expect(200);
     let nobody = json!({ "id": "01a1fd55-7a80-7af2-9132-000000000009" });
     off(&ben, &nobody).assert_error(404, "not_found", None);
 }
 
 #[test]
 fn command_line_turns_off_factor_beside_a_running_server() {
-    let house = OperatorServer::open();
-    let owner = house.turn_on_factor();
+    let server = OperatorServer::open();
+    let owner = server.turn_on_factor();
     assert_eq!(
-        house.coffer_user(&["list", "--json"])["data"]
+        server.coffer_user(&["list", "--json"])["data"]
             .as_array()
             .map(Vec::len),
         Some(2)
     );
-    let off = house.coffer_user(&["second-factor", "off", ANNA]);
+    let off = server.coffer_user(&["second-factor", "off", ANNA]);
     assert_eq!(
         (&off["email"], &off["secondFactorAt"]),
         (&json!(ANNA), &NULL)
     );
-    house
+    server
         .request(&owner.cookie, "GET", SESSION, &NULL)
         .assert_error(401, "unauthorized", None);
-    house.session_cookie(ANNA);
+    server.session_cookie(ANNA);
     assert!(
-        house
+        server
             .factor_log()
             .contains("; command line user.second_factor_off")
     );
-    assert_eq!(house.query_text("select count(*) from recovery_codes"), "0");
+    assert_eq!(
+        server.query_text("select count(*) from recovery_codes"),
+        "0"
+    );
 }

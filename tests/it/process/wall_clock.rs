@@ -19,7 +19,7 @@ const MINUTE_MS: i64 = 60_000;
 const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
 
 /// A server with manual clocks.
-struct Shop {
+struct ClockedServer {
     served: Installation,
     time: Arc<ManualTime>,
     server: Option<Server>,
@@ -30,15 +30,15 @@ fn moment(clock: &str) -> Time {
     format!("2040-01-01T{clock}.000Z").parse().unwrap()
 }
 
-impl Shop {
+impl ClockedServer {
     /// Starts a server at noon on a file that has recorded `seen` as its latest time.
     #[track_caller]
-    fn open(seen: Time) -> Shop {
+    fn open(seen: Time) -> ClockedServer {
         let served = Installation::new();
         let file = served.open_file();
         file.execute("update file set last_tick_at = ?1", [seen.0])
             .unwrap();
-        let mut shop = Shop {
+        let mut shop = ClockedServer {
             served,
             time: Arc::new(ManualTime::new(moment("12:00:00"))),
             server: None,
@@ -132,7 +132,7 @@ const AHEAD: &str = "select coalesce(clock_ahead_ms, 'believed') || '' from file
 #[test]
 fn clock_jump_does_not_affect_deadlines() {
     for jump_ms in [2 * HOUR_MS, YEAR_MS, -2 * HOUR_MS] {
-        let shop = Shop::open(Time(0));
+        let shop = ClockedServer::open(Time(0));
         let noon = moment("12:00:00");
         let before = shop.create_order("one");
         shop.time.jump(jump_ms);
@@ -190,7 +190,7 @@ fn clock_jump_does_not_affect_deadlines() {
 #[test]
 fn clock_jump_is_adopted_after_an_hour() {
     for jump_ms in [2 * HOUR_MS, -2 * HOUR_MS] {
-        let shop = Shop::open(Time(0));
+        let shop = ClockedServer::open(Time(0));
         let noon = moment("12:00:00");
         let lost = shop.create_order("one");
         shop.time.pass(2 * MINUTE_MS);
@@ -217,7 +217,7 @@ fn clock_jump_is_adopted_after_an_hour() {
 
 #[test]
 fn operator_accepts_the_wall_clock() {
-    let mut shop = Shop::open(Time(0));
+    let mut shop = ClockedServer::open(Time(0));
     for jump_ms in [YEAR_MS, -YEAR_MS] {
         shop.time.jump(jump_ms);
         shop.time.pass(2_000);
@@ -251,7 +251,7 @@ fn operator_accepts_the_wall_clock() {
 #[test]
 fn time_at_start_continues_from_the_file() {
     let seen = moment("20:00:00");
-    let shop = Shop::open(seen);
+    let shop = ClockedServer::open(seen);
     assert_eq!(shop.now(), seen);
     shop.wake_until(AHEAD, &(-8 * HOUR_MS).to_string());
     shop.time.pass(2 * HOUR_MS);

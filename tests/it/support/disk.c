@@ -1,7 +1,7 @@
-/* A disk that fails when it is told to, loaded before the system's library.
+/* Simulates a failing disk. Loaded before the system's library.
  *
- * In the folder COFFER_DISK, a file "full" makes writes fail for want of room, "broken" makes syncs fail. Each holds
- * the end of the names that it is about, such as "-wal". Names outside the folder are left alone. */
+ * In the folder COFFER_DISK, a file "full" makes writes fail with ENOSPC, and "broken" makes syncs fail. Each contains
+ * the suffix of the affected file names, such as "-wal". Files outside the folder are not affected. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

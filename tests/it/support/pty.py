@@ -1,7 +1,7 @@
-"""Runs a command on a terminal of its own and prints all that the terminal was sent; for tests/it/support/pty.rs.
+"""Runs a command on a new pseudo-terminal and prints all output; for tests/it/support/pty.rs.
 
-Arguments: the width in columns; a text at which Ctrl-C is pressed, or nothing; the command. The last line says how the
-command ended, and whether the terminal is set as it was.
+Arguments: the width in columns, the text at which Ctrl-C is pressed (may be empty), and the command. The last line has
+the exit code and whether the terminal settings are restored.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ def take():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-# Where nobody has the other end of this any more, the command has ended.
+# The command has ended when no process holds the other end.
 alive, held = os.pipe()
 child = subprocess.Popen(
     command, stdin=other, stdout=other, stderr=other, pass_fds=[held], start_new_session=True, preexec_fn=take

@@ -56,20 +56,20 @@ impl OperatorServer {
     pub fn with_guess_limit(guesses_of_all_max: i64) -> OperatorServer {
         static HASH: OnceLock<String> = OnceLock::new();
         let hash = HASH.get_or_init(|| Hasher::default().hash(PASSWORD).unwrap());
-        let mut house = OperatorServer {
+        let mut operators = OperatorServer {
             server: None,
             scratch: Scratch::new(),
             time: Arc::new(ManualTime::new(Time(START_MS))),
             passed_ms: std::cell::Cell::new(0),
             guesses_of_all_max,
         };
-        house.start();
+        operators.start();
         for (id, email) in [("0001", ANNA), ("0002", BEN)] {
             let sql = "insert into users (id, email, password_hash, role, created_at) values (?1, ?2, ?3, 'operator', 0)";
             let id = format!("01a1fd55-7a80-7af2-9132-00000000{id}");
-            house.file().execute(sql, [&id, email, hash]).unwrap();
+            operators.file().execute(sql, [&id, email, hash]).unwrap();
         }
-        house
+        operators
     }
 
     /// Starts or restarts the server.

@@ -1,6 +1,6 @@
 //! A simulated Tron node: an HTTP server on a chain in memory, because no real node can be installed.
 //!
-//! It answers as java-tron does. Sources: <https://github.com/tronprotocol/documentation-en> (`docs/api/http`), answers
+//! The server answers as java-tron does. Sources: <https://github.com/tronprotocol/documentation-en> (`docs/api/http`), answers
 //! of java-tron 4.8.2 on a private network (<https://github.com/sxwebdev/gotron>, `pkg/client/tronjson_test.go`), and
 //! answers of the main network in <https://github.com/coinbase/chainstorage> (`internal/blockchain/client/ethereum`).
 //! `tests/it/chain/tron/recorded.json` holds such answers.

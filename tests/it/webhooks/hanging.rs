@@ -103,7 +103,7 @@ fn queues_beyond_one_page_are_processed() {
            select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
              'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
     ));
-    // Its queue sorts first by name.
+    // The queue of this URL sorts first by name.
     for told in 2..10 {
         shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
         good.wait(told);

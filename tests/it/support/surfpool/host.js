@@ -46,7 +46,7 @@ async function call(method, ...params) {
 
 const rest = () => new Promise((done) => { setTimeout(done, 5); });
 
-/** Waits until this is so. */
+/** Waits until the condition holds. */
 async function until(what, isSo) {
   for (let looks = 0; looks < 10_000; looks += 1) {
     if (await isSo()) return;
@@ -55,7 +55,7 @@ async function until(what, isSo) {
   throw new Error(`never: ${what}`);
 }
 
-/** Sends a transaction, and waits for its block. */
+/** Sends a transaction and waits for its block. */
 async function send(instructions, signers) {
   const { value } = await call('getLatestBlockhash', { commitment: 'confirmed' });
   const tx = new web3.Transaction({
@@ -72,7 +72,7 @@ async function send(instructions, signers) {
   return signature;
 }
 
-/** Instructions of one step, and who has to sign it besides. */
+/** Returns the instructions of one step and its additional signers. */
 function step([what, ...args], from) {
   const payerKey = from.publicKey;
   switch (what) {
@@ -103,7 +103,7 @@ function step([what, ...args], from) {
         account(token, payerKey), KEY(rentTo), payerKey, [], program,
       )], []];
     }
-    // The token program pays lamports, as no instruction of the transaction itself does.
+    // The token program transfers lamports, which no instruction of the transaction does directly.
     case 'by program': {
       const [to, lamports] = args;
       const held = web3.Keypair.generate();
@@ -125,7 +125,7 @@ function step([what, ...args], from) {
   }
 }
 
-/** What a transaction changed for these owners, worked out from its parsed form. */
+/** Returns the balance changes of these owners in a transaction, from its parsed form. */
 async function credits(signature, whose) {
   const tx = await call('getTransaction', signature, {
     encoding: 'jsonParsed', commitment: 'confirmed', maxSupportedTransactionVersion: 0,
@@ -154,14 +154,14 @@ async function credits(signature, whose) {
 }
 
 const ACTS = {
-  /** Sends a transaction of these steps, from the payer or an owner; its signature. */
+  /** Sends a transaction of these steps from the payer or an owner. Returns its signature. */
   async send({ steps, from }) {
     const sender = from === null ? payer : owner(from);
     const parts = steps.map((one) => step(one, sender));
     const signers = [sender, ...parts.flatMap(([, more]) => more)];
     return send(parts.flatMap(([list]) => list), signers);
   },
-  /** Lets so many slots pass. */
+  /** Lets this many slots pass. */
   async mine({ slots }) {
     const now = await call('getSlot', { commitment: 'processed' });
     await call('surfnet_timeTravel', { absoluteSlot: now + slots });
@@ -178,7 +178,7 @@ const ACTS = {
   account({ token, owner: whose }) {
     return account(token, KEY(whose)).toBase58();
   },
-  /** Everything that came to these addresses. */
+  /** Returns all payments to these addresses. */
   async came({ addresses }) {
     const signatures = new Set();
     for (const address of addresses) {
@@ -215,7 +215,7 @@ async function begin() {
   await ACTS.mine({ slots: 60 });
 }
 
-/** A server of JSON on a port of its own; its url. */
+/** Starts a JSON server on a free port. Returns its URL. */
 function serve(answer) {
   const server = http.createServer((request, response) => {
     let text = '';
@@ -243,7 +243,7 @@ async function post(asked) {
   return answer.text();
 }
 
-/** The node, but for two faults: a least slot shortens its histories, and blocks name other parents than there are. */
+/** Forwards to the node and corrects two faults: `minContextSlot` shortens histories, and blocks name wrong parents. */
 async function node(asked) {
   const { method, params } = asked;
   if (method === 'getSignaturesForAddress') delete params[1].minContextSlot;
