@@ -117,9 +117,7 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await closePage(page, ['400', '401', '403']);
 });
 
-/**
- * The export of one day contains that day's bookings, even without a click on “Search”. The same holds for invoices.
- */
+/** The export of one day contains its bookings, even without a click on “Search”. So does a list of invoices. */
 async function lastDayCounts(page) {
   const booked = await page.getByRole('table', { name: 'Ledger' }).locator('time').first().getAttribute('datetime');
   const day = booked.slice(0, 10);

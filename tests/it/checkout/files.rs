@@ -20,7 +20,7 @@ fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
 }
 
 #[test]
-fn a_file_is_kept_for_ever_under_its_version_and_not_under_another() {
+fn file_is_cached_forever_under_its_version_only() {
     let shop = Shop::open();
     let path = path_in_page(&shop);
     let now = shop.get(&path, None).expect(200);
@@ -48,7 +48,7 @@ fn a_file_is_kept_for_ever_under_its_version_and_not_under_another() {
 }
 
 #[test]
-fn a_file_is_compressed_for_who_takes_it_so() {
+fn file_is_compressed_if_accepted() {
     let shop = Shop::open();
     let plain = shop.get("/widget.js", None).expect(200);
     assert_eq!(header(&plain, "content-encoding"), "");
@@ -84,7 +84,7 @@ fn a_file_is_compressed_for_who_takes_it_so() {
 }
 
 #[test]
-fn the_widget_is_sent_again_only_where_it_is_another() {
+fn unchanged_widget_gets_304() {
     let shop = Shop::open();
     let widget = shop.get("/widget.js", None).expect(200);
     assert_eq!(

@@ -105,7 +105,7 @@ pub(super) fn doctor(file: &Path, rates: &str) -> String {
 }
 
 #[test]
-fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
+fn rate_is_the_median_despite_an_outlier() {
     for (tells, rate) in [
         ([60_000, 60_100, 60_200, 60_300], "60150"),
         ([60_000, 60_100, 90_000, 60_200], "60150"),
