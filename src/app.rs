@@ -23,10 +23,10 @@ use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
 use crate::store::{Durability, Kind};
 use crate::worker::command::Program;
-use parts::Parts;
+use parts::RunningParts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use temporary::Temporary;
+use temporary::TemporaryFile;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -131,9 +131,9 @@ pub struct Server {
     metrics_listen: Option<SocketAddr>,
     setup_url: Option<String>,
     file: PathBuf,
-    running: Option<(Runtime, Parts)>,
+    running: Option<(Runtime, RunningParts)>,
     /// Removes the temporary file. Dropped last, after [`Drop`] has stopped all users of the file.
-    _temporary: Option<Temporary>,
+    _temporary: Option<TemporaryFile>,
 }
 
 impl Server {
@@ -154,7 +154,7 @@ impl Server {
         let (file, durability, temporary) = match config.file.clone() {
             Some(file) => (file, Durability::Full, None),
             None => {
-                let temporary = Temporary::new()?;
+                let temporary = TemporaryFile::new()?;
                 let file = temporary.path().to_owned();
                 (file, Durability::Process, Some(temporary))
             }
@@ -168,7 +168,7 @@ impl Server {
             running: None,
             _temporary: temporary,
         };
-        let started = Parts::start(config, &server.file, durability)?;
+        let started = RunningParts::start(config, &server.file, durability)?;
         server.url = started.url;
         server.listen = started.listen;
         server.metrics_listen = started.metrics_listen;
@@ -206,7 +206,7 @@ impl Server {
     ///
     /// # Errors
     /// The system refuses a handler.
-    pub fn hear_signals(&self) -> Result<Signals, Error> {
+    pub fn handle_signals(&self) -> Result<Signals, Error> {
         let _runtime = self.running.as_ref().map(|(runtime, _)| runtime.enter());
         let hear = |kind| signal(kind).map_err(|error| Error::Failed(format!("signals: {error}")));
         Ok(Signals {
@@ -228,7 +228,7 @@ impl Server {
             tokio::select! {
                 _ = signals.terminate.recv() => {}
                 _ = signals.interrupt.recv() => {}
-                () = Signals::hung_up(&mut signals.hangup) => {}
+                () = Signals::wait_for_hangup(&mut signals.hangup) => {}
                 () = other => {}
             }
         });
@@ -244,7 +244,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    async fn hung_up(hangup: &mut Option<Signal>) {
+    async fn wait_for_hangup(hangup: &mut Option<Signal>) {
         match hangup {
             Some(hangup) => drop(hangup.recv().await),
             None => std::future::pending().await,

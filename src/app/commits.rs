@@ -26,7 +26,7 @@ pub(super) fn on_commit(
     let (subscribers, chain_wakers) = (Arc::clone(subscribers), Arc::clone(chain_wakers));
     Box::new(move |changes: &Changes| {
         if let Some(pools) = &watched {
-            following::tell(pools, changes);
+            following::update_watched(pools, changes);
         }
         caches.forget(changes);
         if let Some(activity) = &activity {

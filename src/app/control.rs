@@ -19,12 +19,12 @@ const LATEST: Time = Time(221_845_392_000_000);
 
 /// Implementation of the sandbox controls.
 pub(super) struct SandboxControl {
-    mover: Arc<Mover>,
+    controls: Arc<Controls>,
     inboxes: InboxState,
 }
 
 /// Performs the operations, one at a time.
-struct Mover {
+struct Controls {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
@@ -43,7 +43,7 @@ impl SandboxControl {
         file: PathBuf,
     ) -> SandboxControl {
         SandboxControl {
-            mover: Arc::new(Mover {
+            controls: Arc::new(Controls {
                 service,
                 clock,
                 wakers,
@@ -56,15 +56,17 @@ impl SandboxControl {
     }
 }
 
-impl Mover {
+impl Controls {
     /// Performs one step, after those requested earlier.
     async fn advance(&self, step: ClockStep) -> Result<(), Error> {
         let mut resets = self.resets.subscribe();
         let _alone = self.one_at_a_time.lock().await;
         let now = self.clock.now();
         let walk = match step {
-            ClockStep::Advance(span_ms) => Some(reachable(now, now.plus_ms(span_ms), "advance")?),
-            ClockStep::Set(at) => Some(reachable(now, at, "set")?),
+            ClockStep::Advance(span_ms) => {
+                Some(check_reachable(now, now.plus_ms(span_ms), "advance")?)
+            }
+            ClockStep::Set(at) => Some(check_reachable(now, at, "set")?),
             ClockStep::Freeze(true) => {
                 self.clock.freeze(now);
                 None
@@ -129,7 +131,7 @@ impl Mover {
     async fn snapshot(&self, name: String) -> Result<(), Error> {
         let _alone = self.one_at_a_time.lock().await;
         let (file, now) = (self.file.clone(), self.clock.now());
-        blocking(move || snapshots::keep(&file, &name, now)).await
+        run_blocking(move || snapshots::keep(&file, &name, now)).await
     }
 
     /// Restores a named snapshot.
@@ -138,11 +140,11 @@ impl Mover {
             .send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
         let (file, wanted) = (self.file.clone(), name.clone());
-        let (at, stood_still) = blocking(move || snapshots::clock_of(&file, &wanted)).await?;
+        let (at, stood_still) = run_blocking(move || snapshots::clock_of(&file, &wanted)).await?;
         let (before, stood_still_before) = (self.clock.now(), self.clock.frozen_at().is_some());
         self.clock.freeze(at);
         let (file, service) = (self.file.clone(), Arc::clone(&self.service));
-        let restored = blocking(move || service.restore_snapshot(&file, &name)).await;
+        let restored = run_blocking(move || service.restore_snapshot(&file, &name)).await;
         let (shows, stands_still) = match restored {
             Ok(()) => (at, stood_still),
             Err(_) => (before, stood_still_before),
@@ -160,7 +162,7 @@ impl Mover {
 }
 
 /// Checks that the clock can move to this time.
-fn reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
+fn check_reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     if (now..=LATEST).contains(&target) {
         Ok(target)
     } else {
@@ -170,7 +172,7 @@ fn reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
 }
 
 /// Runs blocking work, such as waiting for the disk, on a blocking thread.
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work)
@@ -179,7 +181,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Runs `work` to its end, even if the caller no longer waits.
-async fn to_the_end(
+async fn run_to_end(
     work: impl Future<Output = Result<(), Error>> + Send + 'static,
 ) -> Result<(), Error> {
     tokio::spawn(work)
@@ -189,26 +191,26 @@ async fn to_the_end(
 
 impl Control for SandboxControl {
     fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>> {
-        let mover = Arc::clone(&self.mover);
-        Box::pin(to_the_end(async move { mover.advance(step).await }))
+        let controls = Arc::clone(&self.controls);
+        Box::pin(run_to_end(async move { controls.advance(step).await }))
     }
 
     fn reset(&self) -> Boxed<'_, Result<(), Error>> {
-        let mover = Arc::clone(&self.mover);
+        let controls = Arc::clone(&self.controls);
         Box::pin(async move {
             self.inboxes.clear();
-            to_the_end(async move { mover.reset().await }).await
+            run_to_end(async move { controls.reset().await }).await
         })
     }
 
     fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>> {
-        let mover = Arc::clone(&self.mover);
-        Box::pin(to_the_end(async move { mover.snapshot(name).await }))
+        let controls = Arc::clone(&self.controls);
+        Box::pin(run_to_end(async move { controls.snapshot(name).await }))
     }
 
     fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>> {
-        let mover = Arc::clone(&self.mover);
-        Box::pin(to_the_end(async move { mover.restore(name).await }))
+        let controls = Arc::clone(&self.controls);
+        Box::pin(run_to_end(async move { controls.restore(name).await }))
     }
 
     fn inboxes(&self) -> &InboxState {

@@ -31,7 +31,7 @@ pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
 }
 
 /// Updates the watched addresses after a commit, before other parts are notified.
-pub(super) fn tell(pools: &Pools, changes: &Changes) {
+pub(super) fn update_watched(pools: &Pools, changes: &Changes) {
     if changes.everything {
         pools.doubt();
     }
@@ -86,7 +86,7 @@ pub(super) fn ask_to_stop(followers: &[Follower]) {
 }
 
 /// Waits a limited time for each thread.
-pub(super) fn wait(followers: &[Follower]) {
+pub(super) fn wait_for_end(followers: &[Follower]) {
     let chains = u32::try_from(followers.len()).unwrap_or(u32::MAX);
     let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {

@@ -9,9 +9,9 @@ const OTHERS: u64 = 1024;
 
 /// Returns the problem if the system allows too few open files for this many connections.
 #[cfg(feature = "cli")]
-pub(crate) fn lacking(connections: usize) -> Option<String> {
+pub(crate) fn shortage(connections: usize) -> Option<String> {
     let most = getrlimit(Resource::Nofile).maximum?;
-    let fitting = fitting(connections, most);
+    let fitting = fitting_connections(connections, most);
     (fitting < connections).then(|| {
         format!(
             "at most {most} files may be open: room for {fitting} connections, not for {connections}"
@@ -20,9 +20,9 @@ pub(crate) fn lacking(connections: usize) -> Option<String> {
 }
 
 /// Raises this process's limit for this many connections. Returns the number of connections that fit.
-pub(super) fn make_room(connections: usize) -> usize {
+pub(super) fn raise_limit(connections: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
-    let wanted = files(connections);
+    let wanted = files_needed(connections);
     let most = limit.maximum.unwrap_or(u64::MAX);
     let mut open = limit.current.unwrap_or(u64::MAX);
     if open < wanted {
@@ -37,7 +37,7 @@ pub(super) fn make_room(connections: usize) -> usize {
             }
         }
     }
-    let fitting = fitting(connections, open);
+    let fitting = fitting_connections(connections, open);
     if fitting < connections {
         log::warn!(
             "at most {open} files may be open: {fitting} connections are taken at once, not {connections}; \
@@ -48,21 +48,21 @@ pub(super) fn make_room(connections: usize) -> usize {
 }
 
 /// Returns the number of open files needed for this many connections.
-fn files(connections: usize) -> u64 {
+fn files_needed(connections: usize) -> u64 {
     u64::try_from(connections)
         .unwrap_or(u64::MAX)
         .saturating_add(OTHERS)
 }
 
 /// Returns how many of these connections fit. With very few open files, connections get half of them.
-fn fitting(connections: usize, open: u64) -> usize {
+fn fitting_connections(connections: usize, open: u64) -> usize {
     let room = open.saturating_sub(OTHERS).max(open / 2).max(1);
     usize::try_from(room).map_or(connections, |room| connections.min(room))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fitting;
+    use super::fitting_connections;
 
     #[test]
     fn connections_leave_room_for_other_files() {
@@ -74,7 +74,7 @@ mod tests {
             (600, 300),
             (1, 1),
         ] {
-            assert_eq!(fitting(4096, open), expected, "{open}");
+            assert_eq!(fitting_connections(4096, open), expected, "{open}");
         }
     }
 }

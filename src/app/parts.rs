@@ -38,20 +38,20 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// The running tasks and threads of a server.
-pub(super) struct Parts {
+pub(super) struct RunningParts {
     /// Tasks that start work for others: the HTTP front ends and the program runners.
     fronts: Vec<JoinHandle<()>>,
     commands: Vec<JoinHandle<()>>,
-    stop_beginning: watch::Sender<bool>,
+    stop_fronts: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
     stop_workers: watch::Sender<bool>,
     followers: Vec<Follower>,
 }
 
 /// A server that has just started.
-pub(super) struct Started {
+pub(super) struct StartedServer {
     pub(super) runtime: Runtime,
-    pub(super) parts: Parts,
+    pub(super) parts: RunningParts,
     /// Base URL.
     pub(super) url: String,
     /// Address it listens on.
@@ -78,7 +78,7 @@ struct Shared {
 }
 
 /// Returns the options for opening the file.
-fn opening(config: &Config, file: &Path, durability: Durability) -> Opening {
+fn open_options(config: &Config, file: &Path, durability: Durability) -> Opening {
     Opening {
         path: file.to_owned(),
         kind: Some(config.kind),
@@ -89,25 +89,26 @@ fn opening(config: &Config, file: &Path, durability: Durability) -> Opening {
     }
 }
 
-impl Parts {
+impl RunningParts {
     /// Starts every part.
     pub(super) fn start(
         config: Config,
         file: &Path,
         durability: Durability,
-    ) -> Result<Started, Error> {
+    ) -> Result<StartedServer, Error> {
         let bind = |address| bind(address, config.limits.write_span_ms);
         let (socket, address) = bind(config.listen)?;
         let metrics = config.metrics_listen.map(bind).transpose()?;
         let metrics_listen = metrics.as_ref().map(|(_, address)| *address);
         let limits = Limits {
-            connections_max: open_files::make_room(config.limits.connections_max),
+            connections_max: open_files::raise_limit(config.limits.connections_max),
             ..config.limits
         };
         let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
-        let (shared, runtime) = Shared::open(&opening(&config, file, durability), &config, &url)?;
+        let (shared, runtime) =
+            Shared::open(&open_options(&config, file, durability), &config, &url)?;
         let listeners = listeners(&runtime, (socket, address), metrics, limits)?;
-        let (setup, is_begun) = shared.begin(&runtime, config.kind)?;
+        let (setup, is_begun) = shared.prepare(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
         let settings = Settings {
@@ -121,17 +122,17 @@ impl Parts {
             password_limits: config.password_limits,
             metrics_token: config.metrics_token.clone(),
             subscribers: Arc::clone(&shared.subscribers),
-            sandbox: shared.of_sandbox(&config, file, [Some(address), metrics_listen]),
+            sandbox: shared.sandbox_settings(&config, file, [Some(address), metrics_listen]),
         };
         let front = http::front(shared.service.clone(), shared.clock.clone(), settings)?;
-        let (stop_beginning, no_more) = watch::channel(false);
+        let (stop_fronts, no_more) = watch::channel(false);
         let commands = match is_begun {
             true => shared.start_commands(&runtime, &config, &no_more),
             false => Vec::new(),
         };
         let (stop_workers, stopped) = watch::channel(false);
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
-        let rates = shared.start_asking_for_rates(&runtime, &config, &stopped);
+        let rates = shared.start_rate_worker(&runtime, &config, &stopped);
         let told = (shared.pools.as_ref(), shared.chain_wakers.as_ref());
         let followers = following::start(&config.nodes, &shared.service, told, &shared.clock)?;
         let rest = shared.start_workers(&runtime, &config, &stopped);
@@ -140,15 +141,15 @@ impl Parts {
             runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
         let fronts = listeners.into_iter().map(serve).collect();
-        let parts = Parts {
+        let parts = RunningParts {
             fronts,
             commands,
-            stop_beginning,
+            stop_fronts,
             workers,
             stop_workers,
             followers,
         };
-        Ok(Started {
+        Ok(StartedServer {
             runtime,
             parts,
             url,
@@ -162,17 +163,17 @@ impl Parts {
     /// time. Workers stop after the last response, because a response may wait for a worker.
     pub(super) async fn stop(self) {
         following::ask_to_stop(&self.followers);
-        self.stop_beginning.send_replace(true);
-        ended("the front", self.fronts).await;
+        self.stop_fronts.send_replace(true);
+        wait_for("the front", self.fronts).await;
         self.stop_workers.send_replace(true);
-        ended("a command", self.commands).await;
-        ended("a worker", self.workers).await;
-        following::wait(&self.followers);
+        wait_for("a command", self.commands).await;
+        wait_for("a worker", self.workers).await;
+        following::wait_for_end(&self.followers);
     }
 }
 
 /// Waits until these tasks have ended.
-async fn ended(name: &str, parts: Vec<JoinHandle<()>>) {
+async fn wait_for(name: &str, parts: Vec<JoinHandle<()>>) {
     for part in parts {
         if let Err(error) = part.await {
             log::error!("{name} did not stop cleanly: {error}");
@@ -243,10 +244,10 @@ impl Shared {
     /// Prepares the file and returns the setup token, and `true` if programs may run. Outside the sandbox, it first
     /// ends the work that an earlier process left unfinished. If the file cannot be written, the server starts
     /// read-only and runs no programs.
-    fn begin(&self, runtime: &Runtime, kind: Kind) -> Result<(Option<String>, bool), Error> {
+    fn prepare(&self, runtime: &Runtime, kind: Kind) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
             Kind::Sandbox => Ok(None),
-            Kind::Production => self.begin_production(runtime),
+            Kind::Production => self.prepare_production(runtime),
         };
         // Runs alone: two connections that read the schema at the same time would wait for each other.
         self.service.check_file()?;
@@ -262,7 +263,7 @@ impl Shared {
     }
 
     /// Ends the work of an earlier process and returns the setup token, while there is no operator.
-    fn begin_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
+    fn prepare_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         service.give_up_server_job(now)?;
         runtime.block_on(service.hold_interrupted_sendings(now))?;
@@ -271,7 +272,7 @@ impl Shared {
     }
 
     /// Returns the settings of the sandbox's HTTP routes, or `None` outside the sandbox.
-    fn of_sandbox(
+    fn sandbox_settings(
         &self,
         config: &Config,
         file: &Path,

@@ -58,7 +58,7 @@ impl Sandbox {
     /// # Errors
     /// [`Error::Failed`] if no temporary file can be created or no address can be bound.
     pub fn start() -> Result<Sandbox, Error> {
-        let server = by_itself(|| Server::start(Config::sandbox()))??;
+        let server = on_own_thread(|| Server::start(Config::sandbox()))??;
         let url = server.url().to_owned();
         Ok(Sandbox {
             server: Some(server),
@@ -75,14 +75,14 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let server = self.server.take();
-        if let Err(error) = by_itself(|| drop(server)) {
+        if let Err(error) = on_own_thread(|| drop(server)) {
             log::error!("a sandbox did not stop cleanly: {error}");
         }
     }
 }
 
 /// Runs `work` on its own thread: a thread of another runtime must not block on the server's runtime.
-fn by_itself<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, work);
         let thread = thread.map_err(|error| Error::Failed(error.to_string()))?;

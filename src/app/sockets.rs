@@ -22,7 +22,7 @@ pub(super) fn bind(
     let failed = |error| Error::Failed(format!("{address}: {error}"));
     let socket = TcpListener::bind(address).map_err(failed)?;
     let given = socket.local_addr().map_err(failed)?;
-    keep_little_for_others(&socket, write_span_ms);
+    limit_send_memory(&socket, write_span_ms);
     Ok((socket, given))
 }
 
@@ -52,7 +52,7 @@ pub(super) fn listeners(
 
 /// Limits the system memory that slow clients occupy. The system drops unsent data after this time, also that of closed
 /// connections. Connections inherit both settings from the listening socket.
-fn keep_little_for_others(socket: &TcpListener, within_ms: u64) {
+fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
     // If the system refuses these settings, its own limits apply.
     let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
     let within_ms = u32::try_from(within_ms).unwrap_or(u32::MAX);

@@ -17,19 +17,19 @@ const DIGITS: usize = 16;
 const ENDING: &str = ".db";
 
 /// A unique temporary file name. Dropping it removes the file.
-pub struct Temporary {
+pub struct TemporaryFile {
     path: PathBuf,
 }
 
-impl Temporary {
+impl TemporaryFile {
     /// Returns a new name. The file is not created.
     ///
     /// # Errors
     /// [`Error::Failed`] if the system has no random numbers.
-    pub fn new() -> Result<Temporary, Error> {
+    pub fn new() -> Result<TemporaryFile, Error> {
         let name = crate::domain::signature::hex(&random::<8>()?);
         let path = std::env::temp_dir().join(format!("{PREFIX}{name}{ENDING}"));
-        Ok(Temporary { path })
+        Ok(TemporaryFile { path })
     }
 
     /// Returns the path of the file.
@@ -40,8 +40,8 @@ impl Temporary {
     /// Removes files that killed processes left in this directory, and then the files of this handle.
     fn sweep(&self, folder: &Path) {
         let mut databases: BTreeMap<PathBuf, Vec<LeftFile>> = BTreeMap::new();
-        for found in left_behind::own(folder, |name| database(name).is_some()) {
-            if let Some(name) = database(&found.name).filter(|_| found.metadata.is_file()) {
+        for found in left_behind::own(folder, |name| database_name(name).is_some()) {
+            if let Some(name) = database_name(&found.name).filter(|_| found.metadata.is_file()) {
                 databases.entry(folder.join(name)).or_default().push(found);
             }
         }
@@ -61,7 +61,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if let Some(folder) = self.path.parent() {
             self.sweep(folder);
@@ -70,15 +70,15 @@ impl Drop for Temporary {
 }
 
 /// Returns the name of the database to which a file belongs, or `None` if no sandbox creates such a name.
-fn database(name: &str) -> Option<&str> {
+fn database_name(name: &str) -> Option<&str> {
     let (digits, beside) = name.strip_prefix(PREFIX)?.split_once(ENDING)?;
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let is_ours = digits.len() == DIGITS && digits.bytes().all(is_digit) && is_kept_beside(beside);
+    let is_ours = digits.len() == DIGITS && digits.bytes().all(is_digit) && is_known_suffix(beside);
     name.strip_suffix(beside).filter(|_| is_ours)
 }
 
 /// Returns `true` if a file name may have this suffix after the database name: none, or one that SQLite or Coffer uses.
-fn is_kept_beside(suffix: &str) -> bool {
+fn is_known_suffix(suffix: &str) -> bool {
     if let Some(number) = suffix.strip_prefix("-new") {
         return matches!(
             number.as_bytes(),
@@ -95,10 +95,10 @@ fn is_kept_beside(suffix: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::database;
+    use super::database_name;
 
     #[test]
-    fn a_name_is_exactly_one_that_a_sandbox_gives() {
+    fn only_names_of_sandbox_files_are_recognised() {
         let of = "coffer-sandbox-0123456789abcdef.db";
         for beside in [
             "",
@@ -112,7 +112,7 @@ mod tests {
             "-snapshot-A_1.b-copying-wal",
         ] {
             let name = format!("{of}{beside}");
-            assert_eq!(database(&name), Some(of), "{name}");
+            assert_eq!(database_name(&name), Some(of), "{name}");
         }
         for name in [
             "coffer-sandbox--lock",
@@ -136,7 +136,7 @@ mod tests {
             "coffer-sandbox-0123456789abcd\u{e9}.db",
             "coffer-sandbox-0123456789abcde\u{e9}.db",
         ] {
-            assert_eq!(database(name), None, "{name}");
+            assert_eq!(database_name(name), None, "{name}");
         }
     }
 }

@@ -166,7 +166,7 @@ fn check_log(path: &Path) -> Check {
 
 /// Checks the limit on open files. Each connection needs one.
 fn check_open_files(connections_max: usize) -> Check {
-    let complaint = open_files::lacking(connections_max).map(|about| Complaint {
+    let complaint = open_files::shortage(connections_max).map(|about| Complaint {
         about,
         mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
             .to_owned(),

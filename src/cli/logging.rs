@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn message_of_two_lines_cannot_pass_for_two_entries() {
+    fn message_of_two_lines_stays_one_entry() {
         let written = Written::default();
         let logger = Builder::new()
             .filter_level(LevelFilter::Info)

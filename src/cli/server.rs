@@ -175,7 +175,7 @@ fn serve_until_asked(
     let server = Server::start(config)?;
     progress::end();
     // Signals are handled before the ready report: a process that reads the report may send one at once.
-    let signals = server.hear_signals()?;
+    let signals = server.handle_signals()?;
     let line = line(&server);
     if let Some(url) = server.setup_url() {
         // Not logged, because other people keep and read the log.

@@ -76,7 +76,7 @@ mod tests {
     use crate::domain::time::Time;
 
     #[test]
-    fn accounts_of_one_limit_are_counted() {
+    fn accounts_with_one_limit_are_counted() {
         let account = |name: &str, limit| Account {
             signer_max: limit,
             ..Account::new(String::new(), name.to_owned(), String::new(), Time(0))

@@ -37,7 +37,7 @@ impl Shared {
     }
 
     /// Starts the worker that requests live rates. A sandbox has fixed rates.
-    pub(super) fn start_asking_for_rates(
+    pub(super) fn start_rate_worker(
         &self,
         runtime: &Runtime,
         config: &Config,
