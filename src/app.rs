@@ -70,8 +70,8 @@ pub struct Config {
     pub signer: Option<Program>,
     /// Timeout of a program, in milliseconds.
     pub command_timeout_ms: u64,
-    /// How long a program may continue while the server stops, in milliseconds. Responses in progress finish at the
-    /// same time.
+    /// Maximum time for a running program while the server stops, in milliseconds. Responses in progress finish at
+    /// the same time.
     pub command_drain_ms: u64,
     /// Limits on connections and requests.
     pub limits: Limits,

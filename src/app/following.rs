@@ -17,7 +17,7 @@ use std::time::Duration;
 const OUTPUTS_MAX: usize = 200;
 /// Maximum duration of such a transaction, in milliseconds.
 const PART_MS_MAX: i64 = 50;
-/// How long the server waits at stop for all chain threads. A thread that waits for a node loses nothing.
+/// Maximum wait for all chain threads at stop. A thread that waits for a node loses nothing.
 const END_WAIT: Duration = Duration::from_millis(300);
 
 /// Returns the nodes and the signer for live mode.

@@ -73,7 +73,7 @@ struct Shared {
     pools: Arc<Pools>,
     /// Wakers of the chain threads.
     chain_wakers: Arc<ChainWakers>,
-    /// How many times a person has accepted the wall clock.
+    /// Number of times that a person has accepted the wall clock.
     clock_accepted: i64,
 }
 

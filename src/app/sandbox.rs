@@ -8,7 +8,7 @@ use crate::service::{Error, sandbox};
 
 /// A throwaway service for tests: simulated chains, fixed rates and a clock that can be moved.
 ///
-/// It answers HTTP as `coffer sandbox` does, on a free loopback port. Sandboxes are independent: a test may use
+/// A sandbox answers HTTP as `coffer sandbox` does, on a free loopback port. Sandboxes are independent: a test may use
 /// several, and tests may run at the same time. Dropping the value stops the sandbox and removes its file.
 ///
 /// ```

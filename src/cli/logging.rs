@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Maximum bytes that wait to be written. Further lines are dropped.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// How long the process waits at its end for pending log lines.
+/// Maximum wait for pending log lines at the end of the process.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// Logs records that pass the filter, and panics, to standard error.

@@ -26,7 +26,7 @@ pub struct Live<Body: Template> {
     pub body: Body,
 }
 
-/// How a page learns of changes.
+/// The means by which a page learns of changes.
 pub struct Updates {
     /// Polling interval, in seconds.
     pub poll_seconds: u32,

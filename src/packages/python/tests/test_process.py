@@ -266,7 +266,7 @@ def test_a_start_that_has_to_be_killed_leaves_nothing(
     make_program: MakeProgram, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coffer_sandbox._process.START_STOP_TIMEOUT", 0.2)
-    # It has its file, is stopped, and has never reported that it is ready.
+    # The process has its file, is stopped, and has never reported that it is ready.
     script = f"""
         {REFUSES_SECOND_START}
         (

@@ -5,7 +5,7 @@
 
 /** Delay before the page repeats a failed request, in milliseconds. */
 const RETRY_MS = 5_000;
-/** How long a button confirms that it has copied, in milliseconds. */
+/** Duration of the confirmation of a copy button, in milliseconds. */
 const COPIED_MS = 2_500;
 
 /** @param {string} id */

@@ -303,7 +303,7 @@ export function table(label, columns, rows) {
     if (card.isConnected) fit();
   };
   append(rows);
-  // Its height never changes, so `fit` does not trigger the observer again.
+  // The height of this element never changes, so `fit` does not trigger the observer again.
   const width = h('div');
   new ResizeObserver(fit).observe(width);
   return { element: h('div', null, width, card), append };

@@ -15,7 +15,7 @@ const { within } = require('./timers.js');
 
 /** Characters of the log to keep. Of a longer log the end is kept. */
 const LOG_CHARACTERS_MAX = 256 * 1024;
-/** How long a sandbox may take to end, in milliseconds. One that did not become ready has less time. */
+/** Time limit for the end of a sandbox, in milliseconds. One that did not become ready has less time. */
 const END_MS_MAX = 10_000;
 const FAILED_END_MS_MAX = 1000;
 
@@ -101,7 +101,7 @@ class Process {
     return this.#log;
   }
 
-  /** How it ended; undefined while it runs. */
+  /** Description of its end, or undefined while it runs. */
   get end() {
     return this.#end;
   }

@@ -26,11 +26,11 @@ from .errors import ApiError, SandboxError
 # Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
-# How long the process may take to end before it is killed, in seconds.
+# Time limit for the end of the process before it is killed, in seconds.
 STOP_TIMEOUT = 20.0
 # The same limit for a process that has not become ready.
 START_STOP_TIMEOUT = 3.0
-# How long a process may run after it has closed its standard output, in seconds.
+# Maximum time between the close of standard output and the end of a process, in seconds.
 CLOSED_TIMEOUT = 3.0
 # Lines of the log that an exception contains.
 TAIL_LINES = 30
@@ -110,7 +110,7 @@ class Process:
         # Environment variables of another Coffer are not passed on.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COFFER_")}
         try:
-            # It has its own session: Ctrl-C in a debugger interrupts the test and not the sandbox.
+            # The sandbox has its own session: Ctrl-C in a debugger interrupts the test and not the sandbox.
             self._child = subprocess.Popen(
                 [*command, "--log", log_filter, *args],
                 stdin=subprocess.PIPE,

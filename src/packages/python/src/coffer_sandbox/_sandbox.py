@@ -17,7 +17,7 @@ from .errors import ApiError, NoAnswerError
 # Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
-# How long to wait for the sandbox's end after a request without a response, in seconds.
+# Maximum wait for the sandbox's end after a request without a response, in seconds.
 END_IS_SEEN_WITHIN = 0.25
 Self = TypeVar("Self", bound="Coffer")
 
