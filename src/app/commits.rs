@@ -3,7 +3,7 @@
 //! Invariant: they are notified before the writer's caller learns of the commit.
 
 use super::following;
-use crate::chain::follow::Pools;
+use crate::chain::follow::AddressPools;
 use crate::http::Subscribers;
 use crate::service::Caches;
 use crate::service::activity::Activity;
@@ -18,7 +18,7 @@ pub(super) fn on_commit(
     wakers: &Wakers,
     caches: &Arc<Caches>,
     subscribers: &Arc<Subscribers>,
-    watched: Option<Arc<Pools>>,
+    watched: Option<Arc<AddressPools>>,
     activity: Option<Arc<Activity>>,
     chain_wakers: &Arc<ChainWakers>,
 ) -> OnCommit {

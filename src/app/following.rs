@@ -2,7 +2,7 @@
 //!
 //! Invariant: neither start nor stop waits for a node.
 
-use crate::chain::follow::Pools;
+use crate::chain::follow::AddressPools;
 use crate::chain::setting::Nodes;
 use crate::chain::urls::Urls;
 use crate::clock::Clock;
@@ -31,7 +31,7 @@ pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
 }
 
 /// Updates the watched addresses after a commit, before other parts are notified.
-pub(super) fn update_watched(pools: &Pools, changes: &Changes) {
+pub(super) fn update_watched(pools: &AddressPools, changes: &Changes) {
     if changes.everything {
         pools.doubt();
     }
@@ -44,7 +44,7 @@ pub(super) fn update_watched(pools: &Pools, changes: &Changes) {
 pub(super) fn start(
     nodes: &Nodes,
     service: &Arc<Service>,
-    (pools, chain_wakers): (&Pools, &ChainWakers),
+    (pools, chain_wakers): (&AddressPools, &ChainWakers),
     clock: &Arc<Clock>,
 ) -> Result<Vec<Follower>, Error> {
     let start = |node: &crate::chain::setting::ChainNode| {

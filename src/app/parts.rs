@@ -10,7 +10,7 @@ use super::control::SandboxControl;
 use super::following;
 use super::open_files;
 use super::sockets::{bind, listeners, url_of};
-use crate::chain::follow::Pools;
+use crate::chain::follow::AddressPools;
 use crate::clock::Clock;
 use crate::domain::render::Links;
 use crate::http::{self, Limits, Listener, SandboxSettings, Settings, Subscribers};
@@ -70,7 +70,7 @@ struct Shared {
     subscribers: Arc<Subscribers>,
     outbound: Outbound,
     /// Addresses watched on the followed chains.
-    pools: Arc<Pools>,
+    pools: Arc<AddressPools>,
     /// Wakers of the chain threads.
     chain_wakers: Arc<ChainWakers>,
     /// Number of times that a person has accepted the wall clock.
@@ -186,7 +186,10 @@ impl Shared {
     fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
         let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
         let subscribers = Arc::new(Subscribers::default());
-        let (pools, chain_wakers) = (Arc::new(Pools::default()), Arc::new(ChainWakers::default()));
+        let (pools, chain_wakers) = (
+            Arc::new(AddressPools::default()),
+            Arc::new(ChainWakers::default()),
+        );
         let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
         let activity = (config.kind == Kind::Sandbox).then(Arc::<Activity>::default);
         let store = Store::open(

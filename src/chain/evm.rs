@@ -22,7 +22,10 @@ pub use logs::TRANSFER;
 
 use super::rpc::{Failure, MethodError, Rpc, lied};
 use super::tokens::{Tokens, tokens_on};
-use super::{BlockRead, CarriedOut, Head, Held, Lookup, MempoolRead, Node, NodeError, Watched};
+use super::{
+    AccountBalance, BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome,
+    Watched,
+};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::Block;
@@ -210,7 +213,7 @@ impl Evm {
         })
     }
 
-    fn find(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+    fn find(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
         self.verify_identity()?;
         let Some(txid) = Word::parse(txid) else {
             return Ok(None);
@@ -231,11 +234,13 @@ impl Evm {
         let header = self.fetch_header(height)?;
         let canonical = header.filter(|header| header.hash == receipt.block_hash);
         let canonical = canonical.map(|header| block_of_header(&header));
-        let carried = canonical.transpose()?.map(|(block, time)| CarriedOut {
-            block,
-            time,
-            is_done,
-        });
+        let carried = canonical
+            .transpose()?
+            .map(|(block, time)| TransactionOutcome {
+                block,
+                time,
+                is_done,
+            });
         Ok(carried)
     }
 }
@@ -287,12 +292,16 @@ impl Node for Evm {
         Ok(carried.map(|carried| carried.block))
     }
 
-    fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+    fn carried_out(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
         let carried = self.find(txid);
         self.rpc.distrust_if_lied(carried)
     }
 
-    fn held(&mut self, accounts: &[String], height: u32) -> Result<Option<Vec<Held>>, NodeError> {
+    fn held(
+        &mut self,
+        accounts: &[String],
+        height: u32,
+    ) -> Result<Option<Vec<AccountBalance>>, NodeError> {
         let held = self.read_balances(accounts, height);
         self.rpc.distrust_if_lied(held)
     }

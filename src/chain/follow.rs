@@ -1,8 +1,6 @@
-//! One step along a chain: what is asked of a node, and what its answers come to beside what the file knows.
+//! Computes one step along a chain from the stored state and the answers of a node: new blocks, reorgs, rescans.
 //!
-//! What lives here: following, reorganisations, the second look at what is final, rescans. What does not: the mempool
-//! (`pool`), what each kind of node is asked, the file. What always holds: a step is bounded, and a block is taken only
-//! where it follows the one before.
+//! Invariant: a step is bounded, and a block is taken only if it follows the one before.
 
 mod again;
 mod claims;
@@ -17,83 +15,85 @@ mod tests;
 mod watched;
 
 pub use network::stranger;
-pub use watched::{Addresses, Looking, Pools};
+pub use watched::{AddressPools, StepTargets, WatchedAddresses};
 
-use super::{BlockRead, Head, Node, NodeError, Received, Watched};
+use super::{BlockRead, Head, Node, NodeError, ReceivedOutput, Watched};
 use crate::domain::asset::Mode;
 use crate::domain::chain::{Chain, Depth};
-use crate::domain::following::{ChainStep, Forward, Known, Moves, Reached, VANISHED_MS_MAX};
-use crate::domain::observation::{Block, Observation, Spent};
+use crate::domain::following::{
+    ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, VANISHED_MS_MAX,
+};
+use crate::domain::observation::{Block, Observation};
 use crate::domain::time::{MINUTE_MS, Time};
 use network::check_network;
-use std::collections::{HashMap, HashSet};
+use pool::parents_first;
 
-/// How deep a chain without horizon is looked at, at its first step, for blocks to go back to.
+/// Depth to which the first step stores hashes on a chain without horizon.
 const FIRST_KEPT_DEPTH: u32 = 256;
-/// The newest block of an account chain may be this old, and the chain is at its head all the same.
+/// Largest age of the newest block at which a chain with accounts counts as read up to now.
 const HEAD_AGE_MS_MAX: i64 = 2 * MINUTE_MS;
 
-/// How a chain is followed.
+/// Options of one step.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
-    /// When the step begins.
+pub struct StepOptions {
+    /// Time at which the step begins.
     pub now: Time,
-    /// The most blocks that one step reads.
+    /// Largest number of blocks to read.
     pub blocks_max: u32,
-    /// May the network be one for tests?
+    /// `true` if test networks are allowed.
     pub test_networks: bool,
-    /// May this step be a part of a rescan, where one is under way? The mempool is not read in it.
+    /// `true` if the step may be a part of a rescan. Such a step does not read the mempool.
     pub rescans: bool,
 }
 
-/// What came of asking.
+/// Outcome of asking a node for a step.
 #[derive(Clone, Debug)]
-pub enum Came {
-    /// A step to be taken.
+pub enum FollowOutcome {
+    /// A step to apply.
     Step(Box<ChainStep>),
-    /// The node does not have what has been read already: nothing to do but wait, for it or for another one.
-    Lagging(Lag),
-    /// The chain has been stopped for this reason, and nobody has asked for a rescan.
+    /// The node lacks a block that was read: the follower waits, or asks another node.
+    Lagging(NodeLag),
+    /// The chain is stopped for this reason, and no rescan was ordered.
     Stopped(String),
 }
 
-/// A block that was read, and that the node does not have.
+/// A block that was read and that the node does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lag {
+pub struct NodeLag {
     /// The newest block of the node.
-    pub head: Reached,
-    /// The height of the block.
+    pub head: ChainPosition,
+    /// Height of that block.
     pub lacks: u32,
 }
 
-impl Lag {
-    /// Returns `true` if the node has blocks above: it is not behind, but has lost that one.
+impl NodeLag {
+    /// Returns `true` if the node has blocks above: it has lost the block and is not behind.
     pub fn is_lost(&self) -> bool {
         self.lacks <= self.head.block.height
     }
 }
 
-/// What a step asks, and what it knows.
+/// A step in the making: the node and the inputs.
 struct Step<'a> {
     node: &'a mut dyn Node,
-    known: &'a Known,
+    known: &'a ChainState,
     watched: &'a dyn Watched,
-    manner: Manner,
+    manner: StepOptions,
 }
 
-/// Asks a node for one step; its newest block is told as soon as it is known.
+/// Computes one step. Passes the node's newest block to `hear` as soon as it is known.
 ///
 /// # Errors
-/// [`NodeError`]: nothing is to be taken.
+/// [`NodeError`]: there is no step.
 pub fn step(
     node: &mut dyn Node,
-    known: &Known,
+    known: &ChainState,
     watched: &dyn Watched,
-    manner: Manner,
-    hear: &mut dyn FnMut(&Reached),
-) -> Result<Came, NodeError> {
+    manner: StepOptions,
+    hear: &mut dyn FnMut(&ChainPosition),
+) -> Result<FollowOutcome, NodeError> {
     if let (Some(why), None) = (&known.stopped, &known.rescan) {
-        return Ok(Came::Stopped(why.clone()));
+        return Ok(FollowOutcome::Stopped(why.clone()));
     }
     node.begin_step(known);
     let network = node.network()?;
@@ -102,7 +102,7 @@ pub fn step(
     hear(&reached(&head));
     let lagging = |lacks| {
         let head = reached(&head);
-        Ok(Came::Lagging(Lag { head, lacks }))
+        Ok(FollowOutcome::Lagging(NodeLag { head, lacks }))
     };
     let mut step = Step {
         node,
@@ -110,39 +110,39 @@ pub fn step(
         watched,
         manner,
     };
-    let (keep, moves) = match &known.cursor {
+    let (keep, outcome) = match &known.cursor {
         None => step.start(&head)?,
         Some(cursor) if known.stopped.is_some() => step.read_again(cursor, &head)?,
-        Some(cursor) => match step.stands(&cursor.block, &head)? {
-            Stands::Lagging(lacks) => return lagging(lacks),
-            Stands::Reorganised => match step.back()? {
-                // One that stands still on a branch that was given up knows no more than one that lags.
-                Moves::Stopped(_) if head.block.height < cursor.block.height => {
+        Some(cursor) => match step.check_cursor(&cursor.block, &head)? {
+            CursorCheck::Lagging(lacks) => return lagging(lacks),
+            CursorCheck::Reorganised => match step.back()? {
+                // A node that stays on an abandoned branch knows no more than one that lags.
+                ChainStepOutcome::Stopped(_) if head.block.height < cursor.block.height => {
                     return lagging(cursor.block.height);
                 }
-                moves => (Vec::new(), moves),
+                outcome => (Vec::new(), outcome),
             },
-            Stands::Same => match (step.asked_besides(), &known.rescan) {
-                (Some(moves), _) => (Vec::new(), moves),
+            CursorCheck::Same => match (step.asked_besides(), &known.rescan) {
+                (Some(outcome), _) => (Vec::new(), outcome),
                 (None, Some(_)) if manner.rescans => step.read_again(cursor, &head)?,
                 (None, Some(_) | None) => step.forward(cursor, &head)?,
             },
         },
     };
-    Ok(Came::Step(Box::new(ChainStep {
+    Ok(FollowOutcome::Step(Box::new(ChainStep {
         chain: known.chain,
         network,
         head: reached(&head),
         from: known.cursor.as_ref().map(|cursor| cursor.block.clone()),
         keep,
-        moves,
+        outcome,
     })))
 }
 
-/// How the cursor's block stands with the node.
-enum Stands {
+/// Result of comparing the cursor's block with the node.
+enum CursorCheck {
     Same,
-    /// The node does not have the block of this height.
+    /// The node has no block at this height.
     Lagging(u32),
     Reorganised,
 }
@@ -152,16 +152,16 @@ impl Step<'_> {
         self.known.chain
     }
 
-    /// The first step: the chain is followed from its newest block on. Hashes of blocks before that are kept, ever fewer, for
-    /// the case that it is given up.
-    fn start(&mut self, head: &Head) -> Result<(Vec<Block>, Moves), NodeError> {
+    /// Computes the first step: the chain is followed from its newest block on. Stores hashes of earlier blocks, ever
+    /// fewer, for a later reorg.
+    fn start(&mut self, head: &Head) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
         let deepest = match (self.chain().row().horizon, head.finalized) {
             (Depth::Blocks(blocks), _) => head.block.height.saturating_sub(blocks),
             (Depth::Final, Some(finalized)) => finalized.min(head.block.height),
             (Depth::Final, None) => head.block.height.saturating_sub(FIRST_KEPT_DEPTH),
         };
         let mut keep = vec![head.block.clone()];
-        // At a height in between there may be no block.
+        // A chain with gaps may have no block at such a height.
         let has_gaps = self.chain().row().has_gaps;
         let mut distance = if has_gaps { u32::MAX } else { 1 };
         let mut height = head.block.height;
@@ -175,16 +175,16 @@ impl Step<'_> {
             Some(deepest) if !self.chain().has_outputs() => deepest.clone(),
             Some(_) | None => head.block.clone(),
         };
-        let moves = Moves::Started {
+        let outcome = ChainStepOutcome::Started {
             to: reached(head),
             complete,
             scanned_to: self.scanned_at(head),
         };
-        Ok((keep, moves))
+        Ok((keep, outcome))
     }
 
-    /// Only another hash at a height that is held is a reorganisation.
-    fn stands(&mut self, cursor: &Block, head: &Head) -> Result<Stands, NodeError> {
+    /// Only another hash at a stored height is a reorg.
+    fn check_cursor(&mut self, cursor: &Block, head: &Head) -> Result<CursorCheck, NodeError> {
         let held = if head.block.height >= cursor.height {
             Some(cursor)
         } else {
@@ -192,36 +192,40 @@ impl Step<'_> {
             kept.iter().find(|block| block.height <= head.block.height)
         };
         let Some(held) = held else {
-            return Ok(Stands::Lagging(cursor.height));
+            return Ok(CursorCheck::Lagging(cursor.height));
         };
         Ok(match self.node.hash_at(held.height)? {
-            None => Stands::Lagging(held.height),
-            Some(hash) if hash != held.hash => Stands::Reorganised,
-            Some(_) if held == cursor => Stands::Same,
-            Some(_) => Stands::Lagging(cursor.height),
+            None => CursorCheck::Lagging(held.height),
+            Some(hash) if hash != held.hash => CursorCheck::Reorganised,
+            Some(_) if held == cursor => CursorCheck::Same,
+            Some(_) => CursorCheck::Lagging(cursor.height),
         })
     }
 
-    /// The newest block that is held and still there; where there is none, the chain stops.
-    fn back(&mut self) -> Result<Moves, NodeError> {
+    /// Rolls back to the newest stored block that the node still has. Stops the chain if there is none.
+    fn back(&mut self) -> Result<ChainStepOutcome, NodeError> {
         let mut lowest = None;
         for held in &self.known.kept {
             lowest = self.node.hash_at(held.height)?;
             if lowest.as_ref() == Some(&held.hash) {
-                return Ok(Moves::BackTo(held.clone()));
+                return Ok(ChainStepOutcome::RolledBackTo(held.clone()));
             }
         }
         let (Some(_), Some(held)) = (lowest, self.known.kept.last()) else {
             return Err(NodeError::Behind);
         };
         let (chain, height) = (self.chain(), held.height);
-        Ok(Moves::Stopped(format!(
+        Ok(ChainStepOutcome::Stopped(format!(
             "{chain} was reorganised deeper than it is watched: its block {height} is not the one that was read"
         )))
     }
 
-    /// Reads the next blocks, then what is in none, then again what has become final.
-    fn forward(&mut self, cursor: &Reached, head: &Head) -> Result<(Vec<Block>, Moves), NodeError> {
+    /// Reads new blocks, then the mempool, then again the blocks that became final.
+    fn forward(
+        &mut self,
+        cursor: &ChainPosition,
+        head: &Head,
+    ) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
         let most = cursor.block.height.saturating_add(self.manner.blocks_max);
         let to = head.block.height.min(most);
         let mut blocks = self.blocks(&cursor.block, to, self.watched)?;
@@ -232,7 +236,7 @@ impl Step<'_> {
         }
         let mut keep = self.kept_of(&blocks);
         blocks.splice(0..0, self.late(&to.block, &mut keep)?);
-        let mut forward = Forward {
+        let mut forward = ForwardStep {
             to,
             complete: None,
             disputed: None,
@@ -260,11 +264,11 @@ impl Step<'_> {
         if is_at_head && head.is_complete {
             forward.sent = self.look_up_sent(head, &keep, &forward.to.block);
         }
-        Ok((keep, Moves::Forward(Box::new(forward))))
+        Ok((keep, ChainStepOutcome::Forward(Box::new(forward))))
     }
 
-    /// The blocks behind one, up to a height, as far as they were read; none where there are none. The first is the child of
-    /// that one, but on a chain with gaps; only chains with accounts leave out some in between.
+    /// Returns the blocks after one, up to a height, as far as the node answered; empty if there are none. The first is
+    /// its child, except on a chain with gaps. Chains with accounts may leave out blocks.
     fn blocks(
         &mut self,
         behind: &Block,
@@ -287,7 +291,7 @@ impl Step<'_> {
                 return Err(NodeError::Lied(what));
             }
             if read.parent_height == after && read.parent != before.hash {
-                // It was reorganised meanwhile, or another node answered.
+                // A reorg happened meanwhile, or another node answered.
                 return Err(NodeError::Behind);
             }
             before = &read.block;
@@ -298,7 +302,7 @@ impl Step<'_> {
         }
     }
 
-    /// The blocks whose hashes are kept: all where there are few, else those with money, and the last.
+    /// Returns the blocks whose hashes are stored: all on chains with outputs, else those with payments, and the last.
     fn kept_of(&self, blocks: &[BlockRead]) -> Vec<Block> {
         let of_all = self.chain().has_outputs();
         let last = blocks.last().map(|read| &read.block);
@@ -308,7 +312,7 @@ impl Step<'_> {
         kept.map(|read| read.block.clone()).collect()
     }
 
-    /// What was seen in blocks, in their order; in a transaction's own block, what it spends comes before it.
+    /// Returns the observations in blocks, in order. Inside one block, parents come before their children.
     fn in_blocks(&self, blocks: &[BlockRead]) -> Vec<Observation> {
         let mut found = Vec::new();
         for read in blocks {
@@ -322,7 +326,7 @@ impl Step<'_> {
         found
     }
 
-    fn observation(&self, of: &Received, seen_at: Time, block: Option<Block>) -> Observation {
+    fn observation(&self, of: &ReceivedOutput, seen_at: Time, block: Option<Block>) -> Observation {
         Observation {
             mode: Mode::Live,
             asset: of.asset,
@@ -336,7 +340,7 @@ impl Step<'_> {
         }
     }
 
-    /// Up to when a chain has been looked at whose newest block was read.
+    /// Returns the time up to which a chain is read once its newest block was read.
     fn scanned_at(&self, head: &Head) -> Time {
         let is_young = self.manner.now.since_ms(head.time) <= HEAD_AGE_MS_MAX;
         if head.is_complete && (self.chain().has_outputs() || is_young) {
@@ -346,53 +350,21 @@ impl Step<'_> {
         }
     }
 
-    /// What vanished before this is dropped, on chains with outputs.
+    /// Returns the time before which a vanished transaction counts as dropped.
     fn given_up_before(&self) -> Time {
         self.manner.now.plus_ms(VANISHED_MS_MAX.saturating_neg())
     }
 }
 
-/// What was received, but nothing before what it spends.
-fn parents_first(received: &[Received]) -> Vec<&Received> {
-    let mut of: HashMap<&str, Vec<&Received>> = HashMap::new();
-    for one in received {
-        of.entry(&one.txid).or_default().push(one);
-    }
-    let (mut ordered, mut placed) = (Vec::with_capacity(received.len()), HashSet::new());
-    // Without recursion: a chain of transactions may be as long as whoever sends it likes.
-    for one in received {
-        let mut waiting = vec![(one.txid.as_str(), false)];
-        while let Some((txid, parents_are_placed)) = waiting.pop() {
-            if parents_are_placed {
-                ordered.extend(of.remove(txid).into_iter().flatten());
-                continue;
-            }
-            if !placed.insert(txid) {
-                continue;
-            }
-            waiting.push((txid, true));
-            let spends = of.get(txid).into_iter().flatten();
-            for spent in spends.flat_map(|one| &one.spends) {
-                if let Spent::Output(parent, _) = spent
-                    && of.contains_key(parent.as_str())
-                {
-                    waiting.push((parent, false));
-                }
-            }
-        }
-    }
-    ordered
-}
-
-fn reached(head: &Head) -> Reached {
-    Reached {
+fn reached(head: &Head) -> ChainPosition {
+    ChainPosition {
         block: head.block.clone(),
         time: head.time,
     }
 }
 
-fn last(read: &BlockRead) -> Reached {
-    Reached {
+fn last(read: &BlockRead) -> ChainPosition {
+    ChainPosition {
         block: read.block.clone(),
         time: read.time,
     }

@@ -11,11 +11,11 @@
 mod node;
 mod two_minds;
 
-use super::{Received, Watched};
+use super::{ReceivedOutput, Watched};
 use crate::domain::address::{account_bytes, output_script};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::payment::simulated_txid;
 use crate::domain::time::Time;
 pub(crate) use node::MemoryNode;
@@ -25,7 +25,7 @@ pub(crate) use two_minds::TwoMinds;
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) txid: String,
-    pub(crate) spends: Vec<Spent>,
+    pub(crate) spends: Vec<InputSource>,
     pub(crate) pays: Vec<(u32, String, Units)>,
     pub(crate) at: Time,
     /// Nonce of the sender, on chains with accounts. Blocks include transactions in nonce order.
@@ -43,16 +43,16 @@ impl Sent {
     /// Returns the sender, on chains with accounts.
     fn sender(&self) -> Option<&str> {
         match self.spends.as_slice() {
-            [Spent::Address(sender)] => Some(sender),
+            [InputSource::Address(sender)] => Some(sender),
             _ => None,
         }
     }
 
     /// Returns `true` if the chain can include at most one of the two.
     fn conflicts_with(&self, other: &Sent) -> bool {
-        let is_shared = |spent: &Spent| match spent {
-            Spent::Address(_) => other.nonce == self.nonce && other.spends.contains(spent),
-            Spent::Output(..) | Spent::Coinbase => other.spends.contains(spent),
+        let is_shared = |spent: &InputSource| match spent {
+            InputSource::Address(_) => other.nonce == self.nonce && other.spends.contains(spent),
+            InputSource::Output(..) | InputSource::Coinbase => other.spends.contains(spent),
         };
         other.txid != self.txid && self.spends.iter().any(is_shared)
     }
@@ -235,12 +235,12 @@ impl Memory {
         }
     }
 
-    fn received(&self, sent: &Sent, watched: &dyn Watched) -> Vec<Received> {
+    fn received(&self, sent: &Sent, watched: &dyn Watched) -> Vec<ReceivedOutput> {
         let ours = sent
             .moved()
             .iter()
             .filter(|(_, to, units)| *units != Units::ZERO && self.watches(watched, to));
-        let received = ours.map(|(position, to, units)| Received {
+        let received = ours.map(|(position, to, units)| ReceivedOutput {
             asset: self.asset,
             txid: sent.txid.clone(),
             position: *position,
@@ -262,6 +262,6 @@ fn next_nonce(blocks: &[Mined], sender: &str) -> u64 {
 }
 
 /// Returns `true` if this is an output of one of these transactions.
-fn is_of(spent: &Spent, txids: &[String]) -> bool {
-    matches!(spent, Spent::Output(txid, _) if txids.contains(txid))
+fn is_of(spent: &InputSource, txids: &[String]) -> bool {
+    matches!(spent, InputSource::Output(txid, _) if txids.contains(txid))
 }

@@ -25,10 +25,10 @@ pub mod urls;
 pub mod utxo;
 
 use crate::domain::asset::Asset;
-use crate::domain::following::{Known, Named};
+use crate::domain::following::{ChainState, PolledAddress};
 use crate::domain::money::coin::Units;
 use crate::domain::network_fee::NodeFees;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::Time;
 
 /// Why a node could not be asked, or not be believed. The texts are for the operator: they name no url and no secret.
@@ -76,7 +76,7 @@ pub struct Head {
 
 /// What came to an address that is watched, in one place of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedOutput {
     /// The coin.
     pub asset: &'static Asset,
     /// The transaction, as this chain's ids are kept.
@@ -90,7 +90,7 @@ pub struct Received {
     /// When the node had it first, where the node tells that.
     pub first_seen: Option<Time>,
     /// Where the money comes from.
-    pub spends: Vec<Spent>,
+    pub spends: Vec<InputSource>,
 }
 
 /// What of one block concerns us.
@@ -105,18 +105,18 @@ pub struct BlockRead {
     /// The block's own time.
     pub time: Time,
     /// What came to watched addresses, by place in the block.
-    pub received: Vec<Received>,
+    pub received: Vec<ReceivedOutput>,
     /// Outputs that are watched and were spent in this block, each with the transaction that spends it.
-    pub spent: Vec<(Spent, String)>,
+    pub spent: Vec<(InputSource, String)>,
 }
 
 /// What of the mempool concerns us.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MempoolRead {
     /// What came to watched addresses in transactions that the caller did not ask about.
-    pub received: Vec<Received>,
+    pub received: Vec<ReceivedOutput>,
     /// Outputs that are watched, and the transactions that spend them.
-    pub spent: Vec<(Spent, String)>,
+    pub spent: Vec<(InputSource, String)>,
     /// Which of the transactions that the caller asked about are there no more.
     pub vanished: Vec<String>,
     /// Is there more in it that was not looked at yet? The next question goes on with that.
@@ -125,7 +125,7 @@ pub struct MempoolRead {
 
 /// What became of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CarriedOut {
+pub struct TransactionOutcome {
     /// The block of the active chain that it is in.
     pub block: Block,
     /// The block's own time.
@@ -136,7 +136,7 @@ pub struct CarriedOut {
 
 /// What an account had in its chain's own coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct AccountBalance {
     /// How much.
     pub amount: Units,
     /// Had it ever sent anything by then?
@@ -153,11 +153,11 @@ pub struct FoundTransaction {
     /// `false`: it reverted and moved nothing.
     pub is_done: bool,
     /// Its inputs, or its sender.
-    pub spends: Vec<Spent>,
+    pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// Payments to watched addresses.
-    pub received: Vec<Received>,
+    pub received: Vec<ReceivedOutput>,
     /// `false`: a contract may have sent native coin of which the node does not tell.
     pub is_traced: bool,
 }
@@ -189,7 +189,7 @@ pub trait Watched {
         self.accounts(max)
     }
     /// Returns the addresses that a node which is asked by name is asked about now.
-    fn named(&self) -> &[Named] {
+    fn named(&self) -> &[PolledAddress] {
         &[]
     }
     /// Returns the outputs that [`Watched::has_output`] is true for.
@@ -250,7 +250,7 @@ pub trait Node: Send {
     }
 
     /// Hears what the file knows of the chain, when a step begins.
-    fn begin_step(&mut self, _known: &Known) {}
+    fn begin_step(&mut self, _known: &ChainState) {}
 
     /// Hears that the file has what it answered since the last call. What [`Node::late`] told before is not told again.
     fn taken(&mut self) {}
@@ -276,7 +276,7 @@ pub trait Node: Send {
     ///
     /// # Errors
     /// [`NodeError`].
-    fn carried_out(&mut self, _txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+    fn carried_out(&mut self, _txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
         Ok(None)
     }
 
@@ -285,7 +285,11 @@ pub trait Node: Send {
     ///
     /// # Errors
     /// [`NodeError`].
-    fn held(&mut self, _accounts: &[String], _height: u32) -> Result<Option<Vec<Held>>, NodeError> {
+    fn held(
+        &mut self,
+        _accounts: &[String],
+        _height: u32,
+    ) -> Result<Option<Vec<AccountBalance>>, NodeError> {
         Ok(None)
     }
 

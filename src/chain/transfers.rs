@@ -1,11 +1,11 @@
 //! Transfers from one account to another, and which of them pay a watched account. For EVM chains and Tron.
 
 use super::evm::hex::{Account, Number};
-use super::{Received, Watched};
+use super::{ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 
 /// An amount that one account sent to another, in the smallest unit of its coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl TransferFilter<'_> {
         asset: &'static Asset,
         (txid, position): (&str, u32),
         transfer: Transfer,
-    ) -> Option<Received> {
+    ) -> Option<ReceivedOutput> {
         let Transfer { from, to, amount } = transfer;
         if !self.watched.has_account(&to.0) || amount.is_zero() {
             return None;
@@ -56,14 +56,14 @@ impl TransferFilter<'_> {
         };
         // `None` for the zero account, from which new coins and tokens come.
         let from = account_address(self.chain, &from.0);
-        Some(Received {
+        Some(ReceivedOutput {
             asset,
             txid: txid.to_owned(),
             position,
             address,
             amount: Units(amount),
             first_seen: None,
-            spends: from.into_iter().map(Spent::Address).collect(),
+            spends: from.into_iter().map(InputSource::Address).collect(),
         })
     }
 }

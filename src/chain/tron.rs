@@ -16,7 +16,7 @@ mod received;
 use super::evm::hex::Account;
 use super::rpc::{ErrorBody, Rpc, lied};
 use super::tokens::{Tokens, tokens_on};
-use super::{BlockRead, CarriedOut, Head, Lookup, MempoolRead, Node, NodeError, Watched};
+use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
@@ -234,10 +234,10 @@ impl Node for Tron {
         Ok(carried.map(|carried| carried.block))
     }
 
-    fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+    fn carried_out(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
         let found = self.find(txid);
         let found = self.rpc.distrust_if_lied(found)?;
-        Ok(found.map(|found| CarriedOut {
+        Ok(found.map(|found| TransactionOutcome {
             block: found.header.block,
             time: found.header.time,
             is_done: found.is_done,

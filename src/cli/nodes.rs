@@ -7,14 +7,14 @@ use super::keeping::file;
 use super::output::{print, wants_json};
 use super::progress::{SharedProgress, show_progress};
 use crate::app::following::live;
-use crate::chain::follow::{Looking, stranger};
+use crate::chain::follow::{StepTargets, stranger};
 use crate::chain::rpc::Limits;
 use crate::chain::setting::{ChainNode, Nodes};
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::chain::Chain;
-use crate::domain::following::{Known, Reached};
+use crate::domain::following::{ChainPosition, ChainState};
 use crate::domain::observation::Block;
 use crate::domain::progress::{Progress, to_count};
 use crate::domain::refusal::Refusal;
@@ -307,7 +307,7 @@ fn check_node(
             "wait until it has caught up, and let it reach its peers",
         ));
     }
-    let reached = Reached {
+    let reached = ChainPosition {
         block: head.block.clone(),
         time: head.time,
     };
@@ -350,8 +350,8 @@ fn require_index(
     chain: Chain,
     height: u32,
 ) -> Result<(), (String, &'static str)> {
-    let (nobody, known) = (RwLock::default(), Known::nothing(chain));
-    let nobody = Looking::of(&nobody, &known);
+    let (nobody, known) = (RwLock::default(), ChainState::nothing(chain));
+    let nobody = StepTargets::of(&nobody, &known);
     let old = height.saturating_sub(INDEXED_DEPTH);
     let read = node.blocks(old, old, &nobody).map(drop);
     let mend =

@@ -1,8 +1,6 @@
-//! Following a chain: how far it has come, and what one step along it came to.
+//! The state of a followed chain, and the outcome of one step along it.
 //!
-//! What lives here: plain data that is worked out from what nodes say and from what the file knows. What does not: asking
-//! nodes (`chain`), what money is for (`service`), and how deep it has to be (`confirmations`). What always holds: a step
-//! names the block that it began behind, so that it is taken there and nowhere else.
+//! Invariant: a step names the block that it continues from, and is applied only there.
 
 mod sent;
 
@@ -10,101 +8,101 @@ use super::asset::Asset;
 use super::chain::Chain;
 use super::claim::Claim;
 use super::money::coin::Units;
-use super::observation::{Block, Observation, Spent};
+use super::observation::{Block, InputSource, Observation};
 use super::payment::PaymentState;
 use super::time::{DAY_MS, Time};
 pub use sent::{BalanceChange, Conflict, SentFound, SentOpen, SentRead, SentTransaction};
 
-/// How long a transaction may be gone from the mempool until it is taken for dropped.
+/// Time after which a transaction that left the mempool counts as dropped.
 pub const VANISHED_MS_MAX: i64 = DAY_MS;
-/// How long it is then asked for, should it come back: as long as nodes keep what pays little.
+/// Time during which a dropped transaction may come back. Nodes keep transactions with low fees this long.
 pub const COMES_BACK_MS_MAX: i64 = 14 * DAY_MS;
 
-/// A block, and its own time.
+/// A block and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
-    /// Which block.
+pub struct ChainPosition {
+    /// The block.
     pub block: Block,
-    /// The time in it.
+    /// Time in the block's header.
     pub time: Time,
 }
 
-/// Something that was seen and can still change.
+/// A stored observation whose state can still change.
 #[derive(Clone, Debug)]
-pub struct Open {
-    /// The transaction.
+pub struct OpenObservation {
+    /// Id of the transaction.
     pub txid: String,
-    /// Counted inside the transaction.
+    /// Index inside the transaction.
     pub position: u32,
-    /// Where it stands.
+    /// State on the chain.
     pub state: PaymentState,
-    /// The block that it is in, as far as is known.
+    /// The last known block of the transaction.
     pub block: Option<Block>,
-    /// Is it known to be in no block, and not in the mempool?
+    /// `true` if the transaction is in no block and not in the mempool.
     pub has_vanished: bool,
-    /// Where the money comes from.
-    pub spends: Vec<Spent>,
+    /// Origin of the money.
+    pub spends: Vec<InputSource>,
 }
 
-/// A rescan that is under way.
+/// A rescan in progress.
 #[derive(Clone, Debug)]
 pub struct Rescan {
-    /// The first block that it reads.
+    /// Height of its first block.
     pub from: u32,
-    /// The next block that it reads.
+    /// Height of the next block to read.
     pub next: u32,
-    /// The hash of the block before that, once it has read one.
+    /// Hash of the block before `next`; `None` before the first block was read.
     pub last_hash: Option<String>,
-    /// What is known to be in the next blocks.
-    pub known: Vec<Open>,
+    /// Stored observations in the next blocks.
+    pub known: Vec<OpenObservation>,
 }
 
 /// An address that a node is asked about by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct PolledAddress {
     /// Canonical text of the address.
     pub address: String,
     /// Time before which nobody had the address.
     pub since: Time,
-    /// `false`: it is asked about in every step. `true`: this is its turn of the day.
+    /// `true` if the address is asked about once a day and this is its turn. `false`: in every step.
     pub is_daily: bool,
 }
 
-/// What the file knows of a chain.
+/// The stored state of a chain, from which the next step is computed.
 #[derive(Clone, Debug)]
-pub struct Known {
-    /// Which chain.
+pub struct ChainState {
+    /// The chain.
     pub chain: Chain,
-    /// The network that its first node was of.
+    /// Network of its first node.
     pub network: Option<String>,
-    /// Up to where it has been read; nothing before its first step.
-    pub cursor: Option<Reached>,
-    /// Up to where it will not be read again: the cursor where the chain has outputs, else up to where it was final.
+    /// The newest block that was read; `None` before the first step.
+    pub cursor: Option<ChainPosition>,
+    /// The newest block that is not read again: the cursor on chains with outputs, else the last final block.
     pub complete: Option<Block>,
-    /// Blocks whose hashes are kept, the newest first.
+    /// Blocks whose hashes are stored, newest first.
     pub kept: Vec<Block>,
-    /// What can still change.
-    pub open: Vec<Open>,
-    /// Why it is not followed any more.
+    /// Observations that can still change.
+    pub open: Vec<OpenObservation>,
+    /// Reason why the chain is no longer followed.
     pub stopped: Option<String>,
-    /// The rescan that is under way.
+    /// The rescan in progress.
     pub rescan: Option<Rescan>,
-    /// The claim whose turn it is, and how much is known to have come to its address in blocks that are final.
+    /// The next claim, and the sum that final blocks are known to have paid to its address.
     pub claim: Option<(Claim, Units)>,
-    /// The addresses of which it is time to look what they have, where no node tells what contracts send.
-    pub walk: Option<Walk>,
-    /// Transactions that pay payouts and refunds that are not settled, the least recently asked first.
+    /// Addresses whose balances are due for a check. Only for nodes that do not report transfers by contracts.
+    pub walk: Option<BalanceBatch>,
+    /// Transactions that pay payouts and refunds that are not settled, least recently asked about first.
     pub sent: Vec<SentOpen>,
     /// Approval time of a transfer for which the height of the chain at that time is unknown.
     pub undated: Option<Time>,
     /// Addresses to ask about in this step, for nodes that are asked by name. Empty for all others.
-    pub named: Vec<Named>,
+    pub named: Vec<PolledAddress>,
 }
 
-impl Known {
-    /// A chain of which nothing is known.
-    pub const fn nothing(chain: Chain) -> Known {
-        Known {
+impl ChainState {
+    /// Returns the state of a chain that was never followed.
+    pub const fn nothing(chain: Chain) -> ChainState {
+        ChainState {
             chain,
             network: None,
             cursor: None,
@@ -122,128 +120,128 @@ impl Known {
     }
 }
 
-/// A transaction that is gone, as another one spends what it spent.
+/// A transaction that is invalid because another one spends its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gone {
-    /// The transaction.
+pub struct ReplacedTransaction {
+    /// Id of the invalid transaction.
     pub txid: String,
-    /// The other one.
+    /// Id of the transaction that replaced it.
     pub by: String,
 }
 
-/// Blocks that were read, and what the mempool had.
+/// New blocks, and the state of the mempool.
 #[derive(Clone, Debug)]
-pub struct Forward {
-    /// The last block that was read, or the one begun behind.
-    pub to: Reached,
-    /// The last block that was read for good, where that moved.
+pub struct ForwardStep {
+    /// The last block that was read; the cursor if there was no new block.
+    pub to: ChainPosition,
+    /// The new value of [`ChainState::complete`]; `None` if it did not change.
     pub complete: Option<Block>,
-    /// Why what is final was not read again, where the node tells of other blocks there than those that were read.
+    /// Reason why final blocks were not read again: the node reports other blocks than those that were read.
     pub disputed: Option<String>,
-    /// What was seen, in the order of the blocks, what is in none at the end.
+    /// Observations in the order of the blocks; those of the mempool are last.
     pub found: Vec<Observation>,
-    /// Transactions that had vanished, or been dropped, and are in the mempool.
+    /// Ids of transactions that had vanished or were dropped, and are in the mempool again.
     pub present: Vec<String>,
-    /// Those that were seen and are not there.
+    /// Ids of transactions that were in the mempool and are no longer there.
     pub vanished: Vec<String>,
-    /// Those that never can be again, as long as these blocks stay.
-    pub gone: Vec<Gone>,
-    /// What vanished before this moment is dropped.
+    /// Transactions that cannot be confirmed while these blocks stay.
+    pub gone: Vec<ReplacedTransaction>,
+    /// Transactions that vanished before this time are dropped.
     pub dropped_before: Option<Time>,
-    /// What had been seen in these blocks and is not there: transactions and positions.
+    /// Transaction and position of stored observations that are not in these blocks any more.
     pub missing: Vec<(String, u32)>,
-    /// Up to when the chain has been looked at.
+    /// Time up to which the chain has been read.
     pub scanned_to: Option<Time>,
-    /// Answers of the node about transactions of [`Known::sent`], at most 20 and in their order. Empty before the head is
-    /// reached.
+    /// Answers of the node about transactions of [`ChainState::sent`], at most 20 and in their order. Empty before the
+    /// head is reached.
     pub sent: Vec<SentRead>,
-    /// Transactions of [`Known::sent`] whose inputs other transactions spend, in these blocks or in the mempool.
+    /// Transactions of [`ChainState::sent`] whose inputs other transactions spend, in these blocks or in the mempool.
     pub conflicts: Vec<Conflict>,
 }
 
-/// Blocks that were read again.
+/// Blocks that a rescan read again.
 #[derive(Clone, Debug)]
-pub struct Rescanned {
-    /// The next block that was to be read.
+pub struct RescanStep {
+    /// Height at which the rescan stood before.
     pub from: u32,
-    /// The last block that was read; none where the blocks are others than before, and all are read again.
-    pub to: Option<Reached>,
-    /// Was that the last one?
+    /// The last block that was read; `None` if the blocks changed, so that the rescan starts again.
+    pub to: Option<ChainPosition>,
+    /// `true` if the rescan is complete.
     pub is_last: bool,
-    /// Is the chain stopped, and followed from here on where that was the last one?
+    /// `true` if the chain is stopped and is followed again after the last block.
     pub restarts: bool,
-    /// What was seen.
+    /// Observations in these blocks.
     pub found: Vec<Observation>,
-    /// What had been seen in these blocks and is not there.
+    /// Transaction and position of stored observations that are not in these blocks any more.
     pub missing: Vec<(String, u32)>,
-    /// Transactions of [`Known::sent`] whose inputs other transactions spend in these blocks.
+    /// Transactions of [`ChainState::sent`] whose inputs other transactions spend in these blocks.
     pub conflicts: Vec<Conflict>,
 }
 
-/// What a node said of a claim's transaction.
+/// The answer of a node about the transaction of a claim.
 #[derive(Clone, Debug)]
-pub struct Claimed {
+pub struct ClaimCheck {
     /// The claim, by its `seq`.
     pub claim: i64,
-    /// The final block in which it did what it should; or why that is not borne out.
-    pub found: Result<Reached, String>,
+    /// The final block in which the transaction succeeded, or the reason why the claim is not confirmed.
+    pub found: Result<ChainPosition, String>,
 }
 
-/// Addresses of which is looked what they have.
+/// Addresses whose balances are checked together.
 #[derive(Clone, Debug)]
-pub struct Walk {
+pub struct BalanceBatch {
     /// The coin.
     pub asset: &'static Asset,
     /// The addresses.
     pub accounts: Vec<String>,
-    /// Behind which address they begin.
+    /// The address after which this batch starts.
     pub from: String,
-    /// Behind which address the next look begins.
+    /// The address after which the next batch starts.
     pub after: String,
 }
 
-/// What addresses have.
+/// Balances of addresses at one height.
 #[derive(Clone, Debug)]
-pub struct Looked {
-    /// Which addresses.
-    pub walk: Walk,
-    /// What each of them has; nothing where the node did not tell.
+pub struct BalanceCheck {
+    /// The addresses.
+    pub walk: BalanceBatch,
+    /// Balance of each address; `None` if the node did not report them.
     pub held: Option<Vec<Units>>,
-    /// Behind the block of this height.
+    /// Height of the block after which the balances hold.
     pub height: u32,
 }
 
-/// What a step came to.
+/// The outcome of one step along a chain.
 #[derive(Clone, Debug)]
-pub enum Moves {
-    /// The first one: the chain is followed from here on.
+pub enum ChainStepOutcome {
+    /// The first step: the chain is followed from here on.
     Started {
         /// The newest block.
-        to: Reached,
-        /// The newest block that is final, or else that one.
+        to: ChainPosition,
+        /// The newest final block; the newest block if the node reports no final one.
         complete: Block,
-        /// Up to when the chain has been looked at.
+        /// Time up to which the chain has been read.
         scanned_to: Time,
     },
-    /// The blocks behind this one were given up.
-    BackTo(Block),
-    /// Blocks were given up beyond what is watched: a person has to look.
+    /// A reorg: the blocks above this one were given up.
+    RolledBackTo(Block),
+    /// A reorg deeper than the stored blocks: an operator has to act.
     Stopped(String),
-    /// Forward.
-    Forward(Box<Forward>),
-    /// A part of a rescan.
-    Rescanned(Box<Rescanned>),
-    /// A claim was looked into.
-    Claimed(Box<Claimed>),
-    /// What addresses have was looked at.
-    Looked(Box<Looked>),
-    /// The height of the chain at the time of [`Known::undated`] was searched for.
-    Dated {
+    /// New blocks were read.
+    Forward(Box<ForwardStep>),
+    /// A part of a rescan was read.
+    Rescanned(Box<RescanStep>),
+    /// The transaction of a claim was checked.
+    ClaimChecked(Box<ClaimCheck>),
+    /// Balances of addresses were checked.
+    BalancesChecked(Box<BalanceCheck>),
+    /// The height of the chain at the time of [`ChainState::undated`] was searched for.
+    HeightFound {
         /// The time that was asked for.
         at: Time,
-        /// The lowest block whose time is not before that, less a margin; the cursor's where all are before.
+        /// The lowest block whose time is not before that, less a margin; the cursor's if all are before.
         height: u32,
-        /// Time before which what happened may be in blocks that the node does not have; `None` where it has the block before.
+        /// Start of the time for which the node has all blocks; `None` if it has the block before `height`.
         lacks_before: Option<Time>,
     },
 }
@@ -251,38 +249,38 @@ pub enum Moves {
 /// One step along a chain.
 #[derive(Clone, Debug)]
 pub struct ChainStep {
-    /// Which chain.
+    /// The chain.
     pub chain: Chain,
-    /// The network of the node.
+    /// Network of the node.
     pub network: String,
     /// The newest block of the node.
-    pub head: Reached,
-    /// Behind which block it began; nothing: it is the first.
+    pub head: ChainPosition,
+    /// The block that the step continues from; `None` for the first step.
     pub from: Option<Block>,
-    /// Blocks whose hashes are to be kept.
+    /// Blocks whose hashes are to be stored.
     pub keep: Vec<Block>,
-    /// What it came to.
-    pub moves: Moves,
+    /// Outcome of the step.
+    pub outcome: ChainStepOutcome,
 }
 
 impl ChainStep {
-    /// How much of what was seen, or is gone, is to be written.
+    /// Returns the number of items to apply: observations, and transactions that came back or were replaced.
     pub fn items(&self) -> usize {
-        match &self.moves {
-            Moves::Forward(forward) => [
+        match &self.outcome {
+            ChainStepOutcome::Forward(forward) => [
                 forward.present.len(),
                 forward.found.len(),
                 forward.gone.len(),
             ]
             .iter()
             .fold(0, |sum: usize, more| sum.saturating_add(*more)),
-            Moves::Rescanned(rescanned) => rescanned.found.len(),
-            Moves::Started { .. }
-            | Moves::BackTo(_)
-            | Moves::Stopped(_)
-            | Moves::Claimed(_)
-            | Moves::Looked(_)
-            | Moves::Dated { .. } => 0,
+            ChainStepOutcome::Rescanned(rescanned) => rescanned.found.len(),
+            ChainStepOutcome::Started { .. }
+            | ChainStepOutcome::RolledBackTo(_)
+            | ChainStepOutcome::Stopped(_)
+            | ChainStepOutcome::ClaimChecked(_)
+            | ChainStepOutcome::BalancesChecked(_)
+            | ChainStepOutcome::HeightFound { .. } => 0,
         }
     }
 }

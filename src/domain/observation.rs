@@ -1,8 +1,6 @@
-//! An observation: money that was seen at one place of a chain.
+//! Observations: money that was seen at one place of a chain, before it is matched to its owner.
 //!
-//! What lives here: where it was seen, how much it was, and its state on its chain. What does not: what it is for
-//! (`payment`, `deposit`, `unmatched`). What always holds: a place has one observation, however often it is looked
-//! at.
+//! Invariant: a place has one observation, however often it is read.
 
 use super::asset::{Asset, Mode};
 use super::chain::Chain;
@@ -11,76 +9,77 @@ use super::payment::PaymentState;
 use super::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// The most of what was seen in one transaction that is written in one step.
+/// Largest number of outputs of one transaction that are written in one step.
 pub const OUTPUTS_MAX: usize = 200;
 
-/// Positions on EVM chains from here on are of what contracts sent, by its ordinal in the transaction; those of logs end
-/// before.
+/// First position of transfers by contracts on EVM chains, by their ordinal in the transaction. Positions of logs are lower.
 pub const CONTRACTS_FROM: u32 = 1_000_000;
-/// From here on of what was claimed to have been sent so: no transaction sends so often.
+/// First position of claimed transfers by contracts. No transaction has so many transfers.
 pub const CLAIMS_FROM: u32 = 1_500_000;
+/// First position of observations that another one at the same place replaced.
+pub const REPLACED_FROM: u32 = 1 << 31;
 
-/// Where money was seen: for ever the same, whatever block its transaction is in.
+/// Key of an observation. It does not change when the transaction moves to another block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ObservationKey {
     /// Live or test.
     pub mode: Mode,
-    /// Which chain.
+    /// The chain.
     pub chain: Chain,
-    /// The transaction.
+    /// Id of the transaction.
     pub txid: String,
-    /// Counted inside the transaction.
+    /// Index inside the transaction.
     pub position: u32,
 }
 
 /// A block of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Blocks before it.
+    /// Number of blocks before it.
     pub height: u32,
-    /// Its hash, as its chain writes it.
+    /// Hash in the notation of its chain.
     pub hash: String,
 }
 
-/// Where the money of a transaction comes from.
+/// Origin of the money of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Spent {
+pub enum InputSource {
     /// An output of an earlier transaction: its id, and its position there.
     Output(String, u32),
     /// An address, on chains that have accounts.
     Address(String),
-    /// Nowhere: it was newly made, for whoever found a block.
+    /// A coinbase input: the money is newly mined.
     Coinbase,
 }
 
-/// What was seen at a place.
+/// Money that was seen at one place of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// Live or test.
     pub mode: Mode,
     /// The coin, and with it the chain.
     pub asset: &'static Asset,
-    /// The transaction.
+    /// Id of the transaction.
     pub txid: String,
-    /// Counted inside the transaction.
+    /// Index inside the transaction.
     pub position: u32,
-    /// Where to.
+    /// Recipient address.
     pub address: String,
-    /// What was sent.
+    /// Amount.
     pub amount: Units,
-    /// The earlier of mempool sighting and block time.
+    /// Time of the first sighting in the mempool, or the time of the block if that is earlier.
     pub seen_at: Time,
-    /// The block that it is in, where it is in one.
+    /// Block of the transaction; `None` while it is in the mempool.
     pub block: Option<Block>,
-    /// Where the money comes from, as far as that was looked at.
-    pub spends: Vec<Spent>,
+    /// Origin of the money, as far as it was read.
+    pub spends: Vec<InputSource>,
 }
 
 impl Observation {
-    /// Where it was seen.
-    pub fn place(&self) -> Place {
-        Place {
+    /// Returns the key of the observation.
+    pub fn key(&self) -> ObservationKey {
+        ObservationKey {
             mode: self.mode,
             chain: self.asset.chain,
             txid: self.txid.clone(),
@@ -89,30 +88,30 @@ impl Observation {
     }
 }
 
-/// An observation as it stands in the file.
+/// An observation that is stored.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub struct StoredObservation {
     /// Order of insertion.
     pub seq: i64,
-    /// What was seen.
+    /// The observation.
     pub seen: Observation,
-    /// Where it stands on its chain.
+    /// State on the chain.
     pub state: PaymentState,
-    /// When it was confirmed, while it is.
+    /// Time of confirmation; `None` if it is not confirmed.
     pub confirmed_at: Option<Time>,
 }
 
-/// Money of our own that was seen on its way: it books nothing.
+/// A transfer between addresses of the operator. It books nothing.
 #[derive(Clone, Debug)]
 pub struct OwnTransfer {
     /// Order of insertion.
     pub seq: i64,
-    /// The name outside the file.
+    /// Public id.
     pub id: String,
-    /// What was seen on the chain, by its `seq`.
+    /// The observation, by its `seq`.
     pub observation: i64,
-    /// The transaction.
+    /// Id of the transaction.
     pub txid: String,
-    /// Where it stands on its chain.
+    /// State on the chain.
     pub state: PaymentState,
 }

@@ -1,7 +1,7 @@
 //! Chains whose newest block is old: limits for asking another node, and for warning a person.
 
 use super::chain::Chain;
-use super::following::Reached;
+use super::following::ChainPosition;
 use super::time::{MINUTE_MS, SECOND_MS, span_text};
 
 /// Usual block times without a new block, after which another url is queried.
@@ -24,7 +24,12 @@ pub fn age_ms(span_ms: i64) -> i64 {
 }
 
 /// Returns the warning for a head that has not moved for so long; `None` if that is usual, and on test networks.
-pub fn warning(chain: Chain, network: &str, head: &Reached, unmoved_ms: i64) -> Option<String> {
+pub fn warning(
+    chain: Chain,
+    network: &str,
+    head: &ChainPosition,
+    unmoved_ms: i64,
+) -> Option<String> {
     let blocks = match chain.has_outputs() {
         true => WARNS_AFTER_BLOCKS_OF_WORK,
         false => WARNS_AFTER_BLOCKS,
@@ -53,13 +58,13 @@ fn usual_ms(chain: Chain, blocks: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, MINUTE_MS, Reached, SECOND_MS, age_ms, should_ask_others, warning};
+    use super::{Chain, ChainPosition, MINUTE_MS, SECOND_MS, age_ms, should_ask_others, warning};
     use crate::domain::observation::Block;
     use crate::domain::time::Time;
 
     #[test]
     fn limits_for_another_url_and_for_a_warning_depend_on_the_chain() {
-        let head = Reached {
+        let head = ChainPosition {
             block: Block {
                 height: 7,
                 hash: String::new(),

@@ -3,6 +3,7 @@
 //! What lives here: what a step begins with, and what the operator is shown. What does not: taking a step (`take`), asking
 //! nodes. What always holds: what a step begins with is of one moment.
 
+pub mod apply;
 mod astray;
 mod balances;
 mod claims;
@@ -10,18 +11,16 @@ mod depth;
 pub mod live;
 mod named;
 mod offer;
-mod places;
 mod read_back;
 mod shown;
 mod spare;
-pub mod take;
 
 pub(in crate::service) use depth::Depths;
 pub(in crate::service) use read_back::rescan_from;
 
 use super::{Error, Service};
 use crate::domain::asset::Chain;
-use crate::domain::following::{COMES_BACK_MS_MAX, Known, Rescan};
+use crate::domain::following::{COMES_BACK_MS_MAX, ChainState, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::service::transfers::{each_destination, to_ask};
@@ -34,13 +33,13 @@ use std::sync::Arc;
 impl Service {
     /// What the file knows of a chain, for a step that reads at most so many blocks; `by_name`: its node is asked about
     /// addresses by name.
-    pub fn known_of_chain(
+    pub fn chain_state(
         &self,
         now: Time,
         chain: Chain,
         blocks_max: u32,
         by_name: bool,
-    ) -> Result<Known, Error> {
+    ) -> Result<ChainState, Error> {
         self.read_at_one_moment(|db| {
             let mut known = known(db, now, chain, blocks_max)?;
             if by_name {
@@ -129,7 +128,7 @@ pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, E
     }))
 }
 
-fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Known, Error> {
+fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<ChainState, Error> {
     let cursor = chain_cursors::of_chain(db, chain)?;
     let since = now.plus_ms(COMES_BACK_MS_MAX.saturating_neg());
     let mut open = observations_on_chain::open(db, chain, since)?;
@@ -166,7 +165,7 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
             last_hash: rescan.last_hash,
         }),
     };
-    Ok(Known {
+    Ok(ChainState {
         chain,
         kept: chain_blocks::newest_first(db, chain)?,
         network: cursor.as_ref().map(|cursor| cursor.network.clone()),

@@ -5,7 +5,7 @@
 
 use super::chains::Depths;
 use super::customers::known;
-use super::intake::Owned;
+use super::intake::ObservationOwner;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
 use crate::domain::customer::{Customer, check_ref};
@@ -77,10 +77,13 @@ impl Service {
             let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
             let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
             match paid {
-                Owned::Deposit(deposit) => shown(tx, &mut service.depths(), &deposit),
-                Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => Err(
-                    Error::Failed("the address is not the customer's".to_owned()),
-                ),
+                ObservationOwner::Deposit(deposit) => shown(tx, &mut service.depths(), &deposit),
+                ObservationOwner::Payment(_)
+                | ObservationOwner::Own(_)
+                | ObservationOwner::Unmatched(_)
+                | ObservationOwner::Sent(_) => Err(Error::Failed(
+                    "the address is not the customer's".to_owned(),
+                )),
             }
         })
         .await

@@ -30,7 +30,6 @@ pub mod operator;
 pub mod payments;
 pub mod payouts;
 pub mod pools;
-mod posting;
 mod quotes;
 mod rates;
 pub mod refunds;

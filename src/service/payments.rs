@@ -3,7 +3,7 @@
 //! What does not live here: the steps of a payment (`intake`). What always holds: a simulated payment is observed
 //! by the same code as one on a chain.
 
-use super::intake::Owned;
+use super::intake::ObservationOwner;
 use super::invoices::owned;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
@@ -76,7 +76,7 @@ impl Service {
             };
             let seen = service.observe(tx, now, &seen, Some(invoice))?;
             let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
-            let Owned::Payment(seen) = seen.booked()? else {
+            let ObservationOwner::Payment(seen) = seen.booked()? else {
                 return Err(Error::Failed("what was due is no payment".to_owned()));
             };
             let (invoice, _, told) =

@@ -10,7 +10,7 @@ use super::{Caches, Caller, Error, Faults, Service, begin_file, sandbox};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
 use crate::domain::money::Currency;
-use crate::domain::observation::Observed;
+use crate::domain::observation::StoredObservation;
 use crate::domain::progress::ignore_progress;
 use crate::domain::rate::RateQuote;
 use crate::domain::refusal::Refusal;
@@ -325,7 +325,7 @@ pub(crate) fn takes_for_final(service: &Arc<Service>, chain: Chain, hash: &'stat
 
 /// What was seen on a live chain.
 #[track_caller]
-pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<Observed> {
+pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<StoredObservation> {
     let mut seen = Vec::new();
     for seq in 1.. {
         match service.read(|db| Ok(observations::by_seq(db, seq)?)) {
@@ -333,7 +333,8 @@ pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<Observed> {
             Err(_) => break,
         }
     }
-    let of_chain = |one: &Observed| one.seen.asset.chain == chain && one.seen.mode == Mode::Live;
+    let of_chain =
+        |one: &StoredObservation| one.seen.asset.chain == chain && one.seen.mode == Mode::Live;
     seen.into_iter().filter(of_chain).collect()
 }
 

@@ -5,7 +5,7 @@
 use super::statement::{commands, require_one, rows};
 use super::{StoreError, Tx};
 use crate::domain::asset::Chain;
-use crate::domain::following::Reached;
+use crate::domain::following::ChainPosition;
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 
@@ -17,7 +17,7 @@ pub struct Cursor {
     /// Network that the chain is followed on.
     pub network: String,
     /// Last block that was read.
-    pub reached: Reached,
+    pub reached: ChainPosition,
     /// Last block that was read and is not read again.
     pub complete: Block,
     /// Height of the node's newest block at the last step.
@@ -36,7 +36,7 @@ rows! {
     ) -> Cursor {
         Ok(Cursor {
             chain, network,
-            reached: Reached { block: Block { height, hash }, time },
+            reached: ChainPosition { block: Block { height, hash }, time },
             complete: Block { height: complete_height, hash: complete_hash },
             head_height, head_time, stepped_at, stopped,
         })

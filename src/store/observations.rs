@@ -6,7 +6,7 @@ use super::row::{Spends, SpendsRef};
 use super::statement::{commands, require_one, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::observation::{Block, Observation, Observed, Place};
+use crate::domain::observation::{Block, Observation, ObservationKey, StoredObservation};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -15,20 +15,20 @@ rows! {
     fn read(
         seq, mode, asset, txid, position, address, amount, seen_at, block_height: Option<u32>, block_hash: Option<String>,
         spends: Spends, state, confirmed_at,
-    ) -> Observed {
+    ) -> StoredObservation {
         let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
         let seen = Observation { mode, asset, txid, position, address, amount, seen_at, block, spends: spends.0 };
-        Ok(Observed { seq, seen, state, confirmed_at })
+        Ok(StoredObservation { seq, seen, state, confirmed_at })
     }
 
     /// Returns the observation at a place.
-    pub fn at(db, place: &Place) -> Option<Observed> =
+    pub fn at(db, place: &ObservationKey) -> Option<StoredObservation> =
         select "from observations \
             where mode = :mode and chain = :chain and txid = :txid and position = :position"
         with { mode: place.mode, chain: place.chain, txid: place.txid, position: place.position };
 
     /// Returns the observations of a transaction, by position.
-    pub fn of_transaction(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Observed> =
+    pub fn of_transaction(db, mode: Mode, chain: Chain, txid: &str) -> Vec<StoredObservation> =
         select "from observations where mode = :mode and chain = :chain and txid = :txid order by position";
 
     BY_SEQ = select "from observations where seq = :seq";
@@ -68,7 +68,7 @@ commands! {
         with { seq, height: block.height, hash: block.hash };
 }
 
-/// Moves an observation from the state `before` to the next, and notes that its steps can be booked.
+/// ChainStepOutcome an observation from the state `before` to the next, and notes that its steps can be booked.
 ///
 /// # Errors
 /// [`StoreError`] if it is in another state.
@@ -85,7 +85,7 @@ pub fn update(
 }
 
 /// Returns the observation with this `seq`.
-pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Observed, StoreError> {
+pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<StoredObservation, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("observation {seq} is missing")))
 }

@@ -6,10 +6,10 @@ use super::row::Spends;
 use super::statement::{commands, rows, sql_limit, values};
 use super::{Reader, StoreError};
 use crate::domain::asset::{Asset, Chain};
-use crate::domain::following::Open;
+use crate::domain::following::OpenObservation;
 use crate::domain::money::Cents;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Place};
+use crate::domain::observation::{Block, ObservationKey};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 
@@ -20,20 +20,20 @@ rows! {
     fn read(
         txid, position, state, block_height: Option<u32>, block_hash: Option<String>, spends: Spends,
         has_vanished = "vanished_at is not null",
-    ) -> Open {
+    ) -> OpenObservation {
         let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
-        Ok(Open { txid, position, state, block, has_vanished, spends: spends.0 })
+        Ok(OpenObservation { txid, position, state, block, has_vanished, spends: spends.0 })
     }
 
-    fn seen(db, chain: Chain) -> Vec<Open> =
+    fn seen(db, chain: Chain) -> Vec<OpenObservation> =
         select "from observations where mode = 'live' and chain = :chain and state = 'seen'";
 
-    fn vanished(db, chain: Chain, since: Time, limit: u32) -> Vec<Open> =
+    fn vanished(db, chain: Chain, since: Time, limit: u32) -> Vec<OpenObservation> =
         select "from observations where mode = 'live' and chain = :chain and vanished_at >= :since \
             and state = 'dropped' and position < 2147483648 order by vanished_at desc limit :limit";
 
     /// Returns the observations in the blocks from one height to another.
-    pub fn in_blocks(db, chain: Chain, from: u32, to: u32) -> Vec<Open> =
+    pub fn in_blocks(db, chain: Chain, from: u32, to: u32) -> Vec<OpenObservation> =
         select "from observations where mode = 'live' and chain = :chain and block_height between :from and :to";
 }
 
@@ -146,7 +146,7 @@ commands! {
             where mode = 'live' and chain = :chain and block_height > :height";
 
     /// Removes the observation at a place from its block.
-    pub fn take_out(tx, place: &Place, now: Time) =
+    pub fn take_out(tx, place: &ObservationKey, now: Time) =
         "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and txid = :txid and position = :position \
             and block_height is not null"
@@ -164,7 +164,11 @@ commands! {
 }
 
 /// Returns unconfirmed observations, and those that vanished since a time.
-pub fn open(db: &Reader<'_>, chain: Chain, since: Time) -> Result<Vec<Open>, StoreError> {
+pub fn open(
+    db: &Reader<'_>,
+    chain: Chain,
+    since: Time,
+) -> Result<Vec<OpenObservation>, StoreError> {
     let mut open = seen(db, chain)?;
     open.extend(vanished(db, chain, since, COMES_BACK_MAX)?);
     Ok(open)

@@ -12,7 +12,7 @@ use crate::domain::history::ChainedLog;
 use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::{Evidence, FigureSource, RateSource};
 use crate::domain::server::order::ServerType;
@@ -170,7 +170,7 @@ impl FromSql for &'static Asset {
 }
 
 /// The transactions that a transaction spends, as JSON; null if they are not known.
-pub(super) struct Spends(pub(super) Vec<Spent>);
+pub(super) struct Spends(pub(super) Vec<InputSource>);
 
 impl FromSql for Spends {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
@@ -183,7 +183,7 @@ impl FromSql for Spends {
 }
 
 /// [`Spends`] to be stored.
-pub(super) struct SpendsRef<'s>(pub(super) &'s [Spent]);
+pub(super) struct SpendsRef<'s>(pub(super) &'s [InputSource]);
 
 impl ToSql for SpendsRef<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -11,14 +11,16 @@ mod waker;
 pub use thread::{Follower, Pace};
 pub use waker::{ChainWaker, ChainWakers};
 
-use crate::chain::follow::{Addresses, Came, Lag, Looking, Manner, step};
+use crate::chain::follow::{
+    FollowOutcome, NodeLag, StepOptions, StepTargets, WatchedAddresses, step,
+};
 use crate::chain::{Node, NodeError};
 use crate::clock::Stopwatch;
 use crate::domain::asset::Chain;
-use crate::domain::following::{ChainStep, Moves, Reached};
+use crate::domain::following::{ChainPosition, ChainStep, ChainStepOutcome};
 use crate::domain::network_fee::FeeEstimate;
 use crate::domain::time::Time;
-use crate::service::chains::take::{Bound, Part};
+use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::{Error, Service};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -29,7 +31,7 @@ pub struct Watch {
     /// Which chain.
     pub chain: Chain,
     /// What is watched on it.
-    pub addresses: Arc<RwLock<Addresses>>,
+    pub addresses: Arc<RwLock<WatchedAddresses>>,
     /// The most blocks that one step reads.
     pub blocks_max: u32,
     /// The most of what was seen that is written in one transaction.
@@ -56,7 +58,7 @@ pub struct Watch {
 
 /// Why a step was not taken.
 #[derive(Debug)]
-pub enum Failed {
+pub enum StepError {
     /// The node could not be asked, or not be believed.
     Node(NodeError),
     /// The file failed, or takes no writes.
@@ -65,33 +67,33 @@ pub enum Failed {
     Closed,
 }
 
-impl std::fmt::Display for Failed {
+impl std::fmt::Display for StepError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Failed::Node(error) => write!(out, "its node {error}"),
-            Failed::File(error) => write!(out, "{error}"),
-            Failed::Closed => out.write_str("the server has stopped"),
+            StepError::Node(error) => write!(out, "its node {error}"),
+            StepError::File(error) => write!(out, "{error}"),
+            StepError::Closed => out.write_str("the server has stopped"),
         }
     }
 }
 
 /// How a chain stands after a step.
 #[derive(Clone, Debug)]
-pub enum Stands {
+pub enum ChainProgress {
     /// There is more to do at once; so many blocks are to be read.
     Behind(u32),
     /// The node's newest block has been read, and its mempool.
-    AtHead(Reached),
+    AtHead(ChainPosition),
     /// The node does not have what has been read already.
-    NodeLags(Lag),
+    NodeLags(NodeLag),
     /// It is not followed, for this reason: a person has to look.
     Stopped(String),
 }
 
 impl Watch {
     /// What it works on, while that is there.
-    fn service(&self) -> Result<Arc<Service>, Failed> {
-        self.service.upgrade().ok_or(Failed::Closed)
+    fn service(&self) -> Result<Arc<Service>, StepError> {
+        self.service.upgrade().ok_or(StepError::Closed)
     }
 
     /// Has the file to be read, before anything is looked for?
@@ -111,8 +113,8 @@ impl Watch {
     /// Watches every address that the file has; those that are handed out later are told by each commit.
     ///
     /// # Errors
-    /// [`Failed`].
-    pub fn load(&self) -> Result<(), Failed> {
+    /// [`StepError`].
+    pub fn load(&self) -> Result<(), StepError> {
         let watched = || {
             self.addresses
                 .write()
@@ -121,7 +123,7 @@ impl Watch {
         let wanted = watched().wanted();
         let insert = |address: &str| watched().insert(self.chain, address);
         let loaded = self.service()?.each_watched_address(self.chain, insert);
-        loaded.map_err(Failed::File)?;
+        loaded.map_err(StepError::File)?;
         if let Some(change) = wanted {
             watched().loaded(change);
         }
@@ -131,35 +133,39 @@ impl Watch {
     /// Looks for some more of the addresses that nobody has yet; true once it does for all of them.
     ///
     /// # Errors
-    /// [`Failed`].
-    pub fn look_ahead(&self) -> Result<bool, Failed> {
+    /// [`StepError`].
+    pub fn look_ahead(&self) -> Result<bool, StepError> {
         let (chain, addresses) = (self.chain, &self.addresses);
         let look_for = |address: &str, distance: u32| {
             let mut watched = addresses.write().unwrap_or_else(PoisonError::into_inner);
             watched.insert_spare(chain, address, distance);
         };
         let looked = self.service()?.look_ahead(chain, look_for);
-        looked.map_err(Failed::File)
+        looked.map_err(StepError::File)
     }
 
     /// What the next step comes to, as far as the node and the file say; nothing is written.
     ///
     /// # Errors
-    /// [`Failed`].
-    pub fn work_out(&mut self, node: &mut dyn Node, now: Time) -> Result<Came, Failed> {
+    /// [`StepError`].
+    pub fn next_step(
+        &mut self,
+        node: &mut dyn Node,
+        now: Time,
+    ) -> Result<FollowOutcome, StepError> {
         let known = self
             .service()?
-            .known_of_chain(now, self.chain, self.blocks_max, node.asks_by_name())
-            .map_err(Failed::File)?;
+            .chain_state(now, self.chain, self.blocks_max, node.asks_by_name())
+            .map_err(StepError::File)?;
         self.has_rescan = known.rescan.is_some();
         self.was_rescan = !self.was_rescan && self.has_rescan;
-        let manner = Manner {
+        let manner = StepOptions {
             now,
             blocks_max: self.blocks_max,
             test_networks: self.test_networks,
             rescans: self.was_rescan,
         };
-        let looking = Looking::of(&self.addresses, &known);
+        let looking = StepTargets::of(&self.addresses, &known);
         let next = known.cursor.as_ref().map(|cursor| cursor.block.height);
         let next = next.map(|height| height.saturating_add(1));
         self.service()?.hear_of_asking(self.chain, now);
@@ -180,29 +186,29 @@ impl Watch {
                 Ok(_) | Err(_) => None,
             };
         }
-        came.map_err(Failed::Node)
+        came.map_err(StepError::Node)
     }
 
     /// One step. Where it fails, the node may be asked again, and tells again what did not reach the file.
     ///
     /// # Errors
-    /// [`Failed`].
-    pub fn step(&mut self, node: &mut dyn Node, now: Time) -> Result<Stands, Failed> {
+    /// [`StepError`].
+    pub fn step(&mut self, node: &mut dyn Node, now: Time) -> Result<ChainProgress, StepError> {
         let before = node.requests();
-        let came = self.work_out(node, now);
+        let came = self.next_step(node, now);
         // They are counted before anybody hears of what they were for.
         let more = node.requests().saturating_sub(before);
         self.service()?.hear_of_requests(now, self.chain, more);
         let step = match came? {
-            Came::Step(step) => Arc::new(*step),
-            Came::Lagging(lag) => return Ok(Stands::NodeLags(lag)),
-            Came::Stopped(why) => return Ok(Stands::Stopped(why)),
+            FollowOutcome::Step(step) => Arc::new(*step),
+            FollowOutcome::Lagging(lag) => return Ok(ChainProgress::NodeLags(lag)),
+            FollowOutcome::Stopped(why) => return Ok(ChainProgress::Stopped(why)),
         };
-        if let Moves::Forward(forward) = &step.moves {
+        if let ChainStepOutcome::Forward(forward) = &step.outcome {
             self.final_problem.clone_from(&forward.disputed);
         }
-        let touched = match &step.moves {
-            Moves::BackTo(fork) => self.touched(fork.height)?,
+        let touched = match &step.outcome {
+            ChainStepOutcome::RolledBackTo(fork) => self.touched(fork.height)?,
             _ => 0,
         };
         let mut lines = Vec::new();
@@ -223,12 +229,12 @@ impl Watch {
         step: &Arc<ChainStep>,
         now: Time,
         lines: &mut Vec<String>,
-    ) -> Result<(), Failed> {
-        let mut part = Part::FIRST;
-        while part != Part::Done {
+    ) -> Result<(), StepError> {
+        let mut part = BatchStart::FIRST;
+        while part != BatchStart::Done {
             let service = self.service()?;
-            let taken = service.take_chain_step(now, step, part, self.bound());
-            part = taken.map_err(Failed::File)?;
+            let taken = service.apply_chain_step(now, step, part, self.bound());
+            part = taken.map_err(StepError::File)?;
             lines.extend(service.take_lines(self.chain));
         }
         Ok(())
@@ -237,8 +243,8 @@ impl Watch {
     /// Asks a node for its newest block alone, and tells it.
     ///
     /// # Errors
-    /// [`Failed`].
-    pub fn greet(&self, node: &mut dyn Node, now: Time) -> Result<(), Failed> {
+    /// [`StepError`].
+    pub fn greet(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
         let before = node.requests();
         self.service()?.hear_of_asking(self.chain, now);
         let head = node.network().and_then(|_| node.head());
@@ -246,7 +252,7 @@ impl Watch {
         service.hear_of_answer(self.chain);
         let more = node.requests().saturating_sub(before);
         service.hear_of_requests(now, self.chain, more);
-        let head = head.map_err(Failed::Node)?;
+        let head = head.map_err(StepError::Node)?;
         service.hear_of_head(self.chain, head.block.height);
         Ok(())
     }
@@ -254,31 +260,31 @@ impl Watch {
     /// Asks what sending on the chain costs, and keeps the answer for approvals.
     ///
     /// # Errors
-    /// [`Failed`].
-    pub fn ask_for_fees(&self, node: &mut dyn Node, now: Time) -> Result<(), Failed> {
+    /// [`StepError`].
+    pub fn ask_for_fees(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
         let before = node.requests();
         let fees = node.fees();
         let more = node.requests().saturating_sub(before);
         let service = self.service()?;
         service.hear_of_requests(now, self.chain, more);
-        if let Some(fees) = fees.map_err(Failed::Node)? {
+        if let Some(fees) = fees.map_err(StepError::Node)? {
             service.hear_of_fees(self.chain, FeeEstimate { fees, at: now });
         }
         Ok(())
     }
 
     /// How much one transaction takes.
-    fn bound(&self) -> Bound {
+    fn bound(&self) -> BatchLimit {
         let (ms_max, mut begun) = (self.part_ms_max, None);
-        Bound::new(self.outputs_max, move || {
+        BatchLimit::new(self.outputs_max, move || {
             begun.get_or_insert_with(Stopwatch::start).ms() < ms_max
         })
     }
 
     /// How many payments and the like are in blocks above this height.
-    fn touched(&self, height: u32) -> Result<i64, Failed> {
+    fn touched(&self, height: u32) -> Result<i64, StepError> {
         let touched = self.service()?.seen_above(self.chain, height);
-        touched.map_err(Failed::File)
+        touched.map_err(StepError::File)
     }
 
     /// What the operator should hear of.
@@ -289,11 +295,11 @@ impl Watch {
             let (network, height) = (&step.network, step.head.block.height);
             log::info!("{chain}: connected to {network}, whose newest block is {height}");
         }
-        match &step.moves {
-            Moves::Started { to, .. } => {
+        match &step.outcome {
+            ChainStepOutcome::Started { to, .. } => {
                 log::info!("{chain}: followed from block {} on", to.block.height);
             }
-            Moves::BackTo(fork) => {
+            ChainStepOutcome::RolledBackTo(fork) => {
                 let from = step.from.as_ref().map_or(0, |from| from.height);
                 let depth = from.saturating_sub(fork.height);
                 log::warn!(
@@ -301,37 +307,37 @@ impl Watch {
                     fork.height
                 );
             }
-            Moves::Stopped(_)
-            | Moves::Forward(_)
-            | Moves::Rescanned(_)
-            | Moves::Claimed(_)
-            | Moves::Looked(_)
-            | Moves::Dated { .. } => {}
+            ChainStepOutcome::Stopped(_)
+            | ChainStepOutcome::Forward(_)
+            | ChainStepOutcome::Rescanned(_)
+            | ChainStepOutcome::ClaimChecked(_)
+            | ChainStepOutcome::BalancesChecked(_)
+            | ChainStepOutcome::HeightFound { .. } => {}
         }
     }
 }
 
-fn stands(step: &ChainStep) -> Stands {
-    match &step.moves {
-        Moves::Forward(forward) if forward.to.block == step.head.block => {
+fn stands(step: &ChainStep) -> ChainProgress {
+    match &step.outcome {
+        ChainStepOutcome::Forward(forward) if forward.to.block == step.head.block => {
             let is_read = forward.scanned_to.is_some();
             let complete = forward.complete.is_none() || step.chain.has_outputs();
             if is_read && complete {
-                Stands::AtHead(step.head.clone())
+                ChainProgress::AtHead(step.head.clone())
             } else {
-                Stands::Behind(0)
+                ChainProgress::Behind(0)
             }
         }
-        Moves::Forward(forward) => {
+        ChainStepOutcome::Forward(forward) => {
             let (head, to) = (step.head.block.height, forward.to.block.height);
-            Stands::Behind(head.saturating_sub(to))
+            ChainProgress::Behind(head.saturating_sub(to))
         }
-        Moves::Stopped(why) => Stands::Stopped(why.clone()),
-        Moves::Started { .. }
-        | Moves::BackTo(_)
-        | Moves::Rescanned(_)
-        | Moves::Claimed(_)
-        | Moves::Looked(_)
-        | Moves::Dated { .. } => Stands::Behind(0),
+        ChainStepOutcome::Stopped(why) => ChainProgress::Stopped(why.clone()),
+        ChainStepOutcome::Started { .. }
+        | ChainStepOutcome::RolledBackTo(_)
+        | ChainStepOutcome::Rescanned(_)
+        | ChainStepOutcome::ClaimChecked(_)
+        | ChainStepOutcome::BalancesChecked(_)
+        | ChainStepOutcome::HeightFound { .. } => ChainProgress::Behind(0),
     }
 }

@@ -25,7 +25,7 @@ use super::utxo::{describe_genesis, fee_at_rate, network_of_genesis, unix_time};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
-use crate::domain::following::Known;
+use crate::domain::following::ChainState;
 use crate::domain::network_fee::{NodeFees, WITHIN_BLOCKS};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
@@ -152,7 +152,7 @@ impl Node for Electrum {
         true
     }
 
-    fn begin_step(&mut self, known: &Known) {
+    fn begin_step(&mut self, known: &ChainState) {
         self.kept.clone_from(&known.kept);
         self.pending_returned.clear();
     }

@@ -5,7 +5,7 @@ use super::server::Server;
 use super::{Electrum, ParsedTransaction, hex, proof};
 use crate::chain::{NodeError, Watched};
 use crate::domain::address;
-use crate::domain::following::Named;
+use crate::domain::following::PolledAddress;
 use crate::domain::time::Time;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -84,7 +84,7 @@ impl Electrum {
         let chain = self.chain;
         let mut before = std::mem::take(&mut self.scripts);
         let mut ours = HashMap::new();
-        for Named { address, since, .. } in watched.named() {
+        for PolledAddress { address, since, .. } in watched.named() {
             let known = before.remove(address);
             let script =
                 known.or_else(|| Some(script_hash(&address::output_script(chain, address)?)));

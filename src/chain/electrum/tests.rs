@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-use super::{Block, Chain, Electrum, Known, Limits, Node, NodeError, ServerUrl};
+use super::{Block, Chain, ChainState, Electrum, Limits, Node, NodeError, ServerUrl};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -35,7 +35,7 @@ fn node(headers: [String; 3], kept: &str) -> Electrum {
         height: 1,
         hash: kept.to_owned(),
     });
-    let mut known = Known::nothing(Chain::Bitcoin);
+    let mut known = ChainState::nothing(Chain::Bitcoin);
     known.kept.extend(kept);
     node.begin_step(&known);
     node

@@ -3,7 +3,7 @@
 //! Invariant: the id is the hash of the same bytes that inputs and outputs were parsed from.
 
 use super::hex::{Hash256, double_sha256, hash_text};
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 
 /// Longest script kept. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
@@ -15,7 +15,7 @@ const HAS_EXTENSION: u8 = 8;
 #[derive(Clone, Debug)]
 pub(super) struct ParsedTransaction {
     pub id: Hash256,
-    pub inputs: Vec<Spent>,
+    pub inputs: Vec<InputSource>,
     /// Outputs whose script is short enough for an address.
     pub outputs: Vec<TxOutput>,
 }
@@ -97,7 +97,7 @@ impl<'a> TxReader<'a> {
         self.take(length)
     }
 
-    fn inputs(&mut self) -> Option<Vec<Spent>> {
+    fn inputs(&mut self) -> Option<Vec<InputSource>> {
         let mut inputs = Vec::new();
         for _ in 0..self.count()? {
             let id: Hash256 = self.array()?;
@@ -105,9 +105,9 @@ impl<'a> TxReader<'a> {
             self.script()?;
             self.take(4)?;
             inputs.push(if id == [0; 32] && position == u32::MAX {
-                Spent::Coinbase
+                InputSource::Coinbase
             } else {
-                Spent::Output(hash_text(&id), position)
+                InputSource::Output(hash_text(&id), position)
             });
         }
         Some(inputs)
@@ -138,7 +138,7 @@ impl<'a> TxReader<'a> {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::super::hex;
-    use super::{ParsedTransaction, Spent};
+    use super::{InputSource, ParsedTransaction};
 
     /// First payment of bitcoin, in block 170: f4184fc5….
     const FIRST: &str = "0100000001c997a5e56e104102fa209c6a852dd90660a20b2d9c352423edce25857fcd3704000000004847304402204e45e16932b8af514961a1d3a1a25fdf3f4f7732e9d624c6c61548ab5fb8cd410220181522ec8eca07de4860a4acdd12909d831cc56cbbac4622082221a8768d1d0901ffffffff0200ca9a3b00000000434104ae1a62fe09c5f51b13905f07f06b99a2f7159b2225f374cd378d71302fa28414e7aab37397f554a7df5f142c21c1b7303b8a0626f1baded5c72a704f7e6cd84cac00286bee0000000043410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac00000000";
@@ -155,7 +155,7 @@ mod tests {
         let first = ParsedTransaction::parse(&raw(FIRST)).unwrap();
         assert_eq!(hex::hash_text(&first.id), FIRST_ID);
         let parent = "0437cd7f8525ceed2324359c2d0ba26006d92d856a9c20fa0241106ee5a597c9";
-        assert_eq!(first.inputs, [Spent::Output(parent.to_owned(), 0)]);
+        assert_eq!(first.inputs, [InputSource::Output(parent.to_owned(), 0)]);
         // Both outputs pay a bare public key, which has no address.
         assert!(first.outputs.is_empty());
         let segwit = ParsedTransaction::parse(&raw(SEGWIT)).unwrap();

@@ -5,7 +5,7 @@
 use super::hex::Number;
 use super::logs::quantity;
 use super::{Evm, lied};
-use crate::chain::{Held, NodeError};
+use crate::chain::{AccountBalance, NodeError};
 use crate::domain::money::coin::Units;
 
 impl Evm {
@@ -14,7 +14,7 @@ impl Evm {
         &mut self,
         accounts: &[String],
         height: u32,
-    ) -> Result<Option<Vec<Held>>, NodeError> {
+    ) -> Result<Option<Vec<AccountBalance>>, NodeError> {
         self.verify_identity()?;
         let methods = ["eth_getBalance", "eth_getTransactionCount"];
         let calls: Vec<_> = accounts
@@ -34,7 +34,7 @@ impl Evm {
         for pair in told.chunks_exact(methods.len()) {
             let [amount, sent] = pair else { continue };
             let amount = amount.to_u128().map(Units);
-            held.push(Held {
+            held.push(AccountBalance {
                 amount: amount.ok_or_else(|| lied("an account has more than there is"))?,
                 has_sent: !sent.is_zero(),
             });

@@ -10,9 +10,9 @@ use super::traces::{InternalTransfer, internal_transfers};
 use super::{Evm, block_of_header, lied};
 use crate::chain::rpc::Failure;
 use crate::chain::transfers::{Transfer, TransferFilter};
-use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
+use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::Time;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 /// Outcome of a transaction: its payments, whether it succeeded, and whether contract transfers were traced.
 struct TransactionEffects {
-    received: Vec<Received>,
+    received: Vec<ReceivedOutput>,
     is_done: bool,
     is_traced: bool,
 }
@@ -177,7 +177,7 @@ impl Evm {
             .to_u128()
             .and_then(|nonce| u64::try_from(nonce).ok());
         let nonce = nonce.ok_or_else(|| lied("a transaction has no nonce that there is"))?;
-        let sender = account_address(self.chain, &told.from.0).map(Spent::Address);
+        let sender = account_address(self.chain, &told.from.0).map(InputSource::Address);
         Ok(Lookup::Found(Box::new(FoundTransaction {
             block,
             first_seen: None,

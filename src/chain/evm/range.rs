@@ -9,7 +9,7 @@ use super::logs::{filters, quantity, topics};
 use super::received::TransferHint;
 use super::{block_of_header, is_unknown_block, lied};
 use crate::chain::transfers::{Transfer, TransferFilter};
-use crate::chain::{BlockRead, NodeError, Received, Watched};
+use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
 use std::collections::BTreeMap;
 
 /// Most accounts in one log filter.
@@ -216,11 +216,11 @@ impl Evm {
         blocks: &FetchedBlocks,
         hints: &TransferHints,
         filter: &TransferFilter<'_>,
-    ) -> Result<BTreeMap<u32, Vec<Received>>, NodeError> {
+    ) -> Result<BTreeMap<u32, Vec<ReceivedOutput>>, NodeError> {
         let method = "eth_getTransactionReceipt";
         let calls: Vec<_> = hints.keys().map(|(_, txid)| (method, [*txid])).collect();
         let receipts = self.ask_all::<Option<Receipt>>(&calls)?;
-        let mut placed: BTreeMap<u32, Vec<(u32, Vec<Received>)>> = BTreeMap::new();
+        let mut placed: BTreeMap<u32, Vec<(u32, Vec<ReceivedOutput>)>> = BTreeMap::new();
         for ((key, hint), receipt) in hints.iter().zip(receipts) {
             let canonical = blocks.get(&key.0).map(|block| block.header.hash);
             match placed_payments(filter, *key, hint, canonical, receipt) {
@@ -258,7 +258,7 @@ fn placed_payments(
     hint: &TransferHint,
     canonical: Option<Word>,
     receipt: Option<Receipt>,
-) -> Result<(u32, Vec<Received>), NodeError> {
+) -> Result<(u32, Vec<ReceivedOutput>), NodeError> {
     let receipt = receipt.filter(|_| hint.block == canonical);
     let receipt = receipt.ok_or(NodeError::Behind)?;
     let place = receipt.transaction_index.to_u32();
@@ -316,7 +316,7 @@ fn own_transfers(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) -> Transfe
 /// Combines blocks and payments. Blocks of adjacent heights must be parent and child.
 fn link_blocks(
     blocks: &FetchedBlocks,
-    mut received: BTreeMap<u32, Vec<Received>>,
+    mut received: BTreeMap<u32, Vec<ReceivedOutput>>,
 ) -> Result<Vec<BlockRead>, NodeError> {
     let mut read: Vec<BlockRead> = Vec::with_capacity(blocks.len());
     for (height, FetchedBlock { header, .. }) in blocks {

@@ -9,7 +9,7 @@ use super::logs::token_transfer;
 use super::traces::InternalTransfer;
 use crate::chain::rpc::lied;
 use crate::chain::transfers::{Transfer, TransferFilter};
-use crate::chain::{NodeError, Received};
+use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::observation::CONTRACTS_FROM;
 
 /// Reason to read the receipt of a transaction: transfers that may be payments.
@@ -43,7 +43,7 @@ impl TransferFilter<'_> {
         (height, txid): (u32, Word),
         hint: &TransferHint,
         receipt: &Receipt,
-    ) -> Result<Vec<Received>, NodeError> {
+    ) -> Result<Vec<ReceivedOutput>, NodeError> {
         if hint.block != Some(receipt.block_hash) {
             return Err(NodeError::Behind);
         }

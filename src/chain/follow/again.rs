@@ -4,9 +4,11 @@
 
 use super::conflicts::mined;
 use super::watched::Thorough;
-use super::{Forward, Head, NodeError, Step, last};
+use super::{ForwardStep, Head, NodeError, Step, last};
 use crate::chain::BlockRead;
-use crate::domain::following::{Moves, Open, Reached, Rescan, Rescanned};
+use crate::domain::following::{
+    ChainPosition, ChainStepOutcome, OpenObservation, Rescan, RescanStep,
+};
 use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation};
 use std::collections::HashSet;
 
@@ -19,7 +21,7 @@ impl Step<'_> {
         &mut self,
         head: &Head,
         read: &[Block],
-        forward: &mut Forward,
+        forward: &mut ForwardStep,
     ) -> Result<Vec<Block>, NodeError> {
         let known = self.known;
         let (Some(complete), Some(finalized)) = (&known.complete, head.finalized) else {
@@ -101,9 +103,9 @@ impl Step<'_> {
     /// The next part of a rescan.
     pub(super) fn read_again(
         &mut self,
-        cursor: &Reached,
+        cursor: &ChainPosition,
         head: &Head,
-    ) -> Result<(Vec<Block>, Moves), NodeError> {
+    ) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
         let known = self.known;
         let Some(rescan) = &known.rescan else {
             return Err(NodeError::Behind);
@@ -127,7 +129,7 @@ impl Step<'_> {
         let to = match blocks.last() {
             Some(read) => last(read),
             // There is nothing to read from there on.
-            None => Reached {
+            None => ChainPosition {
                 block: behind,
                 time: head.time,
             },
@@ -140,7 +142,7 @@ impl Step<'_> {
             let oldest = known.kept.last().map_or(u32::MAX, |block| block.height);
             keep.retain(|block| block.height >= oldest);
         }
-        let rescanned = Rescanned {
+        let rescanned = RescanStep {
             from: rescan.next,
             is_last: to.block.height >= top,
             to: Some(to),
@@ -149,7 +151,7 @@ impl Step<'_> {
             missing,
             conflicts: self.conflicts(&[&mined(&blocks)]),
         };
-        Ok((keep, Moves::Rescanned(Box::new(rescanned))))
+        Ok((keep, ChainStepOutcome::Rescanned(Box::new(rescanned))))
     }
 
     /// The block before the next one of a rescan, as the node has it; none where that is not the one that was read.
@@ -171,7 +173,7 @@ impl Step<'_> {
     /// What is known to be in these blocks, and is not.
     fn missing(
         &mut self,
-        known: &[Open],
+        known: &[OpenObservation],
         blocks: &[BlockRead],
         found: &[Observation],
     ) -> Result<Vec<(String, u32)>, NodeError> {
@@ -206,8 +208,8 @@ impl Step<'_> {
 }
 
 /// The blocks have become others: the rescan begins anew.
-fn begun_anew(rescan: &Rescan, restarts: bool) -> Moves {
-    Moves::Rescanned(Box::new(Rescanned {
+fn begun_anew(rescan: &Rescan, restarts: bool) -> ChainStepOutcome {
+    ChainStepOutcome::Rescanned(Box::new(RescanStep {
         from: rescan.next,
         to: None,
         is_last: false,

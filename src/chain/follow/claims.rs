@@ -5,13 +5,13 @@
 
 use super::{NodeError, Step};
 use crate::domain::claim::Claim;
-use crate::domain::following::{Claimed, Looked, Moves, Reached};
+use crate::domain::following::{BalanceCheck, ChainPosition, ChainStepOutcome, ClaimCheck};
 use crate::domain::money::coin::Units;
 
 impl Step<'_> {
     /// What is asked besides the chain's blocks just now: of a claim, or what addresses have. That is asked of a node that
     /// tells what contracts send, too: it may have failed to for some block.
-    pub(super) fn asked_besides(&mut self) -> Option<Moves> {
+    pub(super) fn asked_besides(&mut self) -> Option<ChainStepOutcome> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {
             return Some(self.claimed(claim, *sum));
@@ -29,7 +29,7 @@ impl Step<'_> {
         // Where it fails, the step that follows says so.
         let held = self.node.held(&walk.accounts, height).ok().flatten();
         let held = held.map(|held| held.iter().map(|held| held.amount).collect());
-        Some(Moves::Looked(Box::new(Looked {
+        Some(ChainStepOutcome::BalancesChecked(Box::new(BalanceCheck {
             walk: walk.clone(),
             held,
             height,
@@ -38,15 +38,15 @@ impl Step<'_> {
 
     /// Asks for the transaction of a claim: it must have done what it should, in a block that is final. Of an address that
     /// never sent anything, what it has must be at least what is `known` to have come to it, and what is claimed.
-    fn claimed(&mut self, claim: &Claim, known: Units) -> Moves {
+    fn claimed(&mut self, claim: &Claim, known: Units) -> ChainStepOutcome {
         let found = self.borne_out(claim, known);
-        Moves::Claimed(Box::new(Claimed {
+        ChainStepOutcome::ClaimChecked(Box::new(ClaimCheck {
             claim: claim.seq,
             found,
         }))
     }
 
-    fn borne_out(&mut self, claim: &Claim, known: Units) -> Result<Reached, String> {
+    fn borne_out(&mut self, claim: &Claim, known: Units) -> Result<ChainPosition, String> {
         let failed = |error: NodeError| format!("the chain's node {error}");
         let carried = self.node.carried_out(&claim.txid).map_err(failed)?;
         let carried =
@@ -79,7 +79,7 @@ impl Step<'_> {
                 asset.id,
                 asset.text(known)
             )),
-            None => Ok(Reached {
+            None => Ok(ChainPosition {
                 block: carried.block,
                 time: carried.time,
             }),

@@ -3,7 +3,7 @@
 use super::Step;
 use crate::chain::BlockRead;
 use crate::domain::following::Conflict;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use std::collections::HashMap;
 
 /// A transaction that spends an output.
@@ -21,16 +21,16 @@ pub(super) struct Spenders(HashMap<(String, u32), Spender>);
 
 impl Spenders {
     /// Notes the spender of each of these outputs.
-    pub(super) fn spend_each(&mut self, spent: &[(Spent, String)], block: Option<&Block>) {
+    pub(super) fn spend_each(&mut self, spent: &[(InputSource, String)], block: Option<&Block>) {
         for (output, by) in spent {
             self.spend(std::slice::from_ref(output), by, block);
         }
     }
 
     /// Notes that a transaction spends all of these.
-    pub(super) fn spend(&mut self, spends: &[Spent], by: &str, block: Option<&Block>) {
+    pub(super) fn spend(&mut self, spends: &[InputSource], by: &str, block: Option<&Block>) {
         for spent in spends {
-            if let Spent::Output(txid, position) = spent {
+            if let InputSource::Output(txid, position) = spent {
                 let spender = Spender {
                     by: by.to_owned(),
                     block: block.cloned(),
@@ -41,10 +41,10 @@ impl Spenders {
     }
 
     /// Returns another transaction that spends one of the outputs that this one spends.
-    pub(super) fn other(&self, txid: &str, spends: &[Spent]) -> Option<Spender> {
+    pub(super) fn other(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
         let mut spenders = spends.iter().filter_map(|spent| match spent {
-            Spent::Output(parent, position) => self.0.get(&(parent.clone(), *position)),
-            Spent::Address(_) | Spent::Coinbase => None,
+            InputSource::Output(parent, position) => self.0.get(&(parent.clone(), *position)),
+            InputSource::Address(_) | InputSource::Coinbase => None,
         });
         spenders.find(|spender| spender.by != txid).cloned()
     }
@@ -81,8 +81,8 @@ impl Step<'_> {
                     continue;
                 }
                 let parent = sent.spends.iter().find_map(|spent| match spent {
-                    Spent::Output(parent, _) => of.get(parent.as_str()).cloned(),
-                    Spent::Address(_) | Spent::Coinbase => None,
+                    InputSource::Output(parent, _) => of.get(parent.as_str()).cloned(),
+                    InputSource::Address(_) | InputSource::Coinbase => None,
                 });
                 of.extend(parent.map(|spender| (sent.txid.as_str(), spender)));
             }

@@ -1,7 +1,7 @@
 //! Finds the height of the chain at a time, by the times of its blocks.
 
 use super::Step;
-use crate::domain::following::Moves;
+use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// Largest error of a block's time where miners choose it: nodes take a block up to two hours ahead.
@@ -12,7 +12,7 @@ const CLOCK_MARGIN_MS: i64 = 15 * MINUTE_MS;
 impl Step<'_> {
     /// Searches for the lowest block whose time is not before this one, less a margin. Blocks that the node does not have
     /// count as earlier. `None` where the node fails: it is asked again with a later step.
-    pub(super) fn dated(&mut self, at: Time) -> Option<Moves> {
+    pub(super) fn dated(&mut self, at: Time) -> Option<ChainStepOutcome> {
         let cursor = self.known.cursor.as_ref()?;
         let margin = if self.chain().has_outputs() {
             MINED_MARGIN_MS
@@ -33,7 +33,7 @@ impl Step<'_> {
                 }
             }
         }
-        Some(Moves::Dated {
+        Some(ChainStepOutcome::HeightFound {
             at,
             height: high,
             lacks_before: lacks_before.then(|| high_time.plus_ms(margin)),

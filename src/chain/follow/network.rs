@@ -2,7 +2,7 @@
 
 use crate::chain::NodeError;
 use crate::domain::chain::Chain;
-use crate::domain::following::Known;
+use crate::domain::following::ChainState;
 
 /// Message for a node whose network is none of the chain's; on EVM chains a network is a chain id.
 pub fn stranger(chain: Chain, network: &str) -> String {
@@ -20,7 +20,7 @@ pub fn stranger(chain: Chain, network: &str) -> String {
 
 /// Refuses a node of another network than the file's, and one of a test network where none is taken.
 pub(super) fn check_network(
-    known: &Known,
+    known: &ChainState,
     network: &str,
     test_networks: bool,
 ) -> Result<(), NodeError> {

@@ -1,12 +1,12 @@
-//! What is in no block: the mempool, and what becomes of payments that are in it no more.
+//! Reads the mempool, and finds payments that are no longer in it.
 //!
-//! What always holds: nothing is taken for gone by a mempool that was read beside another head than the blocks were.
+//! Invariant: no transaction counts as gone by a mempool that was read at another head than the blocks.
 
 use super::conflicts::{Spenders, mined};
 use super::watched::is_unconfirmed;
-use super::{BlockRead, Forward, Head, NodeError, Step, parents_first};
-use crate::domain::following::{Gone, Open};
-use crate::domain::observation::Spent;
+use super::{BlockRead, ForwardStep, Head, NodeError, ReceivedOutput, Step};
+use crate::domain::following::{OpenObservation, ReplacedTransaction};
+use crate::domain::observation::InputSource;
 use std::collections::{HashMap, HashSet};
 
 impl Step<'_> {
@@ -16,7 +16,7 @@ impl Step<'_> {
         head: &Head,
         blocks: &[BlockRead],
         is_at_head: bool,
-        forward: &mut Forward,
+        forward: &mut ForwardStep,
     ) -> Result<(), NodeError> {
         let mut in_blocks: HashSet<String> = HashSet::new();
         for read in blocks {
@@ -39,7 +39,9 @@ impl Step<'_> {
             if let Some(other) = other(&mined).or_else(|| other(&waiting)) {
                 forward.present.retain(|txid| *txid != open.txid);
                 let txid = open.txid.clone();
-                forward.gone.push(Gone { txid, by: other.by });
+                forward
+                    .gone
+                    .push(ReplacedTransaction { txid, by: other.by });
             }
         }
         self.go_with_what_they_spend(&in_blocks, forward);
@@ -48,21 +50,22 @@ impl Step<'_> {
     }
 
     /// What spends of a transaction that is gone is gone with it.
-    fn go_with_what_they_spend(&self, in_blocks: &HashSet<String>, forward: &mut Forward) {
+    fn go_with_what_they_spend(&self, in_blocks: &HashSet<String>, forward: &mut ForwardStep) {
         let gone = forward.gone.iter();
         let gone = gone.map(|gone| (gone.txid.clone(), gone.by.clone()));
         let mut gone_by: HashMap<String, String> = gone.collect();
         let open = self.known.open.iter();
-        let can_go = |open: &&Open| is_unconfirmed(open) && !in_blocks.contains(&open.txid);
-        let mut rest: Vec<&Open> = open.filter(can_go).collect();
+        let can_go =
+            |open: &&OpenObservation| is_unconfirmed(open) && !in_blocks.contains(&open.txid);
+        let mut rest: Vec<&OpenObservation> = open.filter(can_go).collect();
         let mut before = 0;
         // As often as a transaction is gone for one that went in the round before.
         while before < gone_by.len() {
             before = gone_by.len();
             rest.retain(|open| {
                 let mut parents_by = open.spends.iter().filter_map(|spent| match spent {
-                    Spent::Output(parent, _) => gone_by.get(parent),
-                    Spent::Address(_) | Spent::Coinbase => None,
+                    InputSource::Output(parent, _) => gone_by.get(parent),
+                    InputSource::Address(_) | InputSource::Coinbase => None,
                 });
                 let by = parents_by.next().cloned();
                 let (Some(by), false) = (by, gone_by.contains_key(&open.txid)) else {
@@ -71,7 +74,7 @@ impl Step<'_> {
                 let txid = open.txid.clone();
                 forward.present.retain(|present| *present != txid);
                 gone_by.insert(txid.clone(), by.clone());
-                forward.gone.push(Gone { txid, by });
+                forward.gone.push(ReplacedTransaction { txid, by });
                 false
             });
         }
@@ -82,11 +85,12 @@ impl Step<'_> {
         head: &Head,
         in_blocks: &HashSet<String>,
         waiting: &mut Spenders,
-        forward: &mut Forward,
+        forward: &mut ForwardStep,
     ) -> Result<(), NodeError> {
         let now = self.manner.now;
         let known = self.known;
-        let is_asked = |open: &&Open| open.block.is_none() && !in_blocks.contains(&open.txid);
+        let is_asked =
+            |open: &&OpenObservation| open.block.is_none() && !in_blocks.contains(&open.txid);
         let mut asked: Vec<String> = known
             .open
             .iter()
@@ -132,4 +136,36 @@ impl Step<'_> {
         forward.scanned_to = Some(self.scanned_at(head));
         Ok(())
     }
+}
+
+/// Returns the outputs so that each transaction comes after those whose outputs it spends.
+pub(super) fn parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOutput> {
+    let mut of: HashMap<&str, Vec<&ReceivedOutput>> = HashMap::new();
+    for one in received {
+        of.entry(&one.txid).or_default().push(one);
+    }
+    let (mut ordered, mut placed) = (Vec::with_capacity(received.len()), HashSet::new());
+    // Without recursion: a sender may chain as many transactions as they like.
+    for one in received {
+        let mut waiting = vec![(one.txid.as_str(), false)];
+        while let Some((txid, parents_are_placed)) = waiting.pop() {
+            if parents_are_placed {
+                ordered.extend(of.remove(txid).into_iter().flatten());
+                continue;
+            }
+            if !placed.insert(txid) {
+                continue;
+            }
+            waiting.push((txid, true));
+            let spends = of.get(txid).into_iter().flatten();
+            for spent in spends.flat_map(|one| &one.spends) {
+                if let InputSource::Output(parent, _) = spent
+                    && of.contains_key(parent.as_str())
+                {
+                    waiting.push((parent, false));
+                }
+            }
+        }
+    }
+    ordered
 }

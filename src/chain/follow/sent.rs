@@ -6,7 +6,7 @@ use super::Step;
 use crate::chain::{FoundTransaction, Head, Lookup, NodeError};
 use crate::domain::chain::Depth;
 use crate::domain::following::{BalanceChange, SentFound, SentOpen, SentRead, SentTransaction};
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 
 /// The most transactions that one step looks up, candidates included.
 const LOOKUPS_MAX: u32 = 20;
@@ -87,7 +87,7 @@ impl Step<'_> {
             Some(found) => (&found.spends, found.nonce),
             None => (&sent.spends, sent.nonce),
         };
-        if let ([Spent::Address(sender)], Some(nonce)) = (spends.as_slice(), nonce) {
+        if let ([InputSource::Address(sender)], Some(nonce)) = (spends.as_slice(), nonce) {
             let other = self.other_of_nonce(sent, (sender, nonce), at, left)?;
             if let Some(other) = other {
                 return Ok(other);
@@ -140,7 +140,7 @@ impl Step<'_> {
             let Lookup::Found(found) = self.look_up(candidate, &[], at, left)? else {
                 continue;
             };
-            let is_senders = found.spends == [Spent::Address(sender.to_owned())];
+            let is_senders = found.spends == [InputSource::Address(sender.to_owned())];
             if let Some((block, _)) = found.block
                 && is_senders
                 && found.nonce == Some(nonce)

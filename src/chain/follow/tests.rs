@@ -12,14 +12,17 @@ mod finals;
 mod sent;
 mod sent_by_accounts;
 
-use super::{Addresses, Came, Looking, Manner, step};
+use super::{FollowOutcome, StepOptions, StepTargets, WatchedAddresses, step};
 use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::chain::{Node, NodeError};
 use crate::domain::address::simulated;
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::following::{ChainStep, Forward, Gone, Known, Moves, Open, Reached, Rescan};
+use crate::domain::following::{
+    ChainPosition, ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation,
+    ReplacedTransaction, Rescan,
+};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{MINUTE_MS, Time};
 use std::sync::{Arc, Mutex, RwLock};
@@ -30,8 +33,8 @@ const NOW: Time = Time(1_795_253_400_000);
 struct Scene {
     memory: Arc<Mutex<Memory>>,
     node: MemoryNode,
-    addresses: RwLock<Addresses>,
-    known: Known,
+    addresses: RwLock<WatchedAddresses>,
+    known: ChainState,
     ours: String,
 }
 
@@ -43,10 +46,10 @@ impl Scene {
         let network = chain.row().networks.0;
         let memory = Arc::new(Mutex::new(Memory::new(asset, network, NOW)));
         let ours = simulated(Mode::Live, chain, 1);
-        let mut addresses = Addresses::default();
+        let mut addresses = WatchedAddresses::default();
         addresses.insert(chain, &ours);
         let node = MemoryNode::new(&memory);
-        let known = Known::nothing(chain);
+        let known = ChainState::nothing(chain);
         let mut scene = Scene {
             memory,
             node,
@@ -72,7 +75,7 @@ impl Scene {
         let txid = memory.id();
         memory.send(Sent {
             txid: txid.clone(),
-            spends: vec![Spent::Output(spends.to_owned(), 0)],
+            spends: vec![InputSource::Output(spends.to_owned(), 0)],
             pays: vec![(0, self.ours.clone(), Units(units))],
             at: NOW,
             nonce: None,
@@ -81,19 +84,19 @@ impl Scene {
         txid
     }
 
-    fn came(&mut self) -> Result<Came, NodeError> {
+    fn came(&mut self) -> Result<FollowOutcome, NodeError> {
         self.came_from(None)
     }
 
     /// One step, by another node where there is one.
-    fn came_from(&mut self, other: Option<&mut dyn Node>) -> Result<Came, NodeError> {
-        let manner = Manner {
+    fn came_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
+        let manner = StepOptions {
             now: NOW,
             blocks_max: 5,
             test_networks: false,
             rescans: true,
         };
-        let looking = Looking::of(&self.addresses, &self.known);
+        let looking = StepTargets::of(&self.addresses, &self.known);
         step(
             other.unwrap_or(&mut self.node),
             &self.known,
@@ -106,17 +109,17 @@ impl Scene {
     #[track_caller]
     fn step(&mut self) -> ChainStep {
         match self.came().unwrap() {
-            Came::Step(step) => *step,
+            FollowOutcome::Step(step) => *step,
             other => panic!("{other:?}"),
         }
     }
 
     #[track_caller]
-    fn forward(&mut self) -> Forward {
+    fn forward(&mut self) -> ForwardStep {
         let step = self.step();
         self.took(&step);
-        match step.moves {
-            Moves::Forward(forward) => *forward,
+        match step.outcome {
+            ChainStepOutcome::Forward(forward) => *forward,
             other => panic!("{other:?}"),
         }
     }
@@ -130,25 +133,25 @@ impl Scene {
             .kept
             .sort_by_key(|block| std::cmp::Reverse(block.height));
         known.kept.dedup();
-        match &step.moves {
-            Moves::Started { to, complete, .. } => {
+        match &step.outcome {
+            ChainStepOutcome::Started { to, complete, .. } => {
                 known.cursor = Some(to.clone());
                 known.complete = Some(complete.clone());
             }
-            Moves::BackTo(fork) => {
+            ChainStepOutcome::RolledBackTo(fork) => {
                 known.kept.retain(|block| block.height <= fork.height);
                 let block = fork.clone();
-                known.cursor = Some(Reached { block, time: NOW });
+                known.cursor = Some(ChainPosition { block, time: NOW });
             }
-            Moves::Forward(forward) => {
+            ChainStepOutcome::Forward(forward) => {
                 known.cursor = Some(forward.to.clone());
                 known.complete = forward.complete.clone().or(known.complete.take());
             }
-            Moves::Stopped(_)
-            | Moves::Rescanned(_)
-            | Moves::Claimed(_)
-            | Moves::Looked(_)
-            | Moves::Dated { .. } => {}
+            ChainStepOutcome::Stopped(_)
+            | ChainStepOutcome::Rescanned(_)
+            | ChainStepOutcome::ClaimChecked(_)
+            | ChainStepOutcome::BalancesChecked(_)
+            | ChainStepOutcome::HeightFound { .. } => {}
         }
     }
 
@@ -157,18 +160,18 @@ impl Scene {
     }
 }
 
-fn open(txid: &str, spends: &str) -> Open {
-    Open {
+fn open(txid: &str, spends: &str) -> OpenObservation {
+    OpenObservation {
         txid: txid.to_owned(),
         position: 0,
         state: PaymentState::Seen,
         block: None,
         has_vanished: false,
-        spends: vec![Spent::Output(spends.to_owned(), 0)],
+        spends: vec![InputSource::Output(spends.to_owned(), 0)],
     }
 }
 
-fn heights(forward: &Forward) -> Vec<Option<u32>> {
+fn heights(forward: &ForwardStep) -> Vec<Option<u32>> {
     let block =
         |seen: &crate::domain::observation::Observation| seen.block.as_ref().map(|b| b.height);
     forward.found.iter().map(block).collect()
@@ -208,7 +211,7 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
         scene.forward();
         scene.node.behind = 2;
         assert!(
-            matches!(scene.came(), Ok(Came::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
+            matches!(scene.came(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
         );
         scene.node.behind = 0;
         // Another block at the head, and a shorter chain where all hashes are held.
@@ -218,7 +221,7 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
             scene.mine(blocks);
             let step = scene.step();
             scene.took(&step);
-            let Moves::BackTo(fork) = step.moves else {
+            let ChainStepOutcome::RolledBackTo(fork) = step.outcome else {
                 panic!("{step:?}");
             };
             assert!(fork.height <= 21 && fork.height >= 20, "{fork:?}");
@@ -246,14 +249,14 @@ fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
     // What is final goes another way than the node does, at a height that both have.
     std::mem::swap(&mut scene.node, &mut still);
     assert!(
-        matches!(scene.came(), Ok(Came::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
+        matches!(scene.came(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
     );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.forward().to.block.height, 28);
     // A node that knows more than was read, and none of it, stops the chain.
     scene.give_up(15);
     scene.mine(16);
-    assert!(matches!(scene.step().moves, Moves::Stopped(_)));
+    assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
 }
 
 #[test]
@@ -263,15 +266,15 @@ fn a_chain_is_given_up_right_behind_its_first_block_too() {
     scene.mine(31);
     let step = scene.step();
     assert!(
-        matches!(&step.moves, Moves::BackTo(fork) if fork.height <= 270),
+        matches!(&step.outcome, ChainStepOutcome::RolledBackTo(fork) if fork.height <= 270),
         "{step:?}"
     );
     // Deeper than the horizon it stops.
     scene.give_up(150);
     scene.mine(160);
-    assert!(matches!(scene.step().moves, Moves::Stopped(_)));
+    assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));
     scene.known.stopped = Some("deep".to_owned());
-    assert!(matches!(scene.came(), Ok(Came::Stopped(_))));
+    assert!(matches!(scene.came(), Ok(FollowOutcome::Stopped(_))));
 }
 
 #[test]
@@ -282,7 +285,7 @@ fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() 
     scene.forward();
     scene.known.open = vec![open(&first, "a"), open(&other, "b")];
     let second = scene.send("a", 400);
-    let gone = |txid: &str, by: &str| Gone {
+    let gone = |txid: &str, by: &str| ReplacedTransaction {
         txid: txid.to_owned(),
         by: by.to_owned(),
     };
@@ -332,7 +335,7 @@ fn what_a_transaction_spends_comes_before_it() {
     let forward = scene.forward();
     let mut before = "a".to_owned();
     for seen in &forward.found {
-        assert_eq!(seen.spends, [Spent::Output(before, 0)]);
+        assert_eq!(seen.spends, [InputSource::Output(before, 0)]);
         before = seen.txid.clone();
     }
     assert_eq!(forward.found.len(), 300);
@@ -344,7 +347,7 @@ fn a_rescan_reads_up_to_the_cursor_and_begins_anew_where_blocks_have_changed() {
     let txid = scene.send("a", 500);
     scene.mine(1);
     scene.forward();
-    let rescan = |next: u32, last_hash: Option<&str>, known: Vec<Open>| Rescan {
+    let rescan = |next: u32, last_hash: Option<&str>, known: Vec<OpenObservation>| Rescan {
         from: 2,
         next,
         last_hash: last_hash.map(str::to_owned),
@@ -356,8 +359,8 @@ fn a_rescan_reads_up_to_the_cursor_and_begins_anew_where_blocks_have_changed() {
         hash: "given up".to_owned(),
     });
     scene.known.rescan = Some(rescan(2, None, vec![missing.clone()]));
-    let read = |scene: &mut Scene| match scene.step().moves {
-        Moves::Rescanned(read) => *read,
+    let read = |scene: &mut Scene| match scene.step().outcome {
+        ChainStepOutcome::Rescanned(read) => *read,
         other => panic!("{other:?}"),
     };
     let first = read(&mut scene);

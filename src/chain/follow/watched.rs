@@ -6,15 +6,15 @@ use crate::chain::Watched;
 use crate::chain::filter::Filter;
 use crate::domain::address::{self, Network};
 use crate::domain::chain::Chain;
-use crate::domain::following::{Known, Named, Open};
-use crate::domain::observation::Spent;
+use crate::domain::following::{ChainState, OpenObservation, PolledAddress};
+use crate::domain::observation::InputSource;
 use crate::domain::payment::PaymentState;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Everything that is watched on the chains of one pool.
 #[derive(Default)]
-pub struct Addresses {
+pub struct WatchedAddresses {
     /// Scripts, or accounts.
     pub filter: Filter,
     /// The accounts that somebody has, while they are few.
@@ -34,7 +34,7 @@ const ACCOUNTS_MAX: usize = 1000;
 /// More accounts that nobody has are not asked for by name: three wallets', with a thousand each, and room for a restored one.
 const SPARE_MAX: usize = 4000;
 
-impl Addresses {
+impl WatchedAddresses {
     /// Puts in an address of a chain; nothing where it is none, or the chain is not searched by scripts or accounts.
     pub fn insert(&mut self, chain: Chain, address: &str) {
         if let Some(script) = address::output_script(chain, address) {
@@ -93,18 +93,18 @@ impl Addresses {
 }
 
 /// What is watched on all chains: those of one pool share it.
-pub struct Pools(Vec<(&'static str, Arc<RwLock<Addresses>>)>);
+pub struct AddressPools(Vec<(&'static str, Arc<RwLock<WatchedAddresses>>)>);
 
-impl Default for Pools {
-    fn default() -> Pools {
+impl Default for AddressPools {
+    fn default() -> AddressPools {
         let of = |chain: Chain| (chain.address_pool(), Arc::default());
-        Pools(Chain::first_of_each_pool().map(of).collect())
+        AddressPools(Chain::first_of_each_pool().map(of).collect())
     }
 }
 
-impl Pools {
+impl AddressPools {
     /// What is watched on a chain.
-    pub fn of(&self, chain: Chain) -> Arc<RwLock<Addresses>> {
+    pub fn of(&self, chain: Chain) -> Arc<RwLock<WatchedAddresses>> {
         let pool = |(pool, _): &&(&'static str, _)| *pool == chain.address_pool();
         let found = self.0.iter().find(pool);
         found.map_or_else(Arc::default, |(_, addresses)| Arc::clone(addresses))
@@ -128,34 +128,34 @@ impl Pools {
 }
 
 /// What one step looks for.
-pub struct Looking<'a> {
-    addresses: &'a RwLock<Addresses>,
-    named: &'a [Named],
+pub struct StepTargets<'a> {
+    addresses: &'a RwLock<WatchedAddresses>,
+    named: &'a [PolledAddress],
     /// By transaction.
     outputs: HashMap<String, Vec<u32>>,
 }
 
-impl<'a> Looking<'a> {
+impl<'a> StepTargets<'a> {
     /// Looks for what came to these addresses, and for whoever spends what unconfirmed payments spend, or what transactions
     /// spend that were sent from here.
-    pub fn of(addresses: &'a RwLock<Addresses>, known: &'a Known) -> Looking<'a> {
+    pub fn of(addresses: &'a RwLock<WatchedAddresses>, known: &'a ChainState) -> StepTargets<'a> {
         let mut outputs: HashMap<String, Vec<u32>> = HashMap::new();
         let open = known.open.iter().filter(|open| is_unconfirmed(open));
         let open = open.map(|open| &open.spends);
         let sent = known.sent.iter().map(|sent| &sent.spends);
         for spent in open.chain(sent).flatten() {
-            if let Spent::Output(txid, position) = spent {
+            if let InputSource::Output(txid, position) = spent {
                 outputs.entry(txid.clone()).or_default().push(*position);
             }
         }
-        Looking {
+        StepTargets {
             addresses,
             named: &known.named,
             outputs,
         }
     }
 
-    fn look<T>(&self, at: impl FnOnce(&Addresses) -> T) -> T {
+    fn look<T>(&self, at: impl FnOnce(&WatchedAddresses) -> T) -> T {
         at(&self
             .addresses
             .read()
@@ -164,11 +164,11 @@ impl<'a> Looking<'a> {
 }
 
 /// Is it seen, and in no block?
-pub(super) fn is_unconfirmed(open: &Open) -> bool {
+pub(super) fn is_unconfirmed(open: &OpenObservation) -> bool {
     open.state == PaymentState::Seen && open.block.is_none()
 }
 
-impl Watched for Looking<'_> {
+impl Watched for StepTargets<'_> {
     fn has_script(&self, script: &[u8]) -> bool {
         self.look(|addresses| addresses.filter.contains(script))
     }
@@ -187,14 +187,14 @@ impl Watched for Looking<'_> {
     }
 
     fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        let all = |addresses: &Addresses| {
+        let all = |addresses: &WatchedAddresses| {
             let named = addresses.by_name(max, SPARE_MAX);
             named.filter(|_| !addresses.spare_is_cut)
         };
         self.look(all)
     }
 
-    fn named(&self) -> &[Named] {
+    fn named(&self) -> &[PolledAddress] {
         self.named
     }
 
@@ -229,7 +229,7 @@ impl Watched for Thorough<'_> {
         self.0.all_accounts(max)
     }
 
-    fn named(&self) -> &[Named] {
+    fn named(&self) -> &[PolledAddress] {
         self.0.named()
     }
 
@@ -241,21 +241,21 @@ impl Watched for Thorough<'_> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Addresses, Chain, Known, Looking, Pools, RwLock};
+    use super::{AddressPools, Chain, ChainState, RwLock, StepTargets, WatchedAddresses};
     use crate::chain::Watched;
     use crate::domain::address::{self, simulated};
     use crate::domain::asset::Mode;
 
     #[test]
     fn what_nobody_has_is_named_behind_what_somebody_has_and_in_full_for_good() {
-        let known = Known::nothing(Chain::Base);
+        let known = ChainState::nothing(Chain::Base);
         let account = |index: u64| {
             let text = simulated(Mode::Live, Chain::Base, index);
             (address::account_bytes(Chain::Base, &text).unwrap(), text)
         };
-        let watched = RwLock::new(Addresses::default());
-        let named = |max: usize| Looking::of(&watched, &known).accounts(max);
-        let all = |max: usize| Looking::of(&watched, &known).all_accounts(max);
+        let watched = RwLock::new(WatchedAddresses::default());
+        let named = |max: usize| StepTargets::of(&watched, &known).accounts(max);
+        let all = |max: usize| StepTargets::of(&watched, &known).all_accounts(max);
         // The nearest is put in last.
         for distance in (0..1000_u32).rev() {
             let (_, text) = account(u64::from(distance));
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(names, [account(7).0, account(0).0, account(1).0]);
         assert_eq!(all(3).unwrap().len(), 1000);
         assert_eq!((named(0), all(0)), (None, None));
-        assert!(Looking::of(&watched, &known).has_account(&account(999).0));
+        assert!(StepTargets::of(&watched, &known).has_account(&account(999).0));
         // More than a wallet that was restored has: by contract, for good.
         for index in 1000..=4001_u32 {
             let (_, text) = account(u64::from(index));
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_file_is_read_once_and_again_after_each_doubt() {
-        let pools = Pools::default();
+        let pools = AddressPools::default();
         let (base, bitcoin) = (pools.of(Chain::Base), pools.of(Chain::Bitcoin));
         let first = base.read().unwrap().wanted().unwrap();
         // One that comes while it is read is not forgotten.

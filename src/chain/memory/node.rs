@@ -2,11 +2,11 @@
 
 use super::{Memory, Mined, Sent, next_nonce};
 use crate::chain::{
-    BlockRead, FoundTransaction, Head, Held, Lookup, MempoolRead, Node, NodeError, Received,
-    Watched,
+    AccountBalance, BlockRead, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError,
+    ReceivedOutput, Watched,
 };
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, CONTRACTS_FROM, Spent};
+use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
 use crate::domain::time::Time;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -78,7 +78,7 @@ impl MemoryNode {
     }
 
     /// Returns the payments of a transaction that this node reports.
-    fn tells(&self, memory: &Memory, sent: &Sent, watched: &dyn Watched) -> Vec<Received> {
+    fn tells(&self, memory: &Memory, sent: &Sent, watched: &dyn Watched) -> Vec<ReceivedOutput> {
         let mut received = memory.received(sent, watched);
         received.retain(|one| self.has_traces || one.position < CONTRACTS_FROM);
         received.retain(|one| self.is_asked(one, watched));
@@ -86,7 +86,7 @@ impl MemoryNode {
     }
 
     /// Returns `true` if the node reports payments to the address.
-    fn is_asked(&self, one: &Received, watched: &dyn Watched) -> bool {
+    fn is_asked(&self, one: &ReceivedOutput, watched: &dyn Watched) -> bool {
         let mut named = watched.named().iter();
         !self.by_name || named.any(|named| named.address == one.address)
     }
@@ -324,7 +324,11 @@ impl Node for MemoryNode {
         }))
     }
 
-    fn held(&mut self, accounts: &[String], height: u32) -> Result<Option<Vec<Held>>, NodeError> {
+    fn held(
+        &mut self,
+        accounts: &[String],
+        height: u32,
+    ) -> Result<Option<Vec<AccountBalance>>, NodeError> {
         if self.has_traces {
             return Ok(None);
         }
@@ -335,7 +339,7 @@ impl Node for MemoryNode {
             let held = accounts.iter().map(|account| {
                 let moved = sent.iter().flat_map(|sent| sent.moved());
                 let came = moved.filter(|(_, to, _)| to == account);
-                Held {
+                AccountBalance {
                     amount: Units(came.map(|(.., units)| units.0).sum()),
                     has_sent: sent.iter().any(|sent| sent.sender() == Some(account)),
                 }
@@ -359,9 +363,9 @@ fn finalized(memory: &Memory, has: &[Mined]) -> u32 {
 }
 
 /// Returns the watched outputs that a transaction spends.
-fn spent(sent: &Sent, watched: &dyn Watched) -> Vec<(Spent, String)> {
+fn spent(sent: &Sent, watched: &dyn Watched) -> Vec<(InputSource, String)> {
     let watched = sent.spends.iter().filter(|spent| {
-        matches!(spent, Spent::Output(txid, position) if watched.has_output(txid, *position))
+        matches!(spent, InputSource::Output(txid, position) if watched.has_output(txid, *position))
     });
     watched
         .map(|spent| (spent.clone(), sent.txid.clone()))

@@ -6,11 +6,11 @@
 use super::accounts::Accounts;
 use super::answers::{Meta, TokenBalance, TransactionJson};
 use super::lied;
-use crate::chain::{NodeError, Received};
+use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::address::TOKEN_PROGRAM;
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 use std::collections::BTreeMap;
 
 /// More accounts than a transaction can contain.
@@ -137,7 +137,7 @@ impl TransactionCredits {
         &self,
         signature: &str,
         accounts: &Accounts,
-    ) -> Result<Vec<Received>, NodeError> {
+    ) -> Result<Vec<ReceivedOutput>, NodeError> {
         let mut received = Vec::new();
         for credit in &self.credits {
             let Some(named) = accounts.get(&credit.account) else {
@@ -153,14 +153,19 @@ impl TransactionCredits {
                 (Some(_), _) => false,
             };
             if counts && !credit.is_signed {
-                received.push(Received {
+                received.push(ReceivedOutput {
                     asset: credit.asset,
                     txid: signature.to_owned(),
                     position: credit.position,
                     address: named.owner.clone(),
                     amount: Units(u128::from(credit.amount)),
                     first_seen: None,
-                    spends: credit.from.iter().cloned().map(Spent::Address).collect(),
+                    spends: credit
+                        .from
+                        .iter()
+                        .cloned()
+                        .map(InputSource::Address)
+                        .collect(),
                 });
             }
         }

@@ -18,11 +18,12 @@ mod step;
 use super::rpc::{Failure, MethodError, Rpc, lied};
 use super::tokens::Tokens;
 use super::{
-    BlockRead, CarriedOut, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError, Watched,
+    BlockRead, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome,
+    Watched,
 };
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
-use crate::domain::following::Known;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::following::ChainState;
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::Time;
 use answers::Commitment;
 use credits::TransactionCredits;
@@ -197,7 +198,11 @@ impl Solana {
             block: Some((header.block, header.time)),
             first_seen: None,
             is_done: carried.is_done,
-            spends: carried.senders.into_iter().map(Spent::Address).collect(),
+            spends: carried
+                .senders
+                .into_iter()
+                .map(InputSource::Address)
+                .collect(),
             nonce: None,
             received,
             is_traced: true,
@@ -210,7 +215,7 @@ impl Node for Solana {
         true
     }
 
-    fn begin_step(&mut self, known: &Known) {
+    fn begin_step(&mut self, known: &ChainState) {
         self.step = StepContext::new(known);
         self.headers.clear();
         self.pending_returned.clear();
@@ -275,10 +280,10 @@ impl Node for Solana {
         Ok(locate.map(|(_, header)| header.block))
     }
 
-    fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+    fn carried_out(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
         let locate = self.locate(txid);
         let locate = self.settle(locate)?;
-        Ok(locate.map(|(carried, header)| CarriedOut {
+        Ok(locate.map(|(carried, header)| TransactionOutcome {
             block: header.block,
             time: header.time,
             is_done: carried.is_done,

@@ -6,7 +6,7 @@ use super::answers::{Commitment, TransactionJson};
 use super::credits::{ListedCoins, TransactionCredits};
 use super::histories::{AccountHistories, PollScope, SlotSignature};
 use super::slots::SlotHeader;
-use crate::chain::{BlockRead, NodeError, Received, Watched};
+use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::is_signature;
 use crate::domain::observation::Block;
 use crate::domain::time::HOUR_MS;
@@ -237,7 +237,7 @@ impl Solana {
         commitment: Commitment,
         accounts: &Accounts,
     ) -> Result<(Vec<BlockRead>, Vec<SlotSignature>), NodeError> {
-        let mut received: BTreeMap<u32, Vec<Received>> = BTreeMap::new();
+        let mut received: BTreeMap<u32, Vec<ReceivedOutput>> = BTreeMap::new();
         let (mut told, mut seen) = (Vec::new(), HashSet::new());
         for (slot, signature) in entries {
             if !seen.insert(signature) {
@@ -368,7 +368,7 @@ fn cut(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
     (entries, end)
 }
 
-fn to_block_read(header: SlotHeader, received: Vec<Received>) -> BlockRead {
+fn to_block_read(header: SlotHeader, received: Vec<ReceivedOutput>) -> BlockRead {
     BlockRead {
         block: header.block,
         parent: header.parent,

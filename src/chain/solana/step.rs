@@ -1,7 +1,7 @@
 //! State of the database at the start of a step, as far as it affects requests.
 
 use super::histories::SlotSignature;
-use crate::domain::following::{Known, Open};
+use crate::domain::following::{ChainState, OpenObservation};
 
 #[derive(Debug, Default)]
 pub(super) struct StepContext {
@@ -26,9 +26,10 @@ pub(super) struct StepContext {
 }
 
 impl StepContext {
-    pub(super) fn new(known: &Known) -> StepContext {
-        let places = |of: &[Open]| {
-            let in_block = |one: &Open| Some((one.block.as_ref()?.height, one.txid.clone()));
+    pub(super) fn new(known: &ChainState) -> StepContext {
+        let places = |of: &[OpenObservation]| {
+            let in_block =
+                |one: &OpenObservation| Some((one.block.as_ref()?.height, one.txid.clone()));
             of.iter().filter_map(in_block).collect()
         };
         let rescan = known.rescan.as_ref();

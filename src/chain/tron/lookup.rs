@@ -7,10 +7,10 @@ use super::hex::Id;
 use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, lied};
 use crate::chain::transfers::TransferFilter;
-use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
+use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 use serde_json::json;
 
 /// A transaction in a block of the active chain.
@@ -86,7 +86,7 @@ impl Tron {
             block: Some((found.header.block, found.header.time)),
             first_seen: None,
             is_done: found.is_done,
-            spends: sender.into_iter().map(Spent::Address).collect(),
+            spends: sender.into_iter().map(InputSource::Address).collect(),
             nonce: None,
             received,
             is_traced,
@@ -97,7 +97,7 @@ impl Tron {
     fn covers_internal(
         &self,
         found: &IncludedTransaction,
-        received: &[Received],
+        received: &[ReceivedOutput],
         native_to: &[String],
     ) -> bool {
         let is_paid = |to: &String| {

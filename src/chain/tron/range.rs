@@ -8,7 +8,7 @@ use super::answers::{
 use super::hex::Id;
 use super::{NodeApi, SPAN_MAX, Tron, TronHeader, lied, parse_header};
 use crate::chain::transfers::TransferFilter;
-use crate::chain::{BlockRead, NodeError, Received, Watched};
+use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
 use crate::domain::asset::Chain;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ impl Tron {
         side: NodeApi,
         block: &TronBlock,
         filter: &TransferFilter<'_>,
-    ) -> Result<Vec<Received>, NodeError> {
+    ) -> Result<Vec<ReceivedOutput>, NodeError> {
         let done = block.transactions.iter().filter(|one| one.is_done);
         let mut contracts = done.filter(|one| one.is_contract());
         let is_asked = match side {
@@ -201,7 +201,7 @@ pub(super) fn parse_block(answer: FullBlockResponse) -> Result<Option<TronBlock>
     }))
 }
 
-fn to_block_read(block: TronBlock, received: Vec<Received>) -> BlockRead {
+fn to_block_read(block: TronBlock, received: Vec<ReceivedOutput>) -> BlockRead {
     BlockRead {
         parent_height: block.header.block.height.saturating_sub(1),
         block: block.header.block,

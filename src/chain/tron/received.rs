@@ -8,7 +8,7 @@ use super::hex::{account_of, number_of};
 use crate::chain::evm::TRANSFER;
 use crate::chain::evm::hex::{Number, Word};
 use crate::chain::transfers::{Transfer, TransferFilter};
-use crate::chain::{NodeError, Received};
+use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::asset::Asset;
 use crate::domain::observation::CONTRACTS_FROM;
 
@@ -34,7 +34,7 @@ impl TransferFilter<'_> {
         &self,
         transaction: &TronTransaction,
         info: Option<&TransactionInfo>,
-    ) -> Result<Vec<Received>, NodeError> {
+    ) -> Result<Vec<ReceivedOutput>, NodeError> {
         let by_receipt = info
             .filter(|_| transaction.is_contract())
             .map(TransactionInfo::is_done);
@@ -55,7 +55,7 @@ impl TransferFilter<'_> {
         &self,
         transaction: &TronTransaction,
         info: Option<&TransactionInfo>,
-    ) -> Vec<Received> {
+    ) -> Vec<ReceivedOutput> {
         let mut found = Vec::new();
         let txid = transaction.id.to_string();
         let mut add = |asset, position, transfer| {

@@ -4,10 +4,10 @@
 //! output, never from the address in the response.
 
 use super::values::{HashText, ShortScript, parse_amount, unix_time};
-use crate::chain::{Received, Watched};
+use crate::chain::{ReceivedOutput, Watched};
 use crate::domain::address::script_address;
 use crate::domain::asset::Asset;
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 use crate::domain::time::Time;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -30,9 +30,9 @@ pub(in crate::chain) struct ScannedTx {
     /// HashText of its block, if the response has it.
     pub(super) block: Option<HashText>,
     /// Inputs, watched ones first.
-    pub spends: Vec<Spent>,
-    pub received: Vec<Received>,
-    pub spent: Vec<(Spent, String)>,
+    pub spends: Vec<InputSource>,
+    pub received: Vec<ReceivedOutput>,
+    pub spent: Vec<(InputSource, String)>,
 }
 
 /// Payments and watched spends of a block. Ids of its transactions if the node does not return them.
@@ -245,7 +245,7 @@ impl<'de> Visitor<'de> for TxSeed<'_> {
         let HashText(txid) = txid.ok_or_else(|| missing("txid"))?;
         let spends = spends.ok_or_else(|| missing("vin"))?;
         let outputs = outputs.ok_or_else(|| missing("vout"))?;
-        let spends: Vec<Spent> = spends.into_iter().filter_map(InputJson::spent).collect();
+        let spends: Vec<InputSource> = spends.into_iter().filter_map(InputJson::spent).collect();
         let read = self.0.scan(txid, spends, outputs);
         Ok(ScannedTx { block, ..read })
     }
@@ -256,19 +256,19 @@ impl OutputScanner<'_> {
     pub(in crate::chain) fn scan(
         &self,
         txid: String,
-        spends: Vec<Spent>,
+        spends: Vec<InputSource>,
         outputs: Vec<PaidOutput>,
     ) -> ScannedTx {
-        let is_ours = |spent: &Spent| match spent {
-            Spent::Output(txid, position) => self.watched.has_output(txid, *position),
-            Spent::Address(_) | Spent::Coinbase => false,
+        let is_ours = |spent: &InputSource| match spent {
+            InputSource::Output(txid, position) => self.watched.has_output(txid, *position),
+            InputSource::Address(_) | InputSource::Coinbase => false,
         };
         let (ours, others): (Vec<_>, Vec<_>) = spends.into_iter().partition(is_ours);
         let spent = ours.iter().cloned().map(|ours| (ours, txid.clone()));
         let spent: Vec<_> = spent.collect();
         let kept = SPENDS_MAX.checked_div(outputs.len()).unwrap_or(0).max(1);
-        let spends: Vec<Spent> = ours.into_iter().chain(others).take(kept).collect();
-        let received = outputs.into_iter().map(|output| Received {
+        let spends: Vec<InputSource> = ours.into_iter().chain(others).take(kept).collect();
+        let received = outputs.into_iter().map(|output| ReceivedOutput {
             asset: self.asset,
             txid: txid.clone(),
             position: output.position,
@@ -297,10 +297,12 @@ struct InputJson {
 }
 
 impl InputJson {
-    fn spent(self) -> Option<Spent> {
+    fn spent(self) -> Option<InputSource> {
         match (self.coinbase, self.txid, self.vout) {
-            (Some(_), ..) => Some(Spent::Coinbase),
-            (None, Some(HashText(txid)), Some(position)) => Some(Spent::Output(txid, position)),
+            (Some(_), ..) => Some(InputSource::Coinbase),
+            (None, Some(HashText(txid)), Some(position)) => {
+                Some(InputSource::Output(txid, position))
+            }
             (None, ..) => None,
         }
     }

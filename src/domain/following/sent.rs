@@ -1,7 +1,7 @@
 //! Transactions that pay payouts and refunds, as the file knows them and as a node tells of them.
 
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Observation, Spent};
+use crate::domain::observation::{Block, InputSource, Observation};
 use crate::domain::time::Time;
 
 /// A transaction attached to payouts or refunds that are not settled, as the file knows it.
@@ -10,7 +10,7 @@ pub struct SentOpen {
     /// Id of the transaction.
     pub txid: String,
     /// Its inputs, or its sender on chains with accounts. Empty until a node has told of it.
-    pub spends: Vec<Spent>,
+    pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// Destinations that are paid in the chain's native coin, on chains with accounts. A native coin may arrive without a
@@ -69,7 +69,7 @@ pub struct SentTransaction {
     /// `true` if its block is final, or beyond the horizon of a chain that has no final blocks.
     pub is_final: bool,
     /// Its inputs, or its sender on chains with accounts.
-    pub spends: Vec<Spent>,
+    pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// Its outputs to watched addresses.

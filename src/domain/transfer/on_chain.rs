@@ -2,7 +2,7 @@
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::payment::PaymentState;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
@@ -63,7 +63,7 @@ pub struct AttachedTransaction {
     /// Height of its block.
     pub block_height: Option<u32>,
     /// Inputs, or the sender on chains with accounts; empty while they are unknown.
-    pub spends: Vec<Spent>,
+    pub spends: Vec<InputSource>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// `true` if the transaction reverted and moved nothing.
@@ -111,7 +111,7 @@ pub struct ProposedOutput {
     /// Amount, in the coin of the transfer.
     pub amount: Units,
     /// Sources of the money, as far as they are known.
-    pub spends: Vec<Spent>,
+    pub spends: Vec<InputSource>,
     /// Time of its first sighting.
     pub seen_at: Time,
     /// Block of the transaction.

@@ -5,7 +5,7 @@
 
 use super::claims::native;
 use crate::domain::asset::{Asset, Chain};
-use crate::domain::following::{Looked, Walk};
+use crate::domain::following::{BalanceBatch, BalanceCheck};
 use crate::domain::money::coin::Units;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::Error;
@@ -18,7 +18,7 @@ const ACCOUNTS_MAX: usize = 50;
 const LOOK_EVERY_MS: i64 = 10 * MINUTE_MS;
 
 /// The addresses whose turn it is; none before it is time again.
-pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Walk>, Error> {
+pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<BalanceBatch>, Error> {
     let Ok(asset) = native(chain) else {
         return Ok(None);
     };
@@ -31,7 +31,7 @@ pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Wal
     let is_last = accounts.len() < ACCOUNTS_MAX;
     // Behind the last of all comes the first again.
     let after = accounts.last().filter(|_| !is_last).cloned();
-    Ok(Some(Walk {
+    Ok(Some(BalanceBatch {
         asset,
         accounts,
         from,
@@ -40,8 +40,8 @@ pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Wal
 }
 
 /// What those addresses have: more than is known, or not.
-pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &Looked) -> Result<(), Error> {
-    let Looked { walk, held, height } = looked;
+pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &BalanceCheck) -> Result<(), Error> {
+    let BalanceCheck { walk, held, height } = looked;
     let (asset, chain) = (walk.asset, walk.asset.chain);
     let Some(held) = held else {
         return Ok(unexplained::save_walk(tx, chain, &walk.from, now)?);

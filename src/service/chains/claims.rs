@@ -4,22 +4,23 @@
 //! What always holds: a claim books nothing by itself: what is borne out comes in by `intake`, like anything that is seen,
 //! and nothing that is known comes in twice.
 
-use super::places::{GAVE_WAY, is_ours};
 use crate::domain::address;
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain, Mode};
 use crate::domain::claim::{Claim, ClaimOutcome, ClaimPayment, OPEN_MAX};
 use crate::domain::fields::Fields;
-use crate::domain::following::{Claimed, Reached};
+use crate::domain::following::{ChainPosition, ClaimCheck};
 use crate::domain::id;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{CLAIMS_FROM, CONTRACTS_FROM, Observation, Observed};
+use crate::domain::observation::{
+    CLAIMS_FROM, CONTRACTS_FROM, Observation, REPLACED_FROM, StoredObservation,
+};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::claims::ClaimView;
 use crate::domain::time::Time;
 use crate::domain::wallet;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Service};
-use crate::store::{Reader, Tx, claims, observations, unexplained};
+use crate::store::{Reader, Tx, addresses, claims, observations, pool_addresses, unexplained};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -66,7 +67,12 @@ impl Service {
     }
 
     /// Its node has been asked for a claim's transaction: what that came to.
-    pub(super) fn end_claim(&self, tx: &Tx<'_>, now: Time, claimed: &Claimed) -> Result<(), Error> {
+    pub(super) fn end_claim(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        claimed: &ClaimCheck,
+    ) -> Result<(), Error> {
         let claim = claims::by_seq(tx, claimed.claim)?;
         let Some(claim) = claim.filter(|claim| claim.outcome.is_none()) else {
             return Ok(());
@@ -95,7 +101,7 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         claim: &Claim,
-        reached: &Reached,
+        reached: &ChainPosition,
     ) -> Result<Result<(ClaimOutcome, i64), String>, Error> {
         if let Some(known) = known(tx, claim)? {
             return Ok(Ok((ClaimOutcome::Known, known)));
@@ -117,7 +123,7 @@ impl Service {
         let observed = tx.attempt(|| self.observe(tx, now, &seen, None).map(drop))?;
         match observed {
             Ok(()) => {
-                let observed = observations::at(tx, &seen.place())?;
+                let observed = observations::at(tx, &seen.key())?;
                 let none = || Error::Failed(format!("claim {} was not taken in", claim.id));
                 let seq = observed.ok_or_else(none)?.seq;
                 // The next look says whether there is still more.
@@ -204,7 +210,7 @@ pub(super) fn as_claimed<'s>(
     seen: &'s Observation,
 ) -> Result<Cow<'s, Observation>, Error> {
     let is_of_contract = (CONTRACTS_FROM..CLAIMS_FROM).contains(&seen.position);
-    if !is_of_contract || observations::at(tx, &seen.place())?.is_some() {
+    if !is_of_contract || observations::at(tx, &seen.key())?.is_some() {
         return Ok(Cow::Borrowed(seen));
     }
     let claimed = claims::meet(tx, seen)?.map(|position| Observation {
@@ -219,15 +225,15 @@ fn in_place(
     db: &Reader<'_>,
     chain: Chain,
     txid: &str,
-) -> Result<impl Iterator<Item = Observed>, Error> {
+) -> Result<impl Iterator<Item = StoredObservation>, Error> {
     let of_transaction = observations::of_transaction(db, Mode::Live, chain, txid)?;
     let all = of_transaction.into_iter();
-    Ok(all.filter(|observed| observed.seen.position < GAVE_WAY))
+    Ok(all.filter(|observed| observed.seen.position < REPLACED_FROM))
 }
 
 /// The observation that is what is claimed, where there is one: of equal ones in its transaction the one of its ordinal.
 fn known(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
-    let is_it = |of: &Observed| {
+    let is_it = |of: &StoredObservation| {
         of.seen.asset == claim.asset
             && of.seen.address == claim.address
             && of.seen.amount == claim.amount
@@ -262,4 +268,10 @@ fn note(tx: &Tx<'_>, now: Time, action: &str, claim: &Claim, came: &Value) -> Re
         detail: &detail,
     };
     audit_log::record(tx, now, &claim.asked_by, &noted)
+}
+
+/// Returns `true` if the address belongs to this file. The filter lets a few others pass.
+pub(super) fn is_ours(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
+    Ok(addresses::owner(db, Mode::Live, chain, address)?.is_some()
+        || pool_addresses::has(db, chain, address)?)
 }

@@ -3,7 +3,7 @@
 //! Invariant: each live address of a chain's pool is asked about at least once a day.
 
 use crate::domain::asset::Chain;
-use crate::domain::following::{Known, Named};
+use crate::domain::following::{ChainState, PolledAddress};
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::wallet::Wallet;
 use crate::service::transfers::each_destination;
@@ -93,8 +93,8 @@ impl Service {
         &self,
         db: &Reader<'_>,
         now: Time,
-        known: &Known,
-    ) -> Result<Vec<Named>, Error> {
+        known: &ChainState,
+    ) -> Result<Vec<PolledAddress>, Error> {
         let chain = known.chain;
         let mut named = List::default();
         for one in self.live.open_addresses.at(db, now, chain)? {
@@ -139,14 +139,14 @@ impl Service {
 /// Addresses without repetition.
 #[derive(Default)]
 struct List {
-    list: Vec<Named>,
+    list: Vec<PolledAddress>,
     seen: HashSet<String>,
 }
 
 impl List {
     fn push(&mut self, address: String, since: Time, is_daily: bool) {
         if !address.is_empty() && self.seen.insert(address.clone()) {
-            self.list.push(Named {
+            self.list.push(PolledAddress {
                 address,
                 since,
                 is_daily,

@@ -4,9 +4,9 @@
 //! stays as it is; its owner changes in one transaction with an entry in the audit log; and from then on it is
 //! treated like any other payment or deposit.
 
-use super::Owned;
+use super::ObservationOwner;
 use crate::domain::id;
-use crate::domain::observation::Observed;
+use crate::domain::observation::StoredObservation;
 use crate::domain::payment::PaymentState;
 use crate::domain::quote::unavailable;
 use crate::domain::refusal::{Code, Refusal};
@@ -31,7 +31,7 @@ pub enum Assignee {
 /// What came of it: the account, and the id of the payment or the deposit.
 struct Assigned {
     account: i64,
-    owned: Owned,
+    owned: ObservationOwner,
 }
 
 impl Service {
@@ -72,9 +72,11 @@ impl Service {
         let assigned = assigned.map_err(|error| about(to, error))?;
         note(tx, now, actor, &unmatched, &assigned)?;
         let (payment, deposit) = match &assigned.owned {
-            Owned::Payment(both) => (Some(&both.1.id), None),
-            Owned::Deposit(deposit) => (None, Some(&deposit.id)),
-            Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => (None, None),
+            ObservationOwner::Payment(both) => (Some(&both.1.id), None),
+            ObservationOwner::Deposit(deposit) => (None, Some(&deposit.id)),
+            ObservationOwner::Own(_)
+            | ObservationOwner::Unmatched(_)
+            | ObservationOwner::Sent(_) => (None, None),
         };
         Ok(assignment(&unmatched, payment, deposit)?)
     }
@@ -84,7 +86,7 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        observed: &Observed,
+        observed: &StoredObservation,
         invoice: &str,
     ) -> Result<Assigned, Error> {
         let seen = &observed.seen;
@@ -109,7 +111,7 @@ impl Service {
         } else {
             (self.settle(tx, now, invoice, Cause::Other)?, payment)
         };
-        let owned = Owned::Payment(Box::new(owned));
+        let owned = ObservationOwner::Payment(Box::new(owned));
         Ok(Assigned { account, owned })
     }
 
@@ -118,7 +120,7 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        observed: &Observed,
+        observed: &StoredObservation,
         account: &str,
         reference: &str,
     ) -> Result<Assigned, Error> {
@@ -142,7 +144,7 @@ impl Service {
             let confirmed = PaymentState::Confirmed;
             self.book_deposit(tx, now, deposit, confirmed, observed.confirmed_at)?
         } else {
-            Owned::Deposit(Box::new(deposit))
+            ObservationOwner::Deposit(Box::new(deposit))
         };
         Ok(Assigned {
             account: account.seq,
@@ -178,9 +180,9 @@ fn note(
     assigned: &Assigned,
 ) -> Result<(), Error> {
     let (id, kind, of) = match &assigned.owned {
-        Owned::Payment(both) => (&both.1.id, "invoice", &both.0.id),
-        Owned::Deposit(deposit) => (&deposit.id, "customer", &deposit.customer_ref),
-        Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => {
+        ObservationOwner::Payment(both) => (&both.1.id, "invoice", &both.0.id),
+        ObservationOwner::Deposit(deposit) => (&deposit.id, "customer", &deposit.customer_ref),
+        ObservationOwner::Own(_) | ObservationOwner::Unmatched(_) | ObservationOwner::Sent(_) => {
             return Err(Error::Failed("it was given to nobody".to_owned()));
         }
     };

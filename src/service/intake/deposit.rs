@@ -3,8 +3,8 @@
 //! What always holds: a deposit books its sale and fee once, at the rate of the moment when it was first in a
 //! block, and each time it becomes confirmed there is an event.
 
-use super::Owned;
-use super::payment::worth;
+use super::ObservationOwner;
+use super::payment::{PaymentChange, book_change, worth};
 use crate::domain::customer::Customer;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::event::EventType;
@@ -16,7 +16,6 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
 use crate::service::events::{Subject, record};
-use crate::service::posting::{Step, book_step};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, BookingSource};
@@ -31,10 +30,10 @@ impl Service {
         now: Time,
         customer: &Customer,
         (observation, seen): (i64, &Observation),
-        replaced: Option<&Owned>,
+        replaced: Option<&ObservationOwner>,
     ) -> Result<Result<Deposit, UnmatchedReason>, Error> {
         let created_at = match replaced {
-            Some(Owned::Deposit(old))
+            Some(ObservationOwner::Deposit(old))
                 if old.customer == customer.seq
                     && old.asset == seen.asset
                     && seen.amount <= old.amount =>
@@ -115,7 +114,7 @@ impl Service {
         now: Time,
         deposit: Deposit,
         next: PaymentState,
-    ) -> Result<Owned, Error> {
+    ) -> Result<ObservationOwner, Error> {
         let before = deposit.status.state();
         observations::update(tx, deposit.observation, before, next, now)?;
         let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
@@ -130,7 +129,7 @@ impl Service {
         mut deposit: Deposit,
         next: PaymentState,
         confirmed_at: Option<Time>,
-    ) -> Result<Owned, Error> {
+    ) -> Result<ObservationOwner, Error> {
         let before = deposit.status.state();
         let was_confirmed = deposit.was_confirmed;
         let confirms = next == PaymentState::Confirmed;
@@ -151,13 +150,13 @@ impl Service {
             ref_id: &deposit.id,
             source: BookingSource::Deposit(deposit.seq),
         };
-        let step = Step {
+        let step = PaymentChange {
             value: deposit.gross,
             was_confirmed,
             before,
             next,
         };
-        book_step(tx, now, &booking, step)?;
+        book_change(tx, now, &booking, step)?;
         if confirms {
             let on_chain = self.depths().of(tx, &deposit)?;
             let object = render::customer::deposit(&deposit, deposit.net()?, &on_chain)?;
@@ -170,7 +169,7 @@ impl Service {
             };
             record(tx, now, EventType::DepositConfirmed, &subject)?;
         }
-        Ok(Owned::Deposit(Box::new(deposit)))
+        Ok(ObservationOwner::Deposit(Box::new(deposit)))
     }
 }
 

@@ -1,12 +1,12 @@
-//! Payments to an invoice: recorded, moved, booked.
+//! Payments of an invoice: stores them, changes their state and books them.
 //!
-//! What always holds: a payment books its sale and fee once; what happens to it later is adjusted, never rewritten.
+//! Invariant: sale and fee are booked once. Later changes are booked as adjustments and never rewrite an entry.
 
-use super::Owned;
+use super::ObservationOwner;
 use crate::domain::asset::Asset;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
-use crate::domain::ledger::RefType;
+use crate::domain::ledger::{self, RefType};
 use crate::domain::money::Cents;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::observation::Observation;
@@ -15,18 +15,19 @@ use crate::domain::quote::Quote;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
-use crate::service::posting::{Step, book_step};
 use crate::service::rates::NoRate;
 use crate::service::settle::Cause;
 use crate::service::{Error, Json, Service};
-use crate::store::ledger::{Booking, BookingSource};
+use crate::store::ledger::{Booking, BookingSource, book, unreversed};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
-    /// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
+    /// Stores a payment as seen, and decides once whether it is on time and its value. Returns the reason if it is no
+    /// payment.
     ///
-    /// What replaces a payment of the same quote and is not worth more was seen when that was, if not before: raising the
-    /// network fee must not make a payment late. What is late is worth the newest rate, and where none was ever known its quote's.
+    /// A payment that replaces another of the same quote and is not worth more keeps the earlier time: a higher network
+    /// fee must not make a payment late. A late payment is valued at the newest rate, or at the rate of its quote if
+    /// none was ever known.
     pub(super) fn record_payment(
         &self,
         tx: &Tx<'_>,
@@ -34,10 +35,10 @@ impl Service {
         invoice: &Invoice,
         quote: &Quote,
         (observation, seen): (i64, &Observation),
-        replaced: Option<&Owned>,
+        replaced: Option<&ObservationOwner>,
     ) -> Result<Result<Payment, UnmatchedReason>, Error> {
         let seen_at = match replaced {
-            Some(Owned::Payment(old))
+            Some(ObservationOwner::Payment(old))
                 if old.1.quote == quote.seq && seen.amount <= old.1.amount =>
             {
                 old.1.seen_at.min(seen.seen_at)
@@ -82,18 +83,17 @@ impl Service {
         Ok(Ok(payment))
     }
 
-    /// A payment turns out to have been made before it was seen first: until it has once been confirmed, it counts from that
-    /// moment, and is judged again by it. What was in time stays so; what was late is worth its quote's rate where it is in
-    /// time now.
+    /// Moves the time of a payment to an earlier one, until it has been confirmed, and decides again whether it is on
+    /// time. A payment that was on time stays so. A late one that is on time now is valued at the rate of its quote.
     pub(super) fn seen_earlier(
         &self,
         tx: &Tx<'_>,
         now: Time,
         (invoice, mut payment): (Invoice, Payment),
         seen_at: Time,
-    ) -> Result<Owned, Error> {
+    ) -> Result<ObservationOwner, Error> {
         if seen_at >= payment.seen_at || payment.was_confirmed {
-            return Ok(Owned::Payment(Box::new((invoice, payment))));
+            return Ok(ObservationOwner::Payment(Box::new((invoice, payment))));
         }
         payment.seen_at = seen_at;
         if !payment.on_time && seen_at < invoice.terms().deadline() {
@@ -101,17 +101,17 @@ impl Service {
             let quote = quotes.iter().find(|quote| quote.seq == payment.quote);
             let missing = || Error::Failed(format!("quote {} is missing", payment.quote));
             let quoted = quote.ok_or_else(missing)?.quoted.clone();
-            // Nobody is the worse for it: where the quote's rate cannot price it, it stays as late as it was taken for.
+            // If the rate of the quote cannot price it, the payment stays late.
             if let Ok(value) = worth(quoted.rate, payment.amount, payment.asset) {
                 (payment.on_time, payment.quoted, payment.value) = (true, quoted, value);
             }
         }
         payments::judge_again(tx, &payment)?;
         let invoice = self.settle(tx, now, invoice, Cause::Other)?;
-        Ok(Owned::Payment(Box::new((invoice, payment))))
+        Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
     }
 
-    /// Records a payment as seen and settles its invoice; or the reason why it is none.
+    /// Stores a payment as seen and settles its invoice. Returns the reason if it is no payment.
     pub(super) fn see_payment(
         &self,
         tx: &Tx<'_>,
@@ -119,21 +119,21 @@ impl Service {
         invoice: Invoice,
         quote: &Quote,
         seen: (i64, &Observation),
-        replaced: Option<&Owned>,
-    ) -> Result<Result<Owned, UnmatchedReason>, Error> {
+        replaced: Option<&ObservationOwner>,
+    ) -> Result<Result<ObservationOwner, UnmatchedReason>, Error> {
         Ok(
             match self.record_payment(tx, now, &invoice, quote, seen, replaced)? {
                 Err(reason) => Err(reason),
                 Ok(payment) => {
                     let invoice = self.settle(tx, now, invoice, Cause::Other)?;
-                    Ok(Owned::Payment(Box::new((invoice, payment))))
+                    Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
                 }
             },
         )
     }
 
-    /// Moves a payment to its next state, books what follows, and settles its invoice, whose JSON this answers where an event
-    /// told it.
+    /// Changes the state of a payment, books the change and settles the invoice. Returns the JSON of the invoice if an
+    /// event was recorded.
     pub(in crate::service) fn advance_payment(
         &self,
         tx: &Tx<'_>,
@@ -145,7 +145,7 @@ impl Service {
         self.book_payment(tx, now, (invoice, payment), next)
     }
 
-    /// [`Service::advance_payment`] of one that has come to its next state already.
+    /// [`Service::advance_payment`] for a payment whose new state is stored already.
     pub(super) fn book_payment(
         &self,
         tx: &Tx<'_>,
@@ -161,13 +161,13 @@ impl Service {
             ref_id: &invoice.id,
             source: BookingSource::Payment(payment.seq),
         };
-        let step = Step {
+        let step = PaymentChange {
             value: payment.value,
             was_confirmed: payment.was_confirmed,
             before: payment.state,
             next,
         };
-        book_step(tx, now, &booking, step)?;
+        book_change(tx, now, &booking, step)?;
         let confirms = next == PaymentState::Confirmed;
         let cause = if confirms {
             Cause::Confirmed
@@ -182,10 +182,10 @@ impl Service {
     }
 }
 
-/// What an amount is worth at a rate.
+/// Returns the value of an amount at a rate.
 ///
 /// # Errors
-/// `invalid_request` where it is worth more than can be booked.
+/// `invalid_request` if the value is more than can be booked.
 pub(super) fn worth(rate: Rate, amount: Units, asset: &Asset) -> Result<Cents, Refusal> {
     let value = rate.value(amount, asset.decimals);
     value
@@ -195,4 +195,52 @@ pub(super) fn worth(rate: Rate, amount: Units, asset: &Asset) -> Result<Cents, R
             let most = Cents::AMOUNT_MAX;
             Refusal::field("amount", format!("must be worth at most {most} in fiat"))
         })
+}
+
+/// A change of the state of a payment or a deposit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PaymentChange {
+    /// Value in the currency of the booking.
+    pub(super) value: Cents,
+    /// `true` if it was ever confirmed before.
+    pub(super) was_confirmed: bool,
+    /// State before the change.
+    pub(super) before: PaymentState,
+    /// State after the change.
+    pub(super) next: PaymentState,
+}
+
+/// Books a change: sale and fee on the first confirmation, then an adjustment whenever it is taken back or restored.
+pub(super) fn book_change(
+    tx: &Tx<'_>,
+    now: Time,
+    booking: &Booking<'_>,
+    step: PaymentChange,
+) -> Result<(), Error> {
+    let confirms = step.next == PaymentState::Confirmed;
+    let [restored, undone] = memos(booking.source);
+    let postings = if confirms && !step.was_confirmed {
+        let fee = accounts::by_seq(tx, booking.account)?.fee;
+        ledger::confirmation_postings(step.value, fee)?
+    } else if confirms {
+        ledger::reversals(&unreversed(tx, booking.source)?, restored)?
+    } else if step.before == PaymentState::Confirmed {
+        ledger::reversals(&unreversed(tx, booking.source)?, undone)?
+    } else {
+        Vec::new()
+    };
+    for posting in &postings {
+        book(tx, &id::new(now).to_string(), booking, posting, now)?;
+    }
+    Ok(())
+}
+
+/// Returns the memos of adjustments: confirmed again, and no longer confirmed.
+const fn memos(source: BookingSource) -> [&'static str; 2] {
+    match source {
+        BookingSource::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],
+        BookingSource::Payment(_) | BookingSource::Transfer(_) | BookingSource::Operator => {
+            ["payment confirmed again", "payment no longer confirmed"]
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 mod steps;
 
-use super::Owned;
+use super::ObservationOwner;
 use super::assign::Assignee;
 use crate::domain::asset::Mode;
 use crate::domain::deposit::Deposit;
@@ -46,7 +46,7 @@ fn seen(address: &str, txid: &str, seen_at: Time, block: Option<u32>) -> Observa
 
 /// Takes in what was seen at a moment.
 #[track_caller]
-fn observe(service: &Arc<Service>, now: Time, seen: Observation) -> Owned {
+fn observe(service: &Arc<Service>, now: Time, seen: Observation) -> ObservationOwner {
     let outcome = service
         .write_and_wait(move |service, tx| service.observe(tx, now, &seen, None))
         .unwrap();
@@ -89,7 +89,7 @@ fn what_comes_late_is_worth_the_newest_rate_and_else_its_quotes() {
     ] {
         service.set_faults(faults);
         let seen = seen(&quote.address, txid, seen_at, None);
-        let Owned::Payment(both) = observe(service, late, seen) else {
+        let ObservationOwner::Payment(both) = observe(service, late, seen) else {
             unreachable!("{txid} is no payment");
         };
         let (_, payment) = *both;
@@ -114,10 +114,13 @@ fn address_of_customer(service: &Arc<Service>) -> String {
 }
 
 #[track_caller]
-fn deposit(owned: Owned) -> Deposit {
+fn deposit(owned: ObservationOwner) -> Deposit {
     match owned {
-        Owned::Deposit(deposit) => *deposit,
-        Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => {
+        ObservationOwner::Deposit(deposit) => *deposit,
+        ObservationOwner::Payment(_)
+        | ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_)
+        | ObservationOwner::Sent(_) => {
             unreachable!("it is no deposit")
         }
     }
@@ -126,7 +129,7 @@ fn deposit(owned: Owned) -> Deposit {
 /// Moves a deposit.
 #[track_caller]
 fn moved(service: &Arc<Service>, now: Time, of: Deposit, next: PaymentState) -> Deposit {
-    let of = Owned::Deposit(Box::new(of));
+    let of = ObservationOwner::Deposit(Box::new(of));
     deposit(write(service, move |service, tx| {
         service.advance_owned(tx, now, of, next)
     }))
@@ -242,7 +245,7 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
     let real = real(&file);
     let address = address_of_customer(&simulated);
     let owned = observe(&real, NOW, seen(&address, "a", NOW, Some(7)));
-    let Owned::Unmatched(unmatched) = owned else {
+    let ObservationOwner::Unmatched(unmatched) = owned else {
         unreachable!("it was priced");
     };
     assert_eq!(unmatched.reason, UnmatchedReason::NoRate);
@@ -253,7 +256,7 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
         service.advance_owned(
             tx,
             NOW,
-            Owned::Unmatched(unmatched),
+            ObservationOwner::Unmatched(unmatched),
             PaymentState::Confirmed,
         )
     });

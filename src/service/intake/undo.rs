@@ -4,7 +4,7 @@
 //! always; what was given to somebody until it has once been confirmed, as the ledger, the events and perhaps refunds and
 //! payouts stand on it from then on. Afterwards the payment stands as it did before anybody looked at it.
 
-use super::Owned;
+use super::ObservationOwner;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::unmatched::{Resolution, Unmatched};
@@ -56,8 +56,8 @@ impl Service {
         now: Time,
         unmatched: &Unmatched,
     ) -> Result<(Option<i64>, Value), Error> {
-        match super::owned(tx, unmatched.observation)? {
-            Owned::Payment(both) => {
+        match super::owner_of(tx, unmatched.observation)? {
+            ObservationOwner::Payment(both) => {
                 let (invoice, payment) = *both;
                 if payment.was_confirmed {
                     return Err(booked("the payment"));
@@ -69,7 +69,7 @@ impl Service {
                 self.settle(tx, now, invoice, Cause::Other)?;
                 Ok((Some(account), detail))
             }
-            Owned::Deposit(deposit) => {
+            ObservationOwner::Deposit(deposit) => {
                 if deposit.was_confirmed {
                     return Err(booked("the deposit"));
                 }
@@ -77,7 +77,9 @@ impl Service {
                 let detail = json!({ "customer": deposit.customer_ref, "deposit": deposit.id });
                 Ok((Some(deposit.account), detail))
             }
-            Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => Err(Error::Failed(format!(
+            ObservationOwner::Own(_)
+            | ObservationOwner::Unmatched(_)
+            | ObservationOwner::Sent(_) => Err(Error::Failed(format!(
                 "unmatched payment {} was given to nobody",
                 unmatched.id
             ))),

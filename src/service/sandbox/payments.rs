@@ -12,7 +12,9 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed, Place, Spent};
+use crate::domain::observation::{
+    InputSource, OUTPUTS_MAX, Observation, ObservationKey, StoredObservation,
+};
 use crate::domain::payment::PaymentState;
 use crate::domain::payment::inputs::{
     SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxStep as Step,
@@ -21,7 +23,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, TransactionSeen, UNMATCHED};
 use crate::domain::time::Time;
 use crate::domain::unmatched::Resolution;
-use crate::service::intake::{self, Outcome, Owned};
+use crate::service::intake::{self, IntakeOutcome, ObservationOwner};
 use crate::service::{Error, Json, Service};
 use crate::store::{
     Reader, Tx, deposits, invoices, observations, own_transfers, payments, unmatched_payments,
@@ -128,7 +130,7 @@ impl Service {
                         format!("must be of {} in {mode} mode, like the first", first.chain);
                     return Err(Refusal::field("outputs", problem).into());
                 }
-                if spends.contains(&Spent::Coinbase) && !first.chain.has_outputs() {
+                if spends.contains(&InputSource::Coinbase) && !first.chain.has_outputs() {
                     let problem = format!(
                         "must be false or left out: {} has no such transactions",
                         first.chain
@@ -155,9 +157,9 @@ impl Service {
         (now, seen_at): (Time, Time),
         target: Target,
         (txid, position): (String, u32),
-        (amount, spends): (Units, &[Spent]),
-    ) -> Result<Option<Outcome>, Error> {
-        let place = Place {
+        (amount, spends): (Units, &[InputSource]),
+    ) -> Result<Option<IntakeOutcome>, Error> {
+        let place = ObservationKey {
             mode: target.mode,
             chain: target.asset.chain,
             txid,
@@ -209,17 +211,17 @@ impl Service {
                 }
             }
             let observed = observed(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;
-            let place = observed.seen.place();
+            let place = observed.seen.key();
             let replacing;
             let step = match (step, observed.state) {
-                (Step::Confirmed, _) => intake::Step::Confirmed,
-                (Step::Dropped, _) => intake::Step::Dropped,
+                (Step::Confirmed, _) => intake::ObservationChange::Confirmed,
+                (Step::Dropped, _) => intake::ObservationChange::Dropped,
                 (Step::Seen, PaymentState::Dropped) | (Step::Orphaned, PaymentState::Confirmed) => {
-                    intake::Step::Seen
+                    intake::ObservationChange::Seen
                 }
                 (Step::Replaced, PaymentState::Seen) => {
                     replacing = replacing_of(tx, now, observed, fields)?;
-                    intake::Step::ReplacedBy(&replacing)
+                    intake::ObservationChange::ReplacedBy(&replacing)
                 }
                 (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
                     let message = format!("a payment that is {state} cannot be {step}");
@@ -244,7 +246,7 @@ impl Service {
 fn replacing_of(
     db: &Reader<'_>,
     now: Time,
-    old: Observed,
+    old: StoredObservation,
     fields: Fields<'_>,
 ) -> Result<Observation, Error> {
     let amount =
@@ -260,11 +262,11 @@ fn replacing_of(
         block: None,
         ..old.seen
     };
-    let takes_back = |known: &Observed| {
+    let takes_back = |known: &StoredObservation| {
         let pays = |of: &Observation| (of.asset, of.address.clone(), of.amount);
         known.state == PaymentState::Dropped && pays(&known.seen) == pays(&seen)
     };
-    if observations::at(db, &seen.place())?.is_some_and(|known| !takes_back(&known)) {
+    if observations::at(db, &seen.key())?.is_some_and(|known| !takes_back(&known)) {
         let problem = "must be a transaction that has nothing at this position, or has the same and was dropped";
         return Err(Refusal::field("txid", problem).into());
     }
@@ -272,7 +274,7 @@ fn replacing_of(
 }
 
 /// What was seen of a payment, a deposit, or a payment that matched nothing.
-fn observed(db: &Reader<'_>, id: &str) -> Result<Option<Observed>, Error> {
+fn observed(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Error> {
     let seq = if let Some(payment) = payments::by_id(db, id)? {
         payment.observation
     } else if let Some(deposit) = deposits::by_id(db, id)? {
@@ -299,18 +301,20 @@ pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Er
 }
 
 /// Is this what was sent there?
-fn is_same(known: &Observed, target: &Target) -> bool {
+fn is_same(known: &StoredObservation, target: &Target) -> bool {
     known.seen.address == target.address && known.seen.asset == target.asset
 }
 
 /// A payment as the sandbox answers it.
-fn view(owned: &Owned) -> Result<Json, Error> {
+fn view(owned: &ObservationOwner) -> Result<Json, Error> {
     let (id, txid, state) = match owned {
-        Owned::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
-        Owned::Deposit(deposit) => (&deposit.id, &deposit.txid, deposit.status.state().as_str()),
-        Owned::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
-        Owned::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
-        Owned::Sent(_) => {
+        ObservationOwner::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
+        ObservationOwner::Deposit(deposit) => {
+            (&deposit.id, &deposit.txid, deposit.status.state().as_str())
+        }
+        ObservationOwner::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
+        ObservationOwner::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
+        ObservationOwner::Sent(_) => {
             let message =
                 "this address is the destination of a payout or refund: move it with action chain";
             return Err(Refusal::field("address", message).into());

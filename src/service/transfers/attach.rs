@@ -3,7 +3,7 @@
 use super::{By, note};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observation, Place};
+use crate::domain::observation::{Observation, ObservationKey};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -225,7 +225,7 @@ impl Service {
     pub(in crate::service) fn is_sent_output(
         &self,
         tx: &Tx<'_>,
-        place: &Place,
+        place: &ObservationKey,
     ) -> Result<bool, Error> {
         let Some(observed) = observations::at(tx, place)? else {
             return Ok(false);

@@ -11,7 +11,7 @@ use crate::domain::transfer::on_chain::SentState;
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::step::{ChainCase, TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
-use crate::service::intake::Step as ChainMove;
+use crate::service::intake::ObservationChange as ChainMove;
 use crate::service::{Error, Service};
 use crate::store::{Tx, observations, sent_transactions, transfers};
 
@@ -78,7 +78,7 @@ impl Service {
             | ChainCase::OtherAddress => amount,
         };
         let seen = arrival(of, txid, (amount, now));
-        let place = seen.place();
+        let place = seen.key();
         let known = observations::at(tx, &place)?;
         let state = known.as_ref().map(|known| known.state);
         let is_other = known.is_some_and(|known| known.seen.amount != amount);
@@ -110,7 +110,7 @@ impl Service {
         of: &Transfer,
         (txid, state): (&str, SentState),
     ) -> Result<(), Error> {
-        let place = arrival(of, txid, (Units::ZERO, now)).place();
+        let place = arrival(of, txid, (Units::ZERO, now)).key();
         let known = observations::at(tx, &place)?;
         if known.is_some_and(|known| known.state != PaymentState::Dropped) {
             self.advance(tx, now, &place, ChainMove::Dropped)?

@@ -22,7 +22,7 @@ pub(super) mod shop;
 mod transfers;
 
 use super::Watch;
-use crate::chain::follow::Addresses;
+use crate::chain::follow::WatchedAddresses;
 use crate::domain::asset::Chain;
 use crate::service::Service;
 use history::History;
@@ -72,7 +72,7 @@ impl Counts {
 
 /// Whoever follows a chain, just started.
 pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
-    let mut addresses = Addresses::default();
+    let mut addresses = WatchedAddresses::default();
     for address in ours {
         addresses.insert(chain, address);
     }

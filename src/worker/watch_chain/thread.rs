@@ -8,7 +8,7 @@ mod head;
 mod tests;
 
 use super::waker::{ChainWaker, Pause};
-use super::{Failed, Stands, Watch};
+use super::{ChainProgress, StepError, Watch};
 use crate::chain::cost::{Cost, FEES_EVERY_MS};
 use crate::chain::urls::Connector;
 use crate::chain::{Node, NodeError};
@@ -191,7 +191,7 @@ impl Following {
         };
         match stepped {
             Ok(stands) => Some(self.after(&stands)),
-            Err(Failed::Closed) => None,
+            Err(StepError::Closed) => None,
             Err(failed) => {
                 let pause = self.after_failure(&failed);
                 if let Some(other) = self.connect.after_failures(self.failures) {
@@ -202,11 +202,11 @@ impl Following {
         }
     }
 
-    fn stepped(&mut self) -> Result<Stands, Failed> {
+    fn stepped(&mut self) -> Result<ChainProgress, StepError> {
         if self.connected.is_none() {
             self.connected = self.connect.after_failures(0);
         }
-        let node = self.connected.as_mut().ok_or(Failed::Closed)?;
+        let node = self.connected.as_mut().ok_or(StepError::Closed)?;
         if !self.waker.has_rates() {
             // One that hangs is told of at once.
             self.watch.greet(node.as_mut(), self.clock.now())?;
@@ -216,10 +216,10 @@ impl Following {
             .waker
             .wait_for_rates(&self.clock, self.pace.for_rates, begins)
         {
-            return Err(Failed::Closed);
+            return Err(StepError::Closed);
         }
         let stands = self.watch.step(node.as_mut(), self.clock.now())?;
-        if matches!(stands, Stands::AtHead(_)) {
+        if matches!(stands, ChainProgress::AtHead(_)) {
             self.ask_for_fees();
         }
         Ok(stands)
@@ -237,13 +237,13 @@ impl Following {
         }
         self.fees_asked_at = Some(uptime);
         let asked = self.watch.ask_for_fees(node.as_mut(), self.clock.now());
-        if let Err(failed @ (Failed::Node(_) | Failed::File(_))) = asked {
+        if let Err(failed @ (StepError::Node(_) | StepError::File(_))) = asked {
             log::debug!("{}: no estimate of fees: {failed}", self.watch.chain);
         }
     }
 
     /// Is everything looked for that is to be? If not, some more is now.
-    fn prepared(&self) -> Result<bool, Failed> {
+    fn prepared(&self) -> Result<bool, StepError> {
         if self.watch.is_stale() {
             self.watch.load().map(|()| false)
         } else {
@@ -252,7 +252,7 @@ impl Following {
     }
 
     /// How long until the next step, after one that was taken.
-    fn after(&mut self, stands: &Stands) -> Pause {
+    fn after(&mut self, stands: &ChainProgress) -> Pause {
         let chain = self.watch.chain;
         if self.watch.was_rescan {
             self.rescan_fails = false;
@@ -263,18 +263,18 @@ impl Following {
             return Pause::of(Duration::ZERO);
         }
         self.tell(match stands {
-            Stands::NodeLags(lag) => Some(lag_problem(lag)),
-            Stands::Behind(_) | Stands::AtHead(_) | Stands::Stopped(_) => None,
+            ChainProgress::NodeLags(lag) => Some(lag_problem(lag)),
+            ChainProgress::Behind(_) | ChainProgress::AtHead(_) | ChainProgress::Stopped(_) => None,
         });
         match stands {
-            Stands::Behind(left) => {
+            ChainProgress::Behind(left) => {
                 if *left > 0 {
                     let more = format!(", {left} blocks are to be read");
                     self.say(Level::Warn, "lagging".to_owned(), &more);
                 }
                 Pause::of(Duration::ZERO)
             }
-            Stands::AtHead(head) => {
+            ChainProgress::AtHead(head) => {
                 if self.said.take().is_some() {
                     log::info!("{chain}: caught up, block {}", head.block.height);
                 }
@@ -292,13 +292,13 @@ impl Following {
                     expected: Some(self.pace.expected),
                 }
             }
-            Stands::NodeLags(lag) => {
+            ChainProgress::NodeLags(lag) => {
                 let what = format!("lagging: its node does not have block {}", lag.lacks);
                 let more = format!("; its newest is {}", lag.head.block.height);
                 self.say(Level::Warn, what, &more);
                 Pause::of(self.pace.expected)
             }
-            Stands::Stopped(why) => {
+            ChainProgress::Stopped(why) => {
                 let more = format!(
                     ". Look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
                 );
@@ -324,14 +324,14 @@ impl Following {
     }
 
     /// How long until the next step, after one that failed.
-    fn after_failure(&mut self, failed: &Failed) -> Duration {
+    fn after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
         if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
             // The chain is followed on all the same.
             self.tell(None);
             return jittered(BACK_OFF);
         }
-        let is_behind = matches!(failed, Failed::Node(NodeError::Behind));
+        let is_behind = matches!(failed, StepError::Node(NodeError::Behind));
         if !is_behind || self.failures > 2 {
             let problem = match self.watch.unread {
                 Some(unread) if is_behind => unread_problem(unread),

@@ -7,7 +7,7 @@ use crate::support::rpc_proxy::RpcProxy;
 use coffer::chain::utxo::Utxo;
 use coffer::chain::{Node, NodeError};
 use coffer::domain::chain::Chain;
-use coffer::domain::observation::Spent;
+use coffer::domain::observation::InputSource;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         let entry = node.call("getmempoolentry", json!([one.txid]));
         let at = one.first_seen.unwrap();
         assert_eq!(json!(at.unix_seconds()), entry["time"]);
-        assert!(matches!(&one.spends[0], Spent::Output(txid, _) if txid.len() == 64));
+        assert!(matches!(&one.spends[0], InputSource::Output(txid, _) if txid.len() == 64));
     }
     // Payments that the caller has stored are not returned again.
     let rest = seen
@@ -143,7 +143,7 @@ fn client_reports_coinbase_and_spent_outputs() {
     };
     assert_eq!(
         (made.spends.as_slice(), made.amount.0),
-        (&[Spent::Coinbase][..], 5_000_000_000)
+        (&[InputSource::Coinbase][..], 5_000_000_000)
     );
 
     let paid = node.pay(&node.address("legacy"), "1");
@@ -154,7 +154,7 @@ fn client_reports_coinbase_and_spent_outputs() {
     );
     let at = u32::try_from(at).unwrap();
     let watch = Watch::default().output(from, at);
-    let expected = vec![(Spent::Output(from.to_owned(), at), paid.clone())];
+    let expected = vec![(InputSource::Output(from.to_owned(), at), paid.clone())];
     for _ in 0..2 {
         let waiting = seen.mempool(&[], &watch).unwrap();
         assert_eq!(
@@ -178,7 +178,7 @@ fn client_reports_a_replacement_and_the_replaced_transaction() {
     let bumped = node.call("bumpfee", json!([first]));
     let second = bumped["txid"].as_str().unwrap().to_owned();
     assert_ne!(first, second);
-    let Spent::Output(from, at) = &before[0].spends[0] else {
+    let InputSource::Output(from, at) = &before[0].spends[0] else {
         unreachable!("{before:?}")
     };
     let watch = watch.output(from, *at);

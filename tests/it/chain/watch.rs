@@ -3,10 +3,10 @@
 use coffer::chain::NodeError;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::utxo::Utxo;
-use coffer::chain::{BlockRead, Received, Watched};
+use coffer::chain::{BlockRead, ReceivedOutput, Watched};
 use coffer::domain::address;
 use coffer::domain::chain::Chain;
-use coffer::domain::following::Named;
+use coffer::domain::following::PolledAddress;
 use coffer::domain::time::Time;
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 pub struct Watch {
     scripts: HashSet<Vec<u8>>,
     outputs: HashSet<(String, u32)>,
-    named: Vec<Named>,
+    named: Vec<PolledAddress>,
 }
 
 impl Watch {
@@ -32,7 +32,7 @@ impl Watch {
 
     /// Adds addresses for which the node is queried one by one.
     pub fn by_name(mut self, addresses: &[&str]) -> Watch {
-        let named = addresses.iter().map(|address| Named {
+        let named = addresses.iter().map(|address| PolledAddress {
             address: (*address).to_owned(),
             since: Time(0),
             is_daily: false,
@@ -65,7 +65,7 @@ impl Watched for Watch {
         None
     }
 
-    fn named(&self) -> &[Named] {
+    fn named(&self) -> &[PolledAddress] {
         &self.named
     }
 }
@@ -87,7 +87,7 @@ pub fn utxo(chain: Chain, urls: &str, limits: Limits) -> Utxo {
 }
 
 /// Transaction, position, address and amount in base units of each payment.
-pub fn payments(received: &[Received]) -> Vec<(String, u32, String, u128)> {
+pub fn payments(received: &[ReceivedOutput]) -> Vec<(String, u32, String, u128)> {
     let told = received.iter();
     let told = told.map(|one| {
         let (txid, address) = (one.txid.clone(), one.address.clone());

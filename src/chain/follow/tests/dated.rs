@@ -1,7 +1,7 @@
 //! The height of a chain at a time.
 
 use super::{NOW, Scene};
-use crate::domain::following::Moves;
+use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// A chain whose block at height `n` has the time `NOW` and `n` times this much, of which 100 are read.
@@ -27,8 +27,8 @@ fn dated(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     scene.known.undated = Some(at);
     let step = scene.step();
     scene.took(&step);
-    match step.moves {
-        Moves::Dated {
+    match step.outcome {
+        ChainStepOutcome::HeightFound {
             at: of,
             height,
             lacks_before,
@@ -90,7 +90,7 @@ fn following_goes_on_where_the_node_has_no_times() {
     let step = scene.step();
     let missing = Some(NOW.plus_ms(102 * HOUR_MS));
     assert!(
-        matches!(step.moves, Moves::Dated { height: 100, lacks_before, .. } if lacks_before == missing)
+        matches!(step.outcome, ChainStepOutcome::HeightFound { height: 100, lacks_before, .. } if lacks_before == missing)
     );
     scene.known.undated = None;
     scene.mine(1);

@@ -1,9 +1,9 @@
 //! What has become final is read a second time; and two nodes behind one url that are of two minds about it.
 
-use super::{Came, Scene, heights, open};
+use super::{FollowOutcome, Scene, heights, open};
 use crate::chain::Node;
 use crate::chain::memory::{MemoryNode, TwoMinds};
-use crate::domain::following::{Forward, Moves};
+use crate::domain::following::{ChainStepOutcome, ForwardStep};
 use crate::domain::observation::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,15 +11,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 impl Scene {
     /// One step, in which what is final is told by another node.
     #[track_caller]
-    fn forward_with(&mut self, both: &mut TwoMinds) -> Forward {
+    fn forward_with(&mut self, both: &mut TwoMinds) -> ForwardStep {
         let read = self.known.cursor.as_ref().unwrap().block.height;
         both.below.store(read, Ordering::SeqCst);
-        let Came::Step(step) = self.came_from(Some(both)).unwrap() else {
+        let FollowOutcome::Step(step) = self.came_from(Some(both)).unwrap() else {
             unreachable!("it is another's")
         };
         self.took(&step);
-        match step.moves {
-            Moves::Forward(forward) => *forward,
+        match step.outcome {
+            ChainStepOutcome::Forward(forward) => *forward,
             other => unreachable!("{other:?}"),
         }
     }

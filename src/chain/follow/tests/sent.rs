@@ -5,7 +5,7 @@ use crate::chain::NodeError;
 use crate::chain::memory::Sent;
 use crate::domain::following::{Conflict, SentFound, SentOpen, SentRead, SentTransaction};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::MINUTE_MS;
 
 /// A transaction of which nothing is known but its id.
@@ -17,7 +17,7 @@ pub(super) fn unknown(txid: &str) -> SentOpen {
 }
 
 /// The same, once a node told what it spends.
-pub(super) fn told(txid: &str, spends: &[Spent]) -> SentOpen {
+pub(super) fn told(txid: &str, spends: &[InputSource]) -> SentOpen {
     SentOpen {
         spends: spends.to_vec(),
         ..unknown(txid)
@@ -41,8 +41,8 @@ pub(super) fn present(reads: &[SentRead]) -> &SentTransaction {
     }
 }
 
-fn output(txid: &str) -> Spent {
-    Spent::Output(txid.to_owned(), 0)
+fn output(txid: &str) -> InputSource {
+    InputSource::Output(txid.to_owned(), 0)
 }
 
 fn tip(scene: &Scene) -> Block {
@@ -169,7 +169,7 @@ fn conflict_is_told_from_the_mempool_and_from_the_block_of_the_other() {
         last_hash: None,
         known: Vec::new(),
     });
-    let crate::domain::following::Moves::Rescanned(read) = scene.step().moves else {
+    let crate::domain::following::ChainStepOutcome::Rescanned(read) = scene.step().outcome else {
         unreachable!("a rescan is under way")
     };
     assert_eq!(read.conflicts, [conflict(Some(block))]);

@@ -5,7 +5,7 @@ use super::{NOW, Scene};
 use crate::chain::memory::Sent;
 use crate::domain::following::{BalanceChange, SentFound, SentOpen};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, CONTRACTS_FROM, Spent};
+use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
 
 /// Address of the sender.
 const SENDER: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -18,7 +18,7 @@ impl Scene {
         let pays = pays.map(|(at, to, units)| (*at, (*to).to_owned(), Units(*units)));
         let sent = Sent {
             txid: memory.id(),
-            spends: vec![Spent::Address(SENDER.to_owned())],
+            spends: vec![InputSource::Address(SENDER.to_owned())],
             pays: pays.collect(),
             at: NOW,
             nonce: Some(nonce),
@@ -48,7 +48,7 @@ impl Scene {
 /// A transaction of which a node told who sent it.
 fn told(txid: &str, nonce: u64) -> SentOpen {
     SentOpen {
-        spends: vec![Spent::Address(SENDER.to_owned())],
+        spends: vec![InputSource::Address(SENDER.to_owned())],
         nonce: Some(nonce),
         ..unknown(txid)
     }
@@ -63,7 +63,7 @@ fn pending_transaction_tells_its_sender_and_nonce_and_is_final_with_its_block() 
     let forward = scene.forward();
     let found = present(&forward.sent);
     assert_eq!((&found.block, &found.received[..]), (&None, &[][..]));
-    assert_eq!(found.spends, [Spent::Address(SENDER.to_owned())]);
+    assert_eq!(found.spends, [InputSource::Address(SENDER.to_owned())]);
     assert_eq!(found.nonce, Some(0));
     scene.mine(1);
     for behind in 0..=8 {

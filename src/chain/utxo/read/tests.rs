@@ -3,7 +3,7 @@
 use super::{BlockSeed, OutputScanner, TxSeed};
 use crate::chain::Watched;
 use crate::domain::asset::Asset;
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 use serde::de::DeserializeSeed;
 use serde_json::Deserializer;
 
@@ -110,7 +110,7 @@ fn watched_spend_names_the_spending_transaction() {
     let Some(Ok(read)) = read else {
         unreachable!("it is a transaction")
     };
-    let output = Spent::Output(SPENT.to_owned(), 0);
+    let output = InputSource::Output(SPENT.to_owned(), 0);
     assert_eq!(read.spent, [(output.clone(), TXID.to_owned())]);
     let spends: Vec<_> = read.received.iter().map(|one| one.spends.clone()).collect();
     assert_eq!(

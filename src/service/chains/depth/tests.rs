@@ -9,14 +9,14 @@
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::{OnChain, Tiers};
-use crate::domain::following::{ChainStep, Moves, Reached};
+use crate::domain::following::{ChainPosition, ChainStep, ChainStepOutcome};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Observation};
 use crate::domain::payment::PaymentState;
 use crate::service::Service;
-use crate::service::chains::take::{Bound, Part};
+use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::tests::{File, NOW, done, live, real, seeded, write};
 use crate::store::chain_cursors::{self, Cursor};
 use crate::store::{confirmation_tiers, invoices, payments, quotes};
@@ -103,7 +103,7 @@ impl Shop {
             height: HEIGHT.saturating_add(confirmations).saturating_sub(1),
             hash: "h".to_owned(),
         };
-        let reached = Reached {
+        let reached = ChainPosition {
             block: block.clone(),
             time: NOW,
         };
@@ -126,12 +126,12 @@ impl Shop {
             head: reached,
             from: None,
             keep: Vec::new(),
-            moves: Moves::BackTo(block),
+            outcome: ChainStepOutcome::RolledBackTo(block),
         });
-        let mut part = Part::Confirm(0);
-        while part != Part::Done {
-            let bound = Bound::new(1, || true);
-            part = self.real.take_chain_step(NOW, &step, part, bound).unwrap();
+        let mut part = BatchStart::Confirm(0);
+        while part != BatchStart::Done {
+            let bound = BatchLimit::new(1, || true);
+            part = self.real.apply_chain_step(NOW, &step, part, bound).unwrap();
         }
     }
 

@@ -7,14 +7,14 @@ use crate::domain::id;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
-use crate::domain::observation::{Observation, Place};
+use crate::domain::observation::{Observation, ObservationKey};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::progress::ignore_progress;
 use crate::domain::time::HOUR_MS;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::Service;
 use crate::service::audit::audit;
-use crate::service::intake::{Owned, Step};
+use crate::service::intake::{ObservationChange, ObservationOwner};
 use crate::service::tests::{NOW, bitcoin, done, fixed, live, live_invoice, seeded, write};
 use crate::store::{invoices, ledger, observations, quotes};
 use std::sync::Arc;
@@ -32,10 +32,13 @@ fn address_of_invoice(service: &Arc<Service>) -> String {
 }
 
 #[track_caller]
-fn payment(owned: Owned) -> Payment {
+fn payment(owned: ObservationOwner) -> Payment {
     match owned {
-        Owned::Payment(both) => both.1,
-        Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => {
+        ObservationOwner::Payment(both) => both.1,
+        ObservationOwner::Deposit(_)
+        | ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_)
+        | ObservationOwner::Sent(_) => {
             unreachable!("it is no payment")
         }
     }
@@ -58,12 +61,16 @@ fn found(service: &Arc<Service>) -> Vec<String> {
 
 /// Moves what is at a place; whether it could be booked.
 #[track_caller]
-fn advance(service: &Arc<Service>, place: Place, to: PaymentState) -> (Owned, bool) {
+fn advance(
+    service: &Arc<Service>,
+    place: ObservationKey,
+    to: PaymentState,
+) -> (ObservationOwner, bool) {
     let outcome = write(service, move |service, tx| {
         let step = match to {
-            PaymentState::Seen => Step::Seen,
-            PaymentState::Confirmed => Step::Confirmed,
-            PaymentState::Dropped => Step::Dropped,
+            PaymentState::Seen => ObservationChange::Seen,
+            PaymentState::Confirmed => ObservationChange::Confirmed,
+            PaymentState::Dropped => ObservationChange::Dropped,
         };
         service.advance(tx, NOW, &place, step)
     });
@@ -77,7 +84,7 @@ fn what_cannot_be_booked_stops_nothing_else_and_is_booked_when_there_is_room() {
     let invoice = address_of_invoice(&service);
     let places = [(&customer, "a"), (&invoice, "b")].map(|(address, txid)| {
         let seen = seen(address, txid, NOW, Some(7));
-        let place = seen.place();
+        let place = seen.key();
         observe(&service, NOW, seen);
         place
     });
@@ -124,7 +131,7 @@ fn what_comes_to_something_else_in_another_block_is_what_it_is_there() {
         amount: Units(amount),
         ..seen(&address, "a", NOW, Some(block))
     };
-    let place = of(1, 7).place();
+    let place = of(1, 7).key();
     let much = payment(observe(&service, NOW, of(10_000_000, 7)));
     advance(&service, place.clone(), PaymentState::Confirmed);
     advance(&service, place.clone(), PaymentState::Seen);
@@ -140,7 +147,7 @@ fn what_comes_to_something_else_in_another_block_is_what_it_is_there() {
     };
     assert_eq!(state(&much), PaymentState::Dropped);
     advance(&service, place.clone(), PaymentState::Confirmed);
-    let Owned::Unmatched(dust) = observe(&service, NOW, of(1, 9)) else {
+    let ObservationOwner::Unmatched(dust) = observe(&service, NOW, of(1, 9)) else {
         unreachable!("a satoshi pays");
     };
     assert_eq!(dust.reason, UnmatchedReason::Dust);
@@ -168,9 +175,9 @@ fn what_was_made_first_counts_and_nothing_is_seen_in_the_future() {
     assert_eq!((first.seen_at, first.on_time), (late, false));
     // Its replacement was made before it: it counts from then.
     let replace = |by: Observation| {
-        let place = seen(&address, "a", NOW, None).place();
+        let place = seen(&address, "a", NOW, None).key();
         write(&service, move |service, tx| {
-            service.advance(tx, late, &place, Step::ReplacedBy(&by))
+            service.advance(tx, late, &place, ObservationChange::ReplacedBy(&by))
         })
     };
     let second = payment(replace(seen(&address, "b", NOW, None)).owned);

@@ -8,7 +8,7 @@ use crate::domain::observation::{Block, Observation};
 use crate::domain::rate::{CoinFigure, Figure, FigureSource, RateQuote, RateSource};
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::service::Service;
-use crate::service::intake::Owned;
+use crate::service::intake::ObservationOwner;
 use crate::service::rates::NoRate;
 use crate::service::tests::{NOW, bitcoin, done, live, live_invoice, real, seeded, write};
 use crate::store::addresses::Owner;
@@ -48,7 +48,7 @@ fn observe(
     address: &str,
     txid: &str,
     height: Option<u32>,
-) -> Owned {
+) -> ObservationOwner {
     let seen = Observation {
         mode: Mode::Live,
         asset: bitcoin(),
@@ -163,21 +163,21 @@ fn a_deposit_is_booked_at_the_rate_of_its_block_less_the_spread() {
         Ok(address.unwrap())
     });
     tell(&real, NOW, ["50000", "50000"]);
-    let Owned::Deposit(seen) = observe(&real, NOW, &address, "a", None) else {
+    let ObservationOwner::Deposit(seen) = observe(&real, NOW, &address, "a", None) else {
         unreachable!("it is no deposit");
     };
     assert_eq!(shown(&seen.quoted, NOW), "49500 median 0 100 2");
     assert_eq!(seen.gross.to_string(), "49.50");
     let in_block = NOW.plus_ms(10 * MINUTE_MS);
     tell(&real, in_block, ["60000", "60200"]);
-    let Owned::Deposit(fixed) = observe(&real, in_block, &address, "a", Some(7)) else {
+    let ObservationOwner::Deposit(fixed) = observe(&real, in_block, &address, "a", Some(7)) else {
         unreachable!("it is no deposit");
     };
     assert_eq!(shown(&fixed.quoted, in_block), "59499 median 0 100 2");
     assert_eq!(fixed.gross.to_string(), "59.50");
     // Where no rate is fresh, it is priced at the newest known.
     let later = NOW.plus_ms(HOUR_MS);
-    let Owned::Deposit(late) = observe(&real, later, &address, "b", Some(8)) else {
+    let ObservationOwner::Deposit(late) = observe(&real, later, &address, "b", Some(8)) else {
         unreachable!("it is no deposit");
     };
     assert_eq!(shown(&late.quoted, later), "59499 median 50 100 2");
@@ -201,7 +201,8 @@ fn a_late_payment_is_worth_the_newest_rate_less_the_spread() {
     let late_at = NOW.plus_ms(HOUR_MS);
     tell(&real, late_at.plus_ms(-20 * MINUTE_MS), ["40000", "40000"]);
     let late = observe(&real, late_at, &quote.address, "b", None);
-    let (Owned::Payment(in_time), Owned::Payment(late)) = (in_time, late) else {
+    let (ObservationOwner::Payment(in_time), ObservationOwner::Payment(late)) = (in_time, late)
+    else {
         unreachable!("they are no payments");
     };
     assert_eq!(in_time.1.quoted, quote.quoted);

@@ -7,7 +7,7 @@ use super::observed;
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::id;
-use crate::domain::observation::{OUTPUTS_MAX, Spent};
+use crate::domain::observation::{InputSource, OUTPUTS_MAX};
 use crate::domain::payment::inputs::SandboxPayment;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::Refusal;
@@ -32,11 +32,11 @@ pub(super) fn txid(txid: Option<String>, asset: &Asset, now: Time) -> Result<Str
 }
 
 /// Where the money of a transaction comes from: the payments that it spends, by their ids; or nowhere.
-pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<Spent>, Error> {
+pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<InputSource>, Error> {
     let ids = SandboxPayment::spends(fields)?.unwrap_or_default();
     if SandboxPayment::coinbase(fields)? == Some(true) {
         if ids.is_empty() {
-            return Ok(vec![Spent::Coinbase]);
+            return Ok(vec![InputSource::Coinbase]);
         }
         let problem = "must be false or left out where there is something in spends";
         return Err(Refusal::field("coinbase", problem).into());
@@ -50,9 +50,9 @@ pub(super) fn spends(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<Spent>, 
         let none = || Refusal::field("spends", "must be a list of ids of payments");
         let seen = observed.transpose()?.flatten().ok_or_else(none)?.seen;
         Ok(if seen.asset.chain.has_outputs() {
-            Spent::Output(seen.txid, seen.position)
+            InputSource::Output(seen.txid, seen.position)
         } else {
-            Spent::Address(seen.address)
+            InputSource::Address(seen.address)
         })
     };
     ids.iter().map(spent).collect()

@@ -3,11 +3,11 @@
 //! What always holds: the money is in exactly one observation, whatever becomes of the wallet.
 
 use super::{XPUB, ZPUB};
-use crate::chain::follow::Addresses;
+use crate::chain::follow::WatchedAddresses;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 use crate::domain::time::Time;
 use crate::domain::wallet::{ScriptType, Wallet, WalletHints, read};
 use crate::service::Service;
@@ -31,7 +31,7 @@ struct Followed {
 struct Till {
     file: File,
     service: Arc<Service>,
-    addresses: Arc<RwLock<Addresses>>,
+    addresses: Arc<RwLock<WatchedAddresses>>,
     chains: Vec<Followed>,
     pool: &'static str,
     key: &'static str,
@@ -125,9 +125,9 @@ impl Till {
         let mut memory = self.chains[at].memory.lock().unwrap();
         let txid = memory.id();
         let spends = if self.chains[at].watch.chain.has_outputs() {
-            Spent::Output(txid.replace('0', "f"), 0)
+            InputSource::Output(txid.replace('0', "f"), 0)
         } else {
-            Spent::Address(format!("0x{index:040x}"))
+            InputSource::Address(format!("0x{index:040x}"))
         };
         memory.send(Sent {
             txid,
@@ -220,7 +220,7 @@ fn wallet_of(chain: Chain, key: &str, besides: &Value) -> Wallet {
     read(chain, key, &said).unwrap()
 }
 
-fn watch(service: &Arc<Service>, chain: Chain, addresses: &Arc<RwLock<Addresses>>) -> Watch {
+fn watch(service: &Arc<Service>, chain: Chain, addresses: &Arc<RwLock<WatchedAddresses>>) -> Watch {
     Watch {
         addresses: Arc::clone(addresses),
         ..super::watch(service, chain, &[])

@@ -10,12 +10,12 @@ use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::chain::{Node, NodeError};
 use crate::domain::asset::Chain;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
-use crate::service::chains::take::Part;
+use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{NOW, done, found_by_audit, is_nobodys, on_chain};
-use crate::worker::watch_chain::{Came, Failed, Watch};
+use crate::worker::watch_chain::{FollowOutcome, StepError, Watch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -131,9 +131,9 @@ impl History {
     }
 
     /// An output that was not spent before.
-    fn new_output(&mut self) -> Spent {
+    fn new_output(&mut self) -> InputSource {
         self.made += 1;
-        Spent::Output(format!("{:064x}", u64::from(self.made) << 32), 0)
+        InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0)
     }
 
     /// Somebody pays us, and perhaps others, in one transaction; sometimes with money that came to us.
@@ -141,20 +141,20 @@ impl History {
         let mut spends = vec![self.new_output()];
         if self.dice.once_in(8) && !self.sent.is_empty() {
             let of = self.dice.roll(self.sent.len());
-            spends.push(Spent::Output(self.sent[of].txid.clone(), 0));
+            spends.push(InputSource::Output(self.sent[of].txid.clone(), 0));
         }
         if !self.chain().has_outputs() {
             let of = self.dice.roll(12 * self.shop.ours.len());
             let stranger = || format!("0x{:040x}", self.made);
             let from = self.shop.ours.get(of).cloned();
-            spends = vec![Spent::Address(from.unwrap_or_else(stranger))];
+            spends = vec![InputSource::Address(from.unwrap_or_else(stranger))];
         }
         let sent = self.transaction(spends);
         self.sent.push(sent.clone());
         self.memory.lock().unwrap().send(sent);
     }
 
-    fn transaction(&mut self, spends: Vec<Spent>) -> Sent {
+    fn transaction(&mut self, spends: Vec<InputSource>) -> Sent {
         self.counts.transactions += 1;
         let outputs = 1 + self.dice.roll(3);
         let pays = (0..outputs).map(|at| {
@@ -223,18 +223,18 @@ impl History {
         let (behind, hides) = (self.dice.roll(6), self.dice.once_in(4));
         self.nodes[at].behind = if kills { behind.saturating_sub(3) } else { 0 };
         self.nodes[at].hides = kills && hides;
-        let came = match self.watch.work_out(&mut self.nodes[at], self.now) {
+        let came = match self.watch.next_step(&mut self.nodes[at], self.now) {
             Ok(came) => came,
-            Err(Failed::Node(NodeError::Behind | NodeError::Lied(_))) => return,
+            Err(StepError::Node(NodeError::Behind | NodeError::Lied(_))) => return,
             Err(failed) => panic!("{failed:?}"),
         };
         let step = match came {
-            Came::Step(step) => Arc::new(*step),
-            Came::Lagging(_) => return,
-            Came::Stopped(_) => panic!("it stopped"),
+            FollowOutcome::Step(step) => Arc::new(*step),
+            FollowOutcome::Lagging(_) => return,
+            FollowOutcome::Stopped(_) => panic!("it stopped"),
         };
-        let mut part = Part::FIRST;
-        while part != Part::Done {
+        let mut part = BatchStart::FIRST;
+        while part != BatchStart::Done {
             if kills && self.dice.once_in(6) {
                 self.counts.kills += 1;
                 return self.restart();
@@ -242,7 +242,7 @@ impl History {
             part = self
                 .shop
                 .service
-                .take_chain_step(self.now, &step, part, self.watch.bound())
+                .apply_chain_step(self.now, &step, part, self.watch.bound())
                 .unwrap();
         }
         self.nodes[at].taken();
@@ -272,7 +272,7 @@ impl History {
         for _ in 0..400 {
             self.follows(false);
             let known = service
-                .known_of_chain(self.now, self.chain(), 1, false)
+                .chain_state(self.now, self.chain(), 1, false)
                 .unwrap();
             let head = self.memory.lock().unwrap().tip().block.clone();
             let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);

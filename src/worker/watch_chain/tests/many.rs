@@ -6,14 +6,14 @@ use super::shop::Shop;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::domain::event::EventType;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observed, Spent};
+use crate::domain::observation::{InputSource, StoredObservation};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::Service;
-use crate::service::chains::take::{Bound, Part};
+use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::events::Wanted;
 use crate::service::tests::{NOW, done, found_by_audit, is_nobodys, on_chain};
-use crate::worker::watch_chain::{Came, Watch};
+use crate::worker::watch_chain::{FollowOutcome, Watch};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,7 +71,7 @@ impl Scene {
     /// A transaction that pays these.
     fn transaction(&mut self, pays: &[(&String, u128)]) -> Sent {
         self.made += 1;
-        let spent = Spent::Output(format!("{:064x}", u64::from(self.made) << 32), 0);
+        let spent = InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0);
         let is_output = self.watch.chain.has_outputs();
         let from = format!("0x{:040x}", self.made);
         let pays = pays.iter().enumerate();
@@ -82,7 +82,7 @@ impl Scene {
             spends: vec![if is_output {
                 spent
             } else {
-                Spent::Address(from)
+                InputSource::Address(from)
             }],
             pays: pays.collect(),
             at: self.now,
@@ -104,21 +104,21 @@ impl Scene {
     }
 
     /// Reads all that there is, each part bounded by its number; how many parts wrote something of what was seen.
-    fn follows(&mut self, mut bound: impl FnMut(usize) -> Bound) -> usize {
+    fn follows(&mut self, mut bound: impl FnMut(usize) -> BatchLimit) -> usize {
         let (mut parts, mut rest) = (0, 0);
         while rest < 3 {
-            let came = self.watch.work_out(&mut self.node, self.now).unwrap();
-            let Came::Step(step) = came else {
+            let came = self.watch.next_step(&mut self.node, self.now).unwrap();
+            let FollowOutcome::Step(step) = came else {
                 unreachable!("{came:?}")
             };
             let step = Arc::new(*step);
             let before = self.states();
-            let mut part = Part::FIRST;
-            while part != Part::Done {
+            let mut part = BatchStart::FIRST;
+            while part != BatchStart::Done {
                 part = self
                     .shop
                     .service
-                    .take_chain_step(self.now, &step, part, bound(parts))
+                    .apply_chain_step(self.now, &step, part, bound(parts))
                     .unwrap();
                 parts += 1;
             }
@@ -127,7 +127,7 @@ impl Scene {
         parts
     }
 
-    fn seen(&self) -> Vec<Observed> {
+    fn seen(&self) -> Vec<StoredObservation> {
         on_chain(self.service(), self.watch.chain)
     }
 
@@ -189,8 +189,8 @@ impl Scene {
 }
 
 /// As much as a part takes, with all the time there is.
-fn whole() -> Bound {
-    Bound::new(PART, || true)
+fn whole() -> BatchLimit {
+    BatchLimit::new(PART, || true)
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn what_comes_one_by_one_is_told_as_it_always_was_and_what_comes_together_is_tol
         ];
         let sent = scene.sends(&pays);
         scene.mines(8);
-        scene.follows(|_| Bound::new(at_once, || true));
+        scene.follows(|_| BatchLimit::new(at_once, || true));
         scene.has(&[&sent]);
         told.push(scene.told());
     }
@@ -294,7 +294,7 @@ fn whoever_waits_for_the_writer_has_it_between_the_parts() {
         let (begins, service) = (begins.clone(), Arc::clone(&service));
         let (asked, mut looks) = (Arc::clone(&asked), 0);
         // Time is over with the fiftieth output, as soon as somebody waits.
-        Bound::new(PART, move || {
+        BatchLimit::new(PART, move || {
             looks += 1;
             if looks < 51 {
                 return true;
@@ -329,7 +329,7 @@ fn one_that_cannot_be_booked_spoils_none_of_its_neighbours() {
     scene.mines(60);
     scene.follows(|_| whole());
     scene.has(&sent.iter().collect::<Vec<_>>());
-    let nobodys = |one: &Observed| is_nobodys(scene.service(), one.seq);
+    let nobodys = |one: &StoredObservation| is_nobodys(scene.service(), one.seq);
     let seen = scene.seen();
     let (of_much, of_little): (Vec<_>, Vec<_>) =
         seen.iter().partition(|one| one.seen.address == much);
@@ -358,7 +358,7 @@ fn a_transaction_of_thousands_that_another_replaces_is_taken_in_parts() {
         scene.follows(|_| {
             // No part takes more than twenty.
             most += 1;
-            Bound::new(20, || true)
+            BatchLimit::new(20, || true)
         });
         let expected = if same { (500, 0, 500) } else { (0, 0, 500) };
         assert_eq!(scene.states(), expected, "{same}");

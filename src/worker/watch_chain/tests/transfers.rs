@@ -13,13 +13,13 @@ use crate::chain::NodeError;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::domain::chain::Chain;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::Spent;
+use crate::domain::observation::InputSource;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::inputs::MoveTransfer;
-use crate::service::chains::take::Part;
+use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{NOW, done, found_by_audit, refund};
-use crate::worker::watch_chain::{Came, Failed, Watch};
+use crate::worker::watch_chain::{FollowOutcome, StepError, Watch};
 use places::{destinations, has_nonces};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -97,16 +97,16 @@ impl MoneyOut {
     }
 
     /// An input that was not spent before.
-    fn origin(&mut self) -> Vec<Spent> {
+    fn origin(&mut self) -> Vec<InputSource> {
         self.made += 1;
         vec![if self.chain().has_outputs() {
-            Spent::Output(format!("{:064x}", self.made << 32), 0)
+            InputSource::Output(format!("{:064x}", self.made << 32), 0)
         } else {
-            Spent::Address(format!("0x{:040x}", self.made << 32))
+            InputSource::Address(format!("0x{:040x}", self.made << 32))
         }]
     }
 
-    fn send(&mut self, spends: Vec<Spent>, pays: Vec<(u32, String, Units)>) -> String {
+    fn send(&mut self, spends: Vec<InputSource>, pays: Vec<(u32, String, Units)>) -> String {
         let has_nonce = has_nonces(self.chain());
         let mut memory = self.memory.lock().unwrap();
         let txid = memory.id();
@@ -242,16 +242,16 @@ impl MoneyOut {
 
     /// One step of the follower, killed at any commit where it may be.
     fn follow(&mut self, kills: bool) {
-        let came = match self.watch.work_out(&mut self.node, self.now) {
+        let came = match self.watch.next_step(&mut self.node, self.now) {
             Ok(came) => came,
-            Err(Failed::Node(NodeError::Behind | NodeError::Lied(_))) => return,
+            Err(StepError::Node(NodeError::Behind | NodeError::Lied(_))) => return,
             Err(failed) => panic!("seed {}: {failed:?}", self.seed),
         };
-        let Came::Step(step) = came else {
+        let FollowOutcome::Step(step) = came else {
             return;
         };
-        let (step, mut part) = (Arc::new(*step), Part::FIRST);
-        while part != Part::Done {
+        let (step, mut part) = (Arc::new(*step), BatchStart::FIRST);
+        while part != BatchStart::Done {
             if kills && self.dice.once_in(6) {
                 let chain = self.chain();
                 self.watch = watch(&self.shop.service, chain, &destinations(chain));
@@ -262,7 +262,7 @@ impl MoneyOut {
                 return;
             }
             let service = &self.shop.service;
-            let taken = service.take_chain_step(self.now, &step, part, self.watch.bound());
+            let taken = service.apply_chain_step(self.now, &step, part, self.watch.bound());
             part = taken.unwrap();
         }
     }
@@ -274,7 +274,7 @@ impl MoneyOut {
             let known = self
                 .shop
                 .service
-                .known_of_chain(self.now, self.chain(), 1, false)
+                .chain_state(self.now, self.chain(), 1, false)
                 .unwrap();
             let head = self.memory.lock().unwrap().tip().block.clone();
             let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);

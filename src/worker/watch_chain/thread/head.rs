@@ -1,9 +1,9 @@
 //! The newest block of the node that is asked: how long it has not moved, and which other url is asked then.
 
-use super::{Failed, Following, Stands};
+use super::{ChainProgress, Following, StepError};
 use crate::chain::NodeError;
-use crate::chain::follow::Lag;
-use crate::domain::following::Reached;
+use crate::chain::follow::NodeLag;
+use crate::domain::following::ChainPosition;
 use crate::domain::stale_head::{REMEDY, age_ms, should_ask_others, warning};
 use crate::domain::time::{MINUTE_MS, Time};
 
@@ -16,7 +16,7 @@ const LOST_POLLS_MAX: u32 = 3;
 #[derive(Default)]
 pub(super) struct HeadAge {
     /// The head of the last poll, and the time of the first poll that had it.
-    head: Option<(Reached, Time)>,
+    head: Option<(ChainPosition, Time)>,
     /// Time since which the node lacks what was read.
     lags_since: Option<Time>,
     /// Polls in a row at which the node had lost a block.
@@ -29,7 +29,7 @@ pub(super) struct HeadAge {
 
 impl HeadAge {
     /// Takes the head of a poll, and returns how long it has not moved, in milliseconds.
-    fn hear(&mut self, head: &Reached, lags: bool, (uptime, now): (Time, Time)) -> i64 {
+    fn hear(&mut self, head: &ChainPosition, lags: bool, (uptime, now): (Time, Time)) -> i64 {
         let known = self.head.take();
         let known = known.filter(|(known, _)| known.block == head.block);
         let since = known.map_or(uptime, |(_, since)| since);
@@ -42,7 +42,7 @@ impl HeadAge {
 }
 
 /// Message for a node that does not have what was read already.
-pub(super) fn lag_problem(lag: &Lag) -> String {
+pub(super) fn lag_problem(lag: &NodeLag) -> String {
     let (lacks, newest) = (lag.lacks, lag.head.block.height);
     if lag.is_lost() {
         format!(
@@ -67,18 +67,18 @@ pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
 
 impl Following {
     /// Looks what a step says of the node; `true` where another url is asked from now on.
-    pub(super) fn turns_after(&mut self, stands: &Stands) -> bool {
+    pub(super) fn turns_after(&mut self, stands: &ChainProgress) -> bool {
         match stands {
-            Stands::AtHead(head) => {
+            ChainProgress::AtHead(head) => {
                 self.lacks_block(false);
                 self.turns_to_another(head, false)
             }
-            Stands::NodeLags(lag) => self.turns_from_lagging(lag),
-            Stands::Behind(_) => {
+            ChainProgress::NodeLags(lag) => self.turns_from_lagging(lag),
+            ChainProgress::Behind(_) => {
                 self.lacks_block(false);
                 false
             }
-            Stands::Stopped(_) => false,
+            ChainProgress::Stopped(_) => false,
         }
     }
 
@@ -93,7 +93,7 @@ impl Following {
     }
 
     /// [`Following::turns_after`] where the node lacks what was read.
-    fn turns_from_lagging(&mut self, lag: &Lag) -> bool {
+    fn turns_from_lagging(&mut self, lag: &NodeLag) -> bool {
         if self.turns_to_another(&lag.head, true) {
             return true;
         }
@@ -117,7 +117,7 @@ impl Following {
     }
 
     /// Looks how old the head of a poll is; `true` where another url is ahead and is asked from now on.
-    fn turns_to_another(&mut self, head: &Reached, lags: bool) -> bool {
+    fn turns_to_another(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.hear(head, lags, (uptime, now));
         let asked_at = self.head_age.others_asked_at;
@@ -140,7 +140,7 @@ impl Following {
     }
 
     /// Asks the other urls for their heads, and turns to the first one that is ahead.
-    fn ask_others(&mut self, head: &Reached, now: Time) -> bool {
+    fn ask_others(&mut self, head: &ChainPosition, now: Time) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;
         while let Some(mut other) = self.connect.other(distance) {
@@ -152,8 +152,8 @@ impl Following {
                     return true;
                 }
                 Ok(_) => {}
-                Err(Failed::Node(error)) => log::debug!("{chain}: another node {error}"),
-                Err(Failed::File(_) | Failed::Closed) => return false,
+                Err(StepError::Node(error)) => log::debug!("{chain}: another node {error}"),
+                Err(StepError::File(_) | StepError::Closed) => return false,
             }
             distance = distance.saturating_add(1);
         }
@@ -167,7 +167,7 @@ impl super::Watch {
         &self,
         node: &mut dyn crate::chain::Node,
         now: Time,
-    ) -> Result<Reached, Failed> {
+    ) -> Result<ChainPosition, StepError> {
         let asked = node.network().and_then(|network| {
             let is_same = self.network.as_ref().is_none_or(|own| *own == network);
             match is_same {
@@ -177,8 +177,8 @@ impl super::Watch {
         });
         let service = self.service()?;
         service.hear_of_requests(now, self.chain, node.requests());
-        let head = asked.map_err(Failed::Node)?;
-        Ok(Reached {
+        let head = asked.map_err(StepError::Node)?;
+        Ok(ChainPosition {
             block: head.block,
             time: head.time,
         })

@@ -13,7 +13,7 @@ mod kept;
 mod pace;
 
 use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, Following, Pace, jittered};
-use crate::chain::follow::Pools;
+use crate::chain::follow::AddressPools;
 use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
@@ -71,7 +71,7 @@ fn is_not_waited_for(waits_for_rates: bool) {
     let watch = Watch {
         service: Arc::downgrade(&service),
         chain,
-        addresses: Pools::default().of(chain),
+        addresses: AddressPools::default().of(chain),
         blocks_max: 1,
         outputs_max: 1,
         part_ms_max: 1000,

@@ -6,10 +6,10 @@ use crate::support::{agent, send};
 use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
-use coffer::chain::{BlockRead, Node, Received, Watched};
+use coffer::chain::{BlockRead, Node, ReceivedOutput, Watched};
 use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
-use coffer::domain::observation::Spent;
+use coffer::domain::observation::InputSource;
 use serde_json::{Value, json};
 
 /// Addresses of the shop, with checksum.
@@ -113,7 +113,7 @@ impl EvmScene {
 
     /// Returns the payments from this block on.
     #[track_caller]
-    pub fn received(&self, from: u32) -> Vec<Received> {
+    pub fn received(&self, from: u32) -> Vec<ReceivedOutput> {
         received(self.read(from, self.anvil.height()))
     }
 }
@@ -135,15 +135,15 @@ pub fn account_of(address: &str) -> [u8; 20] {
 }
 
 /// Returns all payments, in order.
-pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
+pub fn received(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
 
 /// Asset, transaction, position, address, amount and sender of a payment.
-pub fn summary(received: &Received) -> (&str, &str, u32, &str, u128, &str) {
+pub fn summary(received: &ReceivedOutput) -> (&str, &str, u32, &str, u128, &str) {
     let from = match received.spends.as_slice() {
-        [Spent::Address(from)] => Some(from),
+        [InputSource::Address(from)] => Some(from),
         _ => None,
     };
     assert_eq!(received.first_seen, None);

@@ -2,13 +2,15 @@
 
 use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{Surfpool, USDC, USDT};
-use coffer::chain::follow::{Came as CameOf, Manner, step};
+use coffer::chain::follow::{FollowOutcome as CameOf, StepOptions, step};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::solana::Solana;
 use coffer::chain::tokens::Tokens;
 use coffer::chain::{Node, NodeError, Watched};
 use coffer::domain::asset::Chain;
-use coffer::domain::following::{ChainStep, Forward, Known, Moves, Named, Open};
+use coffer::domain::following::{
+    ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation, PolledAddress,
+};
 use coffer::domain::observation::{Block, Observation};
 use coffer::domain::payment::PaymentState;
 use coffer::domain::time::Time;
@@ -22,7 +24,7 @@ pub fn now() -> Time {
 }
 
 /// The watched addresses.
-pub struct WatchedAddresses(pub Vec<Named>);
+pub struct WatchedAddresses(pub Vec<PolledAddress>);
 
 impl WatchedAddresses {
     pub fn of(addresses: &[String]) -> WatchedAddresses {
@@ -35,8 +37,8 @@ impl WatchedAddresses {
     }
 }
 
-pub fn named(address: &str, is_daily: bool) -> Named {
-    Named {
+pub fn named(address: &str, is_daily: bool) -> PolledAddress {
+    PolledAddress {
         address: address.to_owned(),
         since: Time(0),
         is_daily,
@@ -60,7 +62,7 @@ impl Watched for WatchedAddresses {
         None
     }
 
-    fn named(&self) -> &[Named] {
+    fn named(&self) -> &[PolledAddress] {
         &self.0
     }
 }
@@ -86,7 +88,7 @@ pub fn client_with(url: &str, tokens: Tokens) -> Solana {
 /// Follows a chain as a server does, and keeps the state in memory.
 pub struct Follower {
     pub node: Solana,
-    pub known: Known,
+    pub known: ChainState,
     pub ours: WatchedAddresses,
     pub found: Vec<Observation>,
 }
@@ -97,7 +99,7 @@ impl Follower {
     pub fn begin(node: Solana, addresses: &[String]) -> Follower {
         let mut follower = Follower {
             node,
-            known: Known::nothing(Chain::Solana),
+            known: ChainState::nothing(Chain::Solana),
             ours: WatchedAddresses::of(addresses),
             found: Vec::new(),
         };
@@ -106,7 +108,7 @@ impl Follower {
     }
 
     pub fn step(&mut self) -> Result<Option<ChainStep>, NodeError> {
-        let manner = Manner {
+        let manner = StepOptions {
             now: now(),
             blocks_max: Chain::Solana.row().step_blocks_max,
             test_networks: true,
@@ -123,20 +125,21 @@ impl Follower {
 
     fn take(&mut self, taken: &ChainStep) {
         let known = &mut self.known;
-        match &taken.moves {
-            Moves::Started { to, complete, .. } => {
+        match &taken.outcome {
+            ChainStepOutcome::Started { to, complete, .. } => {
                 known.cursor = Some(to.clone());
                 known.complete = Some(complete.clone());
             }
-            Moves::Forward(forward) => {
+            ChainStepOutcome::Forward(forward) => {
                 known.cursor = Some(forward.to.clone());
                 known.complete = forward.complete.clone().or(known.complete.take());
                 self.found.extend(forward.found.iter().cloned());
                 let open = forward.found.iter().map(open);
                 known.open.extend(open);
                 let complete = known.complete.as_ref().map_or(0, |block| block.height);
-                let is_open =
-                    |one: &Open| one.block.as_ref().is_some_and(|at| at.height > complete);
+                let is_open = |one: &OpenObservation| {
+                    one.block.as_ref().is_some_and(|at| at.height > complete)
+                };
                 known.open.retain(is_open);
             }
             other => unreachable!("{other:?}"),
@@ -155,8 +158,8 @@ impl Follower {
         let before = self.found.len();
         loop {
             let taken = self.step().unwrap().unwrap();
-            let Moves::Forward(forward) = taken.moves else {
-                unreachable!("{:?}", taken.moves);
+            let ChainStepOutcome::Forward(forward) = taken.outcome else {
+                unreachable!("{:?}", taken.outcome);
             };
             if is_at_rest(&forward, &taken.head.block) {
                 return self.found[before..].to_vec();
@@ -178,12 +181,12 @@ impl Follower {
     }
 }
 
-fn is_at_rest(forward: &Forward, head: &Block) -> bool {
+fn is_at_rest(forward: &ForwardStep, head: &Block) -> bool {
     forward.to.block == *head && forward.complete.is_none()
 }
 
-fn open(of: &Observation) -> Open {
-    Open {
+fn open(of: &Observation) -> OpenObservation {
+    OpenObservation {
         txid: of.txid.clone(),
         position: of.position,
         state: PaymentState::Seen,

@@ -7,7 +7,7 @@ use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
 use coffer::chain::Node;
 use coffer::chain::tokens::Tokens;
 use coffer::domain::asset::Chain;
-use coffer::domain::following::Known;
+use coffer::domain::following::ChainState;
 use coffer::domain::observation::Block;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -211,7 +211,7 @@ fn skipped_slot_differs_from_a_future_slot() {
     node.mine(400);
     let head = client.head().unwrap();
     let finalized = head.finalized.unwrap();
-    let mut known = Known::nothing(Chain::Solana);
+    let mut known = ChainState::nothing(Chain::Solana);
     let hash = client.hash_at(finalized).unwrap().unwrap();
     known.kept.push(Block {
         height: finalized,

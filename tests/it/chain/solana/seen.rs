@@ -4,7 +4,7 @@ use super::fixtures::{Follower, UNTESTED, client, named, now};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT, key_of, steps};
 use coffer::chain::{Lookup, Node, NodeError};
-use coffer::domain::observation::{Observation, Spent};
+use coffer::domain::observation::{InputSource, Observation};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     assert_eq!(txids, paid);
     for (one, (address, units)) in seen.iter().zip(ours.iter().zip([1_000_000, 20_000_000, 7])) {
         assert_eq!((&one.address, one.amount.0), (address, units));
-        assert_eq!(one.spends, [Spent::Address(node.payer.clone())]);
+        assert_eq!(one.spends, [InputSource::Address(node.payer.clone())]);
         assert!(one.seen_at.since_ms(now()).abs() < 60_000, "{one:?}");
         assert!(one.block.is_some());
     }
@@ -46,7 +46,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     let places = |of: &[Observation]| {
         let place = |one: &Observation| {
             (
-                one.place(),
+                one.key(),
                 one.address.clone(),
                 one.amount,
                 one.block.clone(),
@@ -118,7 +118,7 @@ fn only_increases_paid_by_others_are_payments() {
     let moved = node.send(Some(0), &json!([["sol", ours[3], 1_000_000]]));
     let seen = follower.poll();
     assert_eq!(seen[0].txid, moved);
-    assert_eq!(seen[0].spends, [Spent::Address(ours[0].clone())]);
+    assert_eq!(seen[0].spends, [InputSource::Address(ours[0].clone())]);
     node.mine(FINAL + 2);
     follower.poll();
     assert_agrees_with_node(&node, &follower, &ours);

@@ -4,9 +4,9 @@ use super::fixtures::{client, ours};
 use crate::support::tron::{Node as Standin, address};
 use coffer::chain::Node;
 use coffer::chain::cost::Cost;
-use coffer::chain::follow::{Came, Manner, step};
+use coffer::chain::follow::{FollowOutcome, StepOptions, step};
 use coffer::domain::asset::Chain;
-use coffer::domain::following::{Known, Moves, Reached};
+use coffer::domain::following::{ChainPosition, ChainState, ChainStepOutcome};
 use coffer::domain::observation::Block;
 use coffer::domain::time::Time;
 
@@ -24,11 +24,11 @@ fn mine_poll(node: &Standin) {
 
 /// Cursor at a height.
 #[track_caller]
-fn cursor_at(node: &Standin, height: u32) -> Reached {
+fn cursor_at(node: &Standin, height: u32) -> ChainPosition {
     let chain = node.chain();
     let block = &chain.blocks()[usize::try_from(height).unwrap()];
     let hash = block.id.clone();
-    Reached {
+    ChainPosition {
         block: Block { height, hash },
         time: Time(block.time_ms),
     }
@@ -41,12 +41,12 @@ fn poll_makes_the_documented_number_of_requests() {
     let mut client = client(&node.url());
     client.head().unwrap();
     let height = node.height();
-    let mut known = Known::nothing(Chain::Tron);
+    let mut known = ChainState::nothing(Chain::Tron);
     known.cursor = Some(cursor_at(&node, height));
     known.complete = Some(cursor_at(&node, height - 19).block);
     known.kept = vec![known.cursor.clone().unwrap().block];
     mine_poll(&node);
-    let manner = Manner {
+    let manner = StepOptions {
         now: cursor_at(&node, height + BLOCKS).time,
         blocks_max: 1_000,
         test_networks: true,
@@ -56,11 +56,11 @@ fn poll_makes_the_documented_number_of_requests() {
     // More blocks are final, so a second step reads the head again.
     for is_last in [false, true] {
         let came = step(&mut client, &known, &ours(), manner, &mut |_| {}).unwrap();
-        let Came::Step(taken) = came else {
+        let FollowOutcome::Step(taken) = came else {
             unreachable!("{came:?}")
         };
-        let Moves::Forward(forward) = taken.moves else {
-            unreachable!("{:?}", taken.moves)
+        let ChainStepOutcome::Forward(forward) = taken.outcome else {
+            unreachable!("{:?}", taken.outcome)
         };
         assert_eq!(forward.to.block.height, height + BLOCKS);
         assert_eq!(forward.complete.is_none(), is_last);

@@ -4,8 +4,8 @@ use crate::support::tron::{self, address, bytes};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::tron::Tron;
-use coffer::chain::{BlockRead, Node, Received, Watched};
-use coffer::domain::observation::Spent;
+use coffer::chain::{BlockRead, Node, ReceivedOutput, Watched};
+use coffer::domain::observation::InputSource;
 
 /// Accounts of the shop.
 pub const ONE: [u8; 20] = [0xa1; 20];
@@ -56,14 +56,14 @@ pub fn client(url: &str) -> Tron {
 }
 
 /// Returns all payments, in order.
-pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
+pub fn received(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
     let received = blocks.into_iter().flat_map(|block| block.received);
     received.collect()
 }
 
 /// Reads the payments of a range from the final blocks of a node.
 #[track_caller]
-pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
+pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<ReceivedOutput> {
     let mut client = client(&node.url());
     client.head().unwrap();
     received(client.blocks(from, to, &ours()).unwrap())
@@ -73,8 +73,8 @@ pub fn read(node: &tron::Node, from: u32, to: u32) -> Vec<Received> {
 pub type PaymentSummary = (&'static str, String, u32, [u8; 20], u128, [u8; 20]);
 
 #[track_caller]
-pub fn short(received: &Received) -> PaymentSummary {
-    let [Spent::Address(from)] = received.spends.as_slice() else {
+pub fn short(received: &ReceivedOutput) -> PaymentSummary {
+    let [InputSource::Address(from)] = received.spends.as_slice() else {
         unreachable!("{received:?}");
     };
     let to = bytes(&received.address);
@@ -90,6 +90,6 @@ pub fn short(received: &Received) -> PaymentSummary {
 }
 
 #[track_caller]
-pub fn all_short(received: &[Received]) -> Vec<PaymentSummary> {
+pub fn all_short(received: &[ReceivedOutput]) -> Vec<PaymentSummary> {
     received.iter().map(short).collect()
 }

@@ -7,7 +7,7 @@ use crate::support::tron::{
     Act, Fault, Node as Standin, PAYER, SENDER, Step, TOKEN, UNLISTED, address,
 };
 use coffer::chain::{Lookup, Node};
-use coffer::domain::observation::Spent;
+use coffer::domain::observation::InputSource;
 use serde_json::json;
 
 /// Number of blocks after which a block is final.
@@ -190,7 +190,7 @@ fn transaction_lookup_returns_its_transfers() {
         let sender = if at == 2 { TWO } else { PAYER };
         let known = at < 10;
         let expected: Vec<_> = known
-            .then(|| Spent::Address(address(sender)))
+            .then(|| InputSource::Address(address(sender)))
             .into_iter()
             .collect();
         assert_eq!(found.spends, expected, "{at}");

@@ -5,9 +5,9 @@ use crate::domain::money::coin::Units;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{Sending, Transfer, TransferKind};
-use crate::service::chains::take::Part;
+use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{change_transfer, done, found_by_audit, refund, refused};
-use crate::worker::watch_chain::Came;
+use crate::worker::watch_chain::FollowOutcome;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -73,13 +73,14 @@ impl MoneyOut {
     fn lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for _ in 0..20 {
-            let Came::Step(step) = self.watch.work_out(&mut self.node, self.now).unwrap() else {
+            let FollowOutcome::Step(step) = self.watch.next_step(&mut self.node, self.now).unwrap()
+            else {
                 continue;
             };
-            let (step, mut part) = (Arc::new(*step), Part::FIRST);
-            while part != Part::Done {
+            let (step, mut part) = (Arc::new(*step), BatchStart::FIRST);
+            while part != BatchStart::Done {
                 let service = &self.shop.service;
-                let taken = service.take_chain_step(self.now, &step, part, self.watch.bound());
+                let taken = service.apply_chain_step(self.now, &step, part, self.watch.bound());
                 part = taken.unwrap();
                 lines.extend(service.take_lines(self.chain()));
             }

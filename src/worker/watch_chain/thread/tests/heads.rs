@@ -7,7 +7,7 @@ use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
 use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::Chain;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Block, Spent};
+use crate::domain::observation::{Block, InputSource};
 use crate::domain::render::chains::ChainView;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::tests::NOW;
@@ -183,7 +183,7 @@ impl Scene {
         let (txid, other) = (memory.id(), memory.id());
         memory.send(Sent {
             txid,
-            spends: vec![Spent::Output(other, 0)],
+            spends: vec![InputSource::Output(other, 0)],
             pays: vec![(0, address, Units(100_000))],
             at: self.now(),
             nonce: None,

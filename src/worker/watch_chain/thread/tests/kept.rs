@@ -92,7 +92,7 @@ fn a_rescan_is_read_to_its_end_without_a_rest() {
     let service = Arc::clone(&scene.shop.service);
     service.order_rescan(NOW, CHAIN, 0).unwrap();
     let is_under_way = || {
-        let known = service.known_of_chain(NOW, CHAIN, 1, false).unwrap();
+        let known = service.chain_state(NOW, CHAIN, 1, false).unwrap();
         known.rescan.is_some()
     };
     let mut parts = 0;

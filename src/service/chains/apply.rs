@@ -1,102 +1,106 @@
-//! Taking a step along a chain: what was seen goes in by `intake`, and the cursor moves with the last of it.
+//! Applies a step along a chain: passes its observations to `intake`, then moves the cursor.
 //!
-//! What does not live here: working the step out, and the things that were seen one by one (`items`). What always holds: until the cursor has moved, the same step can be taken
-//! again and finds everything known; whatever is in a block above the cursor counts as in none.
+//! Invariant: until the cursor has moved, the same step can be applied again. No observation counts as in a block above
+//! the cursor.
 
-mod bound;
 mod items;
 
 use super::balances;
 use super::depth::Needs;
-use super::places::{begins_there, place_of};
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::is_deep_enough;
-use crate::domain::following::{ChainStep, Forward, Moves, Reached, Rescanned};
+use crate::domain::following::{
+    ChainPosition, ChainStep, ChainStepOutcome, ForwardStep, RescanStep,
+};
 use crate::domain::observation::{Block, OUTPUTS_MAX};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::service::intake::Step;
+use crate::service::intake::ObservationChange;
 use crate::service::{Error, Service, transfers};
 use crate::store::chain_cursors::{self, Cursor};
 use crate::store::{
     Tx, chain_blocks, chains, observations, observations_on_chain, read_backs, rescans,
 };
-pub use bound::Bound;
+pub use items::BatchLimit;
+use items::{begins_at_cursor, live_key};
 use std::sync::Arc;
 
-/// Which transaction of a step is next.
+/// The point at which the next transaction of a step continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Writes what was seen, from this one on and of its transaction from this output on; the last of them moves the cursor.
+pub enum BatchStart {
+    /// Applies items from this index on, and of the first item's transaction from this output on. The last item moves
+    /// the cursor.
     Items(usize, u32),
-    /// Confirms what is deep enough now, of what was taken in behind this observation.
+    /// Confirms what is deep enough, of the observations after this one.
     Confirm(i64),
-    /// None.
+    /// The step is complete.
     Done,
 }
 
-impl Part {
-    /// The first of every step.
-    pub const FIRST: Part = Part::Items(0, 0);
+impl BatchStart {
+    /// Start of every step.
+    pub const FIRST: BatchStart = BatchStart::Items(0, 0);
 }
 
 impl Service {
-    /// Takes a part of a step, in one transaction; which part is next. A step that does not begin where the chain stands is
-    /// not taken: it was worked out before something else happened.
-    pub fn take_chain_step(
+    /// Applies one batch of a step in one transaction, and returns where the next one continues. Skips a step that does
+    /// not continue from the cursor: it was computed before another change.
+    pub fn apply_chain_step(
         self: &Arc<Self>,
         now: Time,
         step: &Arc<ChainStep>,
-        part: Part,
-        mut bound: Bound,
-    ) -> Result<Part, Error> {
+        part: BatchStart,
+        mut bound: BatchLimit,
+    ) -> Result<BatchStart, Error> {
         let step = Arc::clone(step);
         self.write_and_wait(move |service, tx| {
-            // Rows of a part that is read again.
+            // Drops log lines of a batch that was rolled back.
             service.take_lines(step.chain);
             let (cursor, bound) = (chain_cursors::of_chain(tx, step.chain)?, &mut bound);
             match part {
-                Part::Items(item, output) => {
-                    service.take_items(tx, now, &step, cursor, ((item, output), bound))
+                BatchStart::Items(item, output) => {
+                    service.apply_items(tx, now, &step, cursor, ((item, output), bound))
                 }
-                Part::Confirm(after) => match cursor {
+                BatchStart::Confirm(after) => match cursor {
                     Some(cursor) => service
                         .settled_once(tx, now, || service.confirm(tx, now, &cursor, after, bound)),
-                    None => Ok(Part::Done),
+                    None => Ok(BatchStart::Done),
                 },
-                Part::Done => Ok(Part::Done),
+                BatchStart::Done => Ok(BatchStart::Done),
             }
         })
     }
 
-    /// What was seen, from one on; behind the last of it the cursor moves.
-    fn take_items(
+    /// Applies items from one on. The last of them moves the cursor.
+    fn apply_items(
         &self,
         tx: &Tx<'_>,
         now: Time,
         step: &ChainStep,
         cursor: Option<Cursor>,
-        (from, bound): ((usize, u32), &mut Bound),
-    ) -> Result<Part, Error> {
-        if !begins_there(tx, step, cursor.as_ref())? {
-            return Ok(Part::Done);
+        (from, bound): ((usize, u32), &mut BatchLimit),
+    ) -> Result<BatchStart, Error> {
+        if !begins_at_cursor(tx, step, cursor.as_ref())? {
+            return Ok(BatchStart::Done);
         }
         let next = self.settled_once(tx, now, || {
-            if let ((0, 0), Moves::Forward(_), Some(cursor)) = (from, &step.moves, &cursor) {
-                self.take_back_above(tx, now, step.chain, cursor.reached.block.height)?;
+            if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
+                (from, &step.outcome, &cursor)
+            {
+                self.unconfirm_above(tx, now, step.chain, cursor.reached.block.height)?;
             }
-            self.take_some(tx, now, step, from, bound)
+            self.apply_batch(tx, now, step, from, bound)
         })?;
         if let Some((item, output)) = next {
-            return Ok(Part::Items(item, output));
+            return Ok(BatchStart::Items(item, output));
         }
         self.move_cursor(tx, now, step, cursor)?;
-        Ok(Part::Confirm(0))
+        Ok(BatchStart::Confirm(0))
     }
 
-    /// Nothing is in a block above this height any more.
-    fn take_back_above(
+    /// Takes back the confirmation of everything in blocks above a height.
+    fn unconfirm_above(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -104,17 +108,22 @@ impl Service {
         height: u32,
     ) -> Result<(), Error> {
         for (txid, position, _) in observations_on_chain::confirmed_above(tx, chain, height)? {
-            self.step_of(tx, now, &place_of(chain, txid, position), Step::Seen)?;
+            self.change_at(
+                tx,
+                now,
+                &live_key(chain, txid, position),
+                ObservationChange::Seen,
+            )?;
         }
         self.give_up_sent(tx, chain, height)?;
-        // What could not be taken back is in no block all the same, and is tried again at each step.
+        // Observations that could not be taken back are in no block either. Each step tries again.
         Ok(observations_on_chain::take_out_above(
             tx, chain, height, now,
         )?)
     }
 
-    /// What was seen in blocks that are there, and is not in them.
-    fn take_back(
+    /// Takes back the confirmation of observations that are no longer in their blocks.
+    fn unconfirm(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -122,10 +131,10 @@ impl Service {
         missing: &[(String, u32)],
     ) -> Result<(), Error> {
         for (txid, position) in missing {
-            let place = place_of(chain, txid.clone(), *position);
+            let place = live_key(chain, txid.clone(), *position);
             let known = observations::at(tx, &place)?;
             if known.is_some_and(|known| known.state == PaymentState::Confirmed) {
-                self.step_of(tx, now, &place, Step::Seen)?;
+                self.change_at(tx, now, &place, ObservationChange::Seen)?;
             }
             observations_on_chain::take_out(tx, &place, now)?;
             transfers::take_out(tx, chain, txid)?;
@@ -133,7 +142,7 @@ impl Service {
         Ok(())
     }
 
-    /// The end of a step: the cursor moves, and what follows from that is done.
+    /// Ends a step: moves the cursor and writes what depends on it.
     fn move_cursor(
         &self,
         tx: &Tx<'_>,
@@ -156,8 +165,8 @@ impl Service {
             (cursor.reached, cursor.complete) = (before.reached, before.complete);
             cursor.stopped = before.stopped;
         }
-        match &step.moves {
-            Moves::Started {
+        match &step.outcome {
+            ChainStepOutcome::Started {
                 to,
                 complete,
                 scanned_to,
@@ -167,29 +176,29 @@ impl Service {
                 chains::reach(tx, chain, *scanned_to)?;
                 read_backs::begin(tx, chain, to.block.height)?;
             }
-            Moves::BackTo(fork) => {
+            ChainStepOutcome::RolledBackTo(fork) => {
                 self.settled_once(tx, now, || {
-                    self.take_back_above(tx, now, chain, fork.height)
+                    self.unconfirm_above(tx, now, chain, fork.height)
                 })?;
                 chain_blocks::give_up(tx, chain, fork.height)?;
-                go_to(&mut cursor, fork);
+                move_back(&mut cursor, fork);
                 chain_cursors::put(tx, &cursor)?;
             }
-            Moves::Stopped(why) => {
+            ChainStepOutcome::Stopped(why) => {
                 cursor.stopped = Some(why.clone());
                 chain_cursors::put(tx, &cursor)?;
             }
-            Moves::Forward(forward) => self.go_forward(tx, now, cursor, forward)?,
-            Moves::Rescanned(rescanned) => self.rescanned(tx, now, cursor, rescanned)?,
-            Moves::Claimed(claimed) => {
+            ChainStepOutcome::Forward(forward) => self.go_forward(tx, now, cursor, forward)?,
+            ChainStepOutcome::Rescanned(rescanned) => self.rescanned(tx, now, cursor, rescanned)?,
+            ChainStepOutcome::ClaimChecked(claimed) => {
                 self.end_claim(tx, now, claimed)?;
                 chain_cursors::put(tx, &cursor)?;
             }
-            Moves::Looked(looked) => {
+            ChainStepOutcome::BalancesChecked(looked) => {
                 balances::looked(tx, now, looked)?;
                 chain_cursors::put(tx, &cursor)?;
             }
-            Moves::Dated {
+            ChainStepOutcome::HeightFound {
                 at,
                 height,
                 lacks_before,
@@ -210,22 +219,32 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         mut cursor: Cursor,
-        forward: &Forward,
+        forward: &ForwardStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
         self.settled_once(tx, now, || {
-            self.take_back(tx, now, chain, &forward.missing)?;
+            self.unconfirm(tx, now, chain, &forward.missing)?;
             for txid in &forward.vanished {
                 observations_on_chain::vanish(tx, chain, txid, now)?;
             }
             if let Some(before) = forward.dropped_before {
                 let gone = observations_on_chain::given_up(tx, chain, before, OUTPUTS_MAX)?;
                 for (txid, position, _) in gone {
-                    self.step_of(tx, now, &place_of(chain, txid, position), Step::Dropped)?;
+                    self.change_at(
+                        tx,
+                        now,
+                        &live_key(chain, txid, position),
+                        ObservationChange::Dropped,
+                    )?;
                 }
             }
             for (txid, position, _) in observations_on_chain::unbooked(tx, chain, OUTPUTS_MAX)? {
-                self.step_of(tx, now, &place_of(chain, txid, position), Step::Seen)?;
+                self.change_at(
+                    tx,
+                    now,
+                    &live_key(chain, txid, position),
+                    ObservationChange::Seen,
+                )?;
             }
             Ok(())
         })?;
@@ -256,7 +275,7 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         mut cursor: Cursor,
-        rescanned: &Rescanned,
+        rescanned: &RescanStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
         let Some(rescan) = rescans::of_chain(tx, chain)? else {
@@ -266,23 +285,23 @@ impl Service {
             return Ok(rescans::advance(tx, rescan.seq, rescan.from_height, None)?);
         };
         self.settled_once(tx, now, || {
-            self.take_back(tx, now, chain, &rescanned.missing)
+            self.unconfirm(tx, now, chain, &rescanned.missing)
         })?;
         for conflict in &rescanned.conflicts {
             self.hear_of_conflict(tx, now, chain, conflict)?;
         }
-        let Reached { block, .. } = to;
+        let ChainPosition { block, .. } = to;
         let next = block.height.saturating_add(1).max(rescan.next_height);
         rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;
         if block.height == cursor.complete.height {
-            // It may have been another: that is why a person has it read again.
+            // The block may differ from the one before: a rescan is how an operator corrects it.
             cursor.complete = block.clone();
         }
         if rescanned.is_last {
             rescans::end(tx, chain, now)?;
             if rescanned.restarts {
                 self.settled_once(tx, now, || {
-                    self.take_back_above(tx, now, chain, block.height)
+                    self.unconfirm_above(tx, now, chain, block.height)
                 })?;
                 chain_blocks::give_up(tx, chain, block.height)?;
                 (cursor.reached, cursor.complete) = (to.clone(), block.clone());
@@ -292,18 +311,18 @@ impl Service {
         Ok(chain_cursors::put(tx, &cursor)?)
     }
 
-    /// Confirms what is deep enough, behind an observation; at most so much as one transaction takes.
+    /// Confirms observations that are deep enough, after one of them, as many as one transaction may take.
     fn confirm(
         &self,
         tx: &Tx<'_>,
         now: Time,
         cursor: &Cursor,
         mut after: i64,
-        bound: &mut Bound,
-    ) -> Result<Part, Error> {
+        bound: &mut BatchLimit,
+    ) -> Result<BatchStart, Error> {
         let chain = cursor.chain;
         if cursor.stopped.is_some() {
-            return Ok(Part::Done);
+            return Ok(BatchStart::Done);
         }
         let height = cursor.reached.block.height;
         let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
@@ -316,22 +335,22 @@ impl Service {
                 let needed = needs.of(tx, waiting.asset, waiting.payer)?;
                 if is_deep_enough(needed, waiting.height, height, complete) {
                     if !bound.takes_one() {
-                        return Ok(Part::Confirm(after));
+                        return Ok(BatchStart::Confirm(after));
                     }
-                    let place = place_of(chain, waiting.txid, waiting.position);
-                    self.step_of(tx, now, &place, Step::Confirmed)?;
+                    let place = live_key(chain, waiting.txid, waiting.position);
+                    self.change_at(tx, now, &place, ObservationChange::Confirmed)?;
                 }
                 after = waiting.seq;
             }
             if is_last {
-                return Ok(Part::Done);
+                return Ok(BatchStart::Done);
             }
         }
     }
 }
 
-/// Puts a chain's cursor back to a block.
-fn go_to(cursor: &mut Cursor, fork: &Block) {
+/// Moves the cursor of a chain back to a block.
+fn move_back(cursor: &mut Cursor, fork: &Block) {
     cursor.reached.block = fork.clone();
     if cursor.complete.height > fork.height {
         cursor.complete = fork.clone();

@@ -1,0 +1,332 @@
+//! Applies the observations of a chain step one by one, as many as one transaction may take.
+//!
+//! Invariant: a refused item is logged and stops nothing else. Each batch takes at least one item, so a step ends.
+
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
+use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM};
+use crate::domain::payment::PaymentState;
+use crate::domain::time::Time;
+use crate::service::chains::claims::{as_claimed, is_ours};
+use crate::service::intake::{ObservationChange, ObservationOwner};
+use crate::service::{Error, Service};
+use crate::store::chain_cursors::Cursor;
+use crate::store::{Reader, Tx, observations, observations_on_chain, rescans, transfers};
+
+/// Limit of one batch, so that other writers do not wait long.
+pub struct BatchLimit {
+    /// Largest number of observations.
+    most: usize,
+    /// Returns `true` while there is time for more. The first call starts the time.
+    has_time: Box<dyn FnMut() -> bool + Send>,
+    taken: usize,
+}
+
+impl BatchLimit {
+    /// Returns a limit of so many observations, and of the time that `has_time` allows.
+    pub fn new(most: usize, has_time: impl FnMut() -> bool + Send + 'static) -> BatchLimit {
+        BatchLimit {
+            most,
+            has_time: Box::new(has_time),
+            taken: 0,
+        }
+    }
+
+    /// Starts a batch, or starts it again.
+    pub(super) fn begin(&mut self) {
+        self.taken = 0;
+        // The first call starts the time.
+        let _ = (self.has_time)();
+    }
+
+    /// Returns `true` if the batch may take one more item. The first is always allowed.
+    pub(super) fn takes_one(&mut self) -> bool {
+        let takes = self.taken == 0 || (self.taken < self.most && (self.has_time)());
+        self.taken = self.taken.saturating_add(usize::from(takes));
+        takes
+    }
+}
+
+/// Start of the next batch: index of the item, and the first output of its transaction.
+pub(super) type Next = (usize, u32);
+
+impl Service {
+    /// Applies as many items as the limit allows, from one on. Returns the next one, or `None` after the last.
+    pub(super) fn apply_batch(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        step: &ChainStep,
+        (first, mut output): Next,
+        bound: &mut BatchLimit,
+    ) -> Result<Option<Next>, Error> {
+        bound.begin();
+        for item in first..step.items() {
+            let next = self.apply_item(tx, now, step, (item, output), bound)?;
+            if let Some(output) = next {
+                return Ok(Some((item, output)));
+            }
+            output = 0;
+        }
+        Ok(None)
+    }
+
+    /// Applies one item. Returns the output to continue with if the limit allows no more.
+    fn apply_item(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        step: &ChainStep,
+        (item, output): Next,
+        bound: &mut BatchLimit,
+    ) -> Result<Option<u32>, Error> {
+        let chain = step.chain;
+        let forward = match &step.outcome {
+            ChainStepOutcome::Forward(forward) => forward,
+            ChainStepOutcome::Rescanned(rescanned) => {
+                let found = rescanned.found.get(item);
+                return found.map_or(Ok(None), |seen| self.found(tx, now, seen, None, bound));
+            }
+            ChainStepOutcome::Started { .. }
+            | ChainStepOutcome::RolledBackTo(_)
+            | ChainStepOutcome::Stopped(_)
+            | ChainStepOutcome::ClaimChecked(_)
+            | ChainStepOutcome::BalancesChecked(_)
+            | ChainStepOutcome::HeightFound { .. } => return Ok(None),
+        };
+        if let Some(txid) = forward.present.get(item) {
+            let back = (
+                txid.as_str(),
+                PaymentState::Dropped,
+                ObservationChange::Seen,
+            );
+            let next = self.change_all(tx, now, chain, back, (output, bound))?;
+            if next.is_none() {
+                observations_on_chain::appear(tx, chain, txid)?;
+            }
+            return Ok(next);
+        }
+        let item = item.saturating_sub(forward.present.len());
+        if let Some(seen) = forward.found.get(item) {
+            return self.found(tx, now, seen, Some(forward), bound);
+        }
+        let item = item.saturating_sub(forward.found.len());
+        let Some(gone) = forward.gone.get(item) else {
+            return Ok(None);
+        };
+        let gone = (
+            gone.txid.as_str(),
+            PaymentState::Seen,
+            ObservationChange::Dropped,
+        );
+        self.change_all(tx, now, chain, gone, (output, bound))
+    }
+
+    /// Applies one observation. A dropped one is restored first, and a new one may replace another.
+    fn found(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+        forward: Option<&ForwardStep>,
+        bound: &mut BatchLimit,
+    ) -> Result<Option<u32>, Error> {
+        if !bound.takes_one() {
+            return Ok(Some(0));
+        }
+        if !is_ours(tx, seen.asset.chain, &seen.address)?
+            && !self.is_sent_output(tx, &seen.key())?
+        {
+            match self.arrived(tx, now, seen)? {
+                Some(true) => return Ok(None),
+                Some(false) if !self.is_astray(tx, now, seen)? => return Ok(None),
+                Some(false) | None => {}
+            }
+        }
+        let seen = &as_claimed(tx, seen)?;
+        let place = seen.key();
+        match observations::at(tx, &place)? {
+            Some(known) => {
+                let is_same = known.seen.asset == seen.asset
+                    && known.seen.address == seen.address
+                    && known.seen.amount == seen.amount;
+                if is_same && known.state == PaymentState::Dropped {
+                    self.change_at(tx, now, &place, ObservationChange::Seen)?;
+                }
+            }
+            None => {
+                if let Some(old) = replaced_by(tx, seen, forward)? {
+                    let replaced = tx.attempt(|| {
+                        self.advance(tx, now, &old, ObservationChange::ReplacedBy(seen))
+                    })?;
+                    match replaced {
+                        Ok(outcome) if outcome.refusal.is_none() => {
+                            self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
+                            return Ok(None);
+                        }
+                        // The observation is stored without replacing the old one.
+                        Ok(_) | Err(Error::Refused(_)) => {}
+                        Err(failed) => return Err(failed),
+                    }
+                }
+            }
+        }
+        let observed = tx.attempt(|| self.observe(tx, now, seen, None))?;
+        if let Ok(Some(outcome)) = &observed
+            && outcome.is_new
+        {
+            self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
+        }
+        said(observed.map(drop))?;
+        Ok(None)
+    }
+
+    /// Changes each observation of a transaction that is in this state, from one output on.
+    fn change_all(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        (txid, state, step): (&str, PaymentState, ObservationChange<'_>),
+        (from, bound): (u32, &mut BatchLimit),
+    ) -> Result<Option<u32>, Error> {
+        for place in keys_in_state(tx, chain, txid, state)? {
+            if place.position < from {
+                continue;
+            }
+            if !bound.takes_one() {
+                return Ok(Some(place.position));
+            }
+            self.change_at(tx, now, &place, step)?;
+        }
+        Ok(None)
+    }
+
+    /// Changes the observation at a place. A refused change stops nothing else.
+    pub(super) fn change_at(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        place: &ObservationKey,
+        step: ObservationChange<'_>,
+    ) -> Result<(), Error> {
+        let moved = tx.attempt(|| self.advance(tx, now, place, step))?;
+        if let (Ok(outcome), Some(known)) = (&moved, observations::at(tx, place)?)
+            && outcome.refusal.is_none()
+        {
+            let noun = noun(tx, &outcome.owned, &known.seen)?;
+            self.note_seen(noun, known.state.as_str(), &known.seen);
+        }
+        said(moved.map(drop))
+    }
+}
+
+/// Returns the word for an observation in the log.
+fn noun(
+    db: &Reader<'_>,
+    owned: &ObservationOwner,
+    seen: &Observation,
+) -> Result<&'static str, Error> {
+    Ok(match owned {
+        ObservationOwner::Payment(_)
+        | ObservationOwner::Deposit(_)
+        | ObservationOwner::Own(_)
+        | ObservationOwner::Unmatched(_) => "payment",
+        ObservationOwner::Sent(output) => {
+            let of = match output.transfer {
+                Some(seq) => Some(transfers::by_seq(db, seq)?),
+                None => {
+                    let (mode, chain) = (seen.mode, seen.asset.chain);
+                    let attached = transfers::attached(db, mode, chain, &seen.txid)?;
+                    attached.into_iter().next()
+                }
+            };
+            of.map_or("transfer", |of| of.kind.as_str())
+        }
+    })
+}
+
+/// Logs a refusal and goes on. Passes on any other error.
+fn said(outcome: Result<(), Error>) -> Result<(), Error> {
+    match outcome {
+        Err(Error::Refused(refusal)) => {
+            log::error!("a step along a chain was refused: {refusal}");
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Returns the observations of a transaction that are in this state and in no block.
+pub(super) fn keys_in_state(
+    db: &Reader<'_>,
+    chain: Chain,
+    txid: &str,
+    state: PaymentState,
+) -> Result<Vec<ObservationKey>, Error> {
+    let of_transaction = observations::of_transaction(db, Mode::Live, chain, txid)?;
+    let found = of_transaction.into_iter().filter(|observed| {
+        observed.state == state
+            && observed.seen.block.is_none()
+            && observed.seen.position < REPLACED_FROM
+    });
+    Ok(found.map(|observed| observed.seen.key()).collect())
+}
+
+/// Returns the observation that a new transaction replaces: one of the same coin to the same address, in a transaction
+/// that this one made invalid.
+pub(super) fn replaced_by(
+    db: &Reader<'_>,
+    seen: &Observation,
+    forward: Option<&ForwardStep>,
+) -> Result<Option<ObservationKey>, Error> {
+    let gone = forward.into_iter().flat_map(|forward| &forward.gone);
+    for gone in gone.filter(|gone| gone.by == seen.txid) {
+        let first = observations_on_chain::first_seen_in;
+        if let Some(position) = first(db, &gone.txid, seen.asset, &seen.address)? {
+            return Ok(Some(live_key(
+                seen.asset.chain,
+                gone.txid.clone(),
+                position,
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the key of an observation in live mode.
+pub(super) fn live_key(chain: Chain, txid: String, position: u32) -> ObservationKey {
+    ObservationKey {
+        mode: Mode::Live,
+        chain,
+        txid,
+        position,
+    }
+}
+
+/// Returns `true` if a step continues from the cursor of its chain.
+pub(super) fn begins_at_cursor(
+    db: &Reader<'_>,
+    step: &ChainStep,
+    cursor: Option<&Cursor>,
+) -> Result<bool, Error> {
+    let stands_at = cursor.map(|cursor| &cursor.reached.block);
+    let is_stopped = cursor.is_some_and(|cursor| cursor.stopped.is_some());
+    if stands_at != step.from.as_ref() {
+        return Ok(false);
+    }
+    match &step.outcome {
+        ChainStepOutcome::Rescanned(rescanned) => {
+            let rescan = rescans::of_chain(db, step.chain)?;
+            let is_next = rescan.is_some_and(|rescan| rescan.next_height == rescanned.from);
+            Ok(is_next && is_stopped == rescanned.restarts)
+        }
+        ChainStepOutcome::Started { .. }
+        | ChainStepOutcome::RolledBackTo(_)
+        | ChainStepOutcome::Stopped(_)
+        | ChainStepOutcome::Forward(_)
+        | ChainStepOutcome::ClaimChecked(_)
+        | ChainStepOutcome::BalancesChecked(_)
+        | ChainStepOutcome::HeightFound { .. } => Ok(!is_stopped),
+    }
+}

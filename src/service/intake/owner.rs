@@ -1,0 +1,227 @@
+//! Finds the owner of an observation: the recipient of a new one, and what a stored one became.
+//!
+//! Invariant: only the chain, the address, the coin and the origin of the money decide. Nothing that a sender can write
+//! decides.
+
+use crate::domain::customer::Customer;
+use crate::domain::deposit::Deposit;
+use crate::domain::invoice::Invoice;
+use crate::domain::observation::{InputSource, Observation, ObservationKey, OwnTransfer};
+use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::quote::Quote;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::domain::transfer::Transfer;
+use crate::domain::transfer::on_chain::SentOutput;
+use crate::domain::unmatched::{Unmatched, UnmatchedReason};
+use crate::service::Error;
+use crate::service::transfers::{Arrival, classify};
+use crate::store::addresses::{Owner, owner};
+use crate::store::{
+    Reader, customers, deposits, invoices, observations, own_transfers, payments, quotes,
+    read_backs, sent_outputs, unmatched_payments,
+};
+
+/// Owner of an observation.
+pub(in crate::service) enum ObservationOwner {
+    /// A payment of an invoice.
+    Payment(Box<(Invoice, Payment)>),
+    /// A deposit of a customer.
+    Deposit(Box<Deposit>),
+    /// A transfer between addresses of the operator.
+    Own(OwnTransfer),
+    /// A payment that matched nothing.
+    Unmatched(Box<Unmatched>),
+    /// An output to the destination of a payout or refund.
+    Sent(SentOutput),
+}
+
+impl ObservationOwner {
+    /// Returns the state on the chain.
+    pub(in crate::service) fn state(&self) -> PaymentState {
+        match self {
+            ObservationOwner::Payment(both) => both.1.state,
+            ObservationOwner::Deposit(deposit) => deposit.status.state(),
+            ObservationOwner::Own(transfer) => transfer.state,
+            ObservationOwner::Unmatched(unmatched) => unmatched.state,
+            ObservationOwner::Sent(output) => output.state,
+        }
+    }
+
+    /// Returns the `seq` of the observation.
+    pub(super) fn observation(&self) -> i64 {
+        match self {
+            ObservationOwner::Payment(both) => both.1.observation,
+            ObservationOwner::Deposit(deposit) => deposit.observation,
+            ObservationOwner::Own(transfer) => transfer.observation,
+            ObservationOwner::Unmatched(unmatched) => unmatched.observation,
+            ObservationOwner::Sent(output) => output.observation,
+        }
+    }
+}
+
+/// Result of storing or changing an observation.
+pub(in crate::service) struct IntakeOutcome {
+    /// Owner as it is now.
+    pub(in crate::service) owned: ObservationOwner,
+    /// `true` if the observation was not stored before.
+    pub(in crate::service) is_new: bool,
+    /// Reason why it could not be booked; it is stored as unmatched.
+    pub(in crate::service) refusal: Option<Refusal>,
+}
+
+impl IntakeOutcome {
+    /// Returns the owner if it could be booked, else the reason why not.
+    pub(in crate::service) fn booked(self) -> Result<ObservationOwner, Error> {
+        match self.refusal {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok(self.owned),
+        }
+    }
+
+    /// Returns the outcome for an observation that was stored before.
+    pub(super) fn known(owned: ObservationOwner) -> IntakeOutcome {
+        IntakeOutcome {
+            owned,
+            is_new: false,
+            refusal: None,
+        }
+    }
+}
+
+/// Returns the owner of a stored observation.
+pub(super) fn owner_of(db: &Reader<'_>, observation: i64) -> Result<ObservationOwner, Error> {
+    if let Some(payment) = payments::of_observation(db, observation)? {
+        let invoice = invoices::by_seq(db, payment.invoice)?;
+        return Ok(ObservationOwner::Payment(Box::new((invoice, payment))));
+    }
+    if let Some(deposit) = deposits::of_observation(db, observation)? {
+        return Ok(ObservationOwner::Deposit(Box::new(deposit)));
+    }
+    if let Some(transfer) = own_transfers::of_observation(db, observation)? {
+        return Ok(ObservationOwner::Own(transfer));
+    }
+    if let Some(output) = sent_outputs::of_observation(db, observation)? {
+        return Ok(ObservationOwner::Sent(output));
+    }
+    let unmatched = unmatched_payments::of_observation(db, observation)?;
+    let none = || Error::Failed(format!("observation {observation} belongs to nothing"));
+    Ok(ObservationOwner::Unmatched(Box::new(
+        unmatched.ok_or_else(none)?,
+    )))
+}
+
+/// Recipient of a new observation.
+pub(super) enum Recipient {
+    /// An invoice, at a quote.
+    Invoice(Box<Invoice>, Quote),
+    /// A customer.
+    Customer(Customer),
+    /// The operator.
+    Own,
+    /// A payout or refund. `None`: one whose transaction is attached. Else the transfer of exactly this amount.
+    Sent(Option<Box<Transfer>>),
+    /// None, for this reason.
+    Nobody(UnmatchedReason),
+}
+
+/// Account that owns an address, and its invoice if the address belongs to one.
+pub(super) type AddressOf = (Option<i64>, Option<i64>);
+
+/// Returns `true` if the money comes from an address of the operator, or from one declared as such.
+fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
+    let (mode, chain) = (seen.mode, seen.asset.chain);
+    for spent in &seen.spends {
+        let from = match spent {
+            InputSource::Coinbase => None,
+            InputSource::Address(address) => Some(address.clone()),
+            InputSource::Output(txid, position) => {
+                let place = ObservationKey {
+                    mode,
+                    chain,
+                    txid: txid.clone(),
+                    position: *position,
+                };
+                observations::at(db, &place)?.map(|spent| spent.seen.address)
+            }
+        };
+        let Some(from) = from else {
+            continue;
+        };
+        if owner(db, mode, chain, &from)?.is_some()
+            || own_transfers::is_declared(db, mode, chain, &from)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns `true` if the block is older than the time since which the chain is watched.
+fn is_before_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
+    match &seen.block {
+        Some(block) if seen.mode.is_live() => {
+            Ok(read_backs::covers(db, seen.asset.chain, block.height)?)
+        }
+        Some(_) | None => Ok(false),
+    }
+}
+
+/// Returns the recipient of an observation, and the owner of its address. An address of others belongs to the payout or
+/// refund that pays it. Money of the operator has no recipient. Else the owner of the address decides, by the quote of
+/// the coin. Newly mined money has no recipient.
+pub(super) fn find_recipient(
+    db: &Reader<'_>,
+    now: Time,
+    seen: &Observation,
+    at_hand: Option<Invoice>,
+) -> Result<(Recipient, AddressOf), Error> {
+    let owner = owner(db, seen.mode, seen.asset.chain, &seen.address)?;
+    if owner.is_none() {
+        match classify(db, now, seen)? {
+            Arrival::Attached => return Ok((Recipient::Sent(None), (None, None))),
+            Arrival::Exact(transfer) => {
+                return Ok((Recipient::Sent(Some(transfer)), (None, None)));
+            }
+            Arrival::Proposed(_) => {}
+        }
+    }
+    if is_own(db, seen)? {
+        return Ok((Recipient::Own, (None, None)));
+    }
+    let is_newly_made = seen.spends.contains(&InputSource::Coinbase);
+    match owner {
+        None => Ok((
+            Recipient::Nobody(UnmatchedReason::UnknownAddress),
+            (None, None),
+        )),
+        Some(Owner::Customer(seq)) => {
+            let customer = customers::by_seq(db, seq)?;
+            let address_of = (Some(customer.account), None);
+            let matched = if is_newly_made {
+                Recipient::Nobody(UnmatchedReason::Coinbase)
+            } else if is_before_watched(db, seen)? {
+                Recipient::Nobody(UnmatchedReason::Unwatched)
+            } else {
+                Recipient::Customer(customer)
+            };
+            Ok((matched, address_of))
+        }
+        Some(Owner::Invoice(seq)) => {
+            let invoice = match at_hand.filter(|invoice| invoice.seq == seq) {
+                Some(invoice) => invoice,
+                None => invoices::by_seq(db, seq)?,
+            };
+            let quote = quotes::of_invoice(db, seq)?
+                .into_iter()
+                .find(|quote| quote.asset == seen.asset && quote.address == seen.address);
+            let address_of = (Some(invoice.account), Some(seq));
+            let matched = match quote {
+                _ if is_newly_made => Recipient::Nobody(UnmatchedReason::Coinbase),
+                Some(quote) => Recipient::Invoice(Box::new(invoice), quote),
+                None => Recipient::Nobody(UnmatchedReason::UnquotedCoin),
+            };
+            Ok((matched, address_of))
+        }
+    }
+}
