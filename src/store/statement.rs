@@ -10,11 +10,14 @@ mod parameters;
 mod text;
 
 use super::{Reader, StoreError, Tx};
+#[expect(clippy::wildcard_imports, reason = "macros of one language")]
 pub(super) use functions::*;
+#[expect(clippy::wildcard_imports, reason = "macros of one language")]
 pub(super) use macros::*;
 pub(super) use parameters::Names;
 use rusqlite::types::ToSql;
 use rusqlite::{CachedStatement, Connection, Error, Row};
+#[expect(clippy::wildcard_imports, reason = "macros of one language")]
 pub(super) use text::*;
 
 /// Parameters by name, as [`rusqlite::named_params`] makes them.

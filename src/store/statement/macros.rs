@@ -113,10 +113,8 @@ macro_rules! values {
 /// `name = "expression"`. Its body finds their values under these names.
 ///
 /// - `fn name(db, argument: Type) -> Vec<Row> = select "from …";` returns every row, `-> Option<Row>` the first one if
-///   there
-/// is one, and `-> Row` the row of a query that always returns one. `-> each Row` adds the argument `each`, a function
-/// that
-///   gets one row after the other. `with { … }` is as in [`commands`].
+///   there is one, and `-> Row` the row of a query that always returns one. `-> each Row` adds the argument `each`, a
+///   function that gets one row after the other. `with { … }` is as in [`commands`].
 /// - `NAME = select "from …";` defines a [`Query`].
 ///
 /// `select` lists the columns. A text that has the list itself follows `whole`, or `file` if it is included.
