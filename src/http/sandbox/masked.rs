@@ -1,7 +1,7 @@
 //! Hides secrets in bodies and queries that a sandbox shows.
 //!
 //! Invariant: passwords, keys, secrets and codes are hidden by the names of their fields and by their form. A
-//! sandbox's own keys, which are public, stay readable. A body that is no JSON is masked_path only if it cannot contain a
+//! sandbox's own keys, which are public, stay readable. A body that is no JSON is shown only if it cannot contain a
 //! secret.
 
 use crate::domain::json;
