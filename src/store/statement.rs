@@ -10,15 +10,19 @@ mod parameters;
 mod text;
 
 use super::{Reader, StoreError, Tx};
-#[expect(clippy::wildcard_imports, reason = "macros of one language")]
-pub(super) use functions::*;
-#[expect(clippy::wildcard_imports, reason = "macros of one language")]
-pub(super) use macros::*;
+#[cfg(test)]
+pub(super) use functions::param_names;
+pub(super) use functions::{
+    command_function, params, query_function, result, row_function, run, tested, tested_function,
+    tuple_reader, value, value_function,
+};
+pub(super) use macros::{commands, queries, rows, values};
 pub(super) use parameters::Names;
 use rusqlite::types::ToSql;
 use rusqlite::{CachedStatement, Connection, Error, Row};
-#[expect(clippy::wildcard_imports, reason = "macros of one language")]
-pub(super) use text::*;
+pub(super) use text::{bind, bind_all, insert, listed, listed_one, made, one_or_tuple, text};
+#[cfg(test)]
+pub(super) use text::{name, names};
 
 /// Parameters by name, as [`rusqlite::named_params`] makes them.
 pub(super) type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];

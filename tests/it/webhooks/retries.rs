@@ -46,12 +46,9 @@ impl Shop {
     }
 }
 
-#[test]
-fn failing_delivery_is_tried_eleven_times_in_a_day() {
-    let shop = Shop::with_config(shop_with_short_timeout());
-    let elsewhere = Receiver::replying(Reply::Status(200));
-    let nobody = format!("http://{}/hook", Receiver::unused_address());
-    let cases = [
+/// Returns failing replies, each with the status and the error of the attempt.
+fn failing_replies(elsewhere: &Receiver) -> [(Reply, Value, Value); 8] {
+    [
         (Reply::Status(500), json!(500), Value::Null),
         (Reply::Status(404), json!(404), Value::Null),
         (Reply::Status(410), json!(410), Value::Null),
@@ -68,8 +65,16 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
             Value::Null,
             json!("connection closed before an answer"),
         ),
-    ];
-    let receivers = cases.map(|(does, status, error)| (Receiver::replying(does), status, error));
+    ]
+}
+
+#[test]
+fn failing_delivery_is_tried_eleven_times_in_a_day() {
+    let shop = Shop::with_config(shop_with_short_timeout());
+    let elsewhere = Receiver::replying(Reply::Status(200));
+    let nobody = format!("http://{}/hook", Receiver::unused_address());
+    let receivers = failing_replies(&elsewhere)
+        .map(|(does, status, error)| (Receiver::replying(does), status, error));
     let mut endpoints = vec![json!({ "url": nobody, "types": ["invoice.created"] })];
     endpoints.extend(
         receivers
