@@ -64,7 +64,7 @@ pub struct Attempt {
 /// WebhookFormat and signatures of the request of an attempt.
 #[derive(Clone, Debug)]
 pub struct Signed {
-    /// WebhookFormat of the body that was sent.
+    /// Format of the body that was sent.
     pub format: WebhookFormat,
     /// The two signatures, separated by a space.
     pub signatures: String,

@@ -29,7 +29,7 @@ input! {
         expected url: String = WEBHOOK, "https://shop.example/webhooks";
         /// Event types that it receives; null for all.
         optional types: Vec<EventType> = TYPES;
-        /// WebhookFormat of the bodies that it receives.
+        /// Format of the bodies that it receives.
         optional format: WebhookFormat = choice();
         /// Mode of the events that it receives; null for both.
         optional mode: Mode = MODE;
@@ -45,7 +45,7 @@ input! {
         optional url: String = WEBHOOK;
         /// Event types that it receives; null for all.
         change types: Vec<EventType> = TYPES;
-        /// WebhookFormat of the bodies that it receives.
+        /// Format of the bodies that it receives.
         optional format: WebhookFormat = choice();
         /// Mode of the events that it receives; null for both.
         change mode: Mode = MODE;

@@ -55,7 +55,7 @@ input! {
         required url: String = url();
         /// Secret that signs the deliveries; default: the sandbox's endpoint secret.
         optional secret: String = text(1..=200);
-        /// WebhookFormat of the bodies; default event.
+        /// Format of the bodies; default event.
         or(WebhookFormat::Event) format: WebhookFormat = choice().by_one_of();
         /// Event types to deliver; null for all.
         optional types: Vec<EventType> = choices("must be a list of event types");

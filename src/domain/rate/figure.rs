@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::str::FromStr;
 
 text_enum! {
-    /// FigureSource of figures.
+    /// Source of figures.
     pub enum FigureSource {
         /// Kraken's public ticker.
         Kraken = "kraken",
@@ -83,7 +83,7 @@ pub struct Ticker {
 /// Price of one coin in one currency, by one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// FigureSource of the figure.
+    /// Source of the figure.
     pub source: FigureSource,
     /// Fiat per whole coin.
     pub rate: Rate,

@@ -15,7 +15,7 @@ view! {
         url: &'a str [Schema::URL] = "https://shop.example/webhooks";
         /// Event types that it receives; null for all.
         types: Option<&'a [EventType]> [EVENT_TYPES] = null;
-        /// WebhookFormat of the bodies that it receives.
+        /// Format of the bodies that it receives.
         format: WebhookFormat = "event";
         /// Mode of the events that it receives; null for both.
         mode: Option<Mode> = null;

@@ -63,7 +63,7 @@ view! {
     pub RateView {
         /// Fiat per whole coin.
         rate: String [Schema::COINS];
-        /// FigureSource of the rate.
+        /// Source of the rate.
         source: RateSource;
         /// Time of the rate, in UTC.
         at: Time;

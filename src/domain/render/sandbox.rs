@@ -78,7 +78,7 @@ view! {
         url: &'a str [Schema::URL];
         /// Secret that signs the deliveries.
         secret: &'a str;
-        /// WebhookFormat of the bodies.
+        /// Format of the bodies.
         format: WebhookFormat;
         /// Event types to deliver; null for all.
         types: Option<&'a [EventType]>;
