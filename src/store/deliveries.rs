@@ -61,7 +61,7 @@ pub struct Attempt {
     pub signed: Option<Signed>,
 }
 
-/// WebhookFormat and signatures of the request of an attempt.
+/// Format and signatures of the request of an attempt.
 #[derive(Clone, Debug)]
 pub struct Signed {
     /// Format of the body that was sent.

@@ -13,7 +13,7 @@ use rusqlite::{Connection, named_params};
 
 /// A row of a chained log.
 pub struct ChainedRow {
-    /// HashLink of the row; `None` for a row from before the chain.
+    /// Link of the row; `None` for a row from before the chain.
     pub link: Option<HashLink>,
     /// Order of insertion.
     pub seq: i64,

@@ -68,7 +68,7 @@ commands! {
         with { seq, height: block.height, hash: block.hash };
 }
 
-/// ChainStepOutcome an observation from the state `before` to the next, and notes that its steps can be booked.
+/// Moves an observation from the state `before` to the next, and notes that its steps can be booked.
 ///
 /// # Errors
 /// [`StoreError`] if it is in another state.

@@ -10,7 +10,7 @@ use crate::domain::observation::Block;
 const CHUNK: u32 = 2016;
 /// Most headers to fetch below the ones in memory for one lookup.
 const OLDER_MAX: u32 = 200 * CHUNK;
-/// HeaderChain between two progress messages of a long fetch.
+/// Headers between two progress messages of a long fetch.
 const SAY_EVERY: u32 = 20 * CHUNK;
 /// Most forks followed in one step.
 const FORKS_MAX: u32 = 8;

@@ -22,7 +22,7 @@ const PIPELINE_MAX: usize = 500;
 /// Milliseconds of silence before an exchange sends a [`FILLER`] call. It sends one at once if somebody waits, or the
 /// server was silent before.
 const SILENCE_MS: u64 = 250;
-/// RawHeader range whose response has more than 1 024 bytes. A server that pads traffic delays shorter responses by up to
+/// Header range whose response has more than 1 024 bytes. A server that pads traffic delays shorter responses by up to
 /// a second, to fill the packet (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
 /// Most filler calls in one exchange, and most without a response. A filler whose response overtakes the others does
@@ -50,7 +50,7 @@ pub(super) struct Connection {
     /// Number of leading buffer bytes without a line end.
     scanned: usize,
     next_id: u64,
-    /// TxReader read and written.
+    /// Bytes read and written.
     bytes: u64,
     /// Status of each script hash whose history changed, since the last read.
     changed: HashMap<String, Option<String>>,

@@ -52,7 +52,7 @@ pub struct Electrum {
     server_tip: Option<(u32, RawHeader)>,
     /// Checked headers; `None` until they are needed.
     headers: Option<HeaderChain>,
-    /// HeaderChain below those, each linked from the next one.
+    /// Headers below those, each linked from the next one.
     older: BTreeMap<u32, RawHeader>,
     /// Blocks from the database that were on the chain, newest first.
     kept: Vec<Block>,
@@ -60,7 +60,7 @@ pub struct Electrum {
     transactions: HashMap<Hash256, ParsedTransaction>,
     /// Location of each transaction, as servers report it.
     reports: HashMap<Hash256, ReportedPlace>,
-    /// ProvenPlace location of each transaction.
+    /// Proven location of each transaction.
     proven: HashMap<Hash256, ProvenPlace>,
     /// Script hash of each watched address.
     scripts: HashMap<String, String>,

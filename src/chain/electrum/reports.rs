@@ -30,7 +30,7 @@ pub(super) struct ReportedPlace {
     pub since: Option<Time>,
 }
 
-/// ProvenPlace location of a transaction in a block.
+/// Proven location of a transaction in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProvenPlace {
     pub height: u32,

@@ -43,7 +43,7 @@ pub(super) struct Server {
     pub software: String,
 }
 
-/// ScriptHistory of a script.
+/// History of a script.
 #[derive(Default)]
 struct ScriptHistory {
     /// Index of the connection that is subscribed to changes.

@@ -1,6 +1,6 @@
 //! Proof-of-work targets: the number that the hash of a header must not exceed.
 
-/// TxReader of a target, and of its product with a time span.
+/// Bytes of a target, and of its product with a time span.
 const WIDTH: usize = 36;
 
 /// A target: an unsigned big-endian number.

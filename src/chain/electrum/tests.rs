@@ -1,4 +1,4 @@
-//! HeaderChain from a mock server that has the first three blocks of bitcoin.
+//! Headers from a mock server that has the first three blocks of bitcoin.
 
 #![expect(
     clippy::unwrap_used,

@@ -91,7 +91,7 @@ fn scrypt(header: &[u8; 80]) -> Option<Hash256> {
     Some(work)
 }
 
-/// PowRules of a test network with almost no work.
+/// Rules of a test network with almost no work.
 #[cfg(test)]
 pub(super) const EASY: PowRules = PowRules {
     checkpoint: (0, ""),

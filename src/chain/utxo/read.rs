@@ -27,7 +27,7 @@ pub(in crate::chain) struct OutputScanner<'a> {
 /// Payments and watched spends of a transaction.
 pub(in crate::chain) struct ScannedTx {
     pub txid: String,
-    /// HashText of its block, if the response has it.
+    /// Hash of its block, if the response has it.
     pub(super) block: Option<HashText>,
     /// Inputs, watched ones first.
     pub spends: Vec<InputSource>,

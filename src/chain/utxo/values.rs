@@ -14,7 +14,7 @@ const SCRIPT_BYTES_MAX: usize = 40;
 /// Most digits of a number: far more than an amount has.
 const DIGITS_MAX: usize = 64;
 
-/// HashText of a block or a transaction, as 64 lower-case hexadecimal digits.
+/// Hash of a block or a transaction, as 64 lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::chain) struct HashText(pub String);
 

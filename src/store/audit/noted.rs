@@ -23,7 +23,7 @@ pub struct NotedTransfer {
     pub asset: &'static Asset,
     /// Destination.
     pub to_address: String,
-    /// TransferTerms of its approval.
+    /// Terms of its approval.
     pub terms: Option<TransferTerms>,
     /// Number of requests.
     pub requests: i64,
