@@ -19,7 +19,7 @@ use crate::domain::url::Site;
 use crate::service::clock::accept_clock;
 use crate::service::{Error, open_beside, random};
 use crate::store::doctor::{Complaint, check};
-use crate::store::open::with_suffix;
+use crate::store::paths::with_suffix;
 use crate::store::{Kind, coins_off, file as file_row, keys, read_any};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::fs::File;

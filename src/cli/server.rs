@@ -14,7 +14,7 @@ use crate::domain::url::Site;
 use crate::http::MetricsToken;
 use crate::service::{Error, random, sandbox};
 use crate::store::Kind;
-use crate::store::open::with_suffix;
+use crate::store::paths::with_suffix;
 use crate::worker::command::Program;
 use clap::ArgMatches;
 use serde_json::json;

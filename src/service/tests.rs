@@ -19,7 +19,7 @@ use crate::domain::server::order::ServerLimits;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
 use crate::store::addresses::Owner;
-use crate::store::open::with_suffix;
+use crate::store::paths::with_suffix;
 use crate::store::{
     Durability, Kind, OnCommit, Opening, PageBounds, Store, Tx, accounts, audit_log, chain_blocks,
     chain_cursors, customers, invoices, observations, own_transfers, quotes, transfers,

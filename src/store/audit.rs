@@ -7,36 +7,13 @@ pub mod derived;
 pub mod noted;
 
 use super::identity::schema_differences;
+pub use super::integrity::Finding;
+use super::integrity::{FOREIGN_KEYS, INTEGRITY, Violation};
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
-
-/// A violation of a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Number of the rule in `src/web/guides/backup.md`.
-    pub rule: u8,
-    /// Name and id of the object.
-    pub about: String,
-    /// Actual value.
-    pub is: String,
-    /// Expected value.
-    pub should: String,
-}
-
-impl std::fmt::Display for Finding {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Finding {
-            rule,
-            about,
-            is,
-            should,
-        } = self;
-        write!(out, "rule {rule}: {about} is {is}; should be {should}")
-    }
-}
 
 /// Number of rows that are checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,13 +40,6 @@ rows! {
     fn read(about, found, should) -> Violation {
         Ok((about, found, should))
     }
-    /// Rule 6: the file is whole.
-    INTEGRITY = whole "select 'the file' as about, c.integrity_check as found, 'whole' as should \
-        from pragma_integrity_check c where c.integrity_check <> 'ok'";
-    /// Rule 5: every reference has its row.
-    FOREIGN_KEYS = whole "select format('row %s of %s', ifnull(k.rowid, 'without a number'), k.\"table\") as about, \
-        'a reference to a row that is not there' as found, format('a row of %s', k.parent) as should \
-        from pragma_foreign_key_check k";
     RUNNING_SUMS = file "sql/audit/running_sums.sql";
     RESERVED = file "sql/audit/reserved.sql";
     SALES = file "sql/audit/sales.sql";
@@ -135,9 +105,6 @@ values! {
 
     LAST_TICK(last_tick_at: Time) = "select last_tick_at from file where id = 1";
 }
-
-/// A row of a check: object, actual and expected value.
-type Violation = (String, String, String);
 
 /// Number of a rule, and the query for its violations.
 const CHECKS: [(u8, Query<Violation>); 22] = [

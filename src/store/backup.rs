@@ -10,9 +10,11 @@ mod replaced;
 pub use hold::{HeldCopy, MovedWallet, NextIndex};
 pub use replaced::LaterTransfer;
 
+use super::connection::prepare;
 use super::identity::{Identity, identify, schema_differences};
 use super::lock::{LOCK, Lock, resolve};
-use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
+use super::open::open_plain;
+use super::paths::{is_beside, sync_folder, with_suffix};
 use super::source::Source;
 use super::statement::commands;
 use super::{Kind, Reader, StoreError, migrate, room};
@@ -247,7 +249,7 @@ fn read<T, E: From<StoreError>>(
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let source = Source::open(path, &mut ignore_progress)?;
-    work(&Reader::of(&source.conn))
+    work(&Reader::new(&source.conn))
 }
 
 /// Checkpoints the log of a file, so that the file is complete if the power fails before it is replaced. Errors of a

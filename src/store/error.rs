@@ -43,7 +43,7 @@ impl From<rusqlite::Error> for StoreError {
             return StoreError::TooLarge;
         }
         // A full disk has written nothing. A failed disk may have.
-        match Refusing::of(&error) {
+        match Refusing::from_error(&error) {
             Some(why @ (Refusing::DiskFull | Refusing::Locked)) => StoreError::Refusing(why),
             Some(Refusing::DiskFailed | Refusing::FileMoved) | None => {
                 StoreError::Failed(format!("sqlite: {error}"))

@@ -40,7 +40,7 @@ fn rows(export: ExportKind) -> Query<(i64, Vec<Cell>)> {
 
 /// Reads the `seq` and the cells of a row.
 fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Vec<Cell>)> {
-    let mut next = Columns::of(row);
+    let mut next = Columns::new(row);
     Ok((next.take()?, next.rest()?))
 }
 

@@ -33,7 +33,7 @@ impl Refusing {
     }
 
     /// Returns the reason that an error of SQLite gives.
-    pub(super) fn of(error: &rusqlite::Error) -> Option<Refusing> {
+    pub(super) fn from_error(error: &rusqlite::Error) -> Option<Refusing> {
         let failure = error.sqlite_error()?;
         match failure.code {
             ErrorCode::DiskFull => Some(Refusing::DiskFull),
@@ -92,7 +92,7 @@ impl Health {
 
     /// Refuses writes if an error of the writer's connection gives a reason.
     pub(super) fn observe(&self, error: &rusqlite::Error) {
-        if let Some(why) = Refusing::of(error) {
+        if let Some(why) = Refusing::from_error(error) {
             self.refuse(why, &error.to_string());
         }
     }

@@ -153,7 +153,7 @@ pub fn each(
 pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
     for &log in ChainedLog::ALL {
         let (mut start, mut last) = (ChainStart::new(log), 0);
-        each(&Reader::of(conn), log, |row| {
+        each(&Reader::new(conn), log, |row| {
             start.add(&row.form);
             last = row.seq;
         })?;

@@ -1,5 +1,6 @@
 //! The table `idempotency`: responses that are kept for idempotent retries.
 
+use super::row::enum_as_text;
 use super::statement::{commands, rows};
 use crate::domain::asset::Mode;
 use crate::domain::text_enum::text_enum;
@@ -14,6 +15,8 @@ text_enum! {
         Existing = "existing",
     }
 }
+
+enum_as_text!(CreateOutcome);
 
 /// The key of a kept response.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //!
 //! Invariant: identifying a file writes nothing.
 
-use super::audit::Finding;
+use super::integrity::Finding;
 use super::statement::values;
 use super::{Kind, StoreError, migrate};
 use rusqlite::{Connection, named_params};

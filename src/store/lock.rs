@@ -6,7 +6,7 @@
 //! database file is never opened only to examine it.
 
 use super::StoreError;
-use super::open::{create_private, with_suffix};
+use super::paths::{create_private, with_suffix};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -94,7 +94,7 @@ impl Lock {
 
     /// Tries once to lock the file itself. Returns `false` if another process has locked it.
     fn try_take_file(&mut self) -> Result<bool, StoreError> {
-        let mut held = DescriptorUse::of(&self.path)?;
+        let mut held = DescriptorUse::open(&self.path)?;
         // The file may have been replaced between opening and locking.
         let is_ours = held.lock()? && id_at(&self.path)? == Some(held.id);
         if is_ours {
@@ -138,7 +138,7 @@ impl Lock {
     /// [`StoreError`] if a server has it open under another name: SQLite would keep a log for each name.
     pub(super) fn beside(path: &Path) -> Result<Lock, StoreError> {
         let path = resolve(path);
-        let held = DescriptorUse::of(&path)?;
+        let held = DescriptorUse::open(&path)?;
         let lock = Lock {
             file: Some(held),
             path,
@@ -180,7 +180,7 @@ impl Lock {
 
 impl DescriptorUse {
     /// Opens the file unless this process has it open.
-    fn of(path: &Path) -> Result<DescriptorUse, StoreError> {
+    fn open(path: &Path) -> Result<DescriptorUse, StoreError> {
         let failed = |error| of_path(path, error);
         let found = std::fs::metadata(path).map_err(failed)?;
         if !found.is_file() {
@@ -252,7 +252,7 @@ impl Drop for DescriptorUse {
 }
 
 /// The paths and identities of an open file and of its log, from when it was opened.
-pub(super) struct Place {
+pub(super) struct FilePlace {
     database: (PathBuf, FileId),
     beside: Vec<(PathBuf, FileId)>,
 }
@@ -268,12 +268,12 @@ pub(super) enum FoundPlace {
     Torn,
 }
 
-impl Place {
+impl FilePlace {
     /// Returns the place of the file at `path`, and of the log that SQLite keeps for this connection.
     ///
     /// # Errors
     /// [`StoreError`] if there is no file at `path`.
-    pub(super) fn of(path: &Path, conn: &Connection) -> Result<Place, StoreError> {
+    pub(super) fn locate(path: &Path, conn: &Connection) -> Result<FilePlace, StoreError> {
         // The first read makes SQLite create the log.
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let database = conn.path().map_or(path, Path::new);
@@ -285,7 +285,7 @@ impl Place {
                 beside.push((name, id));
             }
         }
-        Ok(Place {
+        Ok(FilePlace {
             database: (path.to_owned(), id),
             beside,
         })

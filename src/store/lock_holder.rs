@@ -4,8 +4,9 @@
 //! of all processes in `/proc/locks`.
 
 use super::StoreError;
+use super::connection::{BUSY_TIMEOUT, WRITER_BUSY};
 use super::health::Refusing;
-use super::open::{BUSY_TIMEOUT, Opening, WRITER_BUSY, with_suffix};
+use super::paths::with_suffix;
 use crate::domain::progress::Progress;
 use rusqlite::Connection;
 use std::os::unix::fs::MetadataExt;
@@ -15,20 +16,24 @@ use std::path::Path;
 const WRITE_LOCK: u64 = 120;
 
 /// Waits until no other program has locked the database, and names the program.
-pub(super) fn wait_until_unlocked(conn: &Connection, opening: &Opening) -> Result<(), StoreError> {
+pub(super) fn wait_until_unlocked(
+    conn: &Connection,
+    path: &Path,
+    tell: fn(Progress<'_>),
+) -> Result<(), StoreError> {
     conn.busy_timeout(WRITER_BUSY)?;
     let mut is_told = false;
     loop {
         match conn.execute_batch("begin immediate; rollback") {
-            Err(error) if Refusing::of(&error) == Some(Refusing::Locked) => {
-                let path = opening.path.display();
-                let holder = find_holder(&opening.path);
+            Err(error) if Refusing::from_error(&error) == Some(Refusing::Locked) => {
+                let holder = find_holder(path);
                 let holder = holder.unwrap_or_else(|| "another program".to_owned());
                 let note = format!(
-                    "{path} is locked by {holder}: the start waits until that has ended its transaction"
+                    "{} is locked by {holder}: the start waits until that has ended its transaction",
+                    path.display()
                 );
                 if !is_told {
-                    (opening.tell)(Progress::Note(&note));
+                    tell(Progress::Note(&note));
                     is_told = true;
                 }
             }

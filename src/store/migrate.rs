@@ -9,7 +9,7 @@ mod template;
 pub(super) use template::template;
 
 use super::StoreError;
-use super::audit::FOREIGN_KEYS;
+use super::integrity::FOREIGN_KEYS;
 use super::{history, states};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use rusqlite::Connection;

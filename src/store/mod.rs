@@ -16,6 +16,7 @@ pub mod chains;
 pub mod claims;
 pub mod coins_off;
 pub mod confirmation_tiers;
+mod connection;
 pub mod customers;
 pub mod deliveries;
 pub mod delivery_pages;
@@ -30,6 +31,7 @@ mod health;
 pub mod history;
 pub mod idempotency;
 mod identity;
+mod integrity;
 pub mod invoice_steps;
 pub mod invoices;
 pub mod keys;
@@ -46,6 +48,7 @@ pub mod observations_on_chain;
 pub mod open;
 pub mod own_transfers;
 pub mod page;
+pub mod paths;
 pub mod payment_links;
 pub mod payments;
 pub mod payout_addresses;
@@ -93,7 +96,7 @@ use memo::Memo;
 use rusqlite::Connection;
 use std::sync::Arc;
 use tokio::sync::oneshot::error::RecvError;
-use writer::Answer;
+use writer::WriteAnswer;
 
 /// A function that the writer calls after each commit, before it answers the writes.
 pub type OnCommit = Box<dyn Fn(&Changes) + Send + Sync>;
@@ -109,7 +112,7 @@ pub struct Reader<'c> {
 
 impl<'c> Reader<'c> {
     /// Returns a reader of a connection that is not the writer's.
-    const fn of(conn: &'c Connection) -> Reader<'c> {
+    const fn new(conn: &'c Connection) -> Reader<'c> {
         Reader {
             conn,
             health: None,
@@ -291,7 +294,7 @@ impl Store {
 }
 
 /// Returns the answer of the writer to a job. Without one the writer has stopped.
-fn answer<T, E: From<StoreError>>(received: Result<Answer<T, E>, RecvError>) -> Result<T, E> {
+fn answer<T, E: From<StoreError>>(received: Result<WriteAnswer<T, E>, RecvError>) -> Result<T, E> {
     received
         .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
         .map_err(WriteError::flatten)

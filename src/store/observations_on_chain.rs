@@ -106,7 +106,7 @@ values! {
         with { chain, limit: sql_limit(limit) };
 
     /// Returns the amounts that an address received in a coin, in blocks up to this height.
-    pub fn came_to(db, asset: &Asset, address: &str, height: u32) -> Vec<(amount: Units)> =
+    pub fn amounts_received(db, asset: &Asset, address: &str, height: u32) -> Vec<(amount: Units)> =
         "select amount from observations where mode = 'live' and chain = :chain \
             and block_height <= :height and asset = :asset and address = :address and state <> 'dropped'"
         with { chain: asset.chain, asset: asset.id, address, height };

@@ -2,36 +2,27 @@
 //!
 //! Invariant: two servers never share a file, and a new file is complete or does not exist.
 
+use super::connection::{WRITER_BUSY, open_reader, open_writer, prepare};
 use super::health::{Health, Refusing};
 use super::identity::{Identity, identify, require_ours};
-use super::lock::{Lock, Place};
+use super::lock::{FilePlace, Lock};
+use super::paths::{create_private, sync_folder, with_suffix};
 use super::readers::Readers;
+use super::row::enum_as_text;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, lock_holder, migrate, room};
 use crate::domain::progress::{Progress, ignore_progress, to_count};
 use crate::domain::text_enum::text_enum;
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
-use std::fs::{File, Permissions};
+use rusqlite::Connection;
+use std::fs::File;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// First SQLite version without a bug of the write-ahead log that can corrupt a file.
 const SQLITE_MIN: i32 = 3_051_003;
 /// Maximum number of processes that create the same file at once. A file left by a crash counts as one.
 const BESIDE_MAX: u32 = 100;
-/// Time that a server's write waits for another process that writes.
-pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
-/// Time that a statement waits for another process that writes.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Flags of a connection that can read only. One thread at a time uses it.
-pub(super) const READ_ONLY: OpenFlags =
-    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
-/// Maximum number of bytes that each connection maps into memory.
-const MMAP_BYTES_MAX: i64 = 1 << 28;
 
 text_enum! {
     /// Kind of server that created a file. A server of the other kind refuses it.
@@ -43,11 +34,10 @@ text_enum! {
     }
 }
 
+enum_as_text!(Kind);
+
 /// Size of the `-shm` file that SQLite needs to open a file, in bytes.
 const BESIDE_BYTES: u64 = 32 * 1024;
-/// Mode of every new file.
-const PRIVATE: u32 = 0o600;
-
 /// Durability of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
@@ -118,7 +108,7 @@ impl Store {
             conn.busy_timeout(WRITER_BUSY)?;
         }
         let log = with_suffix(conn.path().map_or(path, Path::new), "-wal");
-        let place = Arc::new(Place::of(path, &conn)?);
+        let place = Arc::new(FilePlace::locate(path, &conn)?);
         let health = Arc::new(Health::default());
         let file = OpenFile {
             conn,
@@ -143,7 +133,7 @@ impl Store {
 fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
     let (version, is_empty) = admit(conn, opening)?;
     if opening.exclusive {
-        lock_holder::wait_until_unlocked(conn, opening)?;
+        lock_holder::wait_until_unlocked(conn, &opening.path, opening.tell)?;
     }
     let synchronous = match opening.durability {
         Durability::Full => "full",
@@ -177,7 +167,7 @@ fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreErr
     let identity = identify(conn);
     let identity = identity.map_err(|error| {
         // On a full disk the log may fail first, which SQLite reports as an error of the disk.
-        match Refusing::of(&error) {
+        match Refusing::from_error(&error) {
             Some(Refusing::DiskFull) => room::missing(path, BESIDE_BYTES, 0),
             Some(Refusing::DiskFailed | Refusing::FileMoved | Refusing::Locked) | None => {
                 StoreError::Failed(format!("{}: {error}", path.display()))
@@ -217,7 +207,7 @@ pub fn read_only<T, E: From<StoreError>>(
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let (_lock, conn) = open_to_read(path)?;
-    work(&Reader::of(&conn))
+    work(&Reader::new(&conn))
 }
 
 /// Opens a connection inside a read transaction, with the lock that must outlive it.
@@ -290,15 +280,6 @@ fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Creates a file that only its owner may read and write, whatever the umask. SQLite gives its log the same mode.
-pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    let options = options.read(true).write(true).create_new(true);
-    let file = options.mode(PRIVATE).open(path)?;
-    file.set_permissions(Permissions::from_mode(PRIVATE))?;
-    Ok(file)
-}
-
 /// Writes the template to `file`, and links it to `path`.
 fn make_by_way_of(
     mut file: File,
@@ -323,69 +304,11 @@ fn make_by_way_of(
     Ok(true)
 }
 
-/// Syncs the folder of a file.
-pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
-}
-
 /// Opens a connection to write to a file that nobody else uses.
 pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open(path)?;
     prepare(&conn)?;
     conn.pragma_update(None, "foreign_keys", true)?;
     migrate::migrate(&mut conn, &mut ignore_progress)?;
-    Ok(conn)
-}
-
-/// Suffixes of files beside a database: of SQLite, of the lock, and of a copy in progress.
-const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-lock", "-copying"];
-
-/// Returns `true` if a path has the name of a file beside a database. SQLite would take a file there for its log.
-pub fn is_beside(path: &Path) -> bool {
-    let name = path.as_os_str().as_encoded_bytes();
-    BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))
-}
-
-/// Returns the path with a suffix.
-pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-/// Configures a connection. Triggers and views that somebody has put into the file are not run.
-pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    conn.busy_timeout(BUSY_TIMEOUT)?;
-    conn.set_prepared_statement_cache_capacity(128);
-    // Otherwise the planner reads a bound `limit`, and the statement is prepared anew for every execution.
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    for (config, on) in [
-        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
-        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
-        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
-    ] {
-        conn.set_db_config(config, on)?;
-    }
-    conn.pragma_update(None, "mmap_size", MMAP_BYTES_MAX)?;
-    conn.pragma_update(None, "temp_store", "memory")
-}
-
-/// Opens a connection that can write.
-fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
-    prepare(&conn)?;
-    Ok(conn)
-}
-
-/// Opens a connection that can read only.
-pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    let conn = Connection::open_with_flags(path, READ_ONLY)?;
-    prepare(&conn)?;
     Ok(conn)
 }

@@ -98,7 +98,7 @@ pub fn update(
     now: Time,
 ) -> Result<(), StoreError> {
     observations::update(tx, payment.observation, payment.state, state, now)?;
-    came_to(tx, payment, state, now)
+    note_state(tx, payment, state, now)
 }
 
 /// Saves the time from which a payment counts, whether it is in time, and its value by that.
@@ -112,7 +112,7 @@ pub fn judge_again(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
 }
 
 /// Notes that a payment came to a state, which its observation has already.
-pub fn came_to(
+pub fn note_state(
     tx: &Tx<'_>,
     payment: &Payment,
     state: PaymentState,

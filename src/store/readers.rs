@@ -2,9 +2,9 @@
 //!
 //! Invariant: no read waits for a connection. A read that finds none idle opens one for itself alone.
 
+use super::connection::{READ_ONLY, prepare};
 use super::health::Health;
-use super::lock::{FoundPlace, Place};
-use super::open::{READ_ONLY, prepare};
+use super::lock::{FilePlace, FoundPlace};
 use super::{Reader, Refusing, StoreError};
 use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
@@ -31,7 +31,7 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Returns the pool for this file, without waiting for its first connection.
-    pub(super) fn new(path: &Path, place: Arc<Place>, health: Arc<Health>) -> Readers {
+    pub(super) fn new(path: &Path, place: Arc<FilePlace>, health: Arc<Health>) -> Readers {
         let opener = Opener::new(path, place);
         let thread = PoolThread::start();
         let pool = Pool::builder()
@@ -64,7 +64,7 @@ impl Readers {
 
     /// Takes an idle connection out of the pool.
     fn idle(&self) -> Option<PooledConnection<Opener>> {
-        // A timeout of zero waits for nothing, and asks the pool to add a connection for later reads.
+        // A timeout of zero does not wait. It makes the pool add a connection for later reads.
         let ask_for_more = || self.pool.get_timeout(Duration::ZERO).ok();
         let newest = self.pool.try_get().or_else(ask_for_more)?;
         if newest.sqlite.is_none() {
@@ -83,12 +83,12 @@ impl Readers {
             Some(open) => open,
             unopened => unopened.insert(self.open()?),
         };
-        work(&Reader::of(conn))
+        work(&Reader::new(conn))
     }
 
     fn open(&self) -> Result<Connection, StoreError> {
         self.opener.open().inspect_err(|error| {
-            // The writer notices too, but later. No write is accepted after a caller was told.
+            // The writer finds this too, but later. After this error no write may be accepted.
             if matches!(error, StoreError::Refusing(Refusing::FileMoved)) {
                 self.health.refuse_moved();
             }
@@ -109,11 +109,11 @@ struct ReadConnection {
 #[derive(Clone)]
 struct Opener {
     sqlite: Arc<SqliteConnectionManager>,
-    place: Arc<Place>,
+    place: Arc<FilePlace>,
 }
 
 impl Opener {
-    fn new(path: &Path, place: Arc<Place>) -> Opener {
+    fn new(path: &Path, place: Arc<FilePlace>) -> Opener {
         let sqlite = SqliteConnectionManager::file(path)
             .with_flags(READ_ONLY)
             .with_init(|conn| {
@@ -180,7 +180,7 @@ impl PoolThread {
         PoolThread(Arc::new(thread))
     }
 
-    /// Waits until the thread has done what it was asked for so far.
+    /// Waits until the thread has run all its tasks.
     fn finish(&self) {
         let (finish, finished) = channel::<()>();
         self.0.execute(move || drop(finish));
@@ -200,12 +200,13 @@ impl Drop for PoolThread {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        Arc, Connection, IDLE_MAX, IDLE_MIN, Opener, Path, Place, PooledConnection, Readers,
+        Arc, Connection, FilePlace, IDLE_MAX, IDLE_MIN, Opener, Path, PooledConnection, Readers,
         Refusing, StoreError, channel,
     };
     use crate::domain::time::Time;
+    use crate::store::connection::open_reader;
     use crate::store::file;
-    use crate::store::open::{open_reader, with_suffix};
+    use crate::store::paths::with_suffix;
     use rusqlite::named_params;
     use std::sync::Barrier;
 
@@ -222,7 +223,7 @@ mod tests {
         let name = format!("coffer-{name}-{}", crate::domain::id::new(Time(0)));
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, crate::store::migrate::template()).unwrap();
-        let place = Place::of(&path, &open_reader(&path).unwrap()).unwrap();
+        let place = FilePlace::locate(&path, &open_reader(&path).unwrap()).unwrap();
         let readers = Readers::new(&path, Arc::new(place), Arc::default());
         work(&path, &readers);
         drop(readers);
@@ -247,7 +248,7 @@ mod tests {
                 let outcome = readers.read(|db| {
                     read(db)?;
                     harm(path);
-                    // The one connection is in use, so this asks for another.
+                    // The one connection is in use, so this read opens another.
                     let refused = readers.read(read);
                     assert!(
                         matches!(refused, Err(StoreError::Refusing(Refusing::FileMoved))),

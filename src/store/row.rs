@@ -26,8 +26,6 @@ use crate::domain::transfer::{Sending, SettledBy, TransferKind, TransferStatus, 
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::domain::wallet::{ScriptType, WalletNetwork};
-use crate::store::Kind;
-use crate::store::idempotency::CreateOutcome;
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, Null, ToSql, ToSqlOutput, ValueRef};
 
@@ -39,7 +37,7 @@ pub(super) struct Columns<'r> {
 
 impl<'r> Columns<'r> {
     /// Returns a reader that begins at the first column.
-    pub(super) fn of(row: &'r Row<'r>) -> Columns<'r> {
+    pub(super) fn new(row: &'r Row<'r>) -> Columns<'r> {
         Columns { row, next: 0 }
     }
 
@@ -62,17 +60,17 @@ impl<'r> Columns<'r> {
 }
 
 /// Returns the error of a text that is no value of its type.
-fn unreadable(text: &str) -> FromSqlError {
+pub(super) fn unreadable(text: &str) -> FromSqlError {
     FromSqlError::Other(format!("unreadable value {text:?}").into())
 }
 
 /// Text columns of types that are read by their [`FromStr`](std::str::FromStr).
 macro_rules! read_as_text {
     ($($name:ty),+) => { $(
-        impl FromSql for $name {
-            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        impl rusqlite::types::FromSql for $name {
+            fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
                 let text = value.as_str()?;
-                text.parse().map_err(|_| unreadable(text))
+                text.parse().map_err(|_| $crate::store::row::unreadable(text))
             }
         }
     )+ };
@@ -81,15 +79,17 @@ macro_rules! read_as_text {
 /// Text columns of enumerations.
 macro_rules! enum_as_text {
     ($($name:ty),+) => { $(
-        read_as_text!($name);
+        $crate::store::row::read_as_text!($name);
 
-        impl ToSql for $name {
-            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-                Ok(ToSqlOutput::from(self.as_str()))
+        impl rusqlite::types::ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+                Ok(rusqlite::types::ToSqlOutput::from(self.as_str()))
             }
         }
     )+ };
 }
+
+pub(super) use {enum_as_text, read_as_text};
 
 enum_as_text!(
     ReviewKind,
@@ -109,8 +109,6 @@ enum_as_text!(
     RateSource,
     FigureSource,
     InvoiceStatus,
-    Kind,
-    CreateOutcome,
     DeliveryState,
     DepositStatus,
     Role,

@@ -1,6 +1,6 @@
 //! Further connections to a file that is being read.
 
-use super::open::open_reader;
+use super::connection::open_reader;
 use super::{Reader, StoreError};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,6 @@ impl SameFile {
             Ok::<_, StoreError>(conn)
         };
         let conn = open()?;
-        work(&Reader::of(&conn))
+        work(&Reader::new(&conn))
     }
 }

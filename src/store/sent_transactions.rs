@@ -54,7 +54,7 @@ commands! {
         };
 
     /// Saves the time at which a node was asked for a transaction.
-    pub fn asked(tx, chain: Chain, txid: &str, now: Time) =
+    pub fn note_asked(tx, chain: Chain, txid: &str, now: Time) =
         "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
 
     /// Makes a node be asked for a transaction once more, as another destination is watched now.

@@ -5,10 +5,11 @@
 //! killed process is removed by the next one.
 
 use super::Kind;
+use super::connection::prepare;
 use super::identity::{identify, require_ours};
 use super::left_behind;
 use super::lock::Lock;
-use super::open::{create_private, prepare, with_suffix};
+use super::paths::{create_private, with_suffix};
 use super::{Reader, StoreError, migrate, room};
 use crate::domain::id;
 use crate::domain::progress::{Progress, ProgressSink, to_count};
@@ -124,7 +125,7 @@ impl Source {
             Ok(conn)
         });
         match opened {
-            Ok(conn) => Source::of(conn, path, Some(lock), None),
+            Ok(conn) => Source::identified(conn, path, Some(lock), None),
             // While a server writes, a copy of the bytes would be no snapshot.
             Err(error) if needs_room(&error) && !lock.is_server_file()? => {
                 Source::copied(path, &error, tell)
@@ -137,7 +138,7 @@ impl Source {
     }
 
     /// Returns the source of a connection to a file or to its copy.
-    fn of(
+    fn identified(
         conn: Connection,
         path: &Path,
         lock: Option<Lock>,
@@ -173,7 +174,7 @@ impl Source {
             path.display(),
             folder.path.display()
         )));
-        Source::of(conn, path, None, Some(folder))
+        Source::identified(conn, path, None, Some(folder))
     }
 
     /// Returns the source itself, or an upgraded copy if it is of an older version.
@@ -203,7 +204,7 @@ impl Source {
             .map_err(|error| named(error, &copy))?;
         prepare(&conn)?;
         migrate::migrate(&mut conn, tell).map_err(|error| named(error, &log))?;
-        Source::of(conn, path, None, Some(folder))
+        Source::identified(conn, path, None, Some(folder))
     }
 
     /// Copies a snapshot into a new file, which nobody else may read.
@@ -256,7 +257,7 @@ pub fn read_any<T, E: From<StoreError>>(
     let source = Source::open(path, tell)?.up_to_date(path, tell)?;
     let begun = source.conn.execute_batch("begin");
     begun.map_err(StoreError::from)?;
-    work(&Reader::of(&source.conn))
+    work(&Reader::new(&source.conn))
 }
 
 /// Returns `true` for an error of SQLite that cannot write beside the file.

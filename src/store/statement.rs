@@ -69,7 +69,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// Returns a statement. Only for [`commands`], which tests it.
+    /// Returns a statement. Only for `commands`, which tests it.
     pub(super) const fn new(sql: &'static str, names: &'static Names) -> Statement {
         Statement { sql, names }
     }
@@ -132,7 +132,7 @@ pub(super) struct Query<T> {
 }
 
 impl<T> Query<T> {
-    /// Returns a query. Only for [`rows`], [`values`] and `exports`, which test it.
+    /// Returns a query. Only for `rows`, `values` and `exports`, which test it.
     pub(super) const fn new(
         sql: &'static str,
         names: &'static Names,

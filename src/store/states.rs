@@ -74,7 +74,7 @@ fn text(states: impl IntoIterator<Item = (String, Option<HashLink>)>) -> String 
 
 /// Notes each value of a file without hashes, in a row of its own.
 pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
-    let db = Reader::of(conn);
+    let db = Reader::new(conn);
     let mut states = Vec::new();
     for &kind in ValueKind::ALL {
         each(&db, kind, |state| {
@@ -93,7 +93,7 @@ pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
 
 /// Returns the hashes of the values that a restore changes: all wallets, and the pool addresses that it has added.
 pub(super) fn of_restored(conn: &Connection) -> Result<String, StoreError> {
-    let db = Reader::of(conn);
+    let db = Reader::new(conn);
     let mut states = Vec::new();
     each(&db, ValueKind::Wallet, |state| {
         states.push((state.name, Some(state.link)));

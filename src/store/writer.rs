@@ -23,10 +23,10 @@ mod tests;
 
 pub use deferred::TouchedInvoice;
 pub(super) use disk::LOG_BYTES_MAX;
-pub(super) use job::Answer;
+pub(super) use job::WriteAnswer;
 
 use super::health::{Health, Refusing};
-use super::lock::{Lock, Place};
+use super::lock::{FilePlace, Lock};
 use super::memo::Memo;
 use super::states::Pending;
 use super::{OnCommit, Reader, StoreError};
@@ -176,7 +176,7 @@ impl Writer {
     pub(super) fn submit<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<oneshot::Receiver<Answer<T, E>>, StoreError>
+    ) -> Result<oneshot::Receiver<WriteAnswer<T, E>>, StoreError>
     where
         T: Send + 'static,
         E: Send + 'static,
@@ -188,7 +188,7 @@ impl Writer {
     pub(super) fn submit_repeatable<T, E>(
         &self,
         work: impl Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<oneshot::Receiver<Answer<T, E>>, StoreError>
+    ) -> Result<oneshot::Receiver<WriteAnswer<T, E>>, StoreError>
     where
         T: Send + 'static,
         E: Send + 'static,
@@ -243,7 +243,7 @@ impl Drop for Writer {
 /// The open file. Its fields are dropped in order: the lock outlives the connection.
 pub(super) struct OpenFile {
     pub(super) conn: Connection,
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<FilePlace>,
     /// Whether the file is a server's, whose writer also checkpoints the log.
     pub(super) alone: bool,
     pub(super) _lock: Lock,
@@ -310,7 +310,7 @@ impl Thread {
     fn statement(&self, sql: &str) -> Result<(), StoreError> {
         let run = || self.file.conn.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| {
-            match Refusing::of(&error) {
+            match Refusing::from_error(&error) {
                 Some(Refusing::Locked) => self.refuse_locked(),
                 Some(_) | None => self.health.observe(&error),
             }

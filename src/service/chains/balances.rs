@@ -78,7 +78,7 @@ pub(super) fn known_to_have_come(
     address: &str,
     height: u32,
 ) -> Result<Units, Error> {
-    let came = observations_on_chain::came_to(db, asset, address, height)?;
+    let came = observations_on_chain::amounts_received(db, asset, address, height)?;
     let mut amounts = came.into_iter();
     Ok(amounts.try_fold(Units::ZERO, Units::plus)?)
 }

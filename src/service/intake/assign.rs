@@ -103,7 +103,7 @@ impl Service {
             Refusal::field("invoice", "takes no payment that is worth less than 0.01")
         })?;
         let owned = if observed.state == PaymentState::Confirmed {
-            payments::came_to(tx, &payment, PaymentState::Confirmed, now)?;
+            payments::note_state(tx, &payment, PaymentState::Confirmed, now)?;
             let confirmed = PaymentState::Confirmed;
             let (invoice, payment, _) =
                 self.book_payment(tx, now, (invoice, payment), confirmed)?;

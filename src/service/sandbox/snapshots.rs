@@ -8,7 +8,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
 use crate::store::backup::{copy, overwrite};
-use crate::store::open::{is_beside, with_suffix};
+use crate::store::paths::{is_beside, with_suffix};
 use crate::store::{file, read_only};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

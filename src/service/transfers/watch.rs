@@ -40,7 +40,7 @@ impl Service {
         chain: Chain,
         read: &SentRead,
     ) -> Result<(), Error> {
-        sent_transactions::asked(tx, chain, &read.txid, now)?;
+        sent_transactions::note_asked(tx, chain, &read.txid, now)?;
         let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &read.txid)? else {
             return Ok(());
         };

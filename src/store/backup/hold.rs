@@ -34,9 +34,9 @@ pub struct MovedWallet {
     pub id: Option<String>,
     /// Index to hand out next.
     pub next_index: i64,
-    /// The same in the copy; `None` where the copy lacks the wallet.
+    /// Next index in the copy; `None` if the copy lacks the wallet.
     pub copied: Option<i64>,
-    /// The same in the replaced file; `None` where that lacks the wallet or cannot be read.
+    /// Next index in the replaced file; `None` if that lacks the wallet or cannot be read.
     pub replaced: Option<i64>,
 }
 

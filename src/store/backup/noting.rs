@@ -1,11 +1,12 @@
-//! Notes in the audit log of a copy that it is restored, and what it replaces.
+//! The audit log entry of a restore, in the copy; and the heads of the replaced file.
 
 use super::Copy;
 use crate::domain::history::LogHead;
 use crate::domain::time::Time;
 use crate::store::audit_log::{self, NewEntry};
+use crate::store::connection::prepare;
 use crate::store::lock::Lock;
-use crate::store::open::{open_plain, prepare};
+use crate::store::open::open_plain;
 use crate::store::{StoreError, history, states};
 use rusqlite::{Connection, OpenFlags};
 

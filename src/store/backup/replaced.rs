@@ -1,4 +1,4 @@
-//! The file that a restore replaces, as far as it can be read: it knows what was handed out and sent since the copy.
+//! The file that a restore replaces, as far as it can be read. It has the addresses and transfers from after the copy.
 
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
@@ -23,7 +23,7 @@ pub struct LaterTransfer {
     pub mode: Mode,
     /// Status in the replaced file.
     pub status: TransferStatus,
-    /// Status in the copy; `None` where the copy lacks the transfer.
+    /// Status in the copy; `None` if the copy lacks the transfer.
     pub copied: Option<TransferStatus>,
     /// Amount that left the balance.
     pub amount: Cents,
@@ -128,7 +128,7 @@ impl Replaced {
         self.wallets = WALLETS.all_on(conn, &[])?;
         self.restored = RESTORED.first_on(conn, &[])?.unwrap_or_default();
         self.pool_addresses = POOL_ADDRESSES.all_on(conn, &[])?;
-        let reader = Reader::of(conn);
+        let reader = Reader::new(conn);
         let is_later = |transfer: &LaterTransfer| {
             let copied = COPIED.first_on(copy, named_params! { ":id": transfer.id })?;
             Ok(copied.is_none_or(|copied| is_earlier(&copied, transfer)))

@@ -1,6 +1,6 @@
 //! The functions that the macros define, each with its test.
 
-/// A function of [`values`].
+/// A function of `values`.
 macro_rules! value_function {
     (
         $head:tt $args:tt [$($with:tt)?] [$($column:ident: $of:ty),+] $result:tt [$($text:tt)+]
@@ -14,7 +14,7 @@ macro_rules! value_function {
     };
 }
 
-/// A function of [`rows`].
+/// A function of `rows`.
 macro_rules! row_function {
     (
         $head:tt $args:tt [$($with:tt)?] [$read:ident $columns:tt $row:ty] $result:tt [$kind:ident $text:literal]
@@ -77,7 +77,7 @@ macro_rules! query_function {
 macro_rules! tuple_reader {
     ($($column:ident: $type:ty),+) => {
         fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<$crate::store::statement::one_or_tuple!($($type),+)> {
-            let mut next = $crate::store::row::Columns::of(row);
+            let mut next = $crate::store::row::Columns::new(row);
             $(let $column: $type = next.take()?;)+
             Ok(($($column),+))
         }
@@ -174,7 +174,7 @@ macro_rules! tested {
         #[expect(non_snake_case, reason = "the name of the statement")]
         mod $name {
             #[test]
-            fn is_prepared_and_answers_what_is_read() {
+            fn is_prepared_and_has_the_columns_of_its_reader() {
                 $crate::store::statement::check(super::$name.sql(), $columns);
             }
         }
@@ -189,7 +189,7 @@ macro_rules! tested_function {
             pub(in crate::store) const SQL: &str = $text;
 
             #[test]
-            fn is_prepared_and_answers_what_is_read() {
+            fn is_prepared_and_has_the_columns_of_its_reader() {
                 $crate::store::statement::check_function(SQL, $columns, $params);
             }
         }

@@ -1,4 +1,4 @@
-//! The macros that define statements: [`commands`], [`values`] and [`rows`].
+//! The macros that define statements: `commands`, `values` and `rows`.
 
 /// Defines statements that return no rows, as functions or as constants:
 ///
@@ -7,7 +7,7 @@
 ///   the `seq` of the inserted row (`-> i64`).
 /// - `fn name(tx, argument: Type) = "insert …" with { parameter: expression };` binds these parameters instead.
 /// - `fn name(tx, argument: Type) = insert into table { column: expression };` inserts a row of these columns.
-/// - `NAME = "insert …";` defines a [`Statement`].
+/// - `NAME = "insert …";` defines a `Statement`.
 ///
 /// `file "sql/…"` in place of the text includes a longer one.
 macro_rules! commands {
@@ -41,17 +41,17 @@ macro_rules! commands {
     };
 }
 
-/// Defines queries of a few columns, as functions or as constants. A row is read as a tuple, or as the value of its
-/// one column:
+/// Defines queries of a few columns, as functions or as constants. A row is read as a tuple, or as the value of its one
+/// column.
 ///
-/// - `fn name(db, argument: Type) -> Vec<(column: Type, …)> = "select …";` returns every row, `-> Option<(column:
-///   Type, …)>`
-///   the first one if there is one, and `-> (column: Type, …)` the row of a query that always returns one.
-///   `-> each (column: Type, …)` adds the argument `each`, a function that gets one row after the other: for more rows
-///   than memory should hold. `with { … }` is as in [`commands`].
-/// - `NAME(column: Type, …) = "select …";` defines a [`Query`].
+/// - `fn name(db, argument: Type) -> Vec<(column: Type, …)> = "select …";` returns every row.
+/// - `-> Option<(column: Type, …)>` returns the first row if there is one.
+/// - `-> (column: Type, …)` returns the row of a query that always returns one.
+/// - `-> each (column: Type, …)` adds the argument `each`, a function that gets one row after the other. It is for more
+///   rows than memory should hold.
+/// - `NAME(column: Type, …) = "select …";` defines a `Query`.
 ///
-/// The text names its columns so, too. `file "sql/…"` in place of the text includes a longer one.
+/// The text has these names of columns too. `with { … }` and `file "sql/…"` are as in `commands`.
 macro_rules! values {
     () => {};
     (
@@ -112,17 +112,16 @@ macro_rules! values {
 /// The reader names its columns once, each as SQL and Rust both call it: `column`, `table.column`, or
 /// `name = "expression"`. Its body finds their values under these names.
 ///
-/// - `fn name(db, argument: Type) -> Vec<Row> = select "from …";` returns every row, `-> Option<Row>` the first one if
-///   there is one, and `-> Row` the row of a query that always returns one. `-> each Row` adds the argument `each`, a
-///   function that gets one row after the other. `with { … }` is as in [`commands`].
-/// - `NAME = select "from …";` defines a [`Query`].
+/// - `fn name(db, argument: Type) -> Vec<Row> = select "from …";` returns every row.
+/// - `-> Option<Row>`, `-> Row` and `-> each Row` are as in `values`.
+/// - `NAME = select "from …";` defines a `Query`.
 ///
-/// `select` lists the columns. A text that has the list itself follows `whole`, or `file` if it is included.
+/// `select` adds the list of columns. A text that has the list itself follows `whole`, or `file` if it is included.
 macro_rules! rows {
     ($(#[$doc:meta])* $sight:vis fn $read:ident $columns:tt -> $row:ty $body:block $($queries:tt)+) => {
         $(#[$doc])*
         $sight fn $read(row: &rusqlite::Row<'_>) -> rusqlite::Result<$row> {
-            let mut next = $crate::store::row::Columns::of(row);
+            let mut next = $crate::store::row::Columns::new(row);
             $crate::store::statement::bind_all!(next $columns);
             $body
         }

@@ -24,7 +24,7 @@ impl Names {
         clippy::cast_possible_truncation,
         reason = "evaluated for constants only: a wrong index or sum would not compile"
     )]
-    pub(in crate::store) const fn of(sql: &str) -> Names {
+    pub(in crate::store) const fn parse(sql: &str) -> Names {
         let text = sql.as_bytes();
         assert!(text.len() <= u16::MAX as usize, "too long a statement");
         let mut names = Names {
@@ -68,7 +68,7 @@ impl Names {
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
         clippy::as_conversions,
-        reason = "as for `of`, which alone asks"
+        reason = "as for `parse`, the only caller"
     )]
     const fn has(&self, text: &[u8], start: usize, end: usize) -> bool {
         let mut index = 0;

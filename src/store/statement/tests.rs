@@ -38,13 +38,17 @@ pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
     let names: Vec<_> = numbers
         .map(|number| statement.parameter_name(number).unwrap())
         .collect();
-    assert_eq!(names, Names::of(sql).all(sql).collect::<Vec<_>>(), "{sql}");
+    assert_eq!(
+        names,
+        Names::parse(sql).all(sql).collect::<Vec<_>>(),
+        "{sql}"
+    );
 }
 
 /// Runs [`check`], and checks that the statement has these parameters.
 pub(in crate::store) fn check_function(sql: &str, columns: &[&str], params: &[&str]) {
     check(sql, columns);
-    let names = Names::of(sql);
+    let names = Names::parse(sql);
     let mut names: Vec<_> = names.all(sql).collect();
     let mut params = params.to_vec();
     names.sort_unstable();

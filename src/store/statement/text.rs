@@ -5,7 +5,7 @@ macro_rules! made {
     ($kind:ident, $text:expr $(, $read:expr)?) => {
         $crate::store::statement::$kind::new(
             $text,
-            const { &$crate::store::statement::Names::of($text) }
+            const { &$crate::store::statement::Names::parse($text) }
             $(, $read)?
         )
     };

@@ -7,10 +7,11 @@
 //! Invariant: after a disk failure nothing is checkpointed.
 
 use super::Thread;
+use crate::store::connection::WRITER_BUSY;
 use crate::store::health::Refusing;
 use crate::store::lock::FoundPlace;
 use crate::store::lock_holder;
-use crate::store::open::{WRITER_BUSY, with_suffix};
+use crate::store::paths::with_suffix;
 use crate::store::statement::values;
 use rusqlite::config::DbConfig;
 use std::path::Path;
@@ -132,7 +133,7 @@ impl Thread {
         let taken = self.file.conn.execute_batch("begin immediate; rollback");
         self.file.conn.busy_timeout(WRITER_BUSY)?;
         match taken {
-            Err(error) if Refusing::of(&error) == Some(Refusing::Locked) => Ok(true),
+            Err(error) if Refusing::from_error(&error) == Some(Refusing::Locked) => Ok(true),
             taken => taken.map(|()| false),
         }
     }

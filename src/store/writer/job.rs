@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 
 /// The answer to a write.
-pub(in crate::store) type Answer<T, E> = Result<T, WriteError<E>>;
+pub(in crate::store) type WriteAnswer<T, E> = Result<T, WriteError<E>>;
 
 /// A submitted write, without its types.
 pub(super) trait Job: Send {
@@ -59,7 +59,7 @@ impl<T, E, W: Fn(&Tx<'_>) -> Result<T, E> + Send> Work<T, E> for Repeatable<W> {
 }
 
 /// The state of a job.
-enum State<T, E> {
+enum JobState<T, E> {
     Pending,
     Done(T),
     Failed(WriteError<E>),
@@ -68,16 +68,16 @@ enum State<T, E> {
 /// Work with its state, and the channel of its answer.
 pub(super) struct Submitted<W, T, E> {
     work: W,
-    state: State<T, E>,
-    answer: oneshot::Sender<Answer<T, E>>,
+    state: JobState<T, E>,
+    answer: oneshot::Sender<WriteAnswer<T, E>>,
 }
 
 impl<W, T, E> Submitted<W, T, E> {
     /// Returns a pending job.
-    pub(super) fn new(work: W, answer: oneshot::Sender<Answer<T, E>>) -> Self {
+    pub(super) fn new(work: W, answer: oneshot::Sender<WriteAnswer<T, E>>) -> Self {
         Submitted {
             work,
-            state: State::Pending,
+            state: JobState::Pending,
             answer,
         }
     }
@@ -93,10 +93,10 @@ impl<W: Work<T, E>, T: Send, E: Send> Job for Submitted<W, T, E> {
         };
         let result = catch_unwind(AssertUnwindSafe(work));
         self.state = match result.unwrap_or_else(|_| Err(failed("a write panicked"))) {
-            Ok(value) => State::Done(value),
-            Err(error) => State::Failed(error),
+            Ok(value) => JobState::Done(value),
+            Err(error) => JobState::Failed(error),
         };
-        matches!(self.state, State::Done(_))
+        matches!(self.state, JobState::Done(_))
     }
 
     fn is_repeatable(&self) -> bool {
@@ -104,15 +104,15 @@ impl<W: Work<T, E>, T: Send, E: Send> Job for Submitted<W, T, E> {
     }
 
     fn reset(&mut self) {
-        self.state = State::Pending;
+        self.state = JobState::Pending;
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         let answer = match (self.state, committed) {
-            (State::Done(value), Ok(())) => Ok(value),
-            (State::Done(_) | State::Pending, Err(error)) => Err(WriteError::Store(error)),
-            (State::Failed(error), _) => Err(error),
-            (State::Pending, Ok(())) => Err(WriteError::Store(StoreError::closed())),
+            (JobState::Done(value), Ok(())) => Ok(value),
+            (JobState::Done(_) | JobState::Pending, Err(error)) => Err(WriteError::Store(error)),
+            (JobState::Failed(error), _) => Err(error),
+            (JobState::Pending, Ok(())) => Err(WriteError::Store(StoreError::closed())),
         };
         // The caller may be gone. The write is committed all the same.
         let _ = self.answer.send(answer);

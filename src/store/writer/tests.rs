@@ -14,8 +14,8 @@ use crate::domain::account::Account;
 use crate::domain::id;
 use crate::domain::progress::ignore_progress;
 use crate::domain::time::Time;
-use crate::store::lock::{Lock, Place};
-use crate::store::open::with_suffix;
+use crate::store::lock::{FilePlace, Lock};
+use crate::store::paths::with_suffix;
 use crate::store::{Durability, Opening, Store, StoreError, accounts};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ use tokio::sync::oneshot;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A database file that is removed at the end.
-struct Folder(PathBuf);
+struct TempFile(PathBuf);
 
-impl Folder {
-    fn new() -> Folder {
+impl TempFile {
+    fn new() -> TempFile {
         let name = format!("coffer-writer-{}.db", id::new(Time(0)));
-        Folder(std::env::temp_dir().join(name))
+        TempFile(std::env::temp_dir().join(name))
     }
 
     /// Opens it. The channel gets the changes of every commit.
@@ -55,13 +55,13 @@ impl Folder {
     }
 }
 
-impl Folder {
+impl TempFile {
     /// Opens it for a writer only.
     fn raw_file(&self) -> OpenFile {
         let lock = Lock::beside(&self.0).unwrap();
         let conn = raw(&self.0);
         OpenFile {
-            place: Arc::new(Place::of(&self.0, &conn).unwrap()),
+            place: Arc::new(FilePlace::locate(&self.0, &conn).unwrap()),
             conn,
             alone: true,
             _lock: lock,
@@ -69,7 +69,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFile {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
             // The file may not exist.
@@ -90,7 +90,7 @@ fn names(store: &Store) -> Vec<String> {
     all.into_iter().map(|account| account.name).collect()
 }
 
-type Answered = oneshot::Receiver<super::Answer<(), StoreError>>;
+type Answered = oneshot::Receiver<super::WriteAnswer<(), StoreError>>;
 
 /// Submits a job.
 fn submit(
@@ -158,7 +158,7 @@ fn refuse() -> Result<(), StoreError> {
 
 #[test]
 fn failed_job_rolls_back_its_own_rows_only() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let answers = [
@@ -191,7 +191,7 @@ fn failed_job_rolls_back_its_own_rows_only() {
 
 #[test]
 fn failed_job_alone_in_its_batch_rolls_back() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     assert!(wait_for(submit(&store, |tx| put(tx, "a").and_then(|()| refuse()))).is_err());
     let panics = submit(&store, |tx| {
@@ -205,7 +205,7 @@ fn failed_job_alone_in_its_batch_rolls_back() {
 
 #[test]
 fn answer_comes_after_the_commit() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, told) = folder.open();
     let (beside, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
@@ -227,7 +227,7 @@ fn answer_comes_after_the_commit() {
 
 #[test]
 fn changes_are_passed_after_the_commit_and_before_the_answer() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (beside, _told) = folder.open();
     let (tell, told) = channel();
     let (go, went) = channel();
@@ -246,7 +246,7 @@ fn changes_are_passed_after_the_commit_and_before_the_answer() {
 
 #[test]
 fn full_queue_refuses_a_job() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let waiting: Vec<Answered> = (0..WAITING_MAX)
@@ -266,7 +266,7 @@ fn full_queue_refuses_a_job() {
 
 #[test]
 fn waiting_jobs_run_before_the_file_is_closed() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let count = BATCH_MAX + 10;
@@ -283,7 +283,7 @@ fn waiting_jobs_run_before_the_file_is_closed() {
 
 #[test]
 fn job_may_own_the_last_store() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let own = store.clone();
@@ -306,7 +306,7 @@ fn expect_foreign_write(told: &Receiver<Changes>) {
 
 #[test]
 fn write_of_another_process_invalidates_caches() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, told) = folder.open();
     let (beside, told_beside) = folder.open();
     assert_eq!(wait_for(submit(&beside, |tx| put(tx, "a"))), Ok(()));

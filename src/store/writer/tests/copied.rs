@@ -1,13 +1,13 @@
 //! A file that Litestream copies: the log is left to Litestream up to a limit.
 
-use super::{Folder, submit, wait_for};
+use super::{TempFile, submit, wait_for};
 use crate::domain::progress::ignore_progress;
-use crate::store::open::with_suffix;
+use crate::store::paths::with_suffix;
 use crate::store::{Durability, Opening, Store, StoreError, Tx};
 use rusqlite::Connection;
 
 /// Opens a server's store, and another connection to its file.
-fn opened(folder: &Folder) -> (Store, Connection) {
+fn opened(folder: &TempFile) -> (Store, Connection) {
     let opening = Opening {
         path: folder.0.clone(),
         durability: Durability::Process,
@@ -49,7 +49,7 @@ fn log(beside: &Connection) -> (i64, i64) {
 
 #[test]
 fn log_is_left_to_litestream_from_its_start_on() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, beside) = opened(&folder);
     grow(&store);
     let (pages, moved) = log(&beside);
@@ -67,7 +67,7 @@ fn log_is_left_to_litestream_from_its_start_on() {
 
 #[test]
 fn log_that_litestream_leaves_is_truncated() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, beside) = opened(&folder);
     start_litestream(&beside);
     let file = with_suffix(&folder.0, "-wal");

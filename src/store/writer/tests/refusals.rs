@@ -1,7 +1,7 @@
 //! Errors that end a transaction: the whole batch fails, no change is passed on, and the next batch works.
 
 use super::super::{Changes, Writer};
-use super::{BlockingJob, Folder, names, put, raw, submit, wait_for};
+use super::{BlockingJob, TempFile, names, put, raw, submit, wait_for};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
@@ -13,7 +13,7 @@ use std::sync::mpsc::channel;
 fn batch_with(
     work: impl FnOnce(&Tx<'_>) -> Result<(), crate::store::StoreError> + Send + 'static,
 ) -> [String; 3] {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let answers = [
@@ -65,7 +65,7 @@ fn failed_commit_fails_the_batch() {
 
 #[test]
 fn locked_database_refuses_a_write() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     drop(folder.open());
     let other = raw(&folder.0);
     other.execute_batch("begin immediate").unwrap();

@@ -1,7 +1,7 @@
 //! Repeatable jobs share a savepoint: the fate of the others if one fails, and the number of runs of each.
 
 use super::{
-    Answered, BlockingJob, Folder, Tx, names, panic_quietly, put, refuse, submit, wait_for,
+    Answered, BlockingJob, TempFile, Tx, names, panic_quietly, put, refuse, submit, wait_for,
 };
 use crate::store::{Store, StoreError, accounts};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn ends<const N: usize>(
 
 #[test]
 fn job_that_fails_after_writing_rolls_back_its_own_rows_only() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
@@ -59,7 +59,7 @@ fn job_that_fails_after_writing_rolls_back_its_own_rows_only() {
 
 #[test]
 fn failure_without_writes_repeats_no_job() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
@@ -79,7 +79,7 @@ fn failure_without_writes_repeats_no_job() {
 
 #[test]
 fn job_that_runs_once_splits_repeatable_jobs() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let (first, first_count) = submit_counted(&store, |tx| put(tx, "a"));
@@ -99,7 +99,7 @@ fn job_that_runs_once_splits_repeatable_jobs() {
 
 #[test]
 fn rollback_clears_the_cache() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     assert_eq!(wait_for(submit(&store, |tx| put(tx, "a"))), Ok(()));
     let rename = |tx: &Tx<'_>, name: &str| {
@@ -145,7 +145,7 @@ fn put_around(tx: &Tx<'_>, names: [&str; 3]) -> Result<(), StoreError> {
 
 #[test]
 fn failed_attempt_rolls_back_its_own_rows_only() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
@@ -176,7 +176,7 @@ fn failed_attempt_rolls_back_its_own_rows_only() {
 
 #[test]
 fn ignored_failure_of_an_attempt_repeats_the_job() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
@@ -205,7 +205,7 @@ fn ignored_failure_of_an_attempt_repeats_the_job() {
 
 #[test]
 fn failed_inner_attempt_rolls_back_alone() {
-    let folder = Folder::new();
+    let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [

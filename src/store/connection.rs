@@ -1,0 +1,53 @@
+//! Connections to a file, and their settings.
+
+use super::StoreError;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// Time that a server's write waits for another process that writes.
+pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
+
+/// Time that a statement waits for another process that writes.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Flags of a connection that can read only. One thread at a time uses it.
+pub(super) const READ_ONLY: OpenFlags =
+    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
+/// Maximum number of bytes that each connection maps into memory.
+const MMAP_BYTES_MAX: i64 = 1 << 28;
+
+/// Configures a connection. Triggers and views that somebody has put into the file are not run.
+pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_prepared_statement_cache_capacity(128);
+    // Otherwise the planner reads a bound `limit`, and the statement is prepared anew for every execution.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    for (config, on) in [
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+    ] {
+        conn.set_db_config(config, on)?;
+    }
+    conn.pragma_update(None, "mmap_size", MMAP_BYTES_MAX)?;
+    conn.pragma_update(None, "temp_store", "memory")
+}
+
+/// Opens a connection that can write.
+pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    prepare(&conn)?;
+    Ok(conn)
+}
+
+/// Opens a connection that can read only.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let conn = Connection::open_with_flags(path, READ_ONLY)?;
+    prepare(&conn)?;
+    Ok(conn)
+}

@@ -1,0 +1,45 @@
+//! Checks of the pages and references of a file, and the findings of all checks.
+
+use super::statement::rows;
+
+/// A violation of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Number of the rule in `src/web/guides/backup.md`.
+    pub rule: u8,
+    /// Name and id of the object.
+    pub about: String,
+    /// Actual value.
+    pub is: String,
+    /// Expected value.
+    pub should: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Finding {
+            rule,
+            about,
+            is,
+            should,
+        } = self;
+        write!(out, "rule {rule}: {about} is {is}; should be {should}")
+    }
+}
+
+/// A row of a check: object, actual and expected value.
+pub(super) type Violation = (String, String, String);
+
+rows! {
+    fn read(about, found, should) -> Violation {
+        Ok((about, found, should))
+    }
+
+    /// Rule 6: the file is whole.
+    INTEGRITY = whole "select 'the file' as about, c.integrity_check as found, 'whole' as should \
+        from pragma_integrity_check c where c.integrity_check <> 'ok'";
+    /// Rule 5: every reference has its row.
+    FOREIGN_KEYS = whole "select format('row %s of %s', ifnull(k.rowid, 'without a number'), k.\"table\") as about, \
+        'a reference to a row that is not there' as found, format('a row of %s', k.parent) as should \
+        from pragma_foreign_key_check k";
+}

@@ -1,0 +1,42 @@
+//! Names of files beside a database, and files that only their owner may read.
+
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Mode of every new file.
+const PRIVATE: u32 = 0o600;
+
+/// Suffixes of files beside a database: of SQLite, of the lock, and of a copy in progress.
+const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-lock", "-copying"];
+
+/// Creates a file that only its owner may read and write, whatever the umask. SQLite gives its log the same mode.
+pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    let options = options.read(true).write(true).create_new(true);
+    let file = options.mode(PRIVATE).open(path)?;
+    file.set_permissions(Permissions::from_mode(PRIVATE))?;
+    Ok(file)
+}
+
+/// Syncs the folder of a file.
+pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+/// Returns `true` if a path has the name of a file beside a database. SQLite would take a file there for its log.
+pub fn is_beside(path: &Path) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))
+}
+
+/// Returns the path with a suffix.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
